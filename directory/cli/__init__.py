@@ -15,6 +15,7 @@ COMMANDS = {
     "copy": ("copy", "copy_all"),
     "backup": ("backup", "backup"),
     "recount": ("recount", "recount_all"),
+    "tidy": ("tidy", "tidy"),
     "users": ("users", "users"),
     "webhooks": ("webhooks", "webhooks"),
     "mail": ("mail", "mail"),

@@ -7,11 +7,12 @@ from functools import lru_cache
 from typing import Any
 
 import orjson
+import psycopg
 from sqlalchemy import Connection, Engine, event
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import InvalidatePoolError
 
-from directory.db import deadline_connection, pooler
+from directory.db import clock, deadline_connection, pooler
 
 # The busy timeout and the deadline are below the 5 s within which we promise a response.
 SQLITE_BUSY_MILLISECONDS = 4_500
@@ -70,6 +71,17 @@ def _require_open(driver: Any, _record: Any, _proxy: Any) -> None:
     poll.register(driver.pgconn.socket, select.POLLIN)
     if poll.poll(0):
         raise InvalidatePoolError
+    if clock.is_due():
+        _learn_time(driver)
+
+
+def _learn_time(driver: Any) -> None:
+    """Ask the database for its time, over an idle connection. Raises InvalidatePoolError if that fails."""
+    try:
+        driver.pgconn.send_query(f"SELECT {clock.STATEMENT}".encode())
+        clock.learn(driver.result().get_value(0, 0).decode())
+    except psycopg.Error:
+        raise InvalidatePoolError from None
 
 
 def _create_private(_dialect: Any, _record: Any, arguments: list[Any], _named: Any) -> None:
@@ -80,6 +92,7 @@ def _create_private(_dialect: Any, _record: Any, arguments: list[Any], _named: A
 
 
 def _sqlite_connect(driver: Any, _record: Any) -> None:
+    clock.forget()
     driver.create_function("has_words", 2, _has_words, deterministic=True)
     driver.isolation_level = None  # the driver's own BEGIN would come late, after the first reads of a write
     for pragma in (

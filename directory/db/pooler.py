@@ -10,6 +10,8 @@ from typing import Any
 
 import psycopg
 
+from directory.db import clock
+
 # Written as the server shows them, because the settings of a pooler's session are compared with them.
 POSTGRES_SETTINGS = {
     "statement_timeout": "4s",
@@ -25,7 +27,7 @@ OPTIONS = " ".join(f"-c {name}={value.replace(' ', chr(92) + ' ')}" for name, va
 REFUSED = "unsupported startup parameter"  # PgBouncer's message, if its configuration does not ignore our options
 CONNECTION_CLASS = "08"  # of SQLSTATE: the connection failed, or the pooler lost its server
 SESSION = (
-    "SELECT pg_backend_pid(), quote_ident(session_user), quote_ident(current_database()), "
+    f"SELECT {clock.STATEMENT}, pg_backend_pid(), quote_ident(session_user), quote_ident(current_database()), "
     + ", ".join(f"current_setting('{name}')" for name in POSTGRES_SETTINGS)
 ).encode()
 
@@ -52,13 +54,14 @@ class Route:
         return connect(*given, **{name: value for name, value in named.items() if name != "options"})
 
     def examine(self, connection: Any) -> None:
-        """Detect whether a new connection goes through a pooler, and check that its session has our settings.
+        """Detect whether a new connection goes through a pooler, check its session's settings, and learn the time.
 
         Raises psycopg.Error, and SettingsMissing if it does not.
         """
         connection.pgconn.send_query(SESSION)
         result = connection.result()
-        pid, role, database, *found = (result.get_value(0, n).decode() for n in range(result.nfields))
+        epoch, pid, role, database, *found = (result.get_value(0, n).decode() for n in range(result.nfields))
+        clock.learn(epoch)
         self.is_pooled |= int(pid) != connection.pgconn.backend_pid
         settings = zip(POSTGRES_SETTINGS.items(), found, strict=True)
         wrong = ", ".join(name for (name, value), other in settings if value != other)

@@ -45,6 +45,8 @@ class Metrics:
         self.late = counter("directory_late", "Requests that took longer than 5 s.")
         cache = counter("directory_cache_responses", "Cacheable responses, by source.", ("source",))
         self._cache = {source: cache.labels(source) for source in ("stored", "made")}
+        purges = counter("directory_purges", "Deletions of expired rows that were not done, by outcome.", ("outcome",))
+        self._purges = {outcome: purges.labels(outcome) for outcome in ("failed", "refused")}
         self.memory = gauge(
             "directory_memory_bytes", "Resident memory of the largest process; 0 where the system does not tell."
         )
@@ -76,6 +78,10 @@ class Metrics:
     def count_cache(self, source: str) -> None:
         """Count a cacheable response: `stored` if it came from the response cache, `made` if it is new."""
         self._cache[source].inc()
+
+    def count_purge(self, outcome: str) -> None:
+        """Count a deletion of expired rows that was not done: `failed`, or `refused` as more than half of a table."""
+        self._purges[outcome].inc()
 
     def _measure_memory(self) -> None:
         self._measured_at = monotonic()

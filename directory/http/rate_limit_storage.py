@@ -8,6 +8,7 @@ from limits import RateLimitItem
 from limits.storage import MemoryStorage, RedisSentinelStorage, RedisStorage
 
 from directory.extensions import limiter
+from directory.models import now
 
 # Backs off as the library does: checks a lost Redis after 1, 2, 4 … 32 seconds.
 CHECKS_MAX = 5
@@ -35,6 +36,10 @@ class ProcessMemory(MemoryStorage):
         with self._turn:
             self._follow_the_clock(key)
             return super().acquire_entry(key, limit, expiry, amount)
+
+    def time(self) -> float:
+        """The clock by which it counts, that of the host."""
+        return time.time()
 
     def take_back(self, key: str) -> None:
         """Remove the latest entry of a window."""
@@ -65,24 +70,38 @@ class Redis(RedisStorage):
 
     STORAGE_SCHEME = ["redis", "rediss", "redis+unix"]  # noqa: RUF012 (as the library has it)
 
+    def time(self) -> float:
+        """The clock by which it counts, which all hosts share: the library takes each host's own."""
+        return now().timestamp()
+
     def take_back(self, key: str) -> None:
         """Remove the latest entry of a window."""
         self.storage.lpop(self.prefixed_key(key))  # the newest first
 
+    def acquire_entry(self, key: str, limit: int, expiry: int, amount: int = 1) -> bool:
+        """Count a hit if the limit allows it, and return whether it does."""
+        return bool(self.lua_acquire_moving_window([self.prefixed_key(key)], [self.time(), limit, expiry, amount]))
+
+    def get_moving_window(self, key: str, limit: int, expiry: int) -> tuple[float, int]:
+        """The time of the first hit of the window, and the number of hits."""
+        at = self.time()
+        begins, taken = self.lua_moving_window([self.prefixed_key(key)], [at - expiry, limit]) or (at, 0)
+        return float(begins), int(taken)
+
     def count(self, item: RateLimitItem, asked: list[tuple[str, bool]]) -> list[Window]:
         """The same as `ProcessMemory.count`, by the library's own scripts, in one round trip for all keys."""
-        seconds, now = item.get_expiry(), time.time()
+        seconds, at = item.get_expiry(), self.time()
         pipeline = self.storage.pipeline(transaction=False)
         for key, counts in asked:
             name = self.prefixed_key(key)
             if counts:
-                pipeline.eval(self.SCRIPT_ACQUIRE_MOVING_WINDOW, 1, name, now, item.amount, seconds, 1)
-            pipeline.eval(self.SCRIPT_MOVING_WINDOW, 1, name, now - seconds, item.amount)
+                pipeline.eval(self.SCRIPT_ACQUIRE_MOVING_WINDOW, 1, name, at, item.amount, seconds, 1)
+            pipeline.eval(self.SCRIPT_MOVING_WINDOW, 1, name, at - seconds, item.amount)
         answers = iter(pipeline.execute())
         windows = []
         for _, counts in asked:
             is_admitted = bool(next(answers)) if counts else True
-            begins, taken = next(answers) or (now, 0)
+            begins, taken = next(answers) or (at, 0)
             windows.append(Window(is_admitted, float(begins), int(taken)))
         return windows
 

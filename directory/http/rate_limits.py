@@ -6,7 +6,6 @@ is an exception: see `counted`.
 
 import hmac
 import math
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
@@ -187,10 +186,10 @@ def _count_all(tier: str, keys: list[str], counts: bool) -> list[Count]:
     for item in sorted(items):  # the shortest window first
         names = [item.key_for(PREFIX, key, tier) for key in keys]
         windows = storage.count(item, [*zip(names, (counts and each for each in admitted), strict=True)])
-        now = time.time()
+        at = storage.time()
         for place, window in enumerate(windows):
             admitted[place] &= window.is_admitted
-            wait = max(0, math.ceil(window.begins + item.get_expiry() - now))
+            wait = max(0, math.ceil(window.begins + item.get_expiry() - at))
             states[place][item] = LimitState(item, max(0, item.amount - window.taken), wait)
     return [
         Count(is_admitted, [state[item] for item in items]) for is_admitted, state in zip(admitted, states, strict=True)

@@ -1,21 +1,22 @@
 """Deletes expired sessions, tokens, sign-ins, challenges, links, deliveries and audit entries, and unused logos.
 
-A deliverer does it, and where none runs beside the server, a thread of each worker. They may do it at once.
+A deliverer does it, and where none runs beside the server, a thread of each worker. They may do it at once. A clock may
+be wrong, so a table that would lose more than half of its rows is left to a person, who runs `flask tidy --all`.
 """
 
 import logging
 import threading
 from collections.abc import Callable
-from datetime import timedelta
 from functools import partial
 
 from flask import Flask
 
 from directory.db import deadline
+from directory.db.errors import is_unavailable
 from directory.db.transactions import transaction
-from directory.models import now
 from directory.services import audit, logos
 from directory.services.accounts import mail_links, sessions
+from directory.services.deleting import MostWouldGo
 from directory.services.delivery import claims
 from directory.services.delivery.schedule import Policy
 from directory.services.sign_in import attempts, passkeys
@@ -25,19 +26,23 @@ FIRST, PERIOD = 30.0, 3600.0  # seconds from the start to the first time, and fr
 AT_ONCE = 500  # rows that one transaction deletes
 
 
-def purges(policy: Policy, audit_days: int | None) -> list[Callable[[int], int]]:
-    """Return functions that delete at most so many rows each, and return how many."""
-    found: list[Callable[[int], int]] = [
-        sessions.purge,
-        sessions.purge_tokens,
-        attempts.purge,
-        passkeys.purge,
-        mail_links.purge,
-        logos.purge,
-        partial(claims.purge, policy),
-    ]
+def purges(policy: Policy, audit_days: int | None, *, guarded: bool = True) -> dict[str, Callable[[int], int]]:
+    """Return by table a function that deletes at most so many rows, and returns how many.
+
+    If it is `guarded`, the function of a table whose rows cannot be replaced raises MostWouldGo. The others hold what
+    lasts for minutes or days, and may well have expired as a whole, or pictures that nothing shows.
+    """
+    found: dict[str, Callable[[int], int]] = {
+        "sessions": partial(sessions.purge, guarded=guarded),
+        "tokens": partial(sessions.purge_tokens, guarded=guarded),
+        "sign_in_attempts": attempts.purge,
+        "passkey_challenges": passkeys.purge,
+        "mail_links": mail_links.purge,
+        "logos": logos.purge,
+        "deliveries": partial(claims.purge, policy, guarded=guarded),
+    }
     if audit_days is not None:
-        found.append(partial(audit.purge, now() - timedelta(days=audit_days)))
+        found["audit_entries"] = partial(audit.purge, audit_days, guarded=guarded)
     return found
 
 
@@ -45,13 +50,27 @@ def tidy(app: Flask, policy: Policy) -> bool:
     """Delete a portion of each kind, each in a transaction of its own. Return whether there may be more."""
     if app.config["READ_ONLY"]:
         return False
+    with app.app_context():
+        due = purges(policy, app.config["AUDIT_RETENTION"])
+        return AT_ONCE in [_attempt(app, table, purge) for table, purge in due.items()]
+
+
+def _attempt(app: Flask, table: str, purge: Callable[[int], int]) -> int:
+    """Delete a portion of a table. A failure is logged and counted, and the other tables have their turn."""
     try:
-        with app.app_context(), deadline.within(deadline.SECONDS):
-            due = purges(policy, app.config["AUDIT_RETENTION"])
-            return AT_ONCE in [transaction(partial(purge, AT_ONCE)) for purge in due]
+        with deadline.within(deadline.SECONDS):
+            return transaction(partial(purge, AT_ONCE))
+    except MostWouldGo as refused:
+        log.error("more than half of a table would go: %s", refused, extra={"table": table})
+        outcome = "refused"
     except Exception as error:
-        log.warning("housekeeping is put off: %s", type(error).__name__)
-        return False
+        facts = {"table": table, "reason": type(error).__name__}
+        fault = None if is_unavailable(error) else error
+        log.log(logging.WARNING if fault is None else logging.ERROR, "a purge failed", extra=facts, exc_info=fault)
+        outcome = "failed"
+    if "metrics" in app.extensions:
+        app.extensions["metrics"].count_purge(outcome)
+    return 0
 
 
 def hourly(app: Flask, policy: Policy, ended: Callable[[float], object]) -> None:

@@ -1,7 +1,7 @@
 """The append-only log of every change, written in the change's own transaction."""
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy import (
@@ -23,7 +23,9 @@ from directory.extensions import db, modify
 from directory.models import AuditEntry, AuditRetention, Project, User
 from directory.services.accounts.identity import Caller
 from directory.services.catalog.paging import AnySelect, Position, Slice, Sort, Window, as_dict, fetch, windowed
+from directory.services.clock import database_clock
 from directory.services.data import bulk
+from directory.services.deleting import require_minority
 
 ACTIONS = (
     "project.submitted",
@@ -92,8 +94,14 @@ def record_each(entries: list[dict[str, Any]], *, by: Caller | None) -> None:
     bulk.load_dicts(AuditEntry, [{**entry, **actor} for entry in entries])
 
 
-def purge(before: datetime, most: int) -> int:
-    """Delete at most `most` entries older than `before`, and return the number. The oldest have the lowest ids."""
+def purge(days: int, most: int, *, guarded: bool = True) -> int:
+    """Delete at most `most` entries older than so many days, and return the number. The oldest have the lowest ids.
+
+    Raises MostWouldGo.
+    """
+    before = database_clock() - timedelta(days=days)
+    if guarded:
+        require_minority(AuditEntry, AuditEntry.at < before)
     oldest = select(AuditEntry.id, AuditEntry.at).order_by(AuditEntry.id).limit(most)
     ids = [entry.id for entry in db.session.execute(oldest) if entry.at < before]
     if ids:

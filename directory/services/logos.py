@@ -17,6 +17,7 @@ from directory.errors import NotFound
 from directory.extensions import db, modify
 from directory.models import Logo, Project, Revision, now
 from directory.models.base import logo_addresses, small_digest
+from directory.services.clock import database_clock
 
 # An unused logo is kept for this time after it was last stored, so that none is deleted while a transaction uses it.
 UNUSED_FOR = timedelta(hours=1)
@@ -55,7 +56,8 @@ def purge(most: int) -> int:
         ~select(pointing.logo).where(pointing.logo == Logo.digest, pointing.logo.is_not(None)).exists()
         for pointing in (Project, Revision)
     )
-    old = select(Logo.digest).where(Logo.stored_at < now() - UNUSED_FOR, *unused).order_by(Logo.stored_at).limit(most)
+    before = database_clock() - UNUSED_FOR
+    old = select(Logo.digest).where(Logo.stored_at < before, *unused).order_by(Logo.stored_at).limit(most)
     digests = list(db.session.scalars(old))
-    gone = delete(Logo).where(Logo.digest.in_(digests), Logo.stored_at < now() - UNUSED_FOR)
+    gone = delete(Logo).where(Logo.digest.in_(digests), Logo.stored_at < before)
     return modify(gone) if digests else 0

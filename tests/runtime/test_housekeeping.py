@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 from flask import Flask
-from sqlalchemy import delete, func, inspect, select, text, update
-from sqlalchemy.exc import DatabaseError, SQLAlchemyError
+from sqlalchemy import delete, func, insert, inspect, select, text, update
+from sqlalchemy.exc import DatabaseError, OperationalError
 
 from directory.db.transactions import transaction
 from directory.extensions import db
-from directory.models import AuditEntry, AuditRetention, MailLink, Session, SignInAttempt, Token, now
+from directory.models import AuditEntry, AuditRetention, Delivery, MailLink, Session, SignInAttempt, Token, now
 from directory.runtime import housekeeping
-from directory.services import audit
+from directory.services import audit, deleting
 from directory.services.accounts import sessions
 from directory.services.delivery import claims
 from directory.services.delivery.schedule import Policy
@@ -109,12 +109,112 @@ def test_deliveries_are_deleted_in_portions(app: Flask, monkeypatch: pytest.Monk
     assert states(app) == {"pending": 1}
 
 
-def test_housekeeping_can_wait_for_the_database(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
-    def out_of_reach(*_: Any) -> int:
-        raise SQLAlchemyError
+@pytest.mark.parametrize("error", [OperationalError("", {}, Exception()), ZeroDivisionError()])
+def test_a_purge_that_fails_is_logged_and_counted_and_those_after_it_run(
+    make_app: Any, world: World, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, error: Exception
+) -> None:
+    def fail(*_: Any, **__: Any) -> int:
+        raise error
 
-    monkeypatch.setattr(claims, "purge", out_of_reach)
+    app = make_app(METRICS_ENABLED="true", AUDIT_RETENTION="30")
+    expired_token(world)
+    put_entries(app, 1, days=31)
+    for module in (sessions, claims):
+        monkeypatch.setattr(module, "purge", fail)
     assert housekeeping.tidy(app, Policy()) is False
+    assert (count(app, Token), count(app, AuditEntry)) == (0, 0)
+    failed = [record for record in caplog.records if record.message == "a purge failed"]
+    assert [record.table for record in failed] == ["sessions", "deliveries"]
+    assert [record.exc_info is not None for record in failed] == [isinstance(error, ZeroDivisionError)] * 2
+    assert purges_counted(app) == {"failed": 2, "refused": 0}
+
+
+def put_entries(app: Flask, number: int, *, days: float) -> None:
+    rows = [{"action": "user.signed_out", "at": now() - timedelta(days=days)} for _ in range(number)]
+    with app.app_context():
+        transaction(lambda: db.session.execute(insert(AuditEntry), rows) if rows else None)
+
+
+def purges_counted(app: Flask) -> dict[str, float]:
+    registry, outcomes = app.extensions["metrics"].registry, ("failed", "refused")
+    return {each: registry.get_sample_value("directory_purges_total", {"outcome": each}) for each in outcomes}
+
+
+FEW = deleting.FEW
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "left"),
+    [(FEW, 0, 0), (FEW + 1, FEW + 1, FEW + 1), (FEW + 2, FEW + 1, 2 * FEW + 3), (FEW + 1, 0, FEW + 1)],
+)
+def test_a_purge_of_more_than_half_of_the_log_is_refused_logged_and_counted(
+    make_app: Any, caplog: pytest.LogCaptureFixture, old: int, new: int, left: int
+) -> None:
+    app = make_app(METRICS_ENABLED="true", AUDIT_RETENTION="30")
+    put_entries(app, old, days=31)
+    put_entries(app, new, days=29)
+    housekeeping.tidy(app, Policy())
+    assert count(app, AuditEntry) == left
+    refused = [record.table for record in caplog.records if record.message.startswith("more than half of a table")]
+    assert refused == (["audit_entries"] if left > new else [])
+    assert purges_counted(app)["refused"] == len(refused)
+
+
+def put_sessions(app: Flask, user_id: int, number: int) -> None:
+    old = now() - timedelta(days=20)
+    rows = [
+        {"user_id": user_id, "token_hash": f"old {n}", "user_agent": "", "last_seen_at": old} for n in range(number)
+    ]
+    with app.app_context():
+        transaction(lambda: db.session.execute(insert(Session), rows))
+
+
+def put_tokens(app: Flask, user_id: int, number: int) -> None:
+    old = now() - timedelta(days=20)
+    rows = [{"user_id": user_id, "name": "x", "token_hash": f"old {n}", "expires_at": old} for n in range(number)]
+    with app.app_context():
+        transaction(lambda: db.session.execute(insert(Token), rows))
+
+
+def put_deliveries(app: Flask, _user_id: int, number: int) -> None:
+    with app.app_context():
+        put(endpoint("http://127.0.0.1:1/"), number, state="dead", settled_at=now() - timedelta(days=91))
+
+
+PUTTING = {Session: put_sessions, Token: put_tokens, Delivery: put_deliveries}
+
+
+@pytest.mark.parametrize("model", PUTTING, ids=lambda model: model.__tablename__)
+def test_what_cannot_be_replaced_is_not_deleted_as_a_whole_until_a_person_says_so(
+    app: Flask, world: World, monkeypatch: pytest.MonkeyPatch, model: Any
+) -> None:
+    monkeypatch.setattr(deleting, "FEW", 3)
+    PUTTING[model](app, world.user().id, 5)
+    housekeeping.tidy(app, Policy())
+    assert count(app, model) == 5
+    runner = app.test_cli_runner()
+    refused = runner.invoke(args=["tidy"])
+    assert (refused.exit_code, count(app, model)) == (1, 5)
+    table = model.__tablename__
+    assert f"{table}: nothing deleted: 5 rows of {table} have expired, and only 0 have not" in refused.output
+    monkeypatch.setattr(housekeeping, "AT_ONCE", 2)
+    done = runner.invoke(args=["tidy", "--all"])
+    assert (done.exit_code, count(app, model)) == (0, 0)
+    assert f"{table}: 5 rows deleted" in done.output
+
+
+def test_the_share_is_that_of_the_table_and_not_of_a_portion(
+    app: Flask, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(deleting, "FEW", 3)
+    monkeypatch.setattr(housekeeping, "AT_ONCE", 2)
+    ada = world.user()
+    put_sessions(app, ada.id, 6)
+    with app.app_context():
+        for _ in range(5):
+            transaction(lambda: sessions.begin(ada.id, user_agent=""))
+    housekeeping.tidy(app, Policy())
+    assert count(app, Session) == 11
 
 
 def test_nothing_is_deleted_while_the_service_is_read_only(make_app: Any, world: World) -> None:
@@ -150,7 +250,7 @@ def test_an_entry_within_the_retention_cannot_be_deleted_with_the_old_ones(app: 
             )
         )
     with app.app_context():
-        assert transaction(lambda: audit.purge(now() - timedelta(days=1), 500)) == 0
+        assert transaction(lambda: audit.purge(1, 500)) == 0
         db.session.remove()
         with pytest.raises(DatabaseError, match="append-only"), db.engine.begin() as connection:
             connection.execute(text("UPDATE audit_entries SET reason = 'x'"))

@@ -5,15 +5,38 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from flask import Flask
 from limits import parse
 from limits.strategies import MovingWindowRateLimiter
+from sqlalchemy import func, insert, select, text
 
+from directory.db import clock as database_clock
+from directory.db.transactions import transaction
+from directory.extensions import db
 from directory.http.rate_limit_storage import ProcessMemory, Redis
-from directory.models import base
+from directory.models import (
+    AuditEntry,
+    Delivery,
+    LinkPurpose,
+    MailLink,
+    PasskeyChallenge,
+    Session,
+    SignInAttempt,
+    Token,
+    User,
+    base,
+)
+from directory.runtime import housekeeping
+from directory.services import deleting
+from directory.services.accounts import mail_links, sessions
 from directory.services.accounts.sessions import IDLE
+from directory.services.delivery.schedule import Policy
+from directory.services.sign_in import attempts, passkeys
 from tests.support import servers
 from tests.support.browsers import Browser
 from tests.support.factories import Api, World
+
+MAIL = {"MAIL_URL": "smtp://127.0.0.1:9", "MAIL_FROM": "directory@example.net", "SITE_URL": "https://directory.example"}
 
 LIMIT = parse("3 per 2 seconds")
 
@@ -46,6 +69,7 @@ def storage(request: pytest.FixtureRequest) -> Any:
         return
     with servers.or_skip():
         url = servers.url_of(servers.REDIS)
+    database_clock.forget()  # what a test before this one has learned
     made = Redis(url)
     yield made
     made.storage.close()
@@ -82,6 +106,94 @@ def test_sessions_and_tokens_outlive_a_jump(app: Any, world: World, clock: Clock
     assert browser.get("/api/auth/me").status_code == 200
 
 
+YEAR = 400 * 24 * 3600.0
+on_postgresql = pytest.mark.parametrize("migrated", ["postgresql"], indirect=True)
+on_sqlite = pytest.mark.parametrize("migrated", ["sqlite"], indirect=True)  # it has no clock but its host's
+KINDS = (AuditEntry, Session, Token, MailLink, SignInAttempt, PasskeyChallenge, Delivery)
+
+
+def numbers(app: Flask) -> dict[str, int]:
+    with app.app_context():
+        return {kind.__tablename__: db.session.scalar(select(func.count()).select_from(kind)) or 0 for kind in KINDS}
+
+
+@pytest.fixture
+def kept(make_app: Any, world: World) -> Flask:
+    """A directory with something of everything that expires, of which nothing has."""
+    app, ada = make_app(AUDIT_RETENTION="30", **MAIL), world.user("ada")
+    before = base.now() - timedelta(days=29)
+    entries = [{"action": "user.signed_out", "at": before} for _ in range(deleting.FEW + 1)]
+    with app.app_context():
+        [server] = app.extensions["webhooks"]
+
+        def fill() -> None:
+            db.session.execute(insert(AuditEntry), entries)
+            sessions.begin(ada.id, user_agent="")
+            sessions.issue_token("x", base.now() + timedelta(hours=1), by=ada)
+            attempts.begin("company", "browser", "/", None, mark="")
+            passkeys.sign_in_options(passkeys.RelyingParty("http://localhost", "localhost", "x"))
+            mail_links.queue(LinkPurpose.VERIFY, db.session.get(User, ada.id), "ada@example.org", server)
+
+        transaction(fill)
+    return app
+
+
+@on_postgresql
+@pytest.mark.parametrize("jump", [YEAR, -YEAR])
+def test_a_host_with_a_wrong_clock_ends_and_deletes_nothing(kept: Flask, clock: Clock, jump: float) -> None:
+    browser, before = Browser(kept).sign_in("ada"), numbers(kept)
+    assert all(before.values())
+    clock.offset = jump
+    housekeeping.tidy(kept, Policy())
+    assert numbers(kept) == before
+    assert browser.get("/api/auth/me").status_code == 200
+    assert Browser(kept).sign_in("ada").get("/api/auth/me").status_code == 200
+    with kept.app_context():
+        newest = db.session.scalar(select(func.max(Session.created_at)))
+    assert newest is not None
+    assert abs(newest - datetime.now(UTC)) < timedelta(minutes=1)
+
+
+@on_sqlite
+def test_a_wrong_clock_does_not_empty_the_log_of_a_file(kept: Flask, clock: Clock) -> None:
+    before = numbers(kept)
+    clock.offset = YEAR
+    housekeeping.tidy(kept, Policy())
+    assert numbers(kept)["audit_entries"] == before["audit_entries"]
+
+
+def ask(app: Flask) -> None:
+    with app.app_context():
+        db.session.execute(text("SELECT 1"))
+        db.session.remove()
+
+
+@on_postgresql
+def test_each_connection_tells_the_time_and_a_wrong_clock_is_logged_once(
+    make_app: Any, clock: Clock, caplog: pytest.LogCaptureFixture
+) -> None:
+    database_clock.forget()  # what a test before this one has learned
+    clock.offset = YEAR
+    for app in (make_app(), make_app()):
+        ask(app)
+    assert abs(base.now() - datetime.now(UTC)) < timedelta(minutes=1)
+    [warned] = [record for record in caplog.records if record.message == "the clock of this host is wrong"]
+    assert abs(warned.__dict__["seconds"] - YEAR) < 60
+
+
+@on_postgresql
+def test_a_pooled_connection_is_asked_for_the_time_now_and_then(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
+    ask(app)
+    learned, told = database_clock.steady(), list[str]()
+    monkeypatch.setattr(database_clock, "learn", told.append)
+    for later in (database_clock.LEARN_EVERY - 60, database_clock.LEARN_EVERY + 60):
+        monkeypatch.setattr(database_clock, "steady", lambda later=later: learned + later)
+        ask(app)
+    assert len(told) == 1
+    assert abs(float(told[0]) - time.time()) < 60
+
+
+@on_sqlite
 def test_the_clock_of_these_tests_is_the_services(app: Any, world: World, clock: Clock) -> None:
     world.user("ada")
     browser = Browser(app).sign_in("ada")

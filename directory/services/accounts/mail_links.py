@@ -23,10 +23,10 @@ from directory.models import AccountStatus, Delivery, LinkPurpose, MailLink, Use
 from directory.services import base64url
 from directory.services.accounts.identity import hold_active
 from directory.services.accounts.sessions import digest
+from directory.services.clock import at_once, database_clock
 from directory.services.deleting import delete_some
 from directory.services.delivery.channels import MailServer
 from directory.services.delivery.outbox import event_json, rows_of
-from directory.services.delivery.schedule import at_once
 
 LIFETIMES = dict.fromkeys(LinkPurpose, timedelta(days=5))  # of notices: longer than the ten tries to send them
 LIFETIMES |= {LinkPurpose.RESET: timedelta(minutes=30), LinkPurpose.VERIFY: timedelta(hours=24)}
@@ -120,7 +120,7 @@ def end_for_new_password(user: User) -> None:
 
 def purge(most: int) -> int:
     """Delete at most `most` links that have expired, and return how many."""
-    return delete_some(MailLink, MailLink.expires_at < now(), most)
+    return delete_some(MailLink, MailLink.expires_at < database_clock(), most)
 
 
 def unsubscribe_token(user_id: int, key: bytes) -> str:

@@ -29,7 +29,8 @@ from directory.errors import Invalid, NotFound, Unauthenticated
 from directory.extensions import db, modify
 from directory.models import AccountStatus, Role, Session, Token, User, now
 from directory.services.accounts.identity import Caller
-from directory.services.deleting import delete_some
+from directory.services.clock import database_clock
+from directory.services.deleting import delete_some, require_minority
 
 IDLE = timedelta(days=14)
 LIFETIME = timedelta(days=30)
@@ -44,8 +45,7 @@ def digest(secret: str) -> str:
 
 
 def begin(user_id: int, *, user_agent: str, by_passkey: bool = False) -> str:
-    """Open a session and return the secret for its cookie; the user's dead sessions are cleared away."""
-    modify(delete(Session).where(Session.user_id == user_id, ~_alive(now())))
+    """Open a session and return the secret for its cookie."""
     secret = secrets.token_urlsafe(32)
     row = Session(user_id=user_id, token_hash=digest(secret), user_agent=user_agent[:300], by_passkey=by_passkey)
     db.session.add(row)
@@ -294,14 +294,20 @@ def _alive(at: datetime) -> Any:
     return and_(Session.last_seen_at > at - IDLE, Session.created_at > at - LIFETIME)
 
 
-def purge(most: int) -> int:
-    """Delete at most `most` sessions that have ended by time, and return how many."""
-    return delete_some(Session, ~_alive(now()), most)
+def purge(most: int, *, guarded: bool = True) -> int:
+    """Delete at most `most` sessions that have ended by time, and return how many. Raises MostWouldGo."""
+    return _purge(Session, ~_alive(database_clock()), most, guarded=guarded)
 
 
-def purge_tokens(most: int) -> int:
-    """Delete at most `most` API tokens that have expired, and return how many."""
-    return delete_some(Token, Token.expires_at <= now(), most)
+def purge_tokens(most: int, *, guarded: bool = True) -> int:
+    """Delete at most `most` API tokens that have expired, and return how many. Raises MostWouldGo."""
+    return _purge(Token, Token.expires_at <= database_clock(), most, guarded=guarded)
+
+
+def _purge(model: Any, ended: ColumnElement[bool], most: int, *, guarded: bool) -> int:
+    if guarded:
+        require_minority(model, ended)
+    return delete_some(model, ended, most)
 
 
 def _remove_one(model: Any, row_id: int, by: Caller) -> None:

@@ -15,7 +15,7 @@ from sqlalchemy import ColumnElement, literal_column, or_, select, update
 
 from directory.extensions import db, modify
 from directory.models import Delivery, DeliveryAttempt, DeliveryState
-from directory.services.deleting import delete_some
+from directory.services.deleting import delete_some, require_minority
 from directory.services.delivery.schedule import RETENTION, Policy
 
 # A literal: with a parameter neither database could use the partial index of the pending ones.
@@ -103,9 +103,15 @@ def complete(claim: Claim, outcome: Outcome, policy: Policy) -> str | None:
     return str(fate["state"])
 
 
-def purge(policy: Policy, most: int = 500) -> int:
-    """Delete at most `most` deliveries that were settled 90 days ago, with their attempts. Returns how many."""
-    return delete_some(Delivery, Delivery.settled_at < policy.clock() - RETENTION, most)
+def purge(policy: Policy, most: int = 500, *, guarded: bool = True) -> int:
+    """Delete at most `most` deliveries that were settled 90 days ago, with their attempts. Returns how many.
+
+    Raises MostWouldGo.
+    """
+    ended = Delivery.settled_at < policy.clock() - RETENTION
+    if guarded:
+        require_minority(Delivery, ended)
+    return delete_some(Delivery, ended, most)
 
 
 def free(at: datetime, policy: Policy) -> ColumnElement[bool]:

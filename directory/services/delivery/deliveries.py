@@ -11,10 +11,11 @@ from directory.extensions import db, modify
 from directory.models import Delivery, DeliveryAttempt, DeliveryState
 from directory.services.accounts.identity import Caller
 from directory.services.catalog.paging import Slice, Sort, Window, as_dict, fetch
+from directory.services.clock import at_once, database_clock
 from directory.services.delivery.channels import MAIL, Endpoint
 from directory.services.delivery.claims import free
 from directory.services.delivery.outbox import TEST, payload_of_test, rows_of
-from directory.services.delivery.schedule import Policy, at_once, database_clock
+from directory.services.delivery.schedule import Policy
 
 NEWEST = Sort((Delivery.id,), descending=True)
 COLUMNS = (

@@ -10,14 +10,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
-from typing import Any
 
-from sqlalchemy import func, select
-
-from directory.db.transactions import on_postgresql
-from directory.extensions import db
 from directory.models import now
-from directory.models.base import UtcDateTime
+from directory.services.clock import database_clock
 
 MINUTE, HOUR = 60.0, 3600.0
 # Seconds from the end of one try to the next: ten tries in about three days.
@@ -25,18 +20,6 @@ DELAYS = (0.0, 5.0, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 5 * HOUR, 10 * HOUR, 14 *
 JITTER = 0.2
 LONGEST_WAIT = 24 * HOUR  # that a receiver can ask for with Retry-After
 RETENTION = timedelta(days=90)
-
-
-def database_clock() -> datetime:
-    """The present instant by the database's clock."""
-    if on_postgresql():
-        return db.session.scalars(select(at_once())).one()  # type: ignore[no-any-return]
-    return now()
-
-
-def at_once() -> Any:
-    """The same as a value to store, without a statement of its own."""
-    return func.clock_timestamp(type_=UtcDateTime()) if on_postgresql() else now()
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from sqlalchemy import delete
 from directory.extensions import UNSYNCHRONISED, db
 from directory.models import SignInAttempt, now
 from directory.services.accounts.sessions import digest
+from directory.services.clock import database_clock
 from directory.services.deleting import delete_some
 from directory.services.sign_in.refusals import SignInExpired
 
@@ -52,4 +53,4 @@ def take(state: str, provider: str, browser: str) -> tuple[str, int | None]:
 
 def purge(most: int) -> int:
     """Delete at most `most` sign-ins that have expired, and return how many."""
-    return delete_some(SignInAttempt, SignInAttempt.expires_at < now(), most)
+    return delete_some(SignInAttempt, SignInAttempt.expires_at < database_clock(), most)

@@ -20,6 +20,7 @@ from directory.services import audit, base64url
 from directory.services.accounts import accounts, mail_links, sessions
 from directory.services.accounts.identity import Caller
 from directory.services.accounts.sessions import digest
+from directory.services.clock import database_clock
 from directory.services.deleting import delete_some
 from directory.services.delivery.channels import MailServer
 from directory.services.sign_in import attestation
@@ -328,7 +329,7 @@ def end_all(user_id: int) -> int:
 
 def purge(most: int) -> int:
     """Delete at most `most` challenges that have expired, and return how many."""
-    return delete_some(PasskeyChallenge, PasskeyChallenge.expires_at < now(), most)
+    return delete_some(PasskeyChallenge, PasskeyChallenge.expires_at < database_clock(), most)
 
 
 def _may_change(by: Caller) -> list[str]:

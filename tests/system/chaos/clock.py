@@ -5,11 +5,15 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+from sqlalchemy import create_engine, text
+
+from directory.services.deleting import FEW
 from tests.system.chaos import Outcome, scenario
 from tests.system.chaos.load import Answer
 from tests.system.chaos.stage import Person, Stage, stage
 
 HOUR = 3600
+YEARS = 400 * 24 * HOUR
 WINDOW = 4  # seconds
 ALLOWED = 5
 
@@ -25,10 +29,10 @@ def _vote(at: Stage, by: Person) -> Answer:
     return answer
 
 
-def jumps(switch: Path, times: int) -> Iterator[int]:
-    """An hour forward, back, and back again, as often; the clock is right in the end."""
+def jumps(switch: Path, times: int, far: int = HOUR) -> Iterator[int]:
+    """So far forward, back, and back again, as often; the clock is right in the end."""
     for _ in range(times):
-        for offset in (HOUR, 0, -HOUR, 0):
+        for offset in (far, 0, -far, 0):
             switch.write_text(str(offset))
             yield offset
 
@@ -59,3 +63,42 @@ def jumping(times: int) -> Outcome:
             jumped += 1
         at.settle()
         return Outcome(f"{jumped} jumps", f"{bursts} bursts: {ALLOWED} votes each and then 429; sessions alive")
+
+
+KEPT = ("sessions", "tokens", "audit_entries", "deliveries")
+
+
+def rows_of(url: str) -> dict[str, int]:
+    """How many rows each of the tables has from which housekeeping deletes what is old."""
+    engine = create_engine(url)
+    try:
+        with engine.connect() as connection:
+            return {table: connection.scalar(text(f"SELECT count(*) FROM {table}")) or 0 for table in KEPT}
+    finally:
+        engine.dispose()
+
+
+@scenario(
+    "The clock of a host jumps by 400 days while it deletes what is older than 30",
+    "nothing is deleted; over PostgreSQL everybody stays signed in",
+    short={"databases": ("postgresql", "sqlite"), "rounds": 1},
+    long={"databases": ("postgresql", "sqlite"), "rounds": 10},
+)
+def far_away(databases: tuple[str, ...], rounds: int) -> Outcome:
+    seen = []
+    for database in databases:
+        target = "tests.support.app_with_wrong_clock:app"
+        with stage(database, target=target, SHIFT="{folder}/shift", AUDIT_RETENTION="30") as at:
+            for state in ("unpublish", "approve") * (FEW // 2 + 1):
+                assert at.ask("PUT", f"/api/admin/projects/{at.projects[0]}/{state}", at.admins[0], {}).status == 200
+            before = rows_of(at.url)
+            assert before["audit_entries"] > FEW, before
+            for _ in jumps(at.folder / "shift", rounds, YEARS):
+                time.sleep(1.5)  # housekeeping has its turn
+                if database == "postgresql":
+                    assert at.ask("GET", "/api/auth/me", at.members[7]).status == 200
+                assert at.ask("GET", "/api/projects").status == 200
+            after = rows_of(at.url)
+            assert after == before, f"{database}: {before} before, {after} after"
+            seen.append(f"{database}: {sum(after.values())} rows before and after")
+    return Outcome(f"{4 * rounds} jumps on each database", "; ".join(seen))

@@ -3,13 +3,13 @@
 `wire` ends the exchange at its deadline.
 """
 
-import time
 from http.client import HTTPException, RemoteDisconnected
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 import requests
 
+from directory.models import now
 from directory.services.delivery.channels import Webhook
 from directory.services.delivery.claims import Claim, Outcome
 from directory.services.delivery.http_session import WireSession
@@ -77,7 +77,7 @@ class _Exchange:
     def _post(self, session: requests.Session) -> requests.Response:
         body = formats.render(self._endpoint.format, self._claim.payload, self._endpoint.site)
         secrets = self._endpoint.secrets if formats.FORMATS[self._endpoint.format].signed else ()
-        signed = signing.headers(secrets, self._claim.webhook_id, body, at=int(time.time()))
+        signed = signing.headers(secrets, self._claim.webhook_id, body, at=int(now().timestamp()))
         return session.post(
             self._endpoint.url,
             data=body,
