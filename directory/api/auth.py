@@ -1,6 +1,6 @@
 """Registering, signing in and out, one's account, sessions and tokens. Passwords are hashed outside transactions."""
 
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from typing import Any
 
 from flask import Blueprint, Response, current_app
@@ -26,14 +26,16 @@ from directory.errors import (
     NotFound,
     RegistrationClosed,
 )
-from directory.http import account_limits
+from directory.http import account_limits, rate_limits
 from directory.http.access import login_required, public
 from directory.http.authentication import caller, give_cookie, take_cookie
 from directory.http.client_address import user_agent
 from directory.http.endpoint import documented, operation, respond
 from directory.http.validation import Errors, JsonBody
+from directory.models import User
 from directory.services.accounts import accounts, recovery, sessions, usernames
 from directory.services.accounts.identity import Caller
+from directory.services.delivery.channels import MailServer
 from directory.services.sign_in.refusals import SignInAgain
 
 bp = Blueprint("auth", __name__, url_prefix="/api/auth")
@@ -55,7 +57,7 @@ def _bad_changes(body: dict[str, Any]) -> Errors:
     refused += accounts.password_refusals(body.get("password"), username=username, email=email)
     if "password" in body:
         refused += missing_password(body, "Give both password and current_password.")
-    elif mail_server.confirming(body.get("email"), user) is not None:
+    elif is_new_address(body.get("email"), user):
         refused += missing_password(body, "A new address needs the present password.")
     return refused
 
@@ -84,16 +86,15 @@ def register(body: dict[str, Any]) -> Any:
     hashed = accounts.prepare_password(body["password"], username=username, email=email)
 
     server = mail_server.configured()
-    if server is not None and not account_limits.may_mail(email, None):
-        server = None
 
     def work() -> tuple[Any, str]:
         user = accounts.register(username, email, hashed)
-        if server is not None:
+        if server is not None and may_mail:
             recovery.ask_to_verify(user, server)
         return user, sessions.begin(user.id, user_agent=user_agent())
 
-    made = transaction(work)
+    with account_limits.mailing(email, None, is_mailed=server is not None) as may_mail:
+        made = transaction(work)
     account_limits.give_back()
     return signed_in(register, *made)
 
@@ -165,36 +166,67 @@ def change(body: dict[str, Any]) -> Any:
     A new password needs the current one and ends all other sessions; with `revoke_tokens` it also revokes all API
     tokens. The current password is checked last, and a wrong one counts as a wrong login does.
 
-    If the service sends mail, a new address needs the current password too. A link is mailed to the new address; until
+    A new address needs the current password too. If the service sends mail, a link is mailed to the new address; until
     it is confirmed (`POST /api/auth/email/verify`), the account keeps the old address. An account without a password
-    needs a session that was opened in the last ten minutes instead.
+    needs a session that was opened in the last ten minutes instead. A taken address is refused before anything is
+    counted for it.
     """
     by, email = caller(), body.get("email")
-    user = accounts.get(by.id)
-    if "current_password" in body or "password" in body or mail_server.confirming(email, user) is not None:
-        user = confirm_password(body.get("current_password"))
-    changes: dict[str, Any] = {"email": email, "known_hash": user.password_hash, "notify": body.get("notify")}
-    new_hash = None
-    if "password" in body:
-        new_hash = accounts.prepare_password(body["password"], username=user.username, email=email or user.email)
-        changes["revoke_tokens"] = body.get("revoke_tokens", False)
-    server = mail_server.confirming(email, user)
-    if server is not None:
-        account_limits.spend_on_mail(body["email"], by.id)
-        changes["email"] = None
-    notifier = mail_server.notifier(user) if "password" in body else None
+    user, new_hash = _confirmed(body)
+    is_new = is_new_address(email, user)
+    server = mail_server.configured() if is_new else None
+    if is_new:
+        _require_free(body["email"], by)
 
-    def work() -> Any:
+    def work(notifier: MailServer | None) -> Any:
         if "username" in body:
             accounts.choose_username(body["username"], by=by)
-        changed = accounts.change(by, new_hash=new_hash, **changes)
+        changed = accounts.change(
+            by,
+            email=None if server else email,
+            known_hash=user.password_hash,
+            new_hash=new_hash,
+            revoke_tokens=body.get("revoke_tokens", False),
+            notify=body.get("notify"),
+        )
         if server is not None:  # after the password, which ends the links to other addresses
             recovery.propose_email(by, body["email"], known_hash=new_hash or user.password_hash, server=server)
         if notifier is not None:
             recovery.tell_of_password(changed, notifier)
         return changed
 
-    return transaction(work)
+    with ExitStack() as limits:
+        if server is not None:
+            limits.enter_context(account_limits.mailing(body["email"], by.id, refuses=True))
+        notifier = limits.enter_context(mail_server.notifying(user)) if new_hash else None
+        return transaction(lambda: work(notifier))
+
+
+def _confirmed(body: dict[str, Any]) -> tuple[User, str | None]:
+    """The caller's account, confirmed where the changes need it, and the hash of a new password."""
+    user, email = accounts.get(caller().id), body.get("email")
+    if "current_password" in body or "password" in body or is_new_address(email, user):
+        user = confirm_password(body.get("current_password"))
+    if "password" not in body:
+        return user, None
+    return user, accounts.prepare_password(body["password"], username=user.username, email=email or user.email)
+
+
+def is_new_address(email: str | None, user: User) -> bool:
+    """Whether an address is another than the account has."""
+    return email not in (None, user.email)
+
+
+def _require_free(email: str, by: Caller) -> None:
+    """Refuse an address that another account has, before a mail to it is counted.
+
+    A limit that counts for the address and refuses first would tell whether a mail that anybody can cause for a
+    username goes to this address. Raises RateLimited, Duplicate.
+    """
+    rate_limits.hit("new_address", shown=False)
+    accounts.release()
+    recovery.require_free(email, by=by)
+    accounts.release()
 
 
 @bp.get("/sessions")

@@ -1,12 +1,13 @@
 """The mail server of the application, for the routes that need one."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from flask import current_app
 
 from directory.errors import NotFound
 from directory.http import account_limits
-from directory.models import User
 from directory.services.delivery.channels import MailServer
 
 
@@ -15,11 +16,15 @@ def configured() -> MailServer | None:
     return current_app.extensions["mail_server"]  # type: ignore[no-any-return]
 
 
-def notifier(user: Any) -> MailServer | None:
-    """The mail server, which notifies the account of a change. An unconfirmed address gets few mails."""
+@contextmanager
+def notifying(user: Any) -> Iterator[MailServer | None]:
+    """The mail server, by which the block notifies the account of a change. An unconfirmed address gets few mails."""
     server = configured()
-    may_mail = server is not None and (user.email_verified or account_limits.may_mail(user.email, user.id))
-    return server if may_mail else None
+    if server is None or user.email_verified:
+        yield server
+        return
+    with account_limits.mailing(user.email, user.id) as may_mail:
+        yield server if may_mail else None
 
 
 def mail_server() -> MailServer:
@@ -28,8 +33,3 @@ def mail_server() -> MailServer:
     if found is None:
         raise NotFound
     return found
-
-
-def confirming(email: str | None, user: User) -> MailServer | None:
-    """The mail server, where a change of the user's address has to be confirmed by a link."""
-    return None if email in (None, user.email) else configured()

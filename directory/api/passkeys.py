@@ -74,12 +74,13 @@ def add(body: dict[str, Any]) -> Any:
     """
     party, by, credential = _party(), caller(), body["credential"]
     require_fresh_session(by)
-    server = mail_server.notifier(accounts.get(by.id))
+    user = accounts.get(by.id)
     accounts.release()
     named = passkeys.challenge_of(credential)
     challenge = transaction(lambda: passkeys.take(named, by.session_id))
     made = passkeys.registered(credential, challenge, party)
-    return transaction(lambda: passkeys.add(made, body.get("name"), by=by, server=server))
+    with mail_server.notifying(user) as server:
+        return transaction(lambda: passkeys.add(made, body.get("name"), by=by, server=server))
 
 
 @bp.get("")
@@ -112,7 +113,8 @@ def remove(passkey_id: int) -> None:
     It takes a session of the last ten minutes. The account's address gets a mail. Sessions stay open.
     """
     _party()
-    passkeys.remove(passkey_id, by=caller(), server=mail_server.notifier(accounts.get(caller().id)))
+    with mail_server.notifying(accounts.get(caller().id)) as server:
+        passkeys.remove(passkey_id, by=caller(), server=server)
 
 
 @bp.post("/login/options")

@@ -5,7 +5,8 @@ the problem.
 """
 
 from collections.abc import Callable
-from functools import wraps
+from contextlib import ExitStack
+from functools import partial, wraps
 from typing import Any
 from urllib.parse import urlencode
 
@@ -164,15 +165,17 @@ def _signed_in(claims: Claims) -> str:
     """The secret of a new session of the identity's account."""
     server, is_open = mail_server.configured(), current_app.config["REGISTRATION_OPEN"]
 
-    def work() -> tuple[int, str]:
+    def work(limits: ExitStack) -> tuple[int, str]:
         user, secret, is_new = identities.sign_in(claims, user_agent=user_agent(), registration_open=is_open)
-        if is_new and not user.email_verified and server and account_limits.may_mail(user.email, user.id):
+        to_confirm = is_new and not user.email_verified
+        if server and to_confirm and limits.enter_context(account_limits.mailing(user.email, user.id)):
             recovery.ask_to_verify(user, server)
         return user.id, secret
 
     for left in reversed(range(TRIES)):
         try:
-            g.account_id, secret = transaction(work)
+            with ExitStack() as limits:
+                g.account_id, secret = transaction(partial(work, limits))
             break
         except Duplicate:
             if not left:

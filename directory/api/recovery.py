@@ -1,10 +1,11 @@
 """Ways back into an account by mail. All of it is absent if no mail is sent."""
 
+from contextlib import nullcontext
 from typing import Any
 
 from flask import Blueprint
 
-from directory.api.mail_server import mail_server, notifier
+from directory.api.mail_server import mail_server, notifying
 from directory.api.password_checks import among_few
 from directory.api.schemas.accounts import ForgotInput, ResetInput, VerifyInput
 from directory.db.transactions import transaction
@@ -31,8 +32,10 @@ def forgot(body: dict[str, Any]) -> Any:
     """
     server, user = mail_server(), accounts.find(body["login"])
     accounts.release()  # loaded rows stay readable; reading them again would reveal a known login by its time
-    is_allowed = account_limits.may_mail(user.email if user else body["login"], user.id if user else None)
-    transaction(lambda: recovery.forgot(user if is_allowed else None, server))
+    known = recovery.reachable(user)
+    address, account_id = (known.email, known.id) if known else (body["login"], None)
+    with account_limits.mailing(address, account_id, is_mailed=known is not None) as may_mail:
+        transaction(lambda: recovery.forgot(known if may_mail else None, server))
 
 
 @bp.post("/password/reset")
@@ -68,8 +71,8 @@ def verify(body: dict[str, Any]) -> Any:
     """
     server, replaced = mail_server(), recovery.replaced_by(body["token"])
     accounts.release()
-    notifying = server if replaced is None else notifier(replaced)
-    transaction(lambda: recovery.verify(body["token"], notifying))
+    with nullcontext(server) if replaced is None else notifying(replaced) as notifier:
+        transaction(lambda: recovery.verify(body["token"], notifier))
     account_limits.give_back_link()
 
 
@@ -84,8 +87,8 @@ def send_verification() -> Any:
     """
     server, user = mail_server(), accounts.get(caller().id)
     if not user.email_verified:
-        account_limits.spend_on_mail(user.email, user.id)
-        recovery.ask_to_verify(user, server)
+        with account_limits.mailing(user.email, user.id, refuses=True):
+            recovery.ask_to_verify(user, server)
 
 
 @bp.post("/notifications/<token>")

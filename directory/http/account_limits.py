@@ -1,6 +1,8 @@
 """Limits of accounts: guesses at a password, and links that any caller has mailed to an account or an address."""
 
 import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from flask import g
@@ -10,7 +12,6 @@ from directory.http import rate_limits
 
 log = logging.getLogger(__name__)
 GUESSES = ("auth", "account", "password")  # the limits that count a guess at a password
-TIERS = ("mail_account", "mail_address")
 
 # A login has so many failures an hour, from any addresses, without a delay: half of the hundred of an account, which
 # has two logins. If both counted together, a delay would reveal which e-mail address belongs to which username.
@@ -100,20 +101,36 @@ def remember_address() -> None:
         _spent("signed_in")
 
 
-def spend_on_mail(login: str, account_id: int | None) -> None:
-    """Count a mailed link for the account and for the address. Raises RateLimited.
+@contextmanager
+def mailing(address: str, account_id: int | None, *, is_mailed: bool = True, refuses: bool = False) -> Iterator[bool]:
+    """Count a link that the block mails to an address of an account, and yield whether it may be mailed.
 
-    An unknown login is counted like an address, so that it takes the same time.
+    Anybody can name another's address. So nothing counts for it unless a mail is sent: the hits are taken back if a
+    limit is reached or if the block fails. `is_mailed` is false for a request that leads to no mail, such as for an
+    unknown login: it is counted apart, so that it takes the same time. The answer does not show the limits, unless it
+    `refuses`: then it raises RateLimited.
     """
-    g.login, g.account_id = login.strip().lower(), account_id
-    for tier in TIERS:
-        rate_limits.hit(tier, shown=False)
+    counted: list[tuple[str, str]] = []
+    for tier, key in rate_limits.mail_keys(address, account_id, is_mailed=is_mailed):
+        [count] = rate_limits.count_all(tier, [key])
+        if not count.is_admitted:
+            _take_back(counted)
+            if refuses:
+                raise rate_limits.refusal(tier, count)
+            log.info("silent limit reached", extra={"tier": tier, "account_id": account_id})
+            yield False
+            return
+        counted.append((tier, key))
+    try:
+        yield True
+    except BaseException:
+        _take_back(counted)
+        raise
 
 
-def may_mail(login: str, account_id: int | None) -> bool:
-    """Count a link, and return whether it may be mailed. The answer does not show the limits."""
-    g.login, g.account_id = login.strip().lower(), account_id
-    return all(_spent(tier) for tier in TIERS)
+def _take_back(counted: list[tuple[str, str]]) -> None:
+    for tier, key in counted:
+        rate_limits.take_back(tier, key)
 
 
 def _spent(tier: str) -> bool:

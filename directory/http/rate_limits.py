@@ -30,6 +30,7 @@ REDIS_SECONDS = 0.25
 # Anybody can request a mailed link, so the number for an account and for an address is limited over all callers.
 FIXED = {"recovery": "20 per hour", "mail_account": "3 per hour", "mail_address": "3 per hour"}
 FIXED |= {"sign_in": "30 per 5 minutes"}  # a sign-in with a provider takes two requests
+FIXED |= {"new_address": "10 per hour"}  # each new address that a member asks for shows whether an account has it
 # The tiers that `account_limits` uses to delay guesses: wrong passwords for a login from all addresses (at most 100 are
 # counted), and whether a login has succeeded from an address.
 FIXED |= {"failures": "100 per hour", "signed_in": "1 per 30 days"}
@@ -74,15 +75,20 @@ def key_of(user: Caller | None) -> str:
 # A guess at a password counts three times: `auth` by address, `account` by the login as typed, `password` by the
 # account with this login.
 KEYS: dict[str, Callable[[], str]] = {
-    **dict.fromkeys(("voting", "submission", "write", "admin", "read"), lambda: key_of(viewer())),
+    **dict.fromkeys(("voting", "submission", "write", "admin", "read", "new_address"), lambda: key_of(viewer())),
     **dict.fromkeys(("auth", "not_guessed", "recovery", "sign_in"), client_address),
     "account": lambda: f"{_masked(g.login)}@{client_address()}",
     "password": lambda: f"{g.account_id or _masked(g.login)}@{client_address()}",
     "failures": lambda: _masked(g.login),
     "signed_in": lambda: f"{_masked(g.login)}@{client_address()}",
-    "mail_account": lambda: str(g.account_id or _masked(g.login)),
-    "mail_address": lambda: _masked(g.login),
 }
+
+
+def mail_keys(address: str, account_id: int | None, *, is_mailed: bool) -> list[tuple[str, str]]:
+    """The tiers and keys that count a mailed link. A link that is not mailed has keys of its own."""
+    masked = _masked(address)
+    keys = (str(account_id or masked), masked) if is_mailed else (f"nobody:{masked}",) * 2
+    return [*zip(("mail_account", "mail_address"), keys, strict=True)]
 
 
 def _limits(tier: str) -> str:
@@ -151,10 +157,10 @@ def hit(tier: str, *, shown: bool = True) -> None:
     key = KEYS[tier]()
     hit_tiers.add(tier)
     (count,) = count_all(tier, [key])
-    if shown or not count.is_admitted:
-        states_of_request()[tier] = count.states
     if not count.is_admitted:
-        raise RateLimited(wait_of(states_of_request()), tier)
+        raise refusal(tier, count)
+    if shown:
+        states_of_request()[tier] = count.states
 
 
 class Count(NamedTuple):
@@ -162,6 +168,12 @@ class Count(NamedTuple):
 
     is_admitted: bool
     states: list[LimitState]
+
+
+def refusal(tier: str, count: Count) -> RateLimited:
+    """The error of a request that a tier does not admit; the headers of the answer show the tier."""
+    states_of_request()[tier] = count.states
+    return RateLimited(wait_of(states_of_request()), tier)
 
 
 def count_all(tier: str, keys: list[str], *, counts: bool = True) -> list[Count]:
@@ -204,14 +216,18 @@ def give_back(tier: str, requests: int = 1) -> None:
     if tier not in g.get("hit_tiers", ()):
         return
     g.hit_tiers.remove(tier)
-    key = KEYS[tier]()
+    take_back(tier, KEYS[tier](), requests)
+    if tier in states_of_request():
+        states_of_request()[tier] = _states(tier)
+
+
+def take_back(tier: str, key: str, requests: int = 1) -> None:
+    """Remove the latest hits of a key."""
     try:
         for item in _items(_limits(tier)) * requests:
             limiter.limiter.storage.take_back(item.key_for(PREFIX, key, tier))  # type: ignore[attr-defined]
     except Exception:
         fall_back()  # the hits counted in an unreachable Redis are lost
-    if tier in states_of_request():
-        states_of_request()[tier] = _states(tier)
 
 
 def hits(tier: str) -> int:

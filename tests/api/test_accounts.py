@@ -29,7 +29,7 @@ def audited(app):
 
 
 def test_a_new_email_is_kept_in_lower_case_and_is_good_for_the_next_login(app, browser):
-    answer = browser.put("/api/auth/me", {"email": "Ada@New.example.ORG"})
+    answer = browser.put("/api/auth/me", {"email": "Ada@New.example.ORG", "current_password": PASSWORD})
     assert (answer.status_code, answer.json["email"]) == (200, "ada@new.example.org")
     assert browser.get("/api/auth/me").json == answer.json
     assert Browser(app).sign_in("ada@new.example.org").signed_in()

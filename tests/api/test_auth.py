@@ -67,7 +67,7 @@ def test_a_refusal_points_to_names_of_two_accounts(browser, api):
     assert api.post("/api/auth/register", NEW | {"username": "bob", "email": "bob@example.org"}).status_code == 201
     answer = api.post("/api/auth/register", NEW | {"username": "bob"})
     assert [error["pointer"] for error in answer.json["errors"]] == ["#/username", "#/email"]
-    changed = browser.put("/api/auth/me", {"email": "bob@example.org"})
+    changed = browser.put("/api/auth/me", {"email": "bob@example.org", "current_password": NEW["password"]})
     assert (code(changed), changed.json["errors"][0]["pointer"]) == ((409, "duplicate"), "#/email")
 
 

@@ -7,19 +7,22 @@ from dataclasses import replace
 from datetime import timedelta
 from threading import Barrier
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from flask import Flask
 from sqlalchemy import select, update
 
 from directory.db.transactions import transaction
+from directory.errors import WrongPassword
 from directory.extensions import db
 from directory.http import account_limits, rate_limits
 from directory.logs import JsonFormatter
 from directory.models import Delivery, Identity, MailLink, Passkey, Session, Token, User, now
-from directory.services.accounts import mail_links, sessions
+from directory.services.accounts import mail_links, recovery, sessions
 from directory.services.site import Site
 from tests.conftest import Statements
+from tests.support.browsers import Browser
 from tests.support.factories import PASSWORD, Api, World
 from tests.support.mailbox import Mailbox, Taken
 from tests.support.outbox import attempts, delivery_thread, quick, row, send_all
@@ -275,6 +278,98 @@ def test_three_links_an_hour_are_mailed_to_an_address_whoever_asks(make_app: Any
     assert send_all(delivery_thread(app, server, quick())) == 3
 
 
+@pytest.fixture
+def limited(make_app: Any, mailbox: Mailbox) -> Flask:
+    """An app with limits, whose callers each have an address of their own."""
+    return make_app(  # type: ignore[no-any-return]
+        **mailbox.settings, RATELIMIT_ENABLED="true", TRUSTED_PROXIES="1", RATELIMIT_AUTH="1000 per hour"
+    )
+
+
+def as_stranger(app: Flask, number: int, path: str, body: dict[str, str]) -> int:
+    return int(Api(app).post(path, body, headers={"X-Forwarded-For": f"192.0.2.{number}"}).status_code)
+
+
+def spend_by_a_taken_name(app: Flask) -> None:
+    body = {"username": "mallory", "email": "ada@example.org", "password": PASSWORD}
+    assert {as_stranger(app, number, "/api/auth/register", body) for number in range(4)} == {409}
+
+
+def spend_by_an_unknown_login(app: Flask) -> None:
+    assert {as_stranger(app, number, FORGOT, {"login": "ada@example.org"}) for number in range(4)} == {202}
+
+
+def spend_by_a_change(app: Flask) -> None:
+    mallory = Browser(app).sign_in("mallory")
+    World(app).user("bob")
+    with app.app_context():
+        transaction(lambda: db.session.execute(update(User).values(may_rename=True)))
+    for _ in range(4):
+        change = {"email": "ada@example.org", "current_password": PASSWORD, "username": "bob"}
+        assert mallory.put("/api/auth/me", change).json["code"] == "duplicate"
+
+
+def spend_by_a_failing_change(app: Flask) -> None:
+    """A change to the address, whose transaction fails when the mail was counted."""
+    mallory = Browser(app).sign_in("mallory")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(recovery, "propose_email", Mock(side_effect=WrongPassword))
+        for _ in range(4):
+            change = {"email": "ada@example.org", "current_password": PASSWORD}
+            assert mallory.put("/api/auth/me", change).status_code == 422
+
+
+@pytest.mark.parametrize(
+    "spend", [spend_by_a_taken_name, spend_by_an_unknown_login, spend_by_a_change, spend_by_a_failing_change]
+)
+def test_what_strangers_ask_for_an_address_without_a_mail_does_not_count_against_it(
+    limited: Flask, mailbox: Mailbox, spend: Any
+) -> None:
+    World(limited).user("mallory")
+    spend(limited)
+    body = {"username": "ada", "email": "ada@example.org", "password": PASSWORD}
+    assert as_stranger(limited, 100, "/api/auth/register", body) == 201
+    assert as_stranger(limited, 101, FORGOT, {"login": "ada"}) == 202
+    [server] = limited.extensions["webhooks"]
+    assert send_all(delivery_thread(limited, server, quick())) == 2
+
+
+def test_a_change_to_a_taken_address_does_not_count_against_it(limited: Flask, mailbox: Mailbox) -> None:
+    world = World(limited)
+    world.user("ada")
+    mallory = world.caller(world.user("mallory"))
+    for _ in range(4):
+        change = {"email": "ada@example.org", "current_password": PASSWORD}
+        assert mallory.put("/api/auth/me", change).json["code"] == "duplicate"
+    assert as_stranger(limited, 1, FORGOT, {"login": "ada"}) == 202
+    [server] = limited.extensions["webhooks"]
+    assert send_all(delivery_thread(limited, server, quick())) == 1
+
+
+def test_links_asked_for_a_username_do_not_tell_its_address_to_those_who_guess_it(limited: Flask) -> None:
+    world = World(limited)
+    for name in ("ada", "bob"):
+        world.user(name)
+    mallory = world.caller(world.user("mallory"))
+    for number in range(4):
+        as_stranger(limited, number, FORGOT, {"login": "ada"})
+    found = []
+    for name in ("ada", "bob"):
+        change = {"email": f"{name}@example.org", "current_password": PASSWORD}
+        answer = mallory.put("/api/auth/me", change)
+        found.append((answer.status_code, {**answer.json, "request_id": ""}, sorted(answer.headers.keys())))
+    assert found[0] == found[1]
+    assert found[0][0] == 409
+
+
+def test_a_member_tries_ten_new_addresses_an_hour(limited: Flask) -> None:
+    world = World(limited)
+    world.user("ada")
+    mallory = world.caller(world.user("mallory"))
+    change = {"email": "ada@example.org", "current_password": PASSWORD}
+    assert [mallory.put("/api/auth/me", change).status_code for _ in range(11)] == [409] * 10 + [429]
+
+
 def test_an_address_asks_twenty_times_an_hour_for_whatever_account(make_app: Any, mailbox: Mailbox) -> None:
     api = Api(make_app(**mailbox.settings, RATELIMIT_ENABLED="true"))
     answers = [api.post(FORGOT, {"login": f"user{number}"}).status_code for number in range(21)]
@@ -510,8 +605,8 @@ def test_an_unconfirmed_address_that_is_replaced_gets_few_notices_too(make_app: 
     caller = World(app).caller(World(app).user("ada"))
     [server] = app.extensions["webhooks"]
     for allowed in (True, True, True, False):
-        with app.test_request_context():
-            assert account_limits.may_mail("ada@example.org", None) == allowed
+        with app.test_request_context(), account_limits.mailing("ada@example.org", None) as may_mail:
+            assert may_mail == allowed
     caller.put("/api/auth/me", {"email": "new@example.org", "current_password": PASSWORD})
     with app.app_context():
         token = mail_links.token_of(db.session.scalar(select(MailLink.nonce)), server.key)
@@ -727,10 +822,32 @@ def test_without_a_mail_server_all_of_it_is_absent(make_app: Any, path: str) -> 
     assert (answer.status_code, answer.json["code"]) == (404, "not_found")
 
 
-def test_without_a_mail_server_an_address_changes_at_once_as_before(make_app: Any) -> None:
+def test_without_a_mail_server_an_address_changes_at_once_by_the_password(make_app: Any) -> None:
     world = World(make_app())
-    answer = world.caller(world.user("ada")).put("/api/auth/me", {"email": "new@example.org"})
+    caller, new = world.caller(world.user("ada")), {"email": "new@example.org"}
+    refused = caller.put("/api/auth/me", new)
+    assert (refused.status_code, refused.json["errors"][0]["pointer"]) == (422, "#/current_password")
+    wrong = caller.put("/api/auth/me", {**new, "current_password": "not the password"})
+    assert (wrong.status_code, wrong.json["errors"][0]["pointer"]) == (422, "#/current_password")
+    assert caller.get("/api/auth/me").json["email"] == "ada@example.org"
+    answer = caller.put("/api/auth/me", {**new, "current_password": PASSWORD})
     assert (answer.status_code, answer.json["email"], answer.json["email_verified"]) == (200, "new@example.org", False)
+    assert caller.put("/api/auth/me", new).status_code == 200, "the address that the account has is not new"
+
+
+def test_without_a_mail_server_an_account_without_a_password_changes_its_address_in_a_fresh_session(
+    make_app: Any,
+) -> None:
+    app = make_app()
+    ada = World(app).user("ada")
+    browser, token = Browser(app).sign_in("ada"), World(app).caller(ada)
+    with app.app_context():
+        transaction(lambda: db.session.execute(update(User).values(password_hash="")))
+    assert token.put("/api/auth/me", {"email": "new@example.org"}).json["code"] == "sign_in_again"
+    assert browser.put("/api/auth/me", {"email": "new@example.org"}).json["email"] == "new@example.org"
+    with app.app_context():
+        transaction(lambda: db.session.execute(update(Session).values(created_at=now() - timedelta(minutes=11))))
+    assert browser.put("/api/auth/me", {"email": "newer@example.org"}).json["code"] == "sign_in_again"
 
 
 @pytest.mark.parametrize(("required", "statuses"), [("none", (201, 200)), ("submit", (403, 200)), ("vote", (403, 403))])

@@ -218,6 +218,7 @@ def test_an_account_is_looked_after(chromium, app, world):
         other.enter("ada")
         page = person.enter("ada").open("/account").page
         page.get_by_label("E-mail").fill("new@example.org")
+        page.get_by_label("Current password, for a new address").fill(PASSWORD)
         person.button("Save the address").click()
         expect(page.get_by_text("Your e-mail address is saved.")).to_be_visible()
         page.get_by_label("Name", exact=True).fill("laptop")
@@ -230,11 +231,11 @@ def test_an_account_is_looked_after(chromium, app, world):
         person.button("Sign out all others").click()
         expect(page.get_by_text("You are signed in nowhere else.")).to_be_visible()
         assert other.call("GET", "/api/auth/me") == 401
-        page.get_by_label("Current password").fill("wrong horse")
+        page.get_by_label("Current password", exact=True).fill("wrong horse")
         page.get_by_label("New password").fill("another fine password")
         person.button("Change the password").click()
-        expect(page.get_by_label("Current password")).to_have_attribute("aria-invalid", "true")
-        page.get_by_label("Current password").fill(PASSWORD)
+        expect(page.get_by_label("Current password", exact=True)).to_have_attribute("aria-invalid", "true")
+        page.get_by_label("Current password", exact=True).fill(PASSWORD)
         person.button("Change the password").click()
         expect(page.get_by_text("Your password is changed.")).to_be_visible()
         page.get_by_label("Account: ada").click()
@@ -249,7 +250,7 @@ def test_a_password_change_may_revoke_the_tokens(chromium, app, world):
     with served(app) as site, visitor(chromium, site) as person:
         page = person.enter("ada").open("/account").page
         expect(page.get_by_role("button", name="Revoke test")).to_be_visible()
-        page.get_by_label("Current password").fill(PASSWORD)
+        page.get_by_label("Current password", exact=True).fill(PASSWORD)
         page.get_by_label("New password").fill("another fine password")
         page.get_by_label("Also revoke all access tokens").check()
         person.button("Change the password").click()

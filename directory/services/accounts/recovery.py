@@ -12,9 +12,14 @@ from directory.services.delivery.channels import MailServer
 from directory.services.sign_in import identities, passkeys
 
 
+def reachable(user: User | None) -> User | None:
+    """The account, if it gets links for a new password: an active one."""
+    return user if user is not None and user.status == AccountStatus.ACTIVE else None
+
+
 def forgot(user: User | None, server: MailServer) -> None:
     """Mail a link for a new password to an active account. Otherwise the same statements run, and nothing is mailed."""
-    known = user if user is not None and user.status == AccountStatus.ACTIVE else None
+    known = reachable(user)
     mail_links.queue(LinkPurpose.RESET, known, known.email if known else "", server)
 
 
@@ -68,10 +73,15 @@ def propose_email(by: Caller, email: str, *, known_hash: str, server: MailServer
         raise AccountDeleted
     if user.password_hash != known_hash:
         raise WrongPassword
-    if db.session.scalar(select(User.id).where(User.email == email, User.id != by.id)) is not None:
-        raise Duplicate(["email"], accounts.TAKEN)
+    require_free(email, by=by)
     mail_links.queue(LinkPurpose.VERIFY, user, email, server)
     return user
+
+
+def require_free(email: str, *, by: Caller) -> None:
+    """Raise Duplicate if another account has the address."""
+    if db.session.scalar(select(User.id).where(User.email == email, User.id != by.id)) is not None:
+        raise Duplicate(["email"], accounts.TAKEN)
 
 
 def replaced_by(token: str) -> User | None:

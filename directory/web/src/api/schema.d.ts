@@ -609,9 +609,10 @@ export interface paths {
          * @description A new password needs the current one and ends all other sessions; with `revoke_tokens` it also revokes all API
          *     tokens. The current password is checked last, and a wrong one counts as a wrong login does.
          *
-         *     If the service sends mail, a new address needs the current password too. A link is mailed to the new address; until
+         *     A new address needs the current password too. If the service sends mail, a link is mailed to the new address; until
          *     it is confirmed (`POST /api/auth/email/verify`), the account keeps the old address. An account without a password
-         *     needs a session that was opened in the last ten minutes instead.
+         *     needs a session that was opened in the last ten minutes instead. A taken address is refused before anything is
+         *     counted for it.
          *
          *     Needs a signed-in user.
          */

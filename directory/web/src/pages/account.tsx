@@ -63,7 +63,7 @@ function Profile({ username, email }: { username: string; email: string }) {
       <form class="form" noValidate onSubmit={sending((given) => changeEmail(given("email"), given("email_password")))}>
         <Wrong form="email" />
         <TextField name="email" label={f.email} hint={f.emailHint} type="email" autocomplete="email" defaultValue={email} error={errors.value.email?.email} />
-        {session.value?.password_reset && ways.data.value?.has_password !== false && (
+        {ways.data.value?.has_password !== false && (
           <>
             <input type="text" name="username" autocomplete="username" value={username} hidden readOnly />
             <TextField name="email_password" label={f.emailPassword} type="password" autocomplete="current-password" error={errors.value.email?.current_password} />

@@ -119,7 +119,7 @@ export function rename(username: string): Promise<boolean> {
   });
 }
 
-/** Change the address. Where the site sends mail it takes the password, and holds once it is confirmed. */
+/** Change the address. It takes the password; where the site sends mail, the address holds once it is confirmed. */
 export function changeEmail(email: string, current_password: string): Promise<boolean> {
   return attempt("email", async () => {
     const saved = await ask(api.PUT("/api/auth/me", { body: { email, ...(current_password && { current_password }) } }));
