@@ -141,9 +141,6 @@ def own_path(given: str | None, default: str = "/") -> str:
     """The path of this site that a form gives as the next page, otherwise the default."""
     if not given or not given.startswith("/") or given.startswith("//") or not given.isprintable() or "\\" in given:
         return default
-    parts = urlsplit(given)
-    if parts.scheme or parts.netloc:
-        return default
     return quote(given, safe="/?#&=%+:;,@!$'()*~-._")
 
 

@@ -1,12 +1,12 @@
 """Changing one's own account, and what administrators and operators change of others."""
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import select, update
 
 from directory.db.transactions import transaction
 from directory.errors import AdminRequired, Invalid, LastAdmin, NotFound
 from directory.extensions import db
-from directory.models import AuditEntry, Role, User
+from directory.models import AuditEntry, Role, User, now
 from directory.services.accounts import accounts
 from directory.services.accounts.identity import Caller
 from directory.services.accounts.passwords import hash_password, verify_password
@@ -33,6 +33,16 @@ def test_a_new_email_is_kept_in_lower_case_and_is_good_for_the_next_login(app, b
     assert (answer.status_code, answer.json["email"]) == (200, "ada@new.example.org")
     assert browser.get("/api/auth/me").json == answer.json
     assert Browser(app).sign_in("ada@new.example.org").signed_in()
+
+
+def test_a_new_email_is_not_confirmed_and_the_same_one_stays_confirmed(app, user, browser):
+    with app.app_context():
+        confirmed = update(User).where(User.id == user.id).values(email_verified_at=now())
+        transaction(lambda: db.session.execute(confirmed))
+    for email, is_confirmed in (("Ada@Example.org", True), ("ada@new.example.org", False)):
+        answer = browser.put("/api/auth/me", {"email": email, "current_password": PASSWORD})
+        assert (answer.status_code, answer.json["email"]) == (200, email.lower())
+        assert answer.json["email_verified"] is is_confirmed
 
 
 def test_an_email_that_somebody_has_is_refused_and_nothing_of_the_request_is_kept(app, world, browser):

@@ -4,8 +4,9 @@ from itertools import chain
 from typing import Any
 
 import pytest
-from flask import Flask
+from flask import Flask, g
 
+from directory.http import pagination
 from directory.services.catalog.paging import NEAR
 from tests.conftest import Statements
 from tests.support.factories import Api, World
@@ -173,6 +174,32 @@ def test_under_a_cursor_there_is_no_page_number_and_no_last(world: World, api: A
     assert 'rel="last"' not in second.headers["Link"]
     for rel in ("first", "prev", "next"):
         assert f'rel="{rel}"' in second.headers["Link"]
+
+
+def test_the_way_back_leads_on_again(world: World, api: Api) -> None:
+    whole = [world.project() for _ in range(4)][::-1]
+
+    def page(cursor: str | None) -> tuple[list[int], str | None, str | None]:
+        answer = api.get(f"/api/projects?limit=2{f'&cursor={cursor}' if cursor else ''}")
+        return ids(answer), *(answer.json["pagination"][f"{name}_cursor"] for name in ("prev", "next"))
+
+    _, _, further = page(None)
+    second, back, _ = page(further)
+    first, before, again = page(back)
+    assert (first, before, second) == (whole[:2], None, whole[2:])
+    assert page(again)[0] == second
+
+
+def test_the_next_page_past_the_depth_of_page_numbers_is_linked_by_cursor(app: Flask) -> None:
+    at = {"limit": 100, "pages": 102, "total_capped": False, "prev_cursor": "before", "next_cursor": "after"}
+    with app.test_request_context("/api/projects"):
+        g.path, g.parameters = "/api/projects", {"limit": "100"}
+        for page, target in ((99, "page=100"), (100, "cursor=after"), (102, "cursor=after")):
+            links = pagination.links({**at, "page": page, "next_cursor": "after"})
+            assert f'</api/projects?limit=100&{target}>; rel="next"' in links
+            assert 'rel="last"' not in links
+        within = pagination.links({**at, "page": 1, "pages": 100})
+        assert '</api/projects?limit=100&page=100>; rel="last"' in within
 
 
 def test_every_link_leads_where_it_says(world: World, api: Api) -> None:

@@ -241,6 +241,9 @@ def test_a_counter_that_goes_back_is_refused_and_logged(
     with caplog.at_level(logging.WARNING):
         assert sign_in(app, one)[1].status_code == 401
     assert [each.counter for each in caplog.records if "went back" in each.message] == [4]
+    one.counts = 8
+    assert rows(app, Passkey)[0].sign_count == 9
+    assert sign_in(app, one)[1].status_code == 401, "the same counter twice"
     one.counts = None
     assert sign_in(app, one)[1].status_code == 401
     one.counts = 20

@@ -427,6 +427,17 @@ def test_what_takes_a_project_away_deletes_its_revision(
         assert decide(admin, project, "approve").json["title"] == "Tool"
 
 
+@pytest.mark.parametrize("status", ["pending", "rejected"])
+def test_an_edit_of_what_is_not_live_is_no_event(
+    notifying: Flask, world: World, owner: Api, admin: Api, ada: Caller, status: str
+) -> None:
+    made = path(world.project(ada, status, title="Hidden"))
+    for caller in (admin, owner):
+        assert caller.put(made, {"tagline": f"By {caller is owner}", "tags": []}).status_code == 200
+    assert decisions(notifying) == ["project.edited", "project.edited"]
+    assert outbox(notifying) == []
+
+
 def test_the_deletion_of_the_owner_deletes_the_revision(notifying: Flask, owner: Api, admin: Api, project: int) -> None:
     before = owner.put(path(project), {"title": "A"}).json
     assert owner.delete("/api/auth/me", json={"current_password": "correct horse battery"}).status_code == 204

@@ -6,6 +6,7 @@ import pytest
 from flask import Flask
 
 from directory.cache.changes import RecentChanges
+from directory.cache.response import cacheable_response
 from directory.cache.snapshot_source import Snapshot, SnapshotSource
 from directory.cache.store import Store
 from tests.conftest import Statements
@@ -58,6 +59,27 @@ def test_refusals_and_private_answers_are_never_stored(app: Flask, world: World,
         assert len(store._entries) == 0, path
     api.get("/api/projects")
     assert len(store._entries) == 1
+
+
+PUBLIC = [("Content-Type", "text/html"), ("ETag", '"1"'), ("Cache-Control", "public, no-cache")]
+
+
+@pytest.mark.parametrize(
+    ("status", "headers", "is_stored"),
+    [
+        ("200 OK", PUBLIC, True),
+        ("200 OK", [*PUBLIC, ("Set-Cookie", "directory=1")], False),
+        ("200 OK", PUBLIC[:1] + PUBLIC[2:], False),
+        ("200 OK", PUBLIC[:2], False),
+        ("200 OK", [*PUBLIC[:2], ("Cache-Control", "private, no-cache")], False),
+        ("206 Partial Content", PUBLIC, False),
+        ("404 Not Found", PUBLIC, False),
+    ],
+)
+def test_an_answer_of_the_application_is_stored_only_if_it_is_everybodys(
+    status: str, headers: list[tuple[str, str]], is_stored: bool
+) -> None:
+    assert (cacheable_response(status, headers, b"", "/") is not None) is is_stored
 
 
 @pytest.mark.parametrize(

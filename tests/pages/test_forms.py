@@ -101,6 +101,8 @@ def test_who_is_not_signed_in_is_asked_to_and_comes_back_to_the_button(app, worl
     "path",
     [
         "//evil.example",
+        "///evil.example",
+        "////evil.example",
         "https://evil.example",
         "/\\evil.example",
         "\\\\evil.example",

@@ -59,6 +59,21 @@ def test_a_constant_answer_is_the_applications_to_the_byte(
         assert 'directory_requests_total{method="GET",route="/healthz",status="200"} 2.0' in counted
 
 
+@pytest.mark.parametrize(
+    ("reported", "is_https"),
+    [("https", False), ("https, http", True), ("http,https,http", True), ("", False), (",", False)],
+)
+def test_behind_two_proxies_the_scheme_is_what_the_first_of_them_reports(
+    make_app: Any, reported: str, is_https: bool
+) -> None:
+    app = make_app(TRUSTED_PROXIES=2)
+    request = parsed("/healthz", X_Request_ID="mine", X_Forwarded_Proto=reported)
+    mine, theirs = in_loop(FastPath(app), request), by_application(app, request)
+    assert mine == theirs
+    assert mine is not None
+    assert (b"Strict-Transport-Security" in mine.headers) is is_https
+
+
 @pytest.mark.parametrize("settings", [{}, {"CORS_ORIGINS": "https://a.example"}])
 def test_the_session_of_an_anonymous_caller_is_the_applications_to_the_byte(
     make_app: Any, settings: dict[str, str], statements: Statements

@@ -222,8 +222,9 @@ def test_a_code_of_another_sign_in_does_not_work_without_its_verifier(
 
 def test_an_address_comes_from_userinfo_where_the_token_has_none(browser: Browser, provider: LyingProvider) -> None:
     provider.claims = {"email": None, "email_verified": None}
-    provider.userinfo = {"sub": "somebody else", "email": "eve@example.org"}
-    assert outcome(browser, begun(browser, provider)) == refused("wrong_subject")
+    for subject in ({"sub": "somebody else"}, {"sub": None}, {}):
+        provider.userinfo = {**subject, "email": "eve@example.org"}
+        assert outcome(browser, begun(browser, provider)) == refused("wrong_subject")
     provider.userinfo = {"sub": "248289761001", "email": "Ada@Example.org", "email_verified": True}
     assert back(browser, begun(browser, provider)).headers["Location"] == "/"
     me = browser.get("/api/auth/me").json
