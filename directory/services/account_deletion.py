@@ -10,7 +10,7 @@ import secrets
 from dataclasses import replace
 from typing import Any
 
-from sqlalchemy import BigInteger, bindparam, delete, exists, or_, select, text, update
+from sqlalchemy import BigInteger, bindparam, exists, or_, select, text, update
 from sqlalchemy.dialects.postgresql import ARRAY
 
 from directory.db.transactions import on_postgresql
@@ -27,10 +27,9 @@ from directory.errors import (
 )
 from directory.extensions import db, modify
 from directory.models import AccountStatus, Project, Revision, Role, Status, Upvote, User, now
-from directory.services import audit, revisions, voting
+from directory.services import audit, revisions, submissions, voting
 from directory.services.accounts import accounts, mail_links, sessions
 from directory.services.accounts.identity import Caller
-from directory.services.catalog import catalog, counters, search_index
 from directory.services.delivery import outbox
 from directory.services.delivery.channels import Endpoint
 from directory.services.sign_in import identities, passkeys
@@ -49,7 +48,6 @@ TOO_MANY_VOTES = (
 # Nobody but the user can withdraw votes one by one, so the command has no limits.
 BY_COMMAND = " Or have an operator run `flask users delete`, which has no such limit."
 UNLISTED = (Status.PENDING, Status.REJECTED)
-EVENT = "project.deleted"
 
 # Includes the user's live projects: a transaction that writes an event with the owner's name ends before the rename, or
 # reads the new name.
@@ -178,19 +176,9 @@ def _rename(user_id: int) -> str:
 
 
 def _delete_unlisted(locked: set[int], *, owner_id: int, by: Caller | None, notify: list[Endpoint]) -> None:
-    """Delete the locked projects that are pending or rejected, and write the audit entry and notifications of each."""
+    """Delete the locked projects that are pending or rejected."""
     columns = select(Project.id, Project.url_key, Project.title, Project.status)
     found = columns.where(Project.owner_id == owner_id, Project.status.in_(UNLISTED)).order_by(Project.id)
     projects = [project for project in db.session.execute(found) if project.id in locked]
-    if not projects:
-        return
-    ids, at = [project.id for project in projects], now()
-    entries = [
-        {**audit.about(project), "action": EVENT, "at": at, "from_state": project.status} for project in projects
-    ]
-    audit.record_each(entries, by=by)
-    if outbox.wanting(EVENT, notify):
-        outbox.enqueue_each(EVENT, catalog.all_stored(ids), by=by, endpoints=notify)
-    counters.lock(ids, deleting=True)
-    search_index.forget(*ids)
-    modify(delete(Project).where(Project.id.in_(ids)))
+    if projects:
+        submissions.delete_each(projects, by=by, notify=notify)

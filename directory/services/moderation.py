@@ -2,21 +2,23 @@
 
 Pending projects and revisions of live projects wait for review. A decision locks the project and acts on the state
 that it then has. So if two administrators make the same decision at once, only the first is logged and sent to
-webhooks.
+webhooks. The number of statements does not depend on the number of projects.
 """
 
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
-from sqlalchemy import select, update
+from sqlalchemy import case, func, literal, select, update
 
-from directory.errors import Duplicate, InvalidTransition, NotFound, PreconditionFailed
+from directory.errors import DirectoryError, Duplicate, InvalidTransition, NotFound, PreconditionFailed
 from directory.extensions import db, modify
 from directory.models import Project, Revision, Status, now
+from directory.models.base import UtcDateTime
 from directory.services import audit, revisions, submissions
 from directory.services.accounts.identity import Caller, require_active
-from directory.services.catalog import counters
+from directory.services.catalog import catalog, counters
 from directory.services.catalog.ranking import hot
 from directory.services.delivery import outbox
 from directory.services.delivery.channels import Endpoint
@@ -24,11 +26,12 @@ from directory.services.delivery.channels import Endpoint
 PAST = {"approve": "approved", "reject": "rejected", "unpublish": "unpublished"}
 # States of a live project with a revision: its changes are pending, or were rejected.
 WAITING, REFUSED = "changes_waiting", "changes_refused"
-MOVES: dict[str, dict[str, Status]] = {
-    "approve": {Status.PENDING: Status.LIVE},
-    "reject": {Status.PENDING: Status.REJECTED},
-    "unpublish": dict.fromkeys((Status.LIVE, WAITING, REFUSED), Status.PENDING),
+MOVES: dict[str, set[str]] = {
+    "approve": {Status.PENDING},
+    "reject": {Status.PENDING},
+    "unpublish": {Status.LIVE, WAITING, REFUSED},
 }
+TARGETS = {"approve": Status.LIVE, "reject": Status.REJECTED, "unpublish": Status.PENDING}
 # The states of a project for which the decision was already made.
 ALREADY: dict[str, set[str]] = {"approve": {Status.LIVE}, "reject": {Status.REJECTED, REFUSED}}
 
@@ -46,6 +49,15 @@ class _Case:
         if self.revision is None:
             return str(self.project.status)
         return REFUSED if self.revision.submitted_at is None else WAITING
+
+    @property
+    def id(self) -> int:
+        """The project's id."""
+        return int(self.project.id)
+
+    def settles(self, decision: str) -> bool:
+        """Whether the decision is about the changes that wait."""
+        return self.state == WAITING and decision in {"approve", "reject"}
 
 
 def decide(
@@ -68,10 +80,9 @@ def decide(
     """
     if by is not None:
         require_active(by)
-    cases = _locked([project_id])
-    if not cases:
-        raise NotFound
-    _decide(cases[0], decision, versions, by=by, notify=notify, reason=reason)
+    refusal = _decide(decision, {project_id: versions}, by=by, notify=notify, reason=reason)[project_id]
+    if refusal is not None:
+        raise refusal
 
 
 def decide_many(
@@ -81,27 +92,50 @@ def decide_many(
 
     `wanted` maps each id to the version that the decision is about, or None for any. The result maps each id to None if
     the decision is made, otherwise to the code of the refusal: not_found, precondition_failed, invalid_transition or
-    duplicate.
-    Projects are locked in the order of their ids, and then the counters that they share, so that two batches cannot
-    deadlock. Raises Unauthenticated.
+    duplicate. Raises Unauthenticated.
     """
     require_active(by)
+    versions = {project_id: None if version is None else (version,) for project_id, version in wanted.items()}
+    refusals = _decide(decision, versions, by=by, notify=notify, reason=reason)
+    return {project_id: None if refusal is None else refusal.code for project_id, refusal in refusals.items()}
+
+
+def _decide(
+    decision: str,
+    wanted: Mapping[int, Container[int] | None],
+    *,
+    by: Caller | None,
+    notify: list[Endpoint],
+    reason: str | None,
+) -> dict[int, DirectoryError | None]:
+    """Apply a decision to each project to which it applies, and return the refusal or None for each.
+
+    Projects are locked in the order of their ids, and then the counters that they share, so that two batches cannot
+    deadlock.
+    """
     cases = _locked(wanted)
-    _lock_counters(cases, decision)
-    refusals: dict[int, str | None] = dict.fromkeys(wanted, NotFound.code)
-    for case in sorted(cases, key=lambda case: (case.project.category_id, case.project.id)):
-        version = wanted[case.project.id]
-        try:
-            _decide(case, decision, None if version is None else (version,), by=by, notify=notify, reason=reason)
-            refusals[case.project.id] = None
-        except (InvalidTransition, PreconditionFailed, Duplicate) as error:
-            refusals[case.project.id] = error.code
+    refusals: dict[int, DirectoryError | None] = dict.fromkeys(wanted, NotFound())
+    refusals |= {case.id: _refusal(case, decision, wanted[case.id]) for case in cases}
+    due = [case for case in cases if refusals[case.id] is None and case.state not in ALREADY.get(decision, ())]
+    if not due:
+        return refusals
+    if decision == "delete":
+        assert by is not None  # noqa: S101 (the command line deletes nothing)
+        submissions.delete_each([case.project for case in due], by=by, notify=notify, reason=reason)
+        return refusals
+    _lock_counters(due, decision)
+    revised = {case.id: case.revision for case in due if case.revision is not None and case.settles(decision)}
+    if revised:
+        settle = revisions.approve_each if decision == "approve" else revisions.reject_each
+        taken = settle(revised, by=by, notify=notify, reason=reason)
+        refusals |= {project_id: Duplicate(["url"], revisions.TAKEN) for project_id in taken}
+    _move([case.project for case in due if case.id not in revised], decision, by=by, notify=notify, reason=reason)
     return refusals
 
 
 def _locked(project_ids: Iterable[int]) -> list[_Case]:
     """The projects that exist, locked in the order of their ids, with their revisions."""
-    columns = (Project.id, Project.url_key, Project.title, Project.category_id, Project.status, Project.version)
+    columns = (Project.id, Project.url_key, Project.title, Project.status, Project.version)
     query = select(*columns, Project.submitted_at, Project.upvotes, Project.published_at)
     query = query.where(Project.id.in_(list(project_ids))).order_by(Project.id)
     projects = list(db.session.execute(query.with_for_update(key_share=True)))
@@ -111,69 +145,60 @@ def _locked(project_ids: Iterable[int]) -> list[_Case]:
     return [_Case(project, held.get(project.id)) for project in projects]
 
 
+def _refusal(case: _Case, decision: str, versions: Container[int] | None) -> DirectoryError | None:
+    """Why a decision about a locked project is refused; None if it can be made, or was already made."""
+    # A caller whose answer was lost may retry, as RFC 9110 section 13.1.1 allows.
+    if case.state in ALREADY.get(decision, ()):
+        return None
+    if versions is not None and case.project.version not in versions:
+        return PreconditionFailed()
+    if decision == "delete" or case.settles(decision) or case.state in MOVES[decision]:
+        return None
+    return InvalidTransition(case.project.status, PAST[decision])
+
+
 def _lock_counters(cases: list[_Case], decision: str) -> None:
     """Lock the counters that the decisions change, including those of the categories and tags in revisions."""
     held = [revisions.changes_of(case.revision) for case in cases] if decision == "approve" else []
     slugs = [changes["category"] for changes in held if "category" in changes]
     tags = [tag for changes in held for tag in changes.get("tags", ())]
-    ids = [case.project.id for case in cases]
-    counters.lock(ids, deleting=decision == "delete", slugs=slugs, tags=tags)
+    counters.lock([case.id for case in cases], slugs=slugs, tags=tags)
 
 
-def _decide(
-    case: _Case,
-    decision: str,
-    versions: Container[int] | None,
-    *,
-    by: Caller | None,
-    notify: list[Endpoint],
-    reason: str | None,
-) -> None:
-    """Apply a decision, unless it was already made.
-
-    Raises PreconditionFailed, InvalidTransition, and Duplicate if the changes can no longer be applied.
-    """
-    project_id = case.project.id
-    # A caller whose answer was lost may retry, as RFC 9110 section 13.1.1 allows.
-    if case.state in ALREADY.get(decision, ()):
+def _move(projects: list[Any], decision: str, *, by: Caller | None, notify: list[Endpoint], reason: str | None) -> None:
+    """Move locked projects to another state. A trigger deletes the revision of a project that is no longer live."""
+    if not projects:
         return
-    if versions is not None and case.project.version not in versions:
-        raise PreconditionFailed
-    if decision == "delete":
-        assert by is not None  # noqa: S101 (the command line deletes nothing)
-        submissions.delete(project_id, by=by, notify=notify, reason=reason)
-    elif case.revision is not None and case.state == WAITING and decision in {"approve", "reject"}:
-        settle = revisions.approve if decision == "approve" else revisions.reject
-        settle(project_id, case.revision, by=by, notify=notify, reason=reason)
-    elif case.state in MOVES[decision]:
-        _move(case.project, decision, MOVES[decision][case.state], by=by, notify=notify, reason=reason)
-    else:
-        raise InvalidTransition(case.project.status, PAST[decision])
-
-
-def _move(
-    project: Any, decision: str, target: Status, *, by: Caller | None, notify: list[Endpoint], reason: str | None
-) -> None:
-    """Move a locked project to another state. A trigger deletes the revision of a project that is no longer live."""
-    at = now()
+    at, event, target = now(), f"project.{PAST[decision]}", TARGETS[decision]
+    ids = [project.id for project in projects]
     values: dict[str, Any] = {"status": target, "updated_at": at, "version": Project.version + 1}
     values["rejection_reason"] = None if target is Status.LIVE else reason
     if target is Status.LIVE:
-        values["published_at"] = project.published_at or at
-        values["hot"] = hot(project.upvotes, values["published_at"])
+        values |= _published(projects, at)
     elif target is Status.PENDING:
         values["submitted_at"] = at
-    moving = update(Project).where(Project.id == project.id, Project.status == project.status).values(values)
-    modify(moving)
-    audit.record_project(
-        f"project.{PAST[decision]}",
-        project,
-        by=by,
-        at=at,
-        from_state=project.status,
-        to_state=target,
-        reason=reason,
-        waited_seconds=None if decision == "unpublish" else (at - project.submitted_at).total_seconds(),
-    )
-    shown = None if target is Status.LIVE else reason
-    outbox.enqueue(f"project.{PAST[decision]}", project.id, by=by, endpoints=notify, reason=shown)
+    modify(update(Project).where(Project.id.in_(ids)).values(values))
+    facts = {"action": event, "at": at, "to_state": target, "reason": reason}
+    entries = [
+        {
+            **audit.about(project),
+            **facts,
+            "from_state": project.status,
+            "waited_seconds": None if decision == "unpublish" else (at - project.submitted_at).total_seconds(),
+        }
+        for project in projects
+    ]
+    audit.record_each(entries, by=by)
+    if outbox.wanting(event, notify):
+        shown = None if target is Status.LIVE else reason
+        outbox.enqueue_each(event, catalog.all_stored(ids), by=by, endpoints=notify, reason=shown)
+
+
+def _published(projects: list[Any], at: datetime) -> dict[str, Any]:
+    """The columns of publication. What was published before keeps its time, and thereby its rank."""
+    ranks = {project.upvotes: hot(project.upvotes, at) for project in projects}
+    first = Project.published_at.is_(None)
+    return {
+        "published_at": func.coalesce(Project.published_at, literal(at, UtcDateTime())),
+        "hot": case((first, case(ranks, value=Project.upvotes)), else_=Project.hot),
+    }

@@ -8,17 +8,18 @@ any other edit.
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from types import SimpleNamespace
 from typing import Any
 
-from sqlalchemy import delete, select, update
+from sqlalchemy import bindparam, delete, select, update
 
 from directory.db.errors import refusing
 from directory.errors import Duplicate, Invalid
 from directory.extensions import UNSYNCHRONISED, db, modify
-from directory.models import Project, Revision, Status, now
+from directory.models import Category, Project, Revision, Status, now
 from directory.services import audit
 from directory.services.accounts.identity import Caller
-from directory.services.catalog import fields, search_index
+from directory.services.catalog import catalog, fields, search_index
 from directory.services.catalog.fields import Changes
 from directory.services.delivery import outbox
 from directory.services.delivery.channels import Endpoint
@@ -27,6 +28,12 @@ from directory.services.equal_addresses import needs_no_review
 # For the log: an event of a revision leaves the project live.
 NO_MOVE = {"from_state": Status.LIVE, "to_state": Status.LIVE}
 TAKEN = "The owner has another project with this URL."
+# The columns that an approved revision writes.
+EDITED = (*fields.WRITTEN, "logo", "slug", "url_key", "category_id")
+_P = Project.__table__
+_EDIT = update(_P).where(_P.c.id == bindparam("project"))
+_EDIT = _EDIT.values({name: bindparam(f"new_{name}") for name in EDITED})
+_EDIT = _EDIT.values(version=_P.c.version + 1, updated_at=bindparam("at"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,46 +128,122 @@ def hold(project: Project, revision: Revision | None, planned: Plan, *, by: Call
         audit.record_project("project.edit_withdrawn", project, by=by, at=at, **NO_MOVE)
 
 
-def approve(
-    project_id: int, revision: Revision, *, by: Caller | None, notify: list[Endpoint], reason: str | None
-) -> None:
-    """Apply the changes to the project. Raises Duplicate and then changes nothing.
+def approve_each(
+    held: Mapping[int, Revision], *, by: Caller | None, notify: list[Endpoint], reason: str | None
+) -> set[int]:
+    """Apply the changes to the projects, and return the ids of those whose owner has another project with the new URL.
 
-    The calling function has locked the project. The reason is only logged.
+    These and their revisions stay as they are. The calling function has locked the projects, the keys of `held`. The
+    reason is only logged.
     """
     at = now()
-    project = db.session.get_one(Project, project_id, populate_existing=True)
-    values = changes_of(revision)
-    changes = fields.differences(fields.current(project, values), values)
-    waited = _waited(revision, at)
-    taken = Duplicate(["url"], TAKEN)
-    # The savepoint keeps the other decisions of the transaction.
-    with refusing(uq_projects_owner_id_url_key=taken), db.session.begin_nested():
-        db.session.delete(revision)
-        project.version += 1
-        write(project, changes, at)
-    audit.record_project(
-        "project.edit_approved", project, by=by, at=at, reason=reason, changes=changes, waited_seconds=waited, **NO_MOVE
-    )
-    outbox.enqueue("project.edited", project_id, by=by, endpoints=notify, changes=changes)
-    outbox.enqueue("project.edit_approved", project_id, by=by, endpoints=notify)
+    wanted = {project_id: changes_of(revision) for project_id, revision in held.items()}
+    applied = _apply(_edited(wanted), at)
+    facts = {"action": "project.edit_approved", "at": at, "reason": reason, **NO_MOVE}
+    entries = [
+        {
+            **audit.about(each.after),
+            **facts,
+            "changes": each.changes,
+            "waited_seconds": _waited(held[each.after.id], at),
+        }
+        for each in applied
+    ]
+    audit.record_each(entries, by=by)
+    changes = {each.after.id: each.changes for each in applied}
+    _notify("project.edited", changes, by=by, notify=notify, changes=changes)
+    _notify("project.edit_approved", changes, by=by, notify=notify)
+    return held.keys() - changes.keys()
 
 
-def reject(
-    project_id: int, revision: Revision, *, by: Caller | None, notify: list[Endpoint], reason: str | None
-) -> None:
-    """Reject the changes of the project; its owner sees the reason. The calling function has locked the project."""
+@dataclass(frozen=True, slots=True)
+class _Edited:
+    """A project with its new values, as an object with all columns that an edit writes, and what changes by field."""
+
+    after: SimpleNamespace
+    changes: Changes
+
+
+def _edited(wanted: Mapping[int, dict[str, Any]]) -> list[_Edited]:
+    """The projects as they are after the wanted changes, in the order of their ids."""
+    query = select(Project, Category.slug).join(Category).where(Project.id.in_(wanted)).order_by(Project.id)
+    found = db.session.execute(query, execution_options={"populate_existing": True}).all()
+    slugs = {values["category"] for values in wanted.values() if "category" in values}
+    categories: dict[str, int] = {}
+    if slugs:
+        categories = dict(db.session.execute(select(Category.slug, Category.id).where(Category.slug.in_(slugs))).all())
+    return [_as_edited(project, slug, wanted[project.id], categories) for project, slug in found]
+
+
+def _as_edited(project: Project, slug: str, values: dict[str, Any], categories: Mapping[str, int]) -> _Edited:
+    before = fields.current(project, values, category=slug)
+    changes = fields.differences(before, values)
+    columns = {name: getattr(project, name) for name in EDITED}
+    columns |= fields.columns({name: change["to"] for name, change in changes.items()}, categories)
+    return _Edited(SimpleNamespace(id=project.id, **columns), changes)
+
+
+def _apply(edited: list[_Edited], at: datetime) -> list[_Edited]:
+    """Write the values, delete the revisions, and return what was written: all but URLs that the owner has already.
+
+    If the database refuses one, each half is tried, so that a few refusals cost a few statements.
+    """
+    try:
+        # The savepoint keeps the other decisions of the transaction.
+        with refusing(uq_projects_owner_id_url_key=Duplicate(["url"], TAKEN)), db.session.begin_nested():
+            _write_each([each.after for each in edited], at)
+    except Duplicate:
+        half = len(edited) // 2
+        return [*_apply(edited[:half], at), *_apply(edited[half:], at)] if half else []
+    searched = [each.after for each in edited if not fields.SEARCHED.isdisjoint(each.changes)]
+    search_index.index(searched)
+    return edited
+
+
+def _write_each(projects: list[SimpleNamespace], at: datetime) -> None:
+    modify(delete(Revision).where(Revision.project_id.in_([project.id for project in projects])))
+    rows = [
+        {"project": project.id, "at": at, **{f"new_{n}": getattr(project, n) for n in EDITED}} for project in projects
+    ]
+    db.session.connection().execute(_EDIT, rows)
+
+
+def reject_each(
+    held: Mapping[int, Revision], *, by: Caller | None, notify: list[Endpoint], reason: str | None
+) -> set[int]:
+    """Reject the changes of the projects; their owners see the reason. The calling function has locked the projects.
+
+    Returns no id, because none is refused.
+    """
     at = now()
-    project = db.session.get_one(Project, project_id, populate_existing=True)
-    waited = _waited(revision, at)
-    revision.changes, revision.category, revision.logo = {}, None, None
-    revision.submitted_at, revision.reason = None, reason
-    project.version += 1
-    db.session.flush()
-    audit.record_project(
-        "project.edit_rejected", project, by=by, at=at, reason=reason, waited_seconds=waited, **NO_MOVE
-    )
-    outbox.enqueue("project.edit_rejected", project_id, by=by, endpoints=notify, reason=reason)
+    waited = {project_id: _waited(revision, at) for project_id, revision in held.items()}
+    nothing: dict[str, Any] = {"changes": {}, "category": None, "logo": None, "submitted_at": None, "reason": reason}
+    modify(update(Revision).where(Revision.project_id.in_(held)).values(nothing))
+    raising = update(Project).where(Project.id.in_(held)).values(version=Project.version + 1)
+    modify(raising)
+    columns = select(Project.id, Project.url_key, Project.title).where(Project.id.in_(held)).order_by(Project.id)
+    facts = {"action": "project.edit_rejected", "at": at, "reason": reason, **NO_MOVE}
+    entries = [
+        {**audit.about(project), **facts, "waited_seconds": waited[project.id]}
+        for project in db.session.execute(columns)
+    ]
+    audit.record_each(entries, by=by)
+    _notify("project.edit_rejected", held, by=by, notify=notify, reason=reason)
+    return set()
+
+
+def _notify(
+    event: str,
+    project_ids: Collection[int],
+    *,
+    by: Caller | None,
+    notify: list[Endpoint],
+    reason: str | None = None,
+    changes: Mapping[int, Changes] | None = None,
+) -> None:
+    if project_ids and outbox.wanting(event, notify):
+        projects = catalog.all_stored(list(project_ids))
+        outbox.enqueue_each(event, projects, by=by, endpoints=notify, reason=reason, changes=changes)
 
 
 def write(project: Project, changes: Changes, at: datetime) -> None:

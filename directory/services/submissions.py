@@ -1,11 +1,10 @@
 """Submitting a project; editing or deleting it, by its owner or an administrator."""
 
-from collections.abc import Container
+from collections.abc import Container, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import delete as sql_delete
-from sqlalchemy import select
+from sqlalchemy import delete, select
 
 from directory.db.errors import refusing
 from directory.errors import Duplicate, Invalid, NotFound, PreconditionFailed
@@ -13,11 +12,13 @@ from directory.extensions import db, modify
 from directory.models import Project, Status, now
 from directory.services import audit, revisions
 from directory.services.accounts.identity import Caller, require_active
-from directory.services.catalog import catalog, fields, search_index
+from directory.services.catalog import catalog, counters, fields, search_index
 from directory.services.catalog.ranking import hot
 from directory.services.delivery import outbox
 from directory.services.delivery.channels import Endpoint
 from directory.services.equal_addresses import url_key
+
+DELETED = "project.deleted"
 
 
 def submit(given: dict[str, Any], *, by: Caller, notify: list[Endpoint]) -> int:
@@ -107,28 +108,26 @@ def withdraw(project_id: int, *, by: Caller, versions: Container[int] | None = N
 def remove(project_id: int, *, by: Caller, notify: list[Endpoint], versions: Container[int] | None = None) -> None:
     """Delete a project. Raises Unauthenticated, NotFound, NotOwner, PreconditionFailed."""
     require_active(by)
-    delete(project_id, by=by, notify=notify, versions=versions)
+    delete_each([_locked(project_id, by, versions)], by=by, notify=notify)
 
 
-def delete(
-    project_id: int,
-    *,
-    by: Caller,
-    notify: list[Endpoint],
-    versions: Container[int] | None = None,
-    reason: str | None = None,
+def delete_each(
+    projects: Sequence[Any], *, by: Caller | None, notify: list[Endpoint], reason: str | None = None
 ) -> None:
-    """Delete a project with its votes. Its audit entries stay; the entry of the deletion contains the reason.
+    """Delete projects with their votes. Their audit entries stay; those of the deletion contain the reason.
 
-    The calling function has locked the account of `by` (require_active). Raises NotFound, NotOwner, PreconditionFailed.
+    The calling function has locked the account of `by` (require_active), and then the projects in the order of their
+    ids: rows with id, url_key, title and status.
     """
-    project = _locked(project_id, by, versions)
-    outbox.enqueue("project.deleted", project_id, by=by, endpoints=notify)
-    audit.record_project("project.deleted", project, by=by, from_state=project.status, reason=reason)
-    db.session.flush()
-    db.session.expunge(project)
-    search_index.forget(project_id)
-    modify(sql_delete(Project).where(Project.id == project_id))
+    ids, at = [project.id for project in projects], now()
+    facts = {"action": DELETED, "at": at, "reason": reason}
+    entries = [{**audit.about(project), **facts, "from_state": project.status} for project in projects]
+    audit.record_each(entries, by=by)
+    if outbox.wanting(DELETED, notify):
+        outbox.enqueue_each(DELETED, catalog.all_stored(ids), by=by, endpoints=notify)
+    counters.lock(ids, deleting=True)
+    search_index.forget(*ids)
+    modify(delete(Project).where(Project.id.in_(ids)))
 
 
 def _locked(project_id: int, by: Caller, versions: Container[int] | None) -> Project:

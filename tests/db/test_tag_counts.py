@@ -11,7 +11,7 @@ import pytest
 from flask import Flask
 from sqlalchemy import Connection, event, select, text
 
-from directory.db.transactions import transaction
+from directory.db.transactions import transaction, writing
 from directory.extensions import db
 from directory.models import Project, TagCount
 from directory.services import moderation
@@ -92,10 +92,9 @@ def decided_at_once(app: Flask, batches: list[Callable[[], Any]]) -> list[Except
         with app.app_context():
             begin.wait()
             try:
-                batch()
-                db.session.commit()
+                with writing():
+                    batch()
             except Exception as error:
-                db.session.rollback()
                 errors.append(error)
 
     threads = [threading.Thread(target=work, args=(batch,)) for batch in batches]

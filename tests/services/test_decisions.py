@@ -208,9 +208,7 @@ def test_a_bad_batch_is_refused_whole(admin: Api, body: dict[str, Any], pointers
 
 
 @pytest.mark.parametrize("size", [1, 5])
-def test_the_versions_of_a_batch_cost_no_statement(
-    app: Flask, world: World, statements: Statements, migrated: Any, size: int
-) -> None:
+def test_the_versions_of_a_batch_cost_no_statement(app: Flask, world: World, statements: Statements, size: int) -> None:
     admin = world.caller(world.admin())
     admin.get("/api/auth/me")
     costs = []
@@ -224,8 +222,8 @@ def test_the_versions_of_a_batch_cost_no_statement(
     stale = [{"id": item["id"], "version": 77} for item in items]
     assert admin.post(PATH, {"decision": "unpublish", "items": stale}).status_code == 200
     # Who calls, their account and the projects locked, the revisions of the live ones, the projects as they are now,
-    # the role; on PostgreSQL also the counters of categories and tags.
-    assert len(statements) == (8 if migrated.backend == "postgresql" else 6)
+    # the role.
+    assert len(statements) == 6
 
 
 def test_of_two_decisions_about_one_version_the_second_is_stale(world: World, admin: Api) -> None:

@@ -24,10 +24,11 @@ def lock(
 
     The calling function has locked the projects. `slugs` and `tags` are those that the projects will get.
 
-    Categories are locked first, in the order of their ids, then owners, then tags, as for a single project. So two
-    transactions cannot deadlock. SQLite has one lock for the whole database.
+    Categories are locked first, in the order of their ids, then owners, then tags, as the triggers lock them for a
+    single project, which needs no lock before. So two transactions cannot deadlock. SQLite has one lock for the whole
+    database.
     """
-    if not on_postgresql():
+    if len(project_ids) < 2 or not on_postgresql():
         return
     used = select(Project.category_id).where(Project.id.in_(project_ids))
     locked = select(Category.id).where(or_(Category.id.in_(used), Category.slug.in_(slugs))).order_by(Category.id)

@@ -141,9 +141,11 @@ def reviewed(review_on_edit: str) -> tuple[str, ...]:
     return tuple(name for name in NAMES if name in names)
 
 
-def current(project: Project, names: Iterable[str]) -> dict[str, Any]:
-    """The values of some fields of a project, in the form of input: a category by its slug."""
-    return {name: _category_slug(project) if name == "category" else getattr(project, name) for name in names}
+def current(project: Project, names: Iterable[str], category: str | None = None) -> dict[str, Any]:
+    """The values of some fields of a project, in the form of input. The slug of its category is read if unknown."""
+    return {
+        name: (category or _category_slug(project)) if name == "category" else getattr(project, name) for name in names
+    }
 
 
 def differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> Changes:
@@ -151,11 +153,12 @@ def differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> Changes:
     return {name: {"from": before[name], "to": value} for name, value in after.items() if before[name] != value}
 
 
-def columns(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Validated fields as columns, including derived ones. Raises Invalid."""
+def columns(fields: Mapping[str, Any], categories: Mapping[str, int] | None = None) -> dict[str, Any]:
+    """Validated fields as columns, including derived ones. `categories` maps slugs to ids if known. Raises Invalid."""
     found = dict(fields)
     if "category" in found:
-        found["category_id"] = _find_category(found.pop("category"))
+        slug = found.pop("category")
+        found["category_id"] = _find_category(slug) if categories is None else categories.get(slug)
         if found["category_id"] is None:
             raise Invalid.field("category", NO_CATEGORY)
     if "title" in found:

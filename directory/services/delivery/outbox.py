@@ -4,6 +4,7 @@ import json
 import math
 import re
 import secrets
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -23,7 +24,10 @@ from directory.services.timestamps import timestamp
 
 # So many decisions are mailed in so long to an address that is not confirmed.
 UNCONFIRMED_MAILS, UNCONFIRMED_PERIOD = 3, timedelta(hours=1)
-_ALONE = text("SELECT pg_try_advisory_xact_lock(hashtextextended('decision mail ' || :user_id, 0))")
+_ALONE = text(
+    "SELECT id FROM unnest(:ids) AS owners (id) "
+    "WHERE pg_try_advisory_xact_lock(hashtextextended('decision mail ' || id, 0))"
+).bindparams(bindparam("ids", type_=ARRAY(BigInteger)))
 _FORGET_ANSWERS = text("UPDATE delivery_attempts SET response = '' WHERE delivery_id = ANY(:ids) AND response <> ''")
 _FORGET_ANSWERS = _FORGET_ANSWERS.bindparams(bindparam("ids", type_=ARRAY(BigInteger)))
 _RENAME_ONE = text("UPDATE deliveries SET payload = :renamed WHERE id = :delivery")
@@ -80,8 +84,9 @@ def enqueue_each(
     by: Caller | None,
     endpoints: list[Endpoint],
     reason: str | None = None,
+    changes: Mapping[int, dict[str, Any]] | None = None,
 ) -> None:
-    """The same for each of many projects, given as `catalog.all_stored` returns them, at once."""
+    """The same for each of many projects, given as `catalog.all_stored` returns them, at once; `changes` by project."""
     wanted_by = wanting(event, endpoints)
     if not (wanted_by and projects):
         return
@@ -91,7 +96,11 @@ def enqueue_each(
         {**row, **made}
         for project in projects
         for row in rows_of(
-            event, project["id"], _payload(event, project, by, reason), _recipients(wanted_by, project, mailed), due=due
+            event,
+            project["id"],
+            _payload(event, project, by, reason, None if changes is None else changes[project["id"]]),
+            _recipients(wanted_by, project, mailed),
+            due=due,
         )
     ]
     bulk.load_dicts(Delivery, rows)
@@ -120,7 +129,7 @@ def _mailed(projects: list[dict[str, Any]], endpoints: list[Endpoint]) -> dict[i
 def _left(owners: set[int]) -> dict[int, float]:
     """How many decisions may be mailed to each of these owners, after those of the last hour."""
     if on_postgresql():  # one of several transactions mails: it cannot see the others' rows, and a wait could deadlock
-        owners = {user_id for user_id in owners if db.session.scalar(_ALONE, {"user_id": user_id})}
+        owners = set(db.session.scalars(_ALONE, {"ids": sorted(owners)}))
     if not owners:
         return {}
     since = now() - UNCONFIRMED_PERIOD
