@@ -5,6 +5,8 @@ import re
 
 import pytest
 
+from directory.services.catalog import fields
+from directory.services.catalog.fields import Kind
 from tests.pages.conftest import head_of, text_of, titles
 from tests.support.browsers import Browser
 from tests.support.factories import Api
@@ -23,6 +25,32 @@ def test_a_project_is_complete_html(api, path_of, world):
     assert '<a href="https://example.com/x" rel="nofollow ugc noopener">https://example.com/x</a>. Then' in answer.text
     assert '<a class="outward" href="https://git.example/l" rel="nofollow ugc noopener">' in answer.text
     assert "git.example" in text_of(answer)
+
+
+def written(name, kind):
+    """A value of a field, and how the page shows it."""
+    words = name.replace("_", "-")
+    address = f"https://{words}.example/shown"
+    if kind is Kind.TAGS:
+        return [words, "shown"], f"/tags/{words}"
+    return {
+        Kind.LINE: (f"The {words}", f">The {words}<"),
+        Kind.PROSE: (f"The {words}", f"The {words}"),
+        Kind.LINK: (address, f'"{address}"'),
+        Kind.CATEGORY: ("tools", "/categories/tools"),
+    }[kind]
+
+
+def test_the_page_shows_each_field_that_its_owner_writes(api, world):
+    world.category("tools")
+    values = {field.name: written(field.name, field.kind) for field in fields.BODY}
+    body = {name: value for name, (value, _) in values.items()}
+    made = world.caller(world.user()).post("/api/projects", body).json
+    assert world.caller(world.admin()).put(f"/api/admin/projects/{made['id']}/approve").status_code == 200
+    page = api.get(f"/p/{made['id']}/{made['slug']}").text
+    main = page.partition("<main")[2]
+    assert values.pop("logo_url")[1] in page  # for previews elsewhere: our pages load no pictures of other sites
+    assert [name for name, (_, shown) in values.items() if shown not in main] == []
 
 
 def test_the_head_describes_the_project(make_app, path_of):

@@ -11,6 +11,7 @@ from sqlalchemy import update
 from directory.db.transactions import transaction
 from directory.extensions import db
 from directory.models import User
+from directory.services.catalog import fields
 from tests.support.chromium import served
 from tests.support.factories import PASSWORD
 from tests.support.pictures import RED
@@ -166,6 +167,15 @@ def test_a_page_of_an_account_that_was_signed_out_in_another_tab_sends_nothing(c
         expect(page.locator(".banner.bad")).to_be_focused()
         expect(page.get_by_role("alert")).to_contain_text("Another account is now signed in")
     assert world.caller(bea).get("/api/projects?owner=me").json["items"] == []
+
+
+def test_the_form_has_a_place_for_each_field_that_its_owner_writes(chromium, app, world):
+    world.user("ada")
+    world.category("tools", "Tools")
+    with served(app) as site, visitor(chromium, site) as person:
+        form = person.enter("ada").open("/submit").page.locator("form:has([name=title])")
+        for name in {field.name for field in fields.OWNED} - {"logo_url"}:  # a logo is uploaded
+            expect(form.locator(f"#field-{name}")).to_be_visible()
 
 
 def test_a_directory_without_categories_says_that_nothing_can_be_submitted(chromium, app, world):
