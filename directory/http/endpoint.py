@@ -74,7 +74,7 @@ class Operation:
                 taken |= {} if reads else self.body.arguments()
             if reads or not self.transactional:
                 return respond(view(**taken), self)
-            return transaction(lambda: respond(view(**taken), self))
+            return respond(transaction(lambda: view(**taken)), self)  # no answer is written within a transaction
 
         run.operation, run.view = self, view  # type: ignore[attr-defined]
         return run

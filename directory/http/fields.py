@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from flask import current_app, has_app_context
 from marshmallow import Schema, ValidationError, fields, missing
 
+from directory.services import markdown
 from directory.services.characters import without_invisible
 from directory.services.links import URL_MAX, check_url
 from directory.services.text import SLUG, clean_text, is_visible
@@ -112,6 +113,13 @@ class Prose(Line):
     """Text that may contain line breaks and tabs."""
 
     multiline = True
+
+
+class RenderedMarkdown(fields.String):
+    """The HTML of a Markdown text, made when the answer is written: after the transaction."""
+
+    def _serialize(self, value: Any, attr: str | None, obj: Any, **kwargs: Any) -> str | None:
+        return None if value is None else markdown.html(value)
 
 
 class Link(Checked):

@@ -9,7 +9,8 @@ from typing import Any
 
 from marshmallow import Schema, fields
 
-from directory.http.fields import Timestamp
+from directory.http.fields import RenderedMarkdown, Timestamp
+from directory.services import markdown
 from directory.services.timestamps import timestamp
 
 Dump = Callable[[Any], Any]
@@ -46,6 +47,8 @@ def _value(field: fields.Field[Any]) -> Dump | None:
         return list if inner is None else lambda values: [inner(value) for value in values]
     if isinstance(field, Timestamp):
         return timestamp
+    if isinstance(field, RenderedMarkdown):
+        return markdown.html
     if isinstance(field, fields.Date):
         return lambda day: day.isoformat()
     return None

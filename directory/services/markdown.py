@@ -5,6 +5,7 @@ elements, and nh3 removes all others.
 """
 
 import re
+from collections.abc import Callable
 from functools import lru_cache
 from importlib import import_module
 from typing import Any
@@ -13,9 +14,12 @@ import nh3
 from markdown_it import MarkdownIt
 from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
+from markupsafe import escape
 
 REL = "nofollow ugc noopener"
 REMEMBERED = 256  # texts; a description has at most 10,000 characters
+STEPS, STEPS_MAX = "steps", 50_000  # calls of the parser's rules; a long README takes 5,000 to 12,000
+PAGE_STEPS = 10 * STEPS_MAX
 DEEPEST = 40  # nested blocks and marks; deeper ones are left out
 OPTIONS = {"html": False, "linkify": True, "maxNesting": DEEPEST, "strikethrough_single_tilde": True}
 ELEMENTS = {
@@ -41,10 +45,56 @@ ENTITY = re.compile(r"&[a-zA-Z0-9]+;\Z")
 import_module("markdown_it.rules_block.table").MAX_AUTOCOMPLETED_CELLS = 1_000  # type: ignore[attr-defined]
 
 
-@lru_cache(REMEMBERED)
+class _TooCostly(Exception):
+    """A text takes more steps to parse than any text that people write."""
+
+
 def html(text: str) -> str:
-    """The HTML of a text. It is cached, so each version of a description is rendered once."""
-    return nh3.clean(_parser().render(text), tags=ELEMENTS, attributes=ATTRIBUTES, url_schemes=SCHEMES, link_rel=REL)
+    """The HTML of a text. A text that is made to take long is shown as it was written."""
+    return _rendered(text)[0]
+
+
+def several(texts: list[str]) -> list[str]:
+    """The HTML of several texts. When they have taken PAGE_STEPS together, the rest is shown as it was written."""
+    found, steps = [], 0
+    for text in texts:
+        made, taken = _rendered(text) if steps <= PAGE_STEPS else (_unrendered(text), 0)
+        found.append(made)
+        steps += taken
+    return found
+
+
+@lru_cache(REMEMBERED)
+def _rendered(text: str) -> tuple[str, int]:
+    """The HTML of a text, and the steps that it took. It is cached, so each version of a text is rendered once."""
+    env = {STEPS: 0}
+    try:
+        made = _parser().render(text, env)
+    except _TooCostly:
+        return _unrendered(text), STEPS_MAX
+    return nh3.clean(made, tags=ELEMENTS, attributes=ATTRIBUTES, url_schemes=SCHEMES, link_rel=REL), env[STEPS]
+
+
+def _unrendered(text: str) -> str:
+    """A text as a paragraph that keeps its lines and its marks."""
+    return f"<p>{'<br>'.join(escape(text).split(chr(10)))}</p>\n"
+
+
+def _count_steps(ruler: Any) -> None:
+    """Have each call of a rule counted, and the parsing ended by `_TooCostly` after STEPS_MAX of them."""
+    for rule in ruler.__rules__:
+        rule.fn = _counted(rule.fn)
+    ruler.enable([])  # forgets the functions that were there before
+
+
+def _counted(rule: Callable[..., bool]) -> Callable[..., bool]:
+    def counted(state: Any, *args: Any) -> bool:
+        state.env[STEPS] += 1
+        if state.env[STEPS] > STEPS_MAX:
+            raise _TooCostly
+        return rule(state, *args)
+
+    return counted
 
 
 def page_html(text: str) -> str:
@@ -87,6 +137,8 @@ def _parser() -> MarkdownIt:
     parser.linkify.add("http:", {"validate": _http_length})
     parser.linkify.add("www.", {"validate": _www_length, "normalize": _add_scheme})
     parser.core.ruler.push("plain", _plain)
+    for ruler in (parser.block.ruler, parser.inline.ruler):
+        _count_steps(ruler)
     return parser
 
 

@@ -1,6 +1,8 @@
 """Descriptions as HTML: CommonMark, GFM's links, and nothing of anybody's HTML."""
 
 import re
+import time
+from importlib.metadata import distributions
 
 import pytest
 
@@ -95,16 +97,62 @@ HOSTILE = {
     "ticks": "".join("`" * n + "a" for n in range(140)),
     "references": "".join(f"[a{n}]: https://x.org\n" for n in range(400)) + "[a1]" * 400,
     "lists": "\n".join("  " * n + "- a" for n in range(90)),
+    "lazy quotes": "a\n>>>>\n" * 1_300,
+    "spaced quotes": "> > " * 2_500,
+    "forty quotes": (">" * 40 + "\n") * 240,
+    "quotes and sections": "<![CDATA[> > " * 770,
+    "lines of quotes and sections": "<![CDATA[\n> > a\n" * 620,
+    "images alone": "![" * 5_000,
+    "labels": "[a]: b\n" * 1_400,
+    "bullets": "- " * 5_000,
+    "lines of bullets": ("- " * 20 + "\n") * 240,
+    "numbers": "1. > - " * 1_400,
+    "runs of marks": "*_" * 5_000,
+    "runs of marks and letters": "**a* " * 2_000,
+    "lazy table": "a\n" + "a|b\n-|-\n" * 1_200,
+    "comments": "<!--" * 2_500,
+    "instructions": "<?" * 5_000,
+    "autolinks": "<http:" * 1_600,
+    "escapes": "\\[" * 5_000,
+    "breaks": "a\n" * 5_000,
 }
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_no_text_makes_much_html(name):
-    """The size of what is made bounds the work: the slowest of these took a quarter of a second."""
+def test_no_text_costs_much_or_makes_much_html(name):
+    """The slowest of these took a quarter of a second. Without a limit of steps some take half a minute."""
+    before = time.process_time()
     html = markdown.html(HOSTILE[name][:10_000])
+    assert time.process_time() - before < 1
     assert len(html) < 150_000
     elements = set(re.findall("</?([a-z0-9]+)", html))
     assert elements <= markdown.ELEMENTS
+
+
+def test_a_text_that_takes_too_many_steps_is_shown_as_it_was_written():
+    text = "a & <b>\n>>>>\n" * 700
+    assert markdown.html(text).startswith("<p>a &amp; &lt;b&gt;<br>&gt;&gt;&gt;&gt;<br>a &amp;")
+
+
+def test_several_texts_together_cost_a_bounded_number_of_steps(monkeypatch):
+    texts = [f"*{n}*" for n in range(9)]
+    assert markdown.several(texts) == [markdown.html(text) for text in texts]
+    monkeypatch.setattr(markdown, "PAGE_STEPS", markdown._rendered(texts[0])[1])
+    assert markdown.several(texts) == [f"<p><em>{n}</em></p>\n" for n in range(2)] + [
+        f"<p>*{n}*</p>\n" for n in range(2, 9)
+    ]
+
+
+def long_texts():
+    """READMEs of the packages that are installed here, as people write them."""
+    found = [str(each.metadata.get_payload()) for each in distributions() if each.metadata is not None]
+    return [text[:10_000] for text in found if len(text) > 5_000]
+
+
+def test_what_people_write_takes_a_small_part_of_the_steps():
+    texts = long_texts()
+    assert len(texts) > 20
+    assert max(markdown._rendered(text)[1] for text in texts) < markdown.STEPS_MAX / 2
 
 
 def test_a_text_is_rendered_once():

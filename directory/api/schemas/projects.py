@@ -6,7 +6,19 @@ from typing import Any, ClassVar
 from marshmallow import ValidationError, fields, validates_schema
 
 from directory.api.schemas.paging import PageQuery, Pagination
-from directory.http.fields import Few, Line, Link, Matching, Prose, Search, Slug, Strict, Timestamp, Word
+from directory.http.fields import (
+    Few,
+    Line,
+    Link,
+    Matching,
+    Prose,
+    RenderedMarkdown,
+    Search,
+    Slug,
+    Strict,
+    Timestamp,
+    Word,
+)
 from directory.models import Status
 from directory.services.catalog.fields import BODY, FIELDS, OWNED, Field, Kind
 from directory.services.catalog.search import MOST
@@ -156,7 +168,7 @@ class ProjectDetail(ProjectOutput):
     """
 
     queue_position = fields.Integer(allow_none=True, dump_only=True, metadata={"minimum": 1})
-    description_html = fields.String(
+    description_html = RenderedMarkdown(
         dump_only=True,
         metadata={"description": "The description as the pages show it, for the owner and administrators."},
     )

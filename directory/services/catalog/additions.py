@@ -24,11 +24,11 @@ def add_background(projects: list[dict[str, Any]]) -> None:
     """Add `owner_stats`, `earlier`, `warnings` and `description_html` to each project, by two statements in all."""
     stats = counts({each["owner"]["id"] for each in projects})
     others: dict[int, int] = dict(_rows(_others(db.engine.dialect.name), {each["id"] for each in projects}))
-    for project in projects:
+    for project, html in zip(projects, markdown.several([each["description"] for each in projects]), strict=True):
         project["owner_stats"] = stats[project["owner"]["id"]]
         project["earlier"] = others.get(project["id"], 0)
         project["warnings"] = [LOOKALIKES] if has_lookalikes(project["title"]) else []
-        project["description_html"] = markdown.html(project["description"])
+        project["description_html"] = html
 
 
 def counts(owner_ids: set[int]) -> dict[int, dict[str, int]]:

@@ -14,7 +14,6 @@ from directory.db.statements import Row
 from directory.errors import NotFound, NotOwner, Unauthenticated
 from directory.extensions import db
 from directory.models import AccountStatus, Project, Status
-from directory.services import markdown
 from directory.services.accounts.identity import Caller
 from directory.services.accounts.sessions import Credential
 from directory.services.catalog import best_match, queries, readers, search, search_counts, search_language
@@ -233,7 +232,7 @@ def _detail(row: Row, viewer: Caller) -> dict[str, Any]:
     project = _view(row, viewer)
     if "rejection_reason" in project:
         project["queue_position"] = row[after(signed_in=True)]
-        project["description_html"] = markdown.html(project["description"])
+        project["description_html"] = project["description"]  # the answer's schema renders it
     return project
 
 

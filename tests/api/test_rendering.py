@@ -1,0 +1,48 @@
+"""Descriptions as HTML in answers of the API: where they are made, and what they cost."""
+
+import time
+
+import pytest
+
+from directory.extensions import db
+from directory.services import markdown
+from directory.services.accounts.identity import Caller
+from tests.support.factories import World
+
+LAZY = "a\n>>>>\n" * 1_400
+NEW = {"title": "Quotes", "tagline": "Of many levels", "url": "https://quotes.example", "category": "tools"}
+
+
+def test_no_description_is_rendered_in_a_transaction(
+    world: World, ada: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rendered: list[bool] = []
+    real = markdown._rendered
+
+    def noting(text: str) -> tuple[str, int]:
+        rendered.append(db.session.registry.has() and db.session().in_transaction())
+        return real(text)
+
+    monkeypatch.setattr(markdown, "_rendered", noting)
+    owner = world.caller(ada)
+    world.category("tools")
+    made = owner.post("/api/projects", {**NEW, "description": "*One*"})
+    assert made.json["description_html"] == "<p><em>One</em></p>\n"
+    path = f"/api/projects/{made.json['id']}"
+    assert owner.put(path, {**NEW, "description": "*Two*"}).json["description_html"] == "<p><em>Two</em></p>\n"
+    assert rendered == [False] * 2
+
+
+def test_a_costly_description_is_stored_as_it_is_and_costs_little_wherever_it_is_shown(
+    world: World, ada: Caller
+) -> None:
+    owner, admin = world.caller(ada), world.caller(world.admin("root"))
+    world.category("tools")
+    before = time.process_time()
+    made = owner.post("/api/projects", {**NEW, "description": LAZY})
+    assert (made.status_code, made.json["description"]) == (201, LAZY)
+    assert made.json["description_html"].startswith("<p>a<br>&gt;&gt;&gt;&gt;<br>a<br>")
+    [item] = admin.get("/api/admin/projects?waiting=true").json["items"]
+    assert item["description_html"] == made.json["description_html"]
+    assert owner.post("/api/markdown", {"text": LAZY}).json["html"] == made.json["description_html"]
+    assert time.process_time() - before < 3  # some 20 seconds without a limit of steps
