@@ -19,7 +19,8 @@ from directory.http.wsgi import header_lines
 
 SCHEMES = ("http", "https")
 STATUSES = {200: "200 OK", 304: "304 NOT MODIFIED"}
-VARY, CSP, CACHE_CONTROL = "Vary", "Content-Security-Policy", "Cache-Control"
+VARY, CACHE_CONTROL = "Vary", "Cache-Control"
+NONE: frozenset[str] = frozenset()
 _PER_REQUEST = {"content-type", "content-length", "x-request-id"}  # the headers that are written for each request
 
 Headers = list[tuple[str, str]]
@@ -39,12 +40,12 @@ NO_SHARED_HEADERS = SharedHeaders(())
 
 
 @lru_cache
-def shared_headers(scheme: str, vary: str, cache_control: str = "", *, own_csp: bool = False) -> SharedHeaders:
+def shared_headers(scheme: str, vary: str, cache_control: str = "", *, own: frozenset[str] = NONE) -> SharedHeaders:
     """The headers that all responses over `scheme` with these values share.
 
-    `own_csp`: each of these responses has its own Content-Security-Policy, so the shared headers have none.
+    `own` names the security headers that each of these responses has for itself, so they are not shared.
     """
-    security = [each for each in hooks.security_headers(scheme) if not (own_csp and each[0] == CSP)]
+    security = [each for each in hooks.security_headers(scheme) if each[0] not in own]
     return SharedHeaders([each for each in ((VARY, vary), *security, (CACHE_CONTROL, cache_control)) if each[1]])
 
 
@@ -104,7 +105,9 @@ def public_response(
     """
     own, etag = rendered.headers, "" if rendered.etag is None else f'"{rendered.etag}"'
     vary = ", ".join(each for each in (own.get(VARY, ""), vary) if each)
-    shared = shared_headers(scheme, vary, "" if CACHE_CONTROL in own else cache_control, own_csp=CSP in own)
+    shared = shared_headers(
+        scheme, vary, "" if CACHE_CONTROL in own else cache_control, own=frozenset(hooks.HEADERS.keys() & own)
+    )
     headers = [*(each for each in own.items() if each[0] != VARY), *([("ETag", etag)] if etag else [])]
     # A copy, because the encoder's bytes keep alive the whole buffer that they were written into.
     body = bytes(memoryview(rendered.body))

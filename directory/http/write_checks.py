@@ -25,8 +25,9 @@ def refuse_cross_site() -> None:
 def is_cross_site(environ: dict[str, Any]) -> bool:
     """Whether another site's page caused the write with this WSGI environment.
 
-    Fetch Metadata decides, or Origin if the browser does not send it. A request with a bearer token passes, because a
-    page of another site cannot add one.
+    Fetch Metadata decides, or Origin if the browser does not send it: older ones, and all of them over http except to
+    this machine. SITE_URL counts as this site, because a proxy may pass on another Host. A request with a bearer token
+    passes, because a page of another site cannot add one.
     """
     if bearer_of(environ) is not None:
         return False
@@ -39,7 +40,9 @@ def is_cross_site(environ: dict[str, Any]) -> bool:
 
 
 def _is_own(origin: str, environ: dict[str, Any]) -> bool:
-    """Whether the origin is this host. The scheme is ignored, because a proxy may terminate TLS."""
+    """Whether the origin is SITE_URL or this host, whose scheme is ignored, because a proxy may terminate TLS."""
+    if origin and origin == current_app.config["SITE_URL"]:
+        return True
     try:
         parts = urlsplit(origin)
     except ValueError:

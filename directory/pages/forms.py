@@ -5,18 +5,22 @@ A form has the schema, the rules, the rate limit and the errors of a route of th
 """
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import wraps
+from functools import partial, wraps
 from typing import Any
 
-from flask import Response, g
+from flask import Response, g, request
 from marshmallow import Schema
+from sqlalchemy.exc import SQLAlchemyError
 
 from directory.errors import DirectoryError
 from directory.http import problem_details
+from directory.http.authentication import viewer
 from directory.http.endpoint import Operation
+from directory.http.request_body import read_form
 from directory.http.validation import FormBody
-from directory.pages.layout import Answer, with_page
+from directory.pages.layout import Answer, explained, problem_of, with_page
 
 SECRET = ("password", "token")
 BLANK = "Please fill this in."
@@ -60,13 +64,28 @@ def shows(page: Any) -> Callable[[View], View]:
                 return view(**path)
             except DirectoryError as error:
                 response = problem_details.of_view(error)
-                shown = with_page(response, answer(form=_refused(response.get_json(force=True)), **path))
+                shown = with_page(response, answer(form=_refused(problem_of(response)), **path))
                 shown.headers.update(NO_STORE)
                 return shown
 
+        run.form_again = partial(_again, answer)  # type: ignore[attr-defined]
         return run
 
     return decorate
+
+
+def _again(answer: Callable[..., Answer], response: Response) -> Answer:
+    """The form of a request that was refused before its view, with what was typed, as far as it can be read.
+
+    Where the form cannot be shown, as one of mail on a site that sends none, the problem is explained.
+    """
+    with suppress(DirectoryError):
+        g.typed = dict(read_form())
+    try:
+        viewer()
+        return answer(form=_refused(problem_of(response)), **(request.view_args or {}))
+    except (DirectoryError, SQLAlchemyError):
+        return explained(response)
 
 
 def _refused(problem: dict[str, Any]) -> Form:

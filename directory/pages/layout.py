@@ -31,10 +31,23 @@ POLICY = (
 # Links in mail lead to these pages, so they exist without the others too, in a plain frame.
 PLAIN = frozenset({"forgot.html", "mail_off.html", "problem_page.html", "reset.html", "verify.html"})
 PLAIN_POLICY = docs.POLICY.replace("form-action 'none'", "form-action 'self'")
+# With `no-referrer` browsers would send `Origin: null` with our forms, and the check of writes would refuse them.
+REFERRER = {"Referrer-Policy": "same-origin"}
+# For a person who pressed a button: the problem's own words are for programs.
+IN_PERSON = {
+    "cross_site_request": (
+        "Please try again",
+        (
+            "Nothing was changed, because your browser did not confirm that you sent this from a page of this site. Try "
+            "again. If that fails too, a browser extension or a proxy may be removing the Origin header."
+        ),
+    )
+}
 log = logging.getLogger(__name__)
 
 TINTS = 10
 PAGE_NUMBER = re.compile("[1-9][0-9]{0,8}")
+REFUSED_EARLY = {"cross_site_request", "read_only"}  # by the hooks of every request, before the view
 Answer = tuple["Page", dict[str, str]]
 
 
@@ -80,7 +93,7 @@ def _rendered(
     facts |= {"own_pages": current_app.extensions["own_site"].pages, "assets": "" if files else docs.assets()}
     page = Page(render_template(template, **facts, **values).encode())
     page.tags = tags
-    return page, {"Content-Security-Policy": policy}
+    return page, {"Content-Security-Policy": policy, **REFERRER}
 
 
 def rendered(head: Head) -> Answer:
@@ -93,7 +106,7 @@ def unbuilt() -> Answer:
     """The short page that replaces the pages if they are not built or are switched off."""
     facts = {"name": current_app.config["SITE_NAME"], "wanted": current_app.config["WEB_ENABLED"]}
     html = render_template("home.html", assets=docs.assets(), **facts)
-    return Page(html.encode()), {"Content-Security-Policy": docs.POLICY}
+    return Page(html.encode()), {"Content-Security-Policy": docs.POLICY, **REFERRER}
 
 
 def with_page(response: Response, answer: Answer) -> Response:
@@ -109,12 +122,15 @@ def with_page(response: Response, answer: Answer) -> Response:
 def explain(response: Response) -> Response:
     """Show a problem as a page: a refusal by a route of this blueprint, or a failure of the service.
 
-    If a template fails, so would that page: the problem then stays JSON.
+    A write that was refused before its view shows the form again. If a template fails, so would that page: the problem
+    then stays JSON.
     """
     if response.mimetype != problem_details.MEDIA_TYPE:
         return response
     try:
-        return with_page(response, explained(response))
+        shown = getattr(current_app.view_functions.get(request.endpoint or ""), "form_again", None)
+        is_refused_early = problem_of(response)["code"] in REFUSED_EARLY
+        return with_page(response, shown(response) if shown and is_refused_early else explained(response))
     except Exception:
         log.exception("the page of a problem cannot be made")
         return response
@@ -122,10 +138,17 @@ def explain(response: Response) -> Response:
 
 def explained(response: Response) -> Answer:
     """The page that explains a problem. It needs no database."""
-    problem = response.get_json(force=True)
+    problem = problem_of(response)
     is_missing = response.status_code == 404
     head = Head("Page not found" if response.status_code in (404, 405) else problem["title"], indexed=False)
     return _rendered("problem_page.html", head, known(), problem=problem, is_missing=is_missing, here=_own_address())
+
+
+def problem_of(response: Response) -> dict[str, Any]:
+    """A problem, in the words for a person."""
+    problem: dict[str, Any] = response.get_json(force=True)
+    title, detail = IN_PERSON.get(problem["code"], (problem["title"], problem["detail"]))
+    return {**problem, "title": title, "detail": detail}
 
 
 def _own_address() -> str:

@@ -6,7 +6,7 @@ a plain frame.
 
 from typing import Any
 
-from flask import Blueprint, g
+from flask import Blueprint, Response, g
 
 from directory.api import mail_server, recovery
 from directory.http.access import login_required, public
@@ -19,10 +19,20 @@ from directory.pages.layout import Answer, address_with, explain, own_path, page
 from directory.services.accounts import accounts
 
 bp = Blueprint("mailed_links", __name__)
-bp.after_request(explain)
 Query = dict[str, str] | None  # None where a form is shown again
-# Their addresses contain a secret, so no answer is stored.
+# The addresses of these pages contain a secret. So no answer is stored, and browsers send no more of the address than
+# its origin, to this site's own files neither: a proxy logs the Referer.
+SECRET_ADDRESS = {"Referrer-Policy": "strict-origin"}
 token_page = operation(tier="read", page=True, parameters=True)
+
+
+@bp.after_request
+def keep_address(response: Response) -> Response:
+    """Explain a problem, and keep the address of each page from the requests that the page makes."""
+    response = explain(response)
+    if response.mimetype == "text/html":
+        response.headers.update(SECRET_ADDRESS)
+    return response
 
 
 class TokenForm(Strict):

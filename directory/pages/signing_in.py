@@ -6,7 +6,7 @@ from flask import current_app, request
 
 from directory.api import auth, mail_server, passkeys
 from directory.http.access import public
-from directory.http.authentication import known, viewer
+from directory.http.authentication import viewer
 from directory.pages.forms import EMPTY, Form, same_as, see_other, shows
 from directory.pages.head import Head
 from directory.pages.layout import Answer, address_with, bp, own_path, page_view, show
@@ -47,7 +47,7 @@ def sign_in_form(form: Form = EMPTY, query: dict[str, str] | None = None, reason
 
 def refused(form: Form, then: str, back: str, reason: str = "Sign in to go on.") -> Answer:
     """Why a button's form was refused, with a way `back`; for a caller who is not signed in, the form that signs in."""
-    if known() is None:
+    if form.code == "unauthenticated":
         return sign_in_form(query={"next": then}, reason=reason)
     problem = {"title": form.title, "detail": form.problem or " ".join(form.errors.values()), "code": form.code}
     return show("problem_page.html", Head(form.title, indexed=False), here=back, problem=problem, back=back)

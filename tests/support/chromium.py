@@ -5,9 +5,9 @@ import shutil
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import pytest
-from flask import Flask
 from playwright.sync_api import Browser, sync_playwright
 from werkzeug.serving import WSGIRequestHandler, make_server
 
@@ -15,6 +15,7 @@ from tests.support.processes import ServerMissing
 from tests.support.servers import or_skip
 
 QUIET = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
+LAN = "--host-resolver-rules=MAP *.lan 127.0.0.1"  # names of a local network, which lead to this machine
 
 
 # The headless shell takes half the CPU time: the others also run the user interface, which is not shown.
@@ -36,7 +37,7 @@ def launched() -> Iterator[Browser]:
     with or_skip():
         program = chromium_program()
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program, args=QUIET)
+        browser = playwright.chromium.launch(executable_path=program, args=[*QUIET, LAN])
         yield browser
         browser.close()
 
@@ -53,14 +54,17 @@ class Handler(WSGIRequestHandler):
 
 
 @contextmanager
-def served(app: Flask) -> Iterator[str]:
-    """The address at which the application answers for as long as the block runs."""
-    server = make_server("127.0.0.1", 0, app, request_handler=Handler, threaded=True)
+def served(app: Any, *, tls: tuple[str, str] | None = None) -> Iterator[str]:
+    """The address at which a WSGI application answers for as long as the block runs.
+
+    With `tls`, the files of a certificate and its key, it answers over https.
+    """
+    server = make_server("127.0.0.1", 0, app, request_handler=Handler, threaded=True, ssl_context=tls)
     # Closing waits for the requests under way: one that goes on would hold the database that the next test resets.
     server.daemon_threads = False  # type: ignore[attr-defined]
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
-    yield f"http://127.0.0.1:{server.server_port}"
+    yield f"{'https' if tls else 'http'}://127.0.0.1:{server.server_port}"
     server.shutdown()
     thread.join()
     server.server_close()
