@@ -1,8 +1,10 @@
 """Runs migrations over the application's own engine, on SQLite and PostgreSQL alike."""
 
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 
 import click
 from alembic import context
@@ -11,9 +13,11 @@ from flask import current_app
 
 from directory.cli.console import refusals
 from directory.db.engine import BUSY_TIMEOUT
+from directory.db.portions import Doing
 
 db = current_app.extensions["migrate"].db
 POOLED = "DATABASE_URL leads through a connection pooler: migrate with an address of PostgreSQL itself."
+SAID_EVERY = 10.0  # seconds between two lines about the progress
 RUNNING = 0x70647331  # the key of the advisory lock that a run holds
 BY_HAND = (
     "{} cannot be done by one ALTER on both databases, so no migration was written. Write it by hand: "
@@ -80,6 +84,27 @@ def alone() -> Iterator[None]:
         yield
 
 
+def report(is_over, echo) -> None:
+    """Print what is done and how far it is, every SAID_EVERY seconds, until `is_over` returns true after a wait."""
+    began = time.monotonic()
+    while not is_over(SAID_EVERY):
+        where = Doing.line() or "tables and columns"
+        echo(f"Migrating for {time.monotonic() - began:.0f} s: {where}.")
+
+
+@contextmanager
+def reporting() -> Iterator[None]:
+    """Report the progress while the block runs, from a thread: a step may be one statement of many minutes."""
+    over = threading.Event()
+    thread = threading.Thread(target=report, args=(over.wait, partial(click.echo, err=True)), daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+
+
 @refusals()
 def run() -> None:
     """Migrate over one connection, each migration in a transaction of its own."""
@@ -105,7 +130,7 @@ def run() -> None:
             process_revision_directives=require_plain_alter,
             transaction_per_migration=True,
         )
-        with context.begin_transaction():
+        with reporting(), context.begin_transaction():
             context.run_migrations()
         connection.commit()
         if sqlite:

@@ -7,11 +7,11 @@ import click
 from flask.cli import with_appcontext
 
 from directory.cli.console import Progress, count, writes
+from directory.db.portions import Portions
 from directory.db.transactions import transaction
 from directory.extensions import db
 from directory.services.catalog import catalog
 from directory.services.data import recount
-from directory.services.data.bulk import chunks
 
 SHOWN = 20  # faults of a kind; a lost index would be a line for each project
 
@@ -44,15 +44,18 @@ def recount_all(check: bool) -> None:
     users and of their submissions. Fields that need no decision are removed from revisions. The exit status is 0 if all
     was right, otherwise 1. The service may run meanwhile.
     """
-    projects = votes = 0
+    projects, votes, portions = 0, 0, Portions("counting")
     with Progress(catalog.total(catalog.Filters()), "Counting") as progress:
         findings = Findings(progress)
         for scope in recount.scopes():
             seen = recount.look(scope)
             db.session.rollback()
             projects, votes = projects + seen.projects, votes + seen.votes
-            for ids in chunks(seen.suspects(), recount.CONFIRMED_AT_ONCE):
+            suspects = seen.suspects()
+            while ids := suspects[: portions.size]:
+                suspects, began = suspects[len(ids) :], portions.clock()
                 findings.add(transaction(partial(recount.confirm, ids, repair=not check)))
+                portions.took(portions.clock() - began, len(ids))
             progress.advance(seen.projects)
         for kind in recount.CHECKS:
             if kind.look():

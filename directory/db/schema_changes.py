@@ -14,6 +14,7 @@ from sqlalchemy import Connection, text
 from sqlalchemy.exc import SQLAlchemyError
 
 from directory.db.errors import state_of
+from directory.db.portions import Doing, Portions
 from directory.db.transactions import lift_time_limits
 
 T = TypeVar("T")
@@ -21,7 +22,6 @@ LOCK_MILLISECONDS = 50  # timeout of a step's wait for a lock, because other tra
 PAUSE = 0.2  # seconds before a step that did not get its locks is tried again
 TRIES = 1_500  # of a step, in some six minutes
 CONFLICTS = {"55P03", "40P01"}  # lock not available, deadlock
-AT_ONCE = 1_000  # rows that one transaction writes
 NOTED = (  # the columns of projects whose changes the trigger records
     "SELECT a.attname FROM pg_trigger t JOIN pg_attribute a ON a.attrelid = t.tgrelid AND a.attnum = ANY (t.tgattr) "
     "WHERE t.tgname = 'projects_noted' AND t.tgrelid = 'projects'::regclass ORDER BY a.attnum"
@@ -50,6 +50,20 @@ def in_short_transaction(bind: Connection, work: Callable[[], T]) -> T:
     raise AssertionError("unreachable")  # pragma: no cover
 
 
+def in_portion(bind: Connection, portions: Portions, rows: int, work: Callable[[], T]) -> T:
+    """Run `work`, which writes so many rows, in a short transaction, whose time determines the next portion's size."""
+    began = portions.clock()
+
+    def run() -> T:
+        nonlocal began
+        began = portions.clock()  # the waits before a retry keep nobody from writing
+        return work()
+
+    done = in_short_transaction(bind, run)
+    portions.took(portions.clock() - began, rows)
+    return done
+
+
 def fill_counters(bind: Connection, begin: Callable[[], Any], base: str, merge: str) -> None:
     """Fill a table of counters, while triggers count the changes that others make.
 
@@ -68,15 +82,17 @@ def fill_counters(bind: Connection, begin: Callable[[], Any], base: str, merge: 
 
         in_short_transaction(bind, start)
         lift_time_limits(before)
+        portions = Portions("adding up counters")
         with before.exec_driver_sql(base, execution_options={"stream_results": True}) as counted:
-            for rows in counted.partitions(AT_ONCE):
+            while rows := counted.fetchmany(portions.size):
                 keys, sizes = map(list, zip(*rows, strict=True))
                 add = text(merge).bindparams(keys=keys, sizes=sizes)
-                in_short_transaction(bind, lambda add=add: bind.execute(add))  # type: ignore[misc]
+                in_portion(bind, portions, len(rows), lambda add=add: bind.execute(add))  # type: ignore[misc]
 
 
 def add_constraint(bind: Connection, table: str, name: str, rule: str) -> None:
     """Add a constraint for new rows, and then validate the existing rows, while others write."""
+    Doing.begin(f"checking {name}")
     change = f"ALTER TABLE {table} ADD CONSTRAINT {name} {rule} NOT VALID"
     in_short_transaction(bind, lambda: bind.exec_driver_sql(change))
     bind.exec_driver_sql(f"ALTER TABLE {table} VALIDATE CONSTRAINT {name}")
@@ -91,6 +107,7 @@ def build_indexes(bind: Connection, indexes: Mapping[str, str]) -> None:
     bind.exec_driver_sql("SET lock_timeout = 0")
     try:
         for name, what in indexes.items():
+            Doing.begin(f"building {name}")
             bind.exec_driver_sql(f"DROP INDEX CONCURRENTLY IF EXISTS {name}")
             bind.exec_driver_sql(f"CREATE INDEX CONCURRENTLY {name} ON {what}")
     finally:

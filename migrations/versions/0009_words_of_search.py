@@ -6,22 +6,16 @@ Which words a text has is the service's to say, so they come from it, and what t
 import re
 import unicodedata
 
-import sqlalchemy as sa
 from alembic import op
 
 from directory.services.catalog import search_index
+from directory.services.data.rewriting import rewrite_words
 
 revision = "0009"
 down_revision = "0008"
 branch_labels = None
 depends_on = None
 
-AT_ONCE = 500
-PROJECTS = sa.table(
-    "projects",
-    *(sa.column(name) for name in ("id", "title", "tagline", "description", "url")),
-    sa.column("tags", sa.JSON),
-)
 CREATE = "CREATE VIRTUAL TABLE project_search USING fts5(title, brief, description, tokenize={}, detail='column')"
 SQLITE = "INSERT OR REPLACE INTO project_search (rowid, title, brief, description) VALUES (:id, :title, :brief, :description)"
 POSTGRESQL = (
@@ -47,40 +41,9 @@ def index_all(tokenize, columns, vector) -> None:
     if op.get_bind().dialect.name == "sqlite":
         op.execute("DROP TABLE project_search")
         op.execute(CREATE.format(tokenize))
-        write_all(lambda last: write(last, SQLITE, columns))
+        rewrite_words(columns, vector, statements=(SQLITE,))
         return
-    # In transactions of their own, so that an edit waits for one batch and not for the whole migration. A batch holds
-    # its projects, so that no entry is written of a text that is being changed.
-    with op.get_context().autocommit_block():
-        write_all(lambda last: in_transaction(write, last, POSTGRESQL, vector))
-
-
-def write_all(write_after) -> None:
-    last = 0
-    while last is not None:
-        last = write_after(last)
-
-
-def in_transaction(work, *arguments):
-    """Do it within a transaction, over a connection that commits each statement otherwise."""
-    op.execute("BEGIN")
-    try:
-        done = work(*arguments)
-    except BaseException:
-        op.execute("ROLLBACK")
-        raise
-    op.execute("COMMIT")
-    return done
-
-
-def write(last, statement, entry):
-    """Index the projects that follow the id `last`; return the last id, None where there are no more."""
-    bind = op.get_bind()
-    query = sa.select(PROJECTS).where(PROJECTS.c.id > last).order_by(PROJECTS.c.id).limit(AT_ONCE)
-    found = bind.execute(query.with_for_update(key_share=True)).all()
-    if found:
-        bind.execute(sa.text(statement), [{"id": project.id, **entry(project)} for project in found])
-    return found[-1].id if found else None
+    rewrite_words(columns, vector, statements=(POSTGRESQL,))
 
 
 def words_before(value):

@@ -7,7 +7,14 @@ locks a table takes some milliseconds.
 import sqlalchemy as sa
 from alembic import op
 
-from directory.db.schema_changes import AT_ONCE, add_constraint, build_indexes, fill_counters, in_short_transaction
+from directory.db.portions import Portions
+from directory.db.schema_changes import (
+    add_constraint,
+    build_indexes,
+    fill_counters,
+    in_portion,
+    in_short_transaction,
+)
 
 revision = "0013"
 down_revision = "0012"
@@ -89,10 +96,10 @@ def upgrade_postgresql(bind: sa.Connection) -> None:
     op.execute("ANALYZE user_submissions")
     in_short_transaction(bind, lambda: add_last_seen("timestamptz", "IF NOT EXISTS"))
     seen = sa.text(SEEN.format("WHERE user_id > :after AND user_id <= :last"))
-    after = 0
-    while last := bind.scalar(BATCH, {"after": after, "most": AT_ONCE}):
+    after, portions = 0, Portions("users' last use", bind.scalar(sa.text("SELECT count(*) FROM users")))
+    while last := bind.scalar(BATCH, {"after": after, "most": portions.size}):
         batch = {"after": after, "last": last}
-        in_short_transaction(bind, lambda batch=batch: bind.execute(seen, batch))
+        in_portion(bind, portions, portions.size, lambda batch=batch: bind.execute(seen, batch))
         after = last
     build_indexes(bind, {name: f"{table} ({', '.join(names)})" for name, (table, names) in INDEXES.items()})
 

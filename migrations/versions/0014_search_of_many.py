@@ -7,7 +7,8 @@ second without a look at those whose description matches.
 import sqlalchemy as sa
 from alembic import op
 
-from directory.db.schema_changes import AT_ONCE, build_indexes, in_short_transaction
+from directory.db.portions import Portions
+from directory.db.schema_changes import build_indexes, in_portion, in_short_transaction
 
 revision = "0014"
 down_revision = "0013"
@@ -97,7 +98,10 @@ def upgrade() -> None:
         bind = op.get_bind()
         in_short_transaction(bind, follow_status)
         after = 0
-        while found := in_short_transaction(bind, lambda after=after: hide_after(bind, after)):
+        portions = Portions("projects that are not live")
+        while found := in_portion(
+            bind, portions, portions.size, lambda after=after: hide_after(bind, after, portions.size)
+        ):
             after = found[-1]
         build_indexes(bind, INDEXES)
 
@@ -114,9 +118,9 @@ def follow_status() -> None:
     op.execute(LEADING)
 
 
-def hide_after(bind: sa.Connection, after: int) -> list[int]:
+def hide_after(bind: sa.Connection, after: int, most: int) -> list[int]:
     """Say of some of the projects behind an id that they are not live; their ids."""
-    ids = list(bind.scalars(NOT_LIVE, {"after": after, "most": AT_ONCE}))
+    ids = list(bind.scalars(NOT_LIVE, {"after": after, "most": most}))
     bind.execute(HIDE, {"ids": ids})
     return ids
 

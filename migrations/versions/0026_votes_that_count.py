@@ -13,7 +13,8 @@ from typing import Any
 import sqlalchemy as sa
 from alembic import op
 
-from directory.db.schema_changes import AT_ONCE, build_indexes, in_short_transaction
+from directory.db.portions import AT_ONCE, Portions
+from directory.db.schema_changes import build_indexes, in_portion, in_short_transaction
 
 revision = "0026"
 down_revision = "0025"
@@ -189,10 +190,11 @@ def count_from_now_on() -> None:
 
 def count_again(bind: sa.Connection) -> None:
     """Count the projects again that suspended users have voted for, some at a time."""
+    portions = Portions("projects that suspended users voted for")
     for voter in list(bind.scalars(sa.text("SELECT user_id FROM voters_to_recount ORDER BY user_id"))):
         after = 0
-        while ids := list(bind.scalars(VOTED, {"voter": voter, "after": after, "most": AT_ONCE})):
-            in_short_transaction(bind, lambda ids=ids: correct(bind, COUNTED, ids))
+        while ids := list(bind.scalars(VOTED, {"voter": voter, "after": after, "most": portions.size})):
+            in_portion(bind, portions, len(ids), lambda ids=ids: correct(bind, COUNTED, ids))
             after = ids[-1]
     in_short_transaction(bind, lambda: op.execute("DROP TABLE voters_to_recount"))
 

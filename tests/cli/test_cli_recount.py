@@ -7,6 +7,7 @@ from flask import Flask
 from sqlalchemy import select, text
 
 from directory.cli import recount as command
+from directory.db import portions
 from directory.db.transactions import transaction
 from directory.extensions import db
 from directory.models import Project, Revision, now
@@ -199,7 +200,7 @@ def test_projects_are_looked_at_in_chunks_of_which_none_is_missed(
     ida = world.user("ida")
     ids = [world.project(ida, status="pending") for _ in range(6)]
     monkeypatch.setattr(recount, "LOOKED_AT_ONCE", 4)
-    monkeypatch.setattr(recount, "CONFIRMED_AT_ONCE", 3)
+    monkeypatch.setattr(portions, "AT_ONCE", 3)
     damage(app, "DELETE FROM projects WHERE id = :id", id=ids[2])
     with app.app_context():
         transaction(lambda: search_index.forget(ids[2]))

@@ -7,10 +7,11 @@ import pytest
 from flask import Flask
 from sqlalchemy import select, text
 
-from directory.db import schema_changes
+from directory.db import portions
 from directory.db.transactions import transaction
 from directory.extensions import db
 from directory.models import Project
+from directory.services.catalog import search_index
 from directory.services.data import rewriting
 from directory.services.equal_addresses import key_apart, url_key
 from tests.conftest import Database
@@ -52,7 +53,7 @@ def spoil(app: Flask, database: Database, projects: list[int]) -> None:
 def test_the_migration_gives_words_and_keys_of_the_new_rules(
     app: Flask, world: World, database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(schema_changes, "AT_ONCE", 2)
+    monkeypatch.setattr(portions, "AT_ONCE", 2)
     projects = [world.project(title=title, tagline="?", description="?") for title in TITLES]
     right = derived(app, database)
     spoil(app, database, projects[1:])
@@ -81,6 +82,47 @@ def test_of_two_projects_of_one_owner_that_became_equal_the_later_one_has_a_key_
     assert app.test_cli_runner().invoke(args=["recount", "--check"]).exit_code == 1  # the URLs without their words
     app.test_cli_runner().invoke(args=["recount"])
     assert [key for _, key in derived(app, database)[1]] == [url_key(addresses[0]), *apart[1:]]
+
+
+@on_postgresql
+def test_a_text_that_changes_between_reading_and_writing_is_indexed_as_it_is_then(
+    app: Flask, world: World, database: Database
+) -> None:
+    project = world.project(title="ٱلرحمن", tagline="?", description="?")
+    spoil(app, database, [project])
+
+    def change(statement: str, _number: int) -> None:
+        if statement == "BEGIN":
+            with db.engine.begin() as connection:
+                connection.exec_driver_sql(f"UPDATE projects SET title = 'ٱلباب' WHERE id = {project}")
+
+    with app.app_context():
+        with Run(change).listening():
+            flask_migrate.upgrade()
+        db.session.remove()
+    assert app.test_cli_runner().invoke(args=["recount", "--check"]).exit_code == 0
+
+
+@on_postgresql
+def test_no_word_is_computed_while_rows_are_locked(
+    app: Flask, world: World, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    projects = [world.project(title=title) for title in TITLES]
+    spoil(app, database, projects)
+    made: list[bool] = []
+
+    def vector(project: Any) -> dict[str, Any]:
+        made.append(run.is_inside)
+        return original(project)
+
+    original, run = search_index.vector, Run(lambda *_: None)
+    monkeypatch.setattr(search_index, "vector", vector)
+    with app.app_context():
+        with run.listening():
+            flask_migrate.upgrade()
+        db.session.remove()
+    assert made
+    assert not any(made)
 
 
 @on_postgresql

@@ -15,7 +15,7 @@ from flask import Flask
 from sqlalchemy import Connection, inspect, text
 from sqlalchemy.exc import DBAPIError
 
-from directory.db import schema_changes
+from directory.db import portions, schema_changes
 from directory.db.transactions import transaction
 from directory.extensions import db
 from directory.services import health, vote_review
@@ -69,7 +69,7 @@ def expect_all_right(app: Flask) -> None:
 def test_others_read_and_write_between_all_steps_and_are_counted(
     app: Flask, world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(schema_changes, "AT_ONCE", 2)
+    monkeypatch.setattr(portions, "AT_ONCE", 2)
     voted, model, fan = furnished(world)
 
     def visit(statement: str, number: int) -> None:
@@ -240,7 +240,7 @@ def test_votes_of_users_suspended_before_leave_the_counters_and_come_back_on_the
 def test_suspensions_are_followed_between_all_steps_of_counting_votes_that_count(
     app: Flask, world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(schema_changes, "AT_ONCE", 2)
+    monkeypatch.setattr(portions, "AT_ONCE", 2)
     socks, voter = [world.user(), world.user(), world.user()], world.user()
     projects = [world.project() for _ in range(5)]
     for project in projects:

@@ -57,7 +57,6 @@ from directory.services.counted_votes import COUNTS
 from directory.services.equal_addresses import key_apart, url_keys
 
 LOOKED_AT_ONCE = 2_000
-CONFIRMED_AT_ONCE = 200  # whose voters have to wait meanwhile, for 1.4 seconds at most
 
 _ADDRESS = (Project.url, Project.url_key)
 _STANDING = ("status", "category_id", "upvotes", "hot")  # columns of a project that its vote ranking repeats

@@ -14,8 +14,8 @@ import sqlalchemy as sa
 from alembic import op
 from sqlalchemy import Connection, Row, text
 
-from directory.db import schema_changes
-from directory.db.schema_changes import in_short_transaction
+from directory.db.portions import Portions
+from directory.db.schema_changes import in_portion
 from directory.services.equal_addresses import url_keys
 
 _PROJECTS = sa.table(
@@ -36,21 +36,30 @@ _PROJECT = text("UPDATE projects SET url_key = :key WHERE id = :id")
 _LOG = text("UPDATE audit_entries SET url_key = :key WHERE url_key = :old")
 
 Entry = Callable[[Any], Mapping[str, Any]]
-Rows = Sequence[Row[Any]]
+Entries = Sequence[tuple[Row[Any], Any]]  # projects, each with what is written of it
 
 
-def rewrite_words(columns: Entry, vector: Entry, concerns: Callable[[Any], bool] = lambda _project: True) -> None:
-    """Write the search entries of the projects that it `concerns`: SQLite's by `columns`, PostgreSQL's by `vector`."""
+def rewrite_words(
+    columns: Entry,
+    vector: Entry,
+    concerns: Callable[[Any], bool] = lambda _project: True,
+    statements: Sequence[str] = (),
+) -> None:
+    """Write the search entries of the projects that it `concerns`: SQLite's by `columns`, PostgreSQL's by `vector`.
+
+    `statements` are those of a migration from before the tables of today.
+    """
     sqlite = op.get_bind().dialect.name == "sqlite"
-    statements, entry = (SQLITE, columns) if sqlite else (POSTGRESQL, vector)
+    today, entry = (SQLITE, columns) if sqlite else (POSTGRESQL, vector)
 
-    def write(bind: Connection, projects: Rows) -> None:
-        rows = [{"id": project.id, **entry(project)} for project in projects]
-        for statement in statements:
+    def write(bind: Connection, projects: Entries) -> None:
+        rows = [{"id": project.id, **made} for project, made in projects]
+        for statement in statements or today:
             bind.execute(text(statement), rows)
-        bind.execute(_REMOVALS, {"number": len(rows)})
+        if not statements:
+            bind.execute(_REMOVALS, {"number": len(rows)})
 
-    _rewrite(concerns, write)
+    _rewrite("words of search", concerns, entry, write)
 
 
 def rewrite_keys() -> None:
@@ -58,45 +67,63 @@ def rewrite_keys() -> None:
 
     Where two projects of one owner have become equal, the later one gets a key apart, so that nothing is lost.
     """
-    _rewrite(lambda project: project.url_key not in url_keys(project), _write_keys)
+    _rewrite("keys of addresses", lambda project: project.url_key not in url_keys(project), url_keys, _write_keys)
 
 
-def _write_keys(bind: Connection, projects: Rows) -> None:
-    for project in projects:
-        key, apart = url_keys(project)
+def _write_keys(bind: Connection, projects: Entries) -> None:
+    for project, (key, apart) in projects:
         taken = bind.execute(_TAKEN, {"owner_id": project.owner_id, "key": key, "id": project.id}).first()
         bind.execute(_PROJECT, {"key": apart if taken else key, "id": project.id})
         bind.execute(_LOG, {"key": key, "old": project.url_key})
 
 
-def _rewrite(concerns: Callable[[Any], bool], write: Callable[[Connection, Rows], None]) -> None:
-    """Write for the projects that it concerns, a portion at a time, in the order of their ids.
+def _rewrite(
+    step: str,
+    concerns: Callable[[Any], bool],
+    make: Callable[[Any], Any],
+    write: Callable[[Connection, Entries], None],
+) -> None:
+    """Make and write the entries of the projects that it concerns, a portion at a time, in the order of their ids.
 
     Those that are added meanwhile are left to `flask recount`: they might come faster than this goes on.
     """
     if op.get_bind().dialect.name == "sqlite":  # a migration is one transaction
-        _rewrite_each(op.get_bind(), concerns, write, lambda work: work())
+        _rewrite_each(op.get_bind(), step, concerns, make, write)
         return
     with op.get_context().autocommit_block():
-        bind = op.get_bind()
-        _rewrite_each(bind, concerns, write, lambda work: in_short_transaction(bind, work))
+        _rewrite_each(op.get_bind(), step, concerns, make, write)
 
 
 def _rewrite_each(
     bind: Connection,
+    step: str,
     concerns: Callable[[Any], bool],
-    write: Callable[[Connection, Rows], None],
-    transact: Callable[[Callable[[], None]], None],
+    make: Callable[[Any], Any],
+    write: Callable[[Connection, Entries], None],
 ) -> None:
-    def rewrite(ids: list[int]) -> None:
-        # Read again under a lock, so that nothing is written of a text that is changing.
-        locked = sa.select(_PROJECTS).where(_P.id.in_(ids)).order_by(_P.id).with_for_update(key_share=True)
-        if projects := bind.execute(locked).all():
-            write(bind, projects)
+    def rewrite(before: dict[int, tuple[Row[Any], Any]]) -> None:
+        # Read again under a lock, so that nothing is written of a text that has changed meanwhile or is changing.
+        locked = sa.select(_PROJECTS).where(_P.id.in_(before)).order_by(_P.id).with_for_update(key_share=True)
+        projects = bind.execute(locked).all()
+        if projects:
+            write(bind, [before[each.id] if each == before[each.id][0] else (each, make(each)) for each in projects])
 
     last, highest = 0, bind.execute(sa.select(sa.func.max(_P.id))).scalar() or 0
+    portions = Portions(step, bind.execute(sa.select(sa.func.count()).select_from(_PROJECTS)).scalar() or 0)
     some = sa.select(_PROJECTS).where(_P.id > sa.bindparam("last"), _P.id <= highest).order_by(_P.id)
-    while projects := bind.execute(some.limit(schema_changes.AT_ONCE), {"last": last}).all():
+    while projects := bind.execute(some.limit(portions.size), {"last": last}).all():
         last = projects[-1].id
-        if ids := [project.id for project in projects if concerns(project)]:
-            transact(partial(rewrite, ids))
+        # What takes long is done before the transaction.
+        if made := {project.id: (project, make(project)) for project in projects if concerns(project)}:
+            _portion(bind, portions, len(projects), partial(rewrite, made))
+        else:
+            portions.took(0, len(projects))
+
+
+def _portion(bind: Connection, portions: Portions, rows: int, work: Callable[[], None]) -> None:
+    if bind.dialect.name == "postgresql":
+        in_portion(bind, portions, rows, work)
+        return
+    began = portions.clock()
+    work()
+    portions.took(portions.clock() - began, rows)
