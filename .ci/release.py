@@ -1,6 +1,7 @@
 """Make a release of what is committed, on this machine alone: python .ci/release.py. DRY_RUN=1 shows the steps.
 
-VERSION in directory/services/build.py is the version. The script pushes nothing.
+RELEASE in directory/services/build.py is the version that comes next, with `.dev`, at any commit. The script removes
+`.dev` in the commit of the release, and names the release after it in another commit. It pushes nothing.
 """
 
 import hashlib
@@ -14,6 +15,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 CHANGELOG, WHEELS = ROOT / "CHANGELOG.md", ROOT / "dist"
 SOURCE = ROOT / "directory" / "services" / "build.py"
+API = ROOT / "docs" / "openapi.json"
 UNRELEASED = "## [Unreleased]\n"
 DRY_RUN = os.environ.get("DRY_RUN", "") not in {"", "0"}
 
@@ -27,25 +29,63 @@ class Refused(SystemExit):
 
 def main() -> None:
     """Check, test, date the changelog, commit, build, list the packages, and tag. Raises Refused."""
-    [version] = re.findall(r'^VERSION = "(.+)"$', SOURCE.read_text(encoding="utf-8"), re.M)
+    version = _next_release()
     tag, changes = f"v{version}", CHANGELOG.read_text(encoding="utf-8")
     _require_clean()
     _require_new(version, tag, changes)
     _run("make", "check")
     _require_clean()
+    before = _git("rev-parse", "HEAD").strip()
     dated = f"{UNRELEASED}\n## [{version}] - {datetime.now(UTC).date()}\n"
-    _step(f"write {dated.splitlines()[-1]!r} into {CHANGELOG.name}")
+    _write(CHANGELOG, changes.replace(UNRELEASED, dated, 1), dated.splitlines()[-1])
+    _set_version(f"{version}.dev", version)
+    _run("git", "commit", "--quiet", "--all", "--message", f"Release {version}")
+    try:
+        _build(version)
+        _run("git", "tag", "--annotate", "--message", f"Release {version}", tag)
+    except Refused:
+        _run("git", "reset", "--quiet", "--hard", before)  # so that it can be tried again
+        raise
+    after = _after(version)
+    _set_version(version, f"{after}.dev")
+    _run("git", "commit", "--quiet", "--all", "--message", f"Begin {after}")
+    sys.stdout.write(
+        f"Nothing is pushed. When {WHEELS.name} and the tag are as they should be: git push origin HEAD {tag}\n"
+    )
+
+
+def _next_release() -> str:
+    found = re.findall(r'^RELEASE = "(.+)\.dev"$', SOURCE.read_text(encoding="utf-8"), re.M)
+    if len(found) != 1:
+        raise Refused(f"RELEASE in {SOURCE.relative_to(ROOT)} does not end with .dev")
+    return str(found[0])
+
+
+def _after(version: str) -> str:
+    """The next version but for its last part, which a correction would raise: 0.3.0 after 0.2.0 and after 0.2.1."""
+    major, minor, *_ = version.split(".")
+    return f"{major}.{int(minor) + 1}.0"
+
+
+def _set_version(old: str, new: str) -> None:
+    """Write the version into the source, and into the description of the API, which has it without `.dev`."""
+    _write(SOURCE, SOURCE.read_text(encoding="utf-8").replace(f'RELEASE = "{old}"', f'RELEASE = "{new}"'), new)
+    before, after = (f'\n    "version": "{version.removesuffix(".dev")}"\n' for version in (old, new))
+    if before != after and API.exists():
+        _write(API, API.read_text(encoding="utf-8").replace(before, after, 1), new.removesuffix(".dev"))
+
+
+def _write(path: Path, text: str, what: str) -> None:
+    _step(f"write {what!r} into {path.name}")
     if not DRY_RUN:
-        CHANGELOG.write_text(changes.replace(UNRELEASED, dated, 1), encoding="utf-8")
-    _run("git", "commit", "--quiet", "--message", f"Release {version}", CHANGELOG.name)
+        path.write_text(text, encoding="utf-8")
+
+
+def _build(version: str) -> None:
     _run("make", "wheel", "sbom")
     _step(f"write {WHEELS.name}/SHA256SUMS")
     if not DRY_RUN:
         _write_sums(version)
-    _run("git", "tag", "--annotate", "--message", f"Release {version}", tag)
-    sys.stdout.write(
-        f"Nothing is pushed. When {WHEELS.name} and the tag are as they should be: git push origin HEAD {tag}\n"
-    )
 
 
 def _require_clean() -> None:
@@ -55,7 +95,7 @@ def _require_clean() -> None:
 
 def _require_new(version: str, tag: str, changes: str) -> None:
     if f"\n## [{version}]" in changes:
-        raise Refused(f"{CHANGELOG.name} has {version} already: raise VERSION in {SOURCE.relative_to(ROOT)}")
+        raise Refused(f"{CHANGELOG.name} has {version} already: raise RELEASE in {SOURCE.relative_to(ROOT)}")
     if _git("tag", "--list", tag):
         raise Refused(f"the tag {tag} exists already")
     if not re.search(rf"^{re.escape(UNRELEASED)}\n(?!## )\S", changes, re.M):

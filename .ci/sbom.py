@@ -7,6 +7,7 @@ licences of all of them, and the lock itself. The same commit gives the same byt
 import base64
 import json
 import re
+import runpy
 import shutil
 import subprocess
 import sys
@@ -21,7 +22,7 @@ from packaging.markers import Marker
 
 ROOT = Path(__file__).resolve().parents[1]
 LOCK, WEB = ROOT / "requirements.lock", ROOT / "directory" / "web"
-VERSION = re.findall(r'^VERSION = "(.+)"$', (ROOT / "directory/services/build.py").read_text(encoding="utf-8"), re.M)[0]
+VERSION = runpy.run_path(str(ROOT / "directory" / "services" / "build.py"))["VERSION"]
 NAME = "project-directory"
 PINNED = re.compile(r"^([\w.-]+)==([\w.]+)(?: ; ([^\\]+?))? \\\n((?:    --hash=.*\n?)+)", re.M)
 BUILDS = "esbuild"  # it bundles the pages and is not in them

@@ -13,7 +13,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = Path("directory", "web", "dist")
-COMMIT = Path("directory", "data", "commit.txt")
+COMMIT, COMMITS = (Path("directory", "data", name) for name in ("commit.txt", "commits.txt"))
 FOLDERS = ("deploy", "directory", "migrations", "settings")
 PACKED = (":(glob)*.py", "pyproject.toml", "setup.cfg", "requirements.txt", "README.md", "LICENSE")
 
@@ -29,6 +29,7 @@ def build(folder: Path) -> Path:
             shutil.copy2(ROOT / name, Path(copy) / name)
         shutil.copytree(ROOT / PAGES, Path(copy) / PAGES)
         (Path(copy) / COMMIT).write_text(_git("rev-parse", "--short=12", "HEAD"), encoding="ascii")
+        (Path(copy) / COMMITS).write_text(_git("rev-list", "--count", "HEAD"), encoding="ascii")
         into = Path(copy) / "wheel"
         command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--disable-pip-version-check", "--no-deps"]
         if subprocess.run([*command, "--wheel-dir", into, copy], env=environment).returncode:  # noqa: S603 (our own)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from packaging.version import Version
 
 from directory.services import build
 
@@ -55,3 +56,30 @@ def test_a_checkout_asks_git_and_goes_on_without_it(monkeypatch: pytest.MonkeyPa
         build.commit.cache_clear()
         found.append(build.commit())
     assert found == ["abc", None, None]
+
+
+@pytest.mark.parametrize(
+    ("release", "written", "version"),
+    [("0.2.0.dev", "1234\n", "0.2.0.dev1234"), ("0.2.0", "1234\n", "0.2.0"), ("0.2.0.dev", "", "0.2.0.dev0")],
+)
+def test_between_releases_the_version_has_the_number_of_commits(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, release: str, written: str, version: str
+) -> None:
+    (tmp_path / "commits.txt").write_text(written)
+    monkeypatch.setattr(build, "RELEASE", release)
+    monkeypatch.setattr(build, "ROOT", tmp_path)
+    monkeypatch.setattr(build, "COMMITS_FILE", tmp_path / "commits.txt")
+    assert build.version() == version
+    assert str(Version(version)) == version
+
+
+def test_a_checkout_counts_its_commits_and_a_later_build_is_newer_and_older_than_the_release() -> None:
+    counted = subprocess.run(["git", "rev-list", "--count", "HEAD"], cwd=build.ROOT, capture_output=True, text=True)
+    assert build.version() == f"{build.RELEASE}{counted.stdout.strip()}"
+    assert Version("0.1.0") < Version("0.2.0.dev9") < Version("0.2.0.dev10") < Version("0.2.0")
+
+
+def test_a_tree_without_git_is_a_development_version_too(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(build, "ROOT", tmp_path)
+    monkeypatch.setattr(build, "COMMITS_FILE", tmp_path / "commits.txt")
+    assert build.version() == f"{build.RELEASE}0"

@@ -25,7 +25,7 @@ class Checkout:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.write(".ci/release.py", (ROOT / ".ci" / "release.py").read_text())
-        self.write("directory/services/build.py", 'VERSION = "1.1.0"\n')
+        self.write("directory/services/build.py", 'RELEASE = "1.1.0.dev"\n')
         self.write("CHANGELOG.md", CHANGES)
         self.write("Makefile", MAKEFILE)
         self.write(".gitignore", "/dist/\n")
@@ -74,12 +74,33 @@ def test_a_release_is_a_dated_changelog_a_wheel_its_sum_and_a_tag(checkout: Chec
     assert lines[:5] == ["# Changelog", "", "## [Unreleased]", "", lines[4]]
     assert lines[4].startswith("## [1.1.0] - 20")
     assert checkout.git("show", "v1.1.0:CHANGELOG.md").splitlines() == lines
+    assert checkout.git("show", "v1.1.0:directory/services/build.py") == 'RELEASE = "1.1.0"\n'
+    assert checkout.git("show", "HEAD:directory/services/build.py") == 'RELEASE = "1.2.0.dev"\n'
+    assert checkout.git("log", "--format=%s") == "Begin 1.2.0\nRelease 1.1.0\nChange\n"
     assert checkout.git("cat-file", "-t", "v1.1.0") == "tag\n"
     assert checkout.git("status", "--porcelain") == ""
     sums = subprocess.run(["sha256sum", "--check", "--strict", "SHA256SUMS"], cwd=checkout.folder / "dist")
     assert sums.returncode == 0
     assert (checkout.folder / "dist" / "SHA256SUMS").read_text().count("project_directory-1.1.0") == 2
-    assert "CHANGELOG.md has 1.1.0 already" in checkout.refusal()
+    assert checkout.refusal() == "No release: CHANGELOG.md lists no change under Unreleased."
+
+
+def test_a_release_whose_build_fails_leaves_nothing_and_can_be_tried_again(checkout: Checkout) -> None:
+    checkout.write("Makefile", MAKEFILE.replace("sbom:\n", "sbom:\n\t@[ ! -e .git/broken ]\n"))
+    checkout.commit()
+    checkout.write(".git/broken", "")
+    assert checkout.refusal() == "No release: `make wheel sbom` failed, and nothing is tagged."
+    (checkout.folder / ".git" / "broken").unlink()
+    assert checkout.release().returncode == 0
+
+
+def test_a_version_that_was_released_is_not_released_again(checkout: Checkout) -> None:
+    checkout.write("directory/services/build.py", 'RELEASE = "1.0.0.dev"\n')
+    checkout.commit()
+    assert "CHANGELOG.md has 1.0.0 already" in checkout.refusal()
+    checkout.write("directory/services/build.py", 'RELEASE = "1.1.0"\n')
+    checkout.commit()
+    assert checkout.refusal() == "No release: RELEASE in directory/services/build.py does not end with .dev."
 
 
 def test_a_dry_run_shows_the_steps_and_takes_none(checkout: Checkout) -> None:
@@ -90,10 +111,13 @@ def test_a_dry_run_shows_the_steps_and_takes_none(checkout: Checkout) -> None:
     assert [" ".join(words) for words in steps] == [
         "make check",
         "write '##",
+        "write '1.1.0'",
         "git commit",
         "make wheel",
         "write dist/SHA256SUMS",
         "git tag",
+        "write '1.2.0.dev'",
+        "git commit",
     ]
     assert (checkout.git("log", "--format=%H"), checkout.git("tag")) == (before, "")
     assert (checkout.folder / "CHANGELOG.md").read_text() == CHANGES

@@ -12,7 +12,7 @@ from directory.api.openapi import answers, prose, webhooks
 from directory.api.openapi.examples import Maker
 from directory.api.openapi.operations import Route, routes
 from directory.api.openapi.schemas import Plugin, name_of
-from directory.services.build import VERSION
+from directory.services.build import RELEASE
 
 
 def served() -> bytes:
@@ -35,7 +35,7 @@ def document(app: Flask) -> dict[str, Any]:
     plugin = Plugin(schema_name_resolver=name_of)
     spec = APISpec(
         title="Project Directory API",
-        version=VERSION,
+        version=RELEASE.removesuffix(".dev"),  # that of the API does not change with each commit
         openapi_version="3.1.0",
         plugins=[plugin],
         info={
