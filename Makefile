@@ -3,7 +3,7 @@ SHELL := /bin/sh
 .SHELLFLAGS := -euc
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run dev web test lint check fuzz bench chaos fmt lint-api screenshots lighthouse lock wheel sbom trial release audit servers clean
+.PHONY: help run dev web test lint check fuzz bench chaos fmt lint-api tests-for screenshots lighthouse lock wheel sbom trial release audit servers clean
 
 PYTHON ?= python3
 WORKERS ?= 2
@@ -100,6 +100,9 @@ lint-api: .venv/.run ## Lint docs/openapi.json with spectral and redocly (needs 
 	  --skip-rule operation-2xx-response \
 	  2>/dev/null >.venv/node/redocly.json || true; $(PYTHON) -c 'import json; found = json.load(open(".venv/node/redocly.json")); \
 	  print(*(one["ruleId"] + ": " + one["message"] for one in found["problems"]), sep="\n"); exit(bool(found["problems"]))'
+
+tests-for: ## Print the test files that belong to what you changed, or to FILES, as in FILES=directory/services/voting.py
+	@$(PYTHON) .ci/tests_for.py $(FILES)
 
 screenshots: .venv/.test .venv/.compiled $(PAGES) ## Take pictures of every page into .venv/screenshots; SCREENSHOTS_ARGS as in '--empty'
 	@$(BIN)/python -m tests.support.screenshots $(SCREENSHOTS_ARGS)
