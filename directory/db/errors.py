@@ -18,6 +18,9 @@ UNAVAILABLE_STATES = {"55P03", "25006", "25P03"}
 # BUSY, LOCKED, NOMEM, READONLY, IOERR, CORRUPT, FULL, CANTOPEN, NOTADB
 SQLITE_UNAVAILABLE = {5, 6, 7, 8, 10, 11, 13, 14, 26}
 
+# What triggers refuse by the name of a unique constraint, with the columns that SQLite would name (migration 0034).
+BY_TRIGGER = {"uq_projects_owner_id_url_key": "projects.owner_id, projects.url_key"}
+
 # Errors that need an operator, by SQLSTATE or SQLite's name of the error.
 CAUSES = {
     "28P01": "the database refuses the password", "28000": "the database refuses the user",
@@ -85,9 +88,12 @@ def _violates(error: IntegrityError, name: str) -> bool:
     message = str(error.orig)
     if name.startswith("fk_"):
         return "FOREIGN KEY" in message
+    return message == f"UNIQUE constraint failed: {BY_TRIGGER.get(name) or _columns_of(name)}"
+
+
+def _columns_of(name: str) -> str:
     constraint = next(c for t in db.metadata.tables.values() for c in t.constraints if c.name == name)
-    columns = ", ".join(f"{constraint.table.name}.{c}" for c in list(constraint.columns.keys()))  # type: ignore[attr-defined]
-    return message == f"UNIQUE constraint failed: {columns}"
+    return ", ".join(f"{constraint.table.name}.{c}" for c in list(constraint.columns.keys()))  # type: ignore[attr-defined]
 
 
 def state_of(error: BaseException) -> str | None:

@@ -4,6 +4,7 @@ Use them in autocommit blocks. If a step fails, the changes of earlier steps sta
 its beginning. So each step has to be repeatable.
 """
 
+import re
 import time
 from collections.abc import Callable, Mapping, Set
 from contextlib import suppress
@@ -113,6 +114,38 @@ def build_indexes(bind: Connection, indexes: Mapping[str, str]) -> None:
     finally:
         with suppress(SQLAlchemyError):
             bind.exec_driver_sql("RESET lock_timeout")
+
+
+def rebuild_on_sqlite(bind: Connection, table: str, *, without: str) -> None:
+    """Make a table of SQLite again without a constraint, which ALTER TABLE cannot drop there.
+
+    Its indexes and triggers are made again as they are, and its next id stays. Foreign keys are off while migrating, so
+    nothing is deleted with the old table.
+    """
+    found = text("SELECT type, sql FROM sqlite_master WHERE tbl_name = :table AND sql IS NOT NULL ORDER BY rowid")
+    parts = bind.execute(found, {"table": table}).all()
+    (old,) = (sql for kind, sql in parts if kind == "table")
+    if without not in old:
+        return
+    new = re.sub(rf",\s*{re.escape(without)}", "", old).replace(f"CREATE TABLE {table}", f"CREATE TABLE {table}_new", 1)
+    # Generated columns are hidden.
+    names = bind.exec_driver_sql(f"SELECT name FROM pragma_table_xinfo('{table}') WHERE hidden = 0").scalars()  # noqa: S608 (our own names)
+    columns = ", ".join(names)
+    last = bind.execute(text("SELECT seq FROM sqlite_sequence WHERE name = :table"), {"table": table}).scalar()
+    bind.exec_driver_sql("PRAGMA legacy_alter_table=ON")  # otherwise it refuses triggers that name the missing table
+    bind.exec_driver_sql(new)
+    bind.exec_driver_sql(f"INSERT INTO {table}_new ({columns}) SELECT {columns} FROM {table}")  # noqa: S608 (our own names)
+    bind.exec_driver_sql(f"DROP TABLE {table}")
+    bind.exec_driver_sql(f"ALTER TABLE {table}_new RENAME TO {table}")
+    bind.exec_driver_sql("PRAGMA legacy_alter_table=OFF")
+    for kind, sql in parts:
+        if kind != "table":
+            bind.exec_driver_sql(sql)
+    bind.execute(text("DELETE FROM sqlite_sequence WHERE name = :table"), {"table": table})
+    numbered = text("INSERT INTO sqlite_sequence (name, seq) VALUES (:table, :last)")
+    bind.execute(numbered, {"table": table, "last": last or 0})
+    if bind.exec_driver_sql("SELECT 1 FROM sqlite_master WHERE name = 'sqlite_stat1'").first():
+        bind.exec_driver_sql(f"ANALYZE {table}")  # the statistics went with the old table
 
 
 def add_project_column(name: str, kind: str) -> None:

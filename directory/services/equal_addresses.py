@@ -111,7 +111,7 @@ def url_keys(project: Any) -> tuple[str, str]:
 
 
 def _hashed(identity: str) -> str:
-    # The unique index contains a hash, because PostgreSQL refuses index rows over 2.7 kB, and a URL of 2,048 characters
+    # The index contains a hash, because PostgreSQL refuses index rows over 2.7 kB, and a URL of 2,048 characters
     # can be longer in UTF-8.
     return hashlib.sha256(identity.encode("utf-8", "surrogatepass")).hexdigest()
 

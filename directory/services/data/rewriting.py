@@ -16,14 +16,12 @@ from sqlalchemy import Connection, Row, text
 
 from directory.db.portions import Portions
 from directory.db.schema_changes import in_portion
-from directory.services.equal_addresses import url_keys
+from directory.services.equal_addresses import repository_key, url_keys
 
-_PROJECTS = sa.table(
-    "projects",
-    *(sa.column(name) for name in ("id", "owner_id", "title", "tagline", "description", "url", "url_key")),
-    sa.column("tags", sa.JSON),
-)
-_P = _PROJECTS.c
+_NAMES = ("id", "owner_id", "title", "tagline", "description", "url", "url_key")
+_PROJECTS = sa.table("projects", *map(sa.column, _NAMES), sa.column("tags", sa.JSON))
+# From migration 0034 on.
+_WITH_REPOSITORIES = sa.table("projects", *map(sa.column, (*_NAMES, "repository_url", "repository_key")))
 POSTGRESQL = ("UPDATE project_search SET document = CAST(:document AS tsvector) WHERE project_id = :id",)
 SQLITE = (
     "REPLACE INTO project_search (rowid, title, brief, description) VALUES (:id, :title, :brief, :description)",
@@ -31,7 +29,9 @@ SQLITE = (
 )
 # Counts of matches that processes have stored are of the words before.
 _REMOVALS = text("INSERT INTO project_search_removals VALUES (:number)")
-_TAKEN = text("SELECT id FROM projects WHERE owner_id = :owner_id AND url_key = :key AND id <> :id")
+_TAKEN = "SELECT id FROM projects WHERE owner_id = :owner_id AND url_key = :key AND id <> :id"
+_DUPLICATE = text(f"{_TAKEN} AND (repository_key = CAST(:repository AS VARCHAR(64))) IS NOT FALSE")
+_REPOSITORY = text("UPDATE projects SET repository_key = :repository WHERE id = :id")
 _PROJECT = text("UPDATE projects SET url_key = :key WHERE id = :id")
 _LOG = text("UPDATE audit_entries SET url_key = :key WHERE url_key = :old")
 
@@ -63,18 +63,44 @@ def rewrite_words(
 
 
 def rewrite_keys() -> None:
-    """Compute the keys of addresses again, of projects and of the log's entries.
+    """Compute the keys of addresses again, of projects and of the log's entries, before there were keys of repositories.
 
     Where two projects of one owner have become equal, the later one gets a key apart, so that nothing is lost.
     """
     _rewrite("keys of addresses", lambda project: project.url_key not in url_keys(project), url_keys, _write_keys)
 
 
+def rewrite_all_keys() -> None:
+    """Compute the keys of addresses and of repositories again, as `rewrite_keys` does."""
+    _rewrite("keys of addresses", _has_old_key, _all_keys, _write_all_keys, _WITH_REPOSITORIES)
+
+
+def _has_old_key(project: Any) -> bool:
+    key, apart, repository = _all_keys(project)
+    return project.url_key not in (key, apart) or project.repository_key != repository
+
+
+def _all_keys(project: Any) -> tuple[str, str, str | None]:
+    return (*url_keys(project), repository_key(project.repository_url))
+
+
 def _write_keys(bind: Connection, projects: Entries) -> None:
     for project, (key, apart) in projects:
-        taken = bind.execute(_TAKEN, {"owner_id": project.owner_id, "key": key, "id": project.id}).first()
-        bind.execute(_PROJECT, {"key": apart if taken else key, "id": project.id})
-        bind.execute(_LOG, {"key": key, "old": project.url_key})
+        taken = bind.execute(text(_TAKEN), {"owner_id": project.owner_id, "key": key, "id": project.id}).first()
+        _write_key(bind, project, key, apart if taken else key)
+
+
+def _write_all_keys(bind: Connection, projects: Entries) -> None:
+    bind.execute(_REPOSITORY, [{"id": project.id, "repository": repository} for project, (*_, repository) in projects])
+    for project, (key, apart, repository) in projects:
+        if project.url_key not in (key, apart):
+            given = {"owner_id": project.owner_id, "key": key, "id": project.id, "repository": repository}
+            _write_key(bind, project, key, apart if bind.execute(_DUPLICATE, given).first() else key)
+
+
+def _write_key(bind: Connection, project: Any, key: str, own: str) -> None:
+    bind.execute(_PROJECT, {"key": own, "id": project.id})
+    bind.execute(_LOG, {"key": key, "old": project.url_key})
 
 
 def _rewrite(
@@ -82,16 +108,17 @@ def _rewrite(
     concerns: Callable[[Any], bool],
     make: Callable[[Any], Any],
     write: Callable[[Connection, Entries], None],
+    table: sa.TableClause = _PROJECTS,
 ) -> None:
     """Make and write the entries of the projects that it concerns, a portion at a time, in the order of their ids.
 
     Those that are added meanwhile are left to `flask recount`: they might come faster than this goes on.
     """
     if op.get_bind().dialect.name == "sqlite":  # a migration is one transaction
-        _rewrite_each(op.get_bind(), step, concerns, make, write)
+        _rewrite_each(op.get_bind(), step, concerns, make, write, table)
         return
     with op.get_context().autocommit_block():
-        _rewrite_each(op.get_bind(), step, concerns, make, write)
+        _rewrite_each(op.get_bind(), step, concerns, make, write, table)
 
 
 def _rewrite_each(
@@ -100,17 +127,18 @@ def _rewrite_each(
     concerns: Callable[[Any], bool],
     make: Callable[[Any], Any],
     write: Callable[[Connection, Entries], None],
+    table: sa.TableClause,
 ) -> None:
     def rewrite(before: dict[int, tuple[Row[Any], Any]]) -> None:
         # Read again under a lock, so that nothing is written of a text that has changed meanwhile or is changing.
-        locked = sa.select(_PROJECTS).where(_P.id.in_(before)).order_by(_P.id).with_for_update(key_share=True)
+        locked = sa.select(table).where(table.c.id.in_(before)).order_by(table.c.id).with_for_update(key_share=True)
         projects = bind.execute(locked).all()
         if projects:
             write(bind, [before[each.id] if each == before[each.id][0] else (each, make(each)) for each in projects])
 
-    last, highest = 0, bind.execute(sa.select(sa.func.max(_P.id))).scalar() or 0
-    portions = Portions(step, bind.execute(sa.select(sa.func.count()).select_from(_PROJECTS)).scalar() or 0)
-    some = sa.select(_PROJECTS).where(_P.id > sa.bindparam("last"), _P.id <= highest).order_by(_P.id)
+    last, highest = 0, bind.execute(sa.select(sa.func.max(table.c.id))).scalar() or 0
+    portions = Portions(step, bind.execute(sa.select(sa.func.count()).select_from(table)).scalar() or 0)
+    some = sa.select(table).where(table.c.id > sa.bindparam("last"), table.c.id <= highest).order_by(table.c.id)
     while projects := bind.execute(some.limit(portions.size), {"last": last}).all():
         last = projects[-1].id
         # What takes long is done before the transaction.
