@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Iterator, Mapping
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +43,15 @@ class Tally:
 
     def __init__(self, kinds: Mapping[str, tuple[frozenset[str], str]]) -> None:
         self.imported = self.unchanged = self.refused = 0
+        self.lines: dict[int, tuple[int, str]] = {}  # of each project the first row's line and title
         self._kinds, self._not_kept = kinds, dict.fromkeys(kinds, 0)
+
+    def other_row(self, row: Row, entered: import_export.Entered) -> str | None:
+        """Why a row is refused that has another title than an earlier row of the same project; None otherwise."""
+        line, title = self.lines.get(entered.id, (0, row.fields["title"]))
+        if title == row.fields["title"]:
+            return None
+        return f"Has the URL of line {line}, {title!r}. Two projects of one URL need a repository_url each."
 
     def count_left_out(self, names: frozenset[str]) -> None:
         """Count a row with members that are left out."""
@@ -88,8 +97,9 @@ def import_projects(
     again as an upload is), a status (live, pending or rejected), a rejection_reason, and an owner, whose project it
     becomes if there is such an account and no --owner. The dates that flask export writes can be kept; the command
     lists the values that it did not keep. A bad row is reported with its line and skipped, and the exit status is then
-    1. A row whose URL its owner has submitted already changes nothing, so a second run adds nothing. No webhook is
-    sent.
+    1. A row whose URL its owner has submitted already changes nothing, so a second run adds nothing. Projects of one
+    website are two if each has a repository and these differ; otherwise a row with another title is a bad row, reported
+    with the line of the first. No webhook is sent.
 
     CSV may come from a spreadsheet: separated by commas, semicolons or tabs, in UTF-8 or UTF-16.
     """
@@ -153,13 +163,30 @@ def _take(batch: list[Row], tally: Tally, options: dict[str, Any]) -> list[tuple
         outcomes, strangers = transaction(work)  # somebody else was faster with a URL or a category, which it sees now
     refused = [(row.line, row.faults) for row in batch if row.faults]
     refused += [(row.line, sayings(o)) for row, o in zip(good, outcomes, strict=True) if isinstance(o, Invalid)]
+    notes = []
     for row, outcome in zip(good, outcomes, strict=True):
-        if outcome is True:
+        if isinstance(outcome, Invalid):
+            continue
+        entered, is_new = outcome
+        if is_new:
+            tally.imported += 1
             tally.count_left_out(row.left_out | ({"owner"} if row.fields.get("owner") in strangers else frozenset()))
-    tally.imported += outcomes.count(True)
-    tally.unchanged += outcomes.count(False)
+        elif fault := tally.other_row(row, entered):
+            refused.append((row.line, [fault]))
+            continue
+        else:
+            tally.unchanged += 1
+            notes += _differing(row, entered)
+        tally.lines.setdefault(entered.id, (row.line, row.fields["title"]))
     tally.refused += len(refused)
-    return [(line, fault) for line, faults in sorted(refused) for fault in faults]
+    return sorted([*notes, *((line, fault) for line, faults in refused for fault in faults)], key=itemgetter(0))
+
+
+def _differing(row: Row, entered: import_export.Entered) -> list[tuple[int, str]]:
+    """A note of a row that changes nothing although its project has another title."""
+    if row.fields["title"] == entered.title:
+        return []
+    return [(row.line, f"Unchanged: project {entered.id}, {entered.title!r}, has this URL already.")]
 
 
 def _owner(login: str | None) -> Caller:

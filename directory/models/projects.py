@@ -83,9 +83,10 @@ class Logo(db.Model):  # type: ignore[name-defined,misc]
 class Project(db.Model):  # type: ignore[name-defined,misc]
     """A submission, in one of three states.
 
-    `url_key` is a hash of the normalised URL, `hot` the stored rank of sort=popular, `listed_at` the time by which
-    sort=newest goes, `version` what an ETag names. Triggers keep `project_tags`, `standings` and the categories'
-    counters.
+    `url_key` and `repository_key` are hashes of the normalised addresses. Triggers refuse two projects of an owner with
+    one `url_key`, unless both have a repository and their `repository_key` differs. `hot` is the stored rank of
+    sort=popular, `listed_at` the time by which sort=newest goes, `version` what an ETag names. Triggers keep
+    `project_tags`, `standings` and the categories' counters.
     """
 
     __tablename__ = "projects"
@@ -93,8 +94,9 @@ class Project(db.Model):  # type: ignore[name-defined,misc]
         one_of("status", Status),
         CheckConstraint("upvotes >= 0", name="upvotes"),
         CheckConstraint("status <> 'live' OR published_at IS NOT NULL", name="published"),
-        UniqueConstraint("owner_id", "url_key"),  # one submission of a URL by an owner
+        Index(None, "owner_id", "url_key"),  # an owner's submissions of a URL
         Index(None, "url_key"),  # all submissions of a URL
+        Index(None, "repository_key", **only_where("repository_key IS NOT NULL")),  # all projects of a repository
         # A list by state, newest first, with and without a category. The state leads, so they serve the review too.
         # None has a column that a vote changes: the orders by votes are those of `standings`.
         Index(None, "status", "listed_at", "id"),
@@ -117,6 +119,7 @@ class Project(db.Model):  # type: ignore[name-defined,misc]
     url: Mapped[str] = mapped_column(String(2048))
     url_key: Mapped[str] = mapped_column(String(64))
     repository_url: Mapped[str | None] = mapped_column(String(2048))
+    repository_key: Mapped[str | None] = mapped_column(String(64))
     logo_url: Mapped[str | None] = mapped_column(String(2048))
     logo: Mapped[dict[str, str] | None] = mapped_column(LogoAddresses(), ForeignKey("logos.digest"))
     tags: Mapped[list[str]] = mapped_column(JsonList, default=list)

@@ -1,10 +1,10 @@
 """Submitting a project; editing or deleting it, by its owner or an administrator."""
 
-from collections.abc import Container, Sequence
+from collections.abc import Container, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import delete, select
+from sqlalchemy import delete, or_, select, true
 
 from directory.db.errors import refusing
 from directory.errors import Duplicate, Invalid, NotFound, PreconditionFailed
@@ -16,7 +16,10 @@ from directory.services.catalog import catalog, counters, fields, search_index
 from directory.services.catalog.ranking import hot
 from directory.services.delivery import outbox
 from directory.services.delivery.channels import Endpoint
-from directory.services.equal_addresses import url_key
+from directory.services.equal_addresses import Address, repository_key, url_key
+
+ADDRESS = frozenset({"url", "repository_url"})  # the fields that make duplicates
+OTHER_REPOSITORY = "You have another project of this website, with this repository or without one."
 
 DELETED = "project.deleted"
 
@@ -40,7 +43,7 @@ def submit(given: dict[str, Any], *, by: Caller, notify: list[Endpoint]) -> int:
     )
     db.session.add(project)
     with refusing(
-        uq_projects_owner_id_url_key=lambda: _submitted_already(by.id, columns["url_key"]),
+        uq_projects_owner_id_url_key=lambda: _submitted_already(by.id, given["url"], given.get("repository_url")),
         fk_projects_category_id_categories=Invalid.field("category", fields.NO_CATEGORY),
     ):
         db.session.flush()  # assigns the id
@@ -84,8 +87,8 @@ def edit(
         audit.record_project("project.edited", project, by=by, at=at, changes=planned.changes, **states)
         if is_live:
             outbox.enqueue("project.edited", project_id, by=by, endpoints=notify, changes=planned.changes)
-    if "url" in planned.revision_changes:
-        _require_free(project, planned.after.get("url", project.url))
+    if not ADDRESS.isdisjoint(planned.revision_changes):
+        _require_free(project, planned.after)
     revisions.hold(project, revision, planned, by=by, at=at)
 
 
@@ -145,21 +148,42 @@ def _locked(project_id: int, by: Caller, versions: Container[int] | None) -> Pro
 
 
 def _write(project: Project, changes: fields.Changes, at: datetime) -> None:
-    owner_id = project.owner_id  # the refusal is made after a rollback
-    with refusing(uq_projects_owner_id_url_key=lambda: _submitted_already(owner_id, url_key(changes["url"]["to"]))):
+    changed = {name: change["to"] for name, change in changes.items()}
+    owner, its, address = project.owner_id, project.id, _address(project, changed)  # the refusal follows a rollback
+    with refusing(uq_projects_owner_id_url_key=lambda: _submitted_already(owner, *address, changed, but=its)):
         revisions.write(project, changes, at)
 
 
-def _require_free(project: Project, url: str) -> None:
-    """Raise Duplicate if another project of the owner has the URL. No constraint covers the URL in a revision."""
-    same = select(Project.id).where(Project.owner_id == project.owner_id, Project.url_key == url_key(url))
-    if db.session.scalar(same.where(Project.id != project.id)) is not None:
-        raise _submitted_already(project.owner_id, url_key(url))
+def _require_free(project: Project, later: Mapping[str, Any]) -> None:
+    """Raise Duplicate if another project of the owner has the address. No trigger covers the address in a revision."""
+    address = _address(project, later)
+    if duplicate(project.owner_id, *address, but=project.id) is not None:
+        raise _submitted_already(project.owner_id, *address, later, but=project.id)
 
 
-def _submitted_already(owner_id: int, key: str) -> Duplicate:
-    """The refusal of a URL that the owner has submitted before, with the project that has it, if it still exists."""
-    held = select(Project.id, Project.title, Project.status)
-    row = db.session.execute(held.where(Project.owner_id == owner_id, Project.url_key == key)).one_or_none()
+def _address(project: Project, changed: Mapping[str, Any]) -> Address:
+    """The website and the repository of a project after a change."""
+    return changed.get("url", project.url), changed.get("repository_url", project.repository_url)
+
+
+def _submitted_already(
+    owner_id: int, url: str, repository_url: str | None, given: Container[str] = ("url",), *, but: int | None = None
+) -> Duplicate:
+    """The refusal of a project that the owner has submitted before, with that project, if it still exists."""
+    row = duplicate(owner_id, url, repository_url, but=but)
     existing = {} if row is None else {"existing": row._asdict()}
-    return Duplicate(["url"], "You have submitted this URL already.", **existing)
+    if "url" in given:
+        return Duplicate(["url"], "You have submitted this URL already.", **existing)
+    return Duplicate(["repository_url"], OTHER_REPOSITORY, **existing)
+
+
+def duplicate(owner_id: int, url: str, repository_url: str | None, *, but: int | None = None) -> Any:
+    """The owner's oldest project, `but` one, that is a duplicate of this address by the rule of the triggers."""
+    repository = repository_key(repository_url)
+    held = select(Project.id, Project.title, Project.status).where(
+        Project.owner_id == owner_id,
+        Project.url_key == url_key(url),
+        true() if repository is None else or_(Project.repository_key.is_(None), Project.repository_key == repository),
+        Project.id != (but or 0),
+    )
+    return db.session.execute(held.order_by(Project.id).limit(1)).one_or_none()

@@ -4,6 +4,7 @@ import codecs
 import csv
 import json
 from base64 import b64encode
+from collections import defaultdict
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -170,7 +171,7 @@ def test_every_row_leaves_one_entry_in_the_log(app: Flask, run: Any) -> None:
 
 
 def test_a_second_run_adds_nothing(app: Flask, run: Any) -> None:
-    given = [project(1), project(2), project(3, url="http://www.example.org:80/1/#same")]
+    given = [project(1), project(2), project(1, url="http://www.example.org:80/1/#same")]
     assert run(given).output == "imported 2, unchanged 1, refused 0\n"
     again = run(given)
     assert (again.exit_code, again.output) == (0, "imported 0, unchanged 3, refused 0\n")
@@ -237,11 +238,45 @@ def test_many_rows_go_in_by_batches(app: Flask, run: Any, monkeypatch: pytest.Mo
     assert [row.title for row in stored(app)] == [f"Project {number}" for number in range(8)]
 
 
+def test_projects_of_one_website_with_different_repositories_are_imported(app: Flask, run: Any) -> None:
+    site, repositories = "https://tool.example", [f"https://github.com/a/{name}" for name in ("one", "two")]
+    given = [project(n, url=site, repository_url=each) for n, each in enumerate(repositories)]
+    given += [project(n, url=f"{site}/#/{n}") for n in (5, 6)]
+    assert run(given).output == "imported 4, unchanged 0, refused 0\n"
+    assert run(given).output == "imported 0, unchanged 4, refused 0\n"
+
+
+@pytest.mark.parametrize("at_once", [1, 200])
+def test_another_project_of_the_same_url_is_refused_with_the_line_that_it_equals(
+    app: Flask, run: Any, monkeypatch: pytest.MonkeyPatch, at_once: int
+) -> None:
+    monkeypatch.setattr(import_export, "TAKEN_AT_ONCE", at_once)
+    site = "https://tool.example"
+    given = [
+        project(1, url=site),
+        project(2),
+        project(3, url=f"{site}/?ref=x", repository_url="https://github.com/a/b"),
+    ]
+    refused = "line 3: Has the URL of line 1, 'Project 1'. Two projects of one URL need a repository_url each.\n"
+    for counts in ("imported 2, unchanged 0", "imported 0, unchanged 2"):
+        result = run(given)
+        assert (result.exit_code, result.stderr) == (1, refused)
+        assert result.stdout == f"{counts}, refused 1\n"
+
+
+def test_a_row_of_a_project_with_another_title_is_named_and_changes_nothing(app: Flask, run: Any) -> None:
+    run([project(1)])
+    (row,) = stored(app)
+    result = run([project(1, title="Other")])
+    assert (result.exit_code, result.stdout) == (0, "imported 0, unchanged 1, refused 0\n")
+    assert result.stderr == f"line 1: Unchanged: project {row.id}, 'Project 1', has this URL already.\n"
+
+
 def test_a_url_that_was_taken_in_between_is_seen_at_the_second_try(
     app: Flask, run: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run([project(1)])
-    unseen = [set()]
+    unseen = [defaultdict(list)]
     held = import_export._held
     monkeypatch.setattr(import_export, "_held", lambda *args: unseen.pop() if unseen else held(*args))
     assert run([project(1), project(2)]).output == "imported 1, unchanged 1, refused 0\n"

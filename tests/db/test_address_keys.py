@@ -7,12 +7,13 @@ import flask_migrate
 import pytest
 from flask import Flask
 from sqlalchemy import select, text
-from sqlalchemy.exc import DatabaseError
+from sqlalchemy.exc import DatabaseError, IntegrityError
 
 from directory.db.transactions import transaction
 from directory.extensions import db
 from directory.models import AuditEntry, Project
-from directory.services.equal_addresses import key_apart, url_key
+from directory.services import submissions
+from directory.services.equal_addresses import key_apart, repository_key, url_key
 from tests.support.factories import World
 
 pytestmark = pytest.mark.direct("migrates")
@@ -92,3 +93,53 @@ def test_of_the_log_the_derived_key_alone_may_change(app: Flask, world: World) -
     for column in ("reason", "action", "project_title"):
         with pytest.raises(DatabaseError, match="append-only"):
             execute(app, f"UPDATE audit_entries SET {column} = 'x', url_key = 'y'")
+
+
+def test_projects_of_one_website_survive_a_downgrade_and_the_next_id_stays(app: Flask, world: World) -> None:
+    ada = world.user()
+    site, repositories = "https://tool.example/", ["https://github.com/a/one", "https://github.com/A/two.git"]
+    projects = [world.project(ada, url=site, repository_url=each, votes=1) for each in repositories]
+    last = world.project(ada)
+    with app.app_context():
+        transaction(lambda: submissions.remove(last, by=ada, notify=[]))
+        flask_migrate.downgrade(revision="0033")
+        db.session.remove()
+    with pytest.raises(IntegrityError):
+        execute(app, "UPDATE projects SET url_key = 'one'")
+    with app.app_context():
+        flask_migrate.upgrade()
+        db.session.remove()
+    assert keys(app) == {projects[0]: url_key(site), projects[1]: url_key(site)}
+    with app.app_context():
+        stored = list(db.session.scalars(select(Project.repository_key).order_by(Project.id)))
+    assert stored == list(map(repository_key, repositories))
+    assert world.project(ada) == last + 1
+    assert app.test_cli_runner().invoke(args=["recount", "--check"]).exit_code == 0
+
+
+def test_an_upgrade_tells_apart_what_a_fragment_selects(app: Flask, world: World) -> None:
+    project = world.project(url="https://app.example/#/one")
+    with app.app_context():
+        flask_migrate.downgrade(revision="0033")
+        db.session.remove()
+    execute(app, "UPDATE projects SET url_key = :key", key=old_key("app.example"))
+    execute(app, "UPDATE audit_entries SET url_key = :key", key=old_key("app.example"))
+    with app.app_context():
+        flask_migrate.upgrade()
+        db.session.remove()
+        assert set(db.session.scalars(select(AuditEntry.url_key))) == {url_key("https://app.example/#/one")}
+    assert keys(app) == {project: url_key("https://app.example/#/one")}
+
+
+def test_recount_replaces_the_key_of_a_repository_and_keeps_duplicates_apart(app: Flask, world: World) -> None:
+    ada = world.user()
+    site, one = "https://tool.example", "https://github.com/a/one"
+    first = world.project(ada, url=site, repository_url=one)
+    second = world.project(ada, url=site, repository_url="https://github.com/a/two")
+    execute(app, "UPDATE projects SET repository_url = :url WHERE id = :id", url=f"{one}.git", id=second)
+    runner = app.test_cli_runner()
+    checked = runner.invoke(args=["recount", "--check"])
+    assert (checked.exit_code, checked.output.count("repository_key")) == (1, 1)
+    runner.invoke(args=["recount"])
+    assert keys(app) == {first: url_key(site), second: key_apart(site, second)}
+    assert runner.invoke(args=["recount", "--check"]).exit_code == 0

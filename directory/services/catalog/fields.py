@@ -10,7 +10,7 @@ from sqlalchemy import select
 from directory.errors import Invalid
 from directory.extensions import db
 from directory.models import Category, Project
-from directory.services.equal_addresses import url_key
+from directory.services.equal_addresses import repository_key, url_key
 from directory.services.text import slugify
 
 NO_CATEGORY = "There is no such category."
@@ -165,6 +165,8 @@ def columns(fields: Mapping[str, Any], categories: Mapping[str, int] | None = No
         found["slug"] = slugify(found["title"])
     if "url" in found:
         found["url_key"] = url_key(found["url"])
+    if "repository_url" in found:
+        found["repository_key"] = repository_key(found["repository_url"])
     return found
 
 

@@ -1,6 +1,8 @@
 """Many projects at once, out of the directory and into it: the rules of `flask export` and `flask import`."""
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
@@ -17,7 +19,7 @@ from directory.services.catalog.fields import FIELDS, OWNED, filled
 from directory.services.catalog.paging import as_dict
 from directory.services.data import wholesale
 from directory.services.data.wholesale import Draft
-from directory.services.equal_addresses import url_key
+from directory.services.equal_addresses import repository_key, url_key
 from directory.services.text import USERNAME
 
 # The fields of a submission, in the order of an export, and the further fields of an export.
@@ -37,7 +39,18 @@ _SOURCES = {
     "logo": select(Logo.large).where(Logo.digest == Project.logo).scalar_subquery().label("logo"),
 }
 
-Outcome = bool | Invalid
+
+@dataclass(slots=True)
+class Entered:
+    """The project of a row, with the key of its repository. The id is 0 until the project is written."""
+
+    title: str
+    repository: str | None
+    id: int = 0
+
+
+Outcome = tuple[Entered, bool] | Invalid  # with whether the row added it
+Identity = tuple[int, str]  # an owner, and the key of an address
 
 
 def given(status: str | None = None) -> Iterator[dict[str, Any]]:
@@ -79,26 +92,28 @@ def take(
     create_categories: bool = False,
     create_users: bool = False,
 ) -> tuple[list[Outcome], set[str]]:
-    """Submit validated rows: for each True, or the refusal; beside them the names of owners that have no account.
+    """Submit validated rows: for each its project, or the refusal; beside them the names of owners without an account.
 
     A row that names an `owner` becomes that user's, if there is such a user or `create_users` adds one; any other row
     becomes `owner`'s. All get `status`; without it each has its own, else it is pending. A row keeps the dates that it
-    has. The log says of each that its owner imported it, now, and in which state. A row whose URL its owner has
-    submitted already is False: a second run adds nothing. No webhook is sent. `logo` is what `pictures.as_logo` made.
+    has. The log says of each that it was imported, now, and in which state. A row that is a duplicate of a project of
+    its owner, or of a row before it, is that project: a second run adds nothing. No webhook is sent. `logo` is what
+    `pictures.as_logo` made.
     Raises Duplicate if another transaction took such a URL or name in between; then the rows are to be taken again.
     """
     names = {row["owner"] for row in rows if row.get("owner")}
     users = _users(names, create=create_users)
     identities = [(users.get(row.get("owner") or "", owner.id), url_key(row["url"])) for row in rows]
-    seen = _held(identities)
-    wanted = {row["category"] for row, identity in zip(rows, identities, strict=True) if identity not in seen}
+    held = _held(identities)
+    wanted = {row["category"] for row, identity in zip(rows, identities, strict=True) if not _same(row, held[identity])}
     category_ids = _lock_categories(wanted, create=create_categories)
     drafts: list[Draft] = []
+    added: list[Entered] = []
     made: list[tuple[bytes, bytes] | None] = []  # the logo of each draft
     outcomes: list[Outcome] = []
     for row, identity in zip(rows, identities, strict=True):
-        if identity in seen:
-            outcomes.append(False)
+        if same := _same(row, held[identity]):
+            outcomes.append((same, False))
         elif row["category"] not in category_ids:
             outcomes.append(Invalid.field("category", f"There is no category {row['category']!r}."))
         elif (row.get("published_at") or now()) < (row.get("created_at") or EARLIEST):
@@ -106,12 +121,14 @@ def take(
         else:
             drafts.append(_draft(row, identity[0], category_ids, status))
             made.append(row.get("logo"))
-            outcomes.append(True)
-            seen.add(identity)
+            added.append(Entered(row["title"], repository_key(row.get("repository_url"))))
+            held[identity].append(added[-1])
+            outcomes.append((added[-1], True))
     # In one order, as the rows of logos are locked: two imports could wait for each other in a ring.
     stored = {each: logos.store(each) for each in sorted(set(filter(None, made)))}
     drafts = [draft._replace(logo=stored[each]) if each else draft for draft, each in zip(drafts, made, strict=True)]
-    wholesale.write(drafts, decided_by=None, imported=True)
+    for entered, project_id in zip(added, wholesale.write(drafts, decided_by=None, imported=True), strict=True):
+        entered.id = project_id
     return outcomes, names - users.keys()
 
 
@@ -134,11 +151,21 @@ def _add_user(name: str) -> int:
     return user.id
 
 
-def _held(identities: list[tuple[int, str]]) -> set[tuple[int, str]]:
-    """Those owners with keys of addresses of which there is a project."""
+def _held(identities: list[Identity]) -> defaultdict[Identity, list[Entered]]:
+    """The projects of these owners at these addresses, oldest first."""
     owners, keys = ({identity[place] for identity in identities} for place in (0, 1))
-    query = select(Project.owner_id, Project.url_key).where(Project.owner_id.in_(owners), Project.url_key.in_(keys))
-    return {(owner_id, key) for owner_id, key in db.session.execute(query)}
+    columns = (Project.owner_id, Project.url_key, Project.title, Project.repository_key, Project.id)
+    query = select(*columns).where(Project.owner_id.in_(owners), Project.url_key.in_(keys)).order_by(Project.id)
+    found: defaultdict[Identity, list[Entered]] = defaultdict(list)
+    for owner_id, key, title, repository, project_id in db.session.execute(query):
+        found[owner_id, key].append(Entered(title, repository, project_id))
+    return found
+
+
+def _same(row: dict[str, Any], held: list[Entered]) -> Entered | None:
+    """The first of the projects of the row's owner and address that the row is, by the rule of duplicates."""
+    repository = repository_key(row.get("repository_url"))
+    return next((each for each in held if None in {repository, each.repository} or repository == each.repository), None)
 
 
 def _draft(row: dict[str, Any], owner_id: int, category_ids: dict[str, int], status: str | None) -> Draft:

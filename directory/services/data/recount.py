@@ -48,17 +48,17 @@ from directory.models import (
     VoteRanking,
 )
 from directory.models.base import HIGHEST_ID
-from directory.services import revisions
+from directory.services import revisions, submissions
 from directory.services.catalog import fields, search_counts, search_index
 from directory.services.catalog.paging import AnySelect
 from directory.services.catalog.queries import COUNTERS
 from directory.services.catalog.ranking import hot
 from directory.services.counted_votes import COUNTS
-from directory.services.equal_addresses import key_apart, url_keys
+from directory.services.equal_addresses import repository_key, url_keys
 
 LOOKED_AT_ONCE = 2_000
 
-_ADDRESS = (Project.url, Project.url_key)
+_ADDRESS = (Project.url, Project.url_key, Project.repository_url, Project.repository_key)
 _STANDING = ("status", "category_id", "upvotes", "hot")  # columns of a project that its vote ranking repeats
 
 _TEXTS = (Project.title, Project.tagline, Project.description, Project.url)
@@ -212,6 +212,8 @@ def _faults(project: Any, votes: dict[int, int], tags: dict[int, set[str]], inde
         yield Fault("standing", project.id, project.stands is not None, True)
     if project.url_key not in (keys := url_keys(project)):
         yield Fault("url_key", project.id, project.url_key, keys[0])
+    if project.repository_key != (right := repository_key(project.repository_url)):
+        yield Fault("repository_key", project.id, project.repository_key, right)
     if tagged != set(project.tags):
         yield Fault("tags", project.id, sorted(tagged), sorted(project.tags))
     if project.id not in indexed:
@@ -219,8 +221,8 @@ def _faults(project: Any, votes: dict[int, int], tags: dict[int, set[str]], inde
 
 
 def _shown(value: Any) -> str:
-    if isinstance(value, str):
-        return value[:12]
+    if value is None or isinstance(value, str):
+        return (value or "none")[:12]
     return ", ".join(value) or "none" if isinstance(value, list) else f"{value:,}"
 
 
@@ -245,13 +247,14 @@ def _retag(fault: Fault) -> None:
 
 
 def _rekey(fault: Fault) -> None:
-    """Give a project the key of its address, or a key apart where its owner has another project with that address."""
-    columns = select(Project.id, Project.owner_id, Project.url)
+    """Give a project the keys of its addresses, or a key apart where it is a duplicate of another of its owner."""
+    columns = select(Project.id, Project.owner_id, *_ADDRESS)
     project = db.session.execute(columns.where(Project.id == fault.project_id)).one()
-    same = (Project.owner_id == project.owner_id, Project.url_key == fault.right, Project.id != project.id)
-    is_taken = db.session.scalar(select(Project.id).where(*same)) is not None
-    key = key_apart(project.url, project.id) if is_taken else fault.right
-    modify(update(Project).where(Project.id == project.id).values(url_key=key))
+    key, apart = url_keys(project)
+    is_url = key != apart  # the rules of today take its URL for one
+    is_taken = is_url and submissions.duplicate(project.owner_id, project.url, project.repository_url, but=project.id)
+    keys = {"url_key": apart if is_taken else key, "repository_key": repository_key(project.repository_url)}
+    modify(update(Project).where(Project.id == project.id).values(keys))
 
 
 def _reindex(fault: Fault) -> None:
@@ -264,6 +267,7 @@ def _reindex(fault: Fault) -> None:
 
 _REPAIRS = {
     "upvotes": _recount, "hot": _recount, "standing": _stand, "tags": _retag, "search": _reindex, "url_key": _rekey,
+    "repository_key": _rekey,
 }  # fmt: skip
 
 

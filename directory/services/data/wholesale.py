@@ -19,7 +19,7 @@ from directory.services.catalog import search_index
 from directory.services.catalog.fields import WRITTEN
 from directory.services.catalog.ranking import hot
 from directory.services.data import bulk
-from directory.services.equal_addresses import url_key
+from directory.services.equal_addresses import repository_key, url_key
 from directory.services.text import slugify
 
 VOTE = ("user_id", "project_id", "created_at")
@@ -50,14 +50,16 @@ class Draft(NamedTuple):
     logo: dict[str, str] | None = None
 
 
-def write(drafts: Sequence[Draft], *, decided_by: int | None, imported: bool = False) -> None:
-    """Add the projects, their search entries and the log of their decisions; votes are another call.
+def write(drafts: Sequence[Draft], *, decided_by: int | None, imported: bool = False) -> list[int]:
+    """Add the projects, their search entries and the log of their decisions, and return their ids.
+
+    Votes are another call.
 
     What is `imported` has been neither submitted nor decided here: its log is one entry that says so.
     Either all have ids or none. Raises Duplicate.
     """
     if not drafts:
-        return
+        return []
     keys = [url_key(draft.fields["url"]) for draft in drafts]
     with refusing(uq_projects_owner_id_url_key=Duplicate((), "A URL of these has been submitted already.")):
         bulk.load_dicts(Project, [_project(*pair) for pair in zip(drafts, keys, strict=True)])
@@ -70,14 +72,20 @@ def write(drafts: Sequence[Draft], *, decided_by: int | None, imported: bool = F
         entries = [entry for pair in pairs for entry in _entries(*pair, decided_by)]
     # The log is read by its ids: they follow time.
     bulk.load_dicts(AuditEntry, sorted(entries, key=lambda entry: entry["at"]))
+    return [draft.id for draft in written if draft.id is not None]
 
 
 def _numbered(drafts: Sequence[Draft], keys: list[str]) -> list[Draft]:
     """The drafts with the ids that the database gave them."""
     owned = (Project.owner_id.in_({draft.owner_id for draft in drafts}), Project.url_key.in_(keys))
-    found = db.session.execute(select(Project.owner_id, Project.url_key, Project.id).where(*owned))
-    ids = {(owner_id, key): project_id for owner_id, key, project_id in found}
-    return [draft._replace(id=ids[draft.owner_id, key]) for draft, key in zip(drafts, keys, strict=True)]
+    columns = (Project.owner_id, Project.url_key, Project.repository_key, Project.id)
+    ids = {tuple(identity): project_id for *identity, project_id in db.session.execute(select(*columns).where(*owned))}
+    identities = [(draft.owner_id, key, _repository(draft)) for draft, key in zip(drafts, keys, strict=True)]
+    return [draft._replace(id=ids[identity]) for draft, identity in zip(drafts, identities, strict=True)]
+
+
+def _repository(draft: Draft) -> str | None:
+    return repository_key(draft.fields["repository_url"])
 
 
 def write_votes(votes: Iterable[Row]) -> None:
@@ -95,6 +103,7 @@ def _project(draft: Draft, key: str) -> dict[str, Any]:
         "logo": draft.logo,
         "slug": slugify(draft.fields["title"]),
         "url_key": key,
+        "repository_key": _repository(draft),
         "status": draft.status.value,
         "rejection_reason": draft.rejection_reason,
         "upvotes": draft.upvotes,
