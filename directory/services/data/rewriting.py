@@ -63,7 +63,7 @@ def rewrite_words(
 
 
 def rewrite_keys() -> None:
-    """Compute the keys of addresses again, of projects and of the log's entries, before there were keys of repositories.
+    """Compute the keys of addresses of projects and of the log again; for migrations from before keys of repositories.
 
     Where two projects of one owner have become equal, the later one gets a key apart, so that nothing is lost.
     """
