@@ -6,6 +6,8 @@ from email.utils import parseaddr
 from typing import Any
 from urllib.parse import unquote
 
+import idna
+
 from settings.values import LONGEST_NAME, web_address
 
 NAME = "mail"  # of the mail server among the endpoints
@@ -39,7 +41,9 @@ def sender(value: str) -> tuple[str, str] | None:
     if not value:
         return None
     name, address = parseaddr(value)
+    # As it is written, before the domain becomes ASCII.
     written = value in {address, f"<{address}>", f"{name} <{address}>", f'"{name}" <{address}>'}
+    address = _ascii_domain(address)
     if (
         not written
         or not (value.isprintable() and address.isascii())
@@ -48,6 +52,15 @@ def sender(value: str) -> tuple[str, str] | None:
     ):
         raise ValueError("is not a sender, such as directory@example.org or Project Directory <directory@example.org>")
     return name, address
+
+
+def _ascii_domain(address: str) -> str:
+    """An address with its domain in ASCII (A-labels), if it has such a form."""
+    local, at, domain = address.rpartition("@")
+    try:
+        return address if domain.isascii() else f"{local}{at}{idna.encode(domain, uts46=True).decode('ascii')}"
+    except UnicodeError:  # an IDNAError is one
+        return address
 
 
 def is_loopback(host: str) -> bool:

@@ -8,6 +8,9 @@ from settings.mail import is_loopback
 from settings.values import LONGEST_NAME, json_objects, web_address
 
 MEMBERS = {"name", "label", "issuer", "client_id", "client_secret"}
+OPTIONAL = {"email_claim", "trusts_email"}
+LONGEST_CLAIM = 100
+CLAIM = re.compile(f"[!-~]{{1,{LONGEST_CLAIM}}}")
 NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,15}")
 MOST = 10
 LONGEST = 500
@@ -15,7 +18,7 @@ GITHUB = "github"
 GITHUB_URL = "https://github.com"
 
 
-def openid(value: str) -> list[dict[str, str]]:
+def openid(value: str) -> list[dict[str, Any]]:
     """The providers of a JSON list; none where there is no such setting."""
     listed = json_objects(value) if value else []
     if len(listed) > MOST:
@@ -28,16 +31,32 @@ def openid(value: str) -> list[dict[str, str]]:
     return found
 
 
-def _provider(given: dict[str, Any]) -> dict[str, str]:
-    if given.keys() != MEMBERS:
-        raise ValueError(f"a provider must have exactly the members {', '.join(sorted(MEMBERS))}")
+def _provider(given: dict[str, Any]) -> dict[str, Any]:
+    if not given.keys() >= MEMBERS or not given.keys() <= MEMBERS | OPTIONAL:
+        names = (", ".join(sorted(members)) for members in (MEMBERS, OPTIONAL))
+        raise ValueError("a provider must have the members {}, may have {}, and no others".format(*names))
     name, label = given["name"], given["label"]
     if not isinstance(name, str) or not NAME.fullmatch(name):
         raise ValueError("a provider's name must be 1 to 16 characters of a-z, 0-9 and -, and must not begin with -")
     if not isinstance(label, str) or not label.strip() or not label.isprintable() or len(label) > LONGEST_NAME:
         raise ValueError(f"a provider's label must be one line of 1 to {LONGEST_NAME} characters")
     credentials = {member: credential(given[member]) for member in ("client_id", "client_secret")}
-    return {"name": name, "label": label.strip(), "issuer": issuer(given["issuer"]), **credentials}
+    return {
+        "name": name, "label": label.strip(), "issuer": issuer(given["issuer"]), **credentials, **_address(given)
+    }  # fmt: skip
+
+
+def _address(given: dict[str, Any]) -> dict[str, Any]:
+    """Which claim has the address, and whether the provider vouches for it, as far as they are given."""
+    claim, trusts = given.get("email_claim", "email"), given.get("trusts_email", False)
+    if not isinstance(claim, str) or not CLAIM.fullmatch(claim):
+        raise ValueError(
+            f"email_claim must be the name of a claim, such as preferred_username, of 1 to {LONGEST_CLAIM}"
+            " ASCII characters without blanks"
+        )
+    if not isinstance(trusts, bool):
+        raise ValueError("trusts_email must be true or false")
+    return {name: given[name] for name in ("email_claim", "trusts_email") if name in given}
 
 
 def credential(value: Any) -> str:

@@ -29,6 +29,7 @@ from directory.services.sign_in.refusals import (
     AddressTaken,
     IdentityTaken,
     LastWayIn,
+    NoAddress,
     ProviderFailed,
     ProviderUnavailable,
     SignInAgain,
@@ -69,7 +70,7 @@ def _redirect_uri(provider: Provider) -> str:
 def for_people(view: Callable[..., Any]) -> Callable[..., Any]:
     """Redirect a person to a page that explains the error, if a view that a browser opens fails.
 
-    The reason in the address is the code of the problem, and nothing that came with the request.
+    The reason in the address is the code of the problem, or `no_address`, and nothing that came with the request.
     """
 
     @wraps(view)
@@ -82,7 +83,8 @@ def for_people(view: Callable[..., Any]) -> Callable[..., Any]:
             if not (current_app.config["WEB_ENABLED"] and current_app.extensions["providers"]) or prefers_json():
                 raise
             problem = problem_details.of_view(error)
-            query = urlencode({"sign-in": "failed", "reason": problem.get_json(force=True)["code"]})
+            reason = error.reason if isinstance(error, NoAddress) else problem.get_json(force=True)["code"]
+            query = urlencode({"sign-in": "failed", "reason": reason})
             return _to(f"{SIGN_IN}?{query}")
 
     return run

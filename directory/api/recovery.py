@@ -33,7 +33,7 @@ def forgot(body: dict[str, Any]) -> Any:
     server, user = mail_server(), accounts.find(body["login"])
     accounts.release()  # loaded rows stay readable; reading them again would reveal a known login by its time
     known = recovery.reachable(user)
-    address, account_id = (known.email, known.id) if known else (body["login"], None)
+    address, account_id = (known.email, known.id) if known else (accounts.canonical_login(body["login"]), None)
     with account_limits.mailing(address, account_id, is_mailed=known is not None) as may_mail:
         transaction(lambda: recovery.forgot(known if may_mail else None, server))
 

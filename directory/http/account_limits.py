@@ -9,6 +9,7 @@ from flask import g
 
 from directory.errors import RateLimited
 from directory.http import rate_limits
+from directory.services.accounts.accounts import canonical_login
 
 log = logging.getLogger(__name__)
 GUESSES = ("auth", "account", "password")  # the limits that count a guess at a password
@@ -34,13 +35,13 @@ class Attempt:
 def guess_at_login(login: str, account_id: int | None) -> Attempt:
     """Count a guess at the password of a login. Raises RateLimited.
 
-    The limit that refuses with 429 counts the login as it was typed. If it counted the account, five wrong logins by
+    The limit that refuses with 429 counts the login, not the account. If it counted the account, five wrong logins by
     username and one by e-mail address would reveal whether the two belong together. A second limit counts the account
     under either name, so that two names do not allow more guesses. Over this limit the attempt may not pass: the caller
     treats the account as unknown, and answers as for a wrong password, even if it is right. An unknown login is counted
     in the same way, so that the time reveals nothing.
     """
-    g.login, g.account_id = login.strip().lower(), account_id
+    g.login, g.account_id = canonical_login(login), account_id
     # The headers of a login show no limit of an account: only `auth`, or the limit that refuses.
     rate_limits.hit("account", shown=False)
     return _slowed(may_pass=_spent("password"))

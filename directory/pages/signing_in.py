@@ -18,6 +18,9 @@ FAILURES = {
     "sign_in_expired": "This took too long, or it began in another browser. Try again.",
     "address_taken": "An account has your e-mail address already. Sign in to it by its password, and join the two in "
     "your account.",
+    "no_address": "The provider did not tell an e-mail address of yours that can be used, and a new account needs one. "
+    "Add an address to your account at the provider, or ask those who run this site: they can name the claim "
+    "(email_claim) that has your address.",
     "identity_taken": "This sign-in belongs to another account here already.",
     "account_suspended": "This account is suspended.",
     "registration_closed": "New accounts cannot be created at present.",

@@ -75,9 +75,29 @@ def clean_text(value: str, *, minimum: int, maximum: int, multiline: bool = Fals
     return text
 
 
+def ascii_address(text: str) -> str:
+    """An e-mail address as it is stored: in lower case, its domain in ASCII (A-labels). Other text is unchanged.
+
+    So a domain with other letters is one address, however it is typed.
+    """
+    local, at, domain = text.rpartition("@")
+    # The local part is not mapped: mail servers may not treat a mapped one as the same mailbox.
+    if not at or not local.isascii() or len(text) > EMAIL_MAX:
+        return text
+    try:
+        return f"{local.lower()}@{(domain if domain.isascii() else _a_labels(domain)).lower()}"
+    except UnicodeError:  # an IDNAError is one
+        return text
+
+
+def _a_labels(domain: str) -> str:
+    import idna  # only a few addresses need its tables
+
+    return idna.encode(domain, uts46=True).decode("ascii")
+
+
 def is_email(value: str) -> bool:
-    """Whether this is an e-mail address, in lower case."""
-    # ASCII first: the Kelvin sign, for example, becomes k in lower case.
+    """Whether this is an e-mail address as it is stored (`ascii_address`)."""
     if not value.isascii() or len(value) > EMAIL_MAX or len(value.partition("@")[0]) > LOCAL_PART_MAX:
         return False
     return EMAIL.fullmatch(value) is not None

@@ -45,6 +45,18 @@ def test_a_new_email_is_not_confirmed_and_the_same_one_stays_confirmed(app, user
         assert answer.json["email_verified"] is is_confirmed
 
 
+def test_an_address_with_a_domain_outside_of_ascii_is_one_account_however_it_is_typed(app, world, api):
+    typed = ("ada@exämple.de", "ADA@EXÄMPLE.DE", "ada@exa\u0308mple.de", "ada@xn--exmple-cua.de")
+    made = api.post("/api/auth/register", {"username": "ada2", "email": typed[1], "password": PASSWORD})
+    assert (made.status_code, made.json["email"]) == (201, typed[-1])
+    for email in typed:
+        taken = api.post("/api/auth/register", {"username": "ada3", "email": email, "password": PASSWORD})
+        assert (taken.status_code, taken.json["errors"][0]["pointer"]) == (409, "#/email")
+        assert Browser(app).sign_in(email).signed_in()
+        found = world.caller(world.admin()).get("/api/admin/users", query_string={"q": email}).json["items"]
+        assert [one["username"] for one in found] == ["ada2"]
+
+
 def test_an_email_that_somebody_has_is_refused_and_nothing_of_the_request_is_kept(app, world, browser):
     world.user("bob")
     answer = browser.put("/api/auth/me", {"email": "BOB@example.org", **BOTH})

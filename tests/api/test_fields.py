@@ -47,6 +47,28 @@ def test_what_is_no_email_address_is_refused(address):
         Email().deserialize(address)
 
 
+@pytest.mark.parametrize(
+    ("typed", "stored"),
+    [
+        ("User@Exämple.DE", "user@xn--exmple-cua.de"),
+        ("user@exa\u0308mple.de", "user@xn--exmple-cua.de"),
+        (" user@XN--EXMPLE-CUA.de ", "user@xn--exmple-cua.de"),
+        ("user@例え。テスト", "user@xn--r8jz45g.xn--zckzah"),
+        ("user@straße.example", "user@xn--strae-oqa.example"),
+    ],
+)
+def test_a_domain_outside_of_ascii_is_stored_as_its_a_labels(typed, stored):
+    assert Email().deserialize(typed) == stored
+
+
+@pytest.mark.parametrize(
+    "address", ["ü@exämple.de", "a@ä..de", "a@-ä.de", "a@ä b.de", "a@" + "ä" * 64 + ".de", "a@ä\u200b", "a@ä", "@ä.de"]
+)
+def test_what_has_no_form_in_ascii_is_refused(address):
+    with pytest.raises(ValidationError):
+        Email().deserialize(address)
+
+
 def test_a_whole_number_may_be_written_with_a_point():
     body = {"decision": "approve", "ids": [7.0, 8]}
     assert DecisionsInput().load(body)["ids"] == [7, 8]

@@ -240,6 +240,71 @@ def test_without_an_address_no_account_is_opened(app: Flask, browser: Browser, p
         )  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("claim", "verified"),
+    [(True, True), ("true", True), ("True", True), (False, False), ("false", False), (1, False), ("1", False)],
+)
+@pytest.mark.parametrize("by_userinfo", [False, True])
+def test_a_provider_may_write_as_text_that_an_address_is_verified(
+    browser: Browser, provider: LyingProvider, claim: Any, verified: bool, by_userinfo: bool
+) -> None:
+    provider.person["email_verified"] = claim
+    if by_userinfo:
+        provider.claims, provider.userinfo = {"email": None, "email_verified": None}, dict(provider.person)
+    assert walk(browser, provider).headers["Location"] == "/"
+    assert browser.get("/api/auth/me").json["email_verified"] is verified
+
+
+MAILBOXLESS = {"email": None, "email_verified": True, "preferred_username": "Ada.L@Firm.example"}
+
+
+@pytest.mark.parametrize("by_userinfo", [False, True])
+@pytest.mark.parametrize("trusted", [False, True])
+def test_a_setting_names_the_claim_of_the_address_and_whether_the_provider_vouches_for_it(
+    make_app: Any, provider: LyingProvider, trusted: bool, by_userinfo: bool
+) -> None:
+    settings = {**provider.settings(), "email_claim": "preferred_username", "trusts_email": trusted}
+    browser = Browser(make_app(OIDC_PROVIDERS=json.dumps([settings])))
+    provider.claims = MAILBOXLESS
+    if by_userinfo:
+        provider.claims = {"email": None, "preferred_username": None}
+        provider.userinfo = {**MAILBOXLESS, "sub": "248289761001"}
+    assert walk(browser, provider).headers["Location"] == "/"
+    me = browser.get("/api/auth/me").json
+    assert (me["email"], me["email_verified"], me["username"]) == ("ada.l@firm.example", trusted, "ada-l")
+
+
+@pytest.mark.parametrize("trusted", [False, True])
+def test_a_provider_that_vouches_for_addresses_signs_in_to_the_account_that_confirmed_the_same(
+    make_app: Any, provider: LyingProvider, trusted: bool
+) -> None:
+    app = make_app(OIDC_PROVIDERS=json.dumps([{**provider.settings(), "trusts_email": trusted}]))
+    World(app).user("ada")
+    change(app, "ada", email_verified_at=now())
+    provider.person["email_verified"] = None
+    browser = Browser(app)
+    answer = walk(browser, provider)
+    assert browser.signed_in() is trusted
+    assert trusted or reason(answer) == "address_taken"
+
+
+def test_the_page_says_that_the_address_was_missing(make_app: Any, provider: LyingProvider) -> None:
+    browser = Browser(make_app(**provider.environment))
+    provider.claims = MAILBOXLESS
+    assert reason(walk(browser, provider)) == "no_address"
+    page = browser.get("/sign-in?sign-in=failed&reason=no_address").text
+    assert "did not tell an e-mail address" in page
+    assert "email_claim" in page
+
+
+def test_an_address_with_a_domain_outside_of_ascii_is_stored_in_ascii(
+    browser: Browser, provider: LyingProvider
+) -> None:
+    provider.person["email"] = "Ada@Exämple.DE"
+    assert walk(browser, provider).headers["Location"] == "/"
+    assert browser.get("/api/auth/me").json["email"] == "ada@xn--exmple-cua.de"
+
+
 def test_joining_needs_the_same_browser_and_the_same_user(
     app: Flask, world: World, browser: Browser, provider: LyingProvider
 ) -> None:

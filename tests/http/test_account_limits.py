@@ -108,6 +108,15 @@ def test_every_login_is_slowed_down_alike_and_no_answer_or_delay_tells_of_an_acc
     assert delays == [0.25] * 10 + [0.5]
 
 
+def test_the_spellings_of_an_address_are_one_login(world: World, guess: Any, delays: list[float]) -> None:
+    spellings = ("ada@exämple.de", "ADA@Exämple.de", "ada@exa\u0308mple.de", "ada@xn--exmple-cua.de")
+    for number in range(FREE_FAILURES):
+        guess(spellings[number % len(spellings)])
+    assert delays == []
+    assert guess(spellings[0]).status_code == 401
+    assert delays == [0.25]
+
+
 def test_the_delay_of_one_name_of_an_account_does_not_tell_its_other_name(
     world: World, guess: Any, delays: list[float]
 ) -> None:

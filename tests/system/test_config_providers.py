@@ -49,6 +49,8 @@ def test_there_are_none_unless_they_are_named() -> None:
 
 def test_a_provider_is_taken_as_it_is_given() -> None:
     assert load(OIDC_PROVIDERS=json.dumps([GIVEN])) == [GIVEN]
+    entra = {**GIVEN, "email_claim": "preferred_username", "trusts_email": True}
+    assert load(OIDC_PROVIDERS=json.dumps([entra])) == [entra]
 
 
 @pytest.mark.parametrize(
@@ -58,8 +60,14 @@ def test_a_provider_is_taken_as_it_is_given() -> None:
         ("[" * 9999, "is not valid JSON"),
         ("{}", "list of objects"),
         ("[1]", "list of objects"),
-        ("[{}]", "must have exactly the members"),
-        (json.dumps([{**GIVEN, "scope": "x"}]), "must have exactly the members"),
+        ("[{}]", "must have the members"),
+        (json.dumps([{**GIVEN, "scope": "x"}]), "and no others"),
+        (json.dumps([{**GIVEN, "email_claim": ""}]), "email_claim must be the name of a claim"),
+        (json.dumps([{**GIVEN, "email_claim": "a b"}]), "email_claim must be the name of a claim"),
+        (json.dumps([{**GIVEN, "email_claim": ["upn"]}]), "email_claim must be the name of a claim"),
+        (json.dumps([{**GIVEN, "email_claim": "x" * 101}]), "email_claim must be the name of a claim"),
+        (json.dumps([{**GIVEN, "trusts_email": "true"}]), "trusts_email must be true or false"),
+        (json.dumps([{**GIVEN, "trusts_email": 1}]), "trusts_email must be true or false"),
         (json.dumps([{**GIVEN, "name": "A b"}]), "name must be 1 to 16"),
         (json.dumps([{**GIVEN, "name": 5}]), "name must be 1 to 16"),
         (json.dumps([{**GIVEN, "label": " "}]), "label must be one line"),

@@ -10,7 +10,7 @@ from directory.api.schemas.review import TimelineEvent
 from directory.http.fields import BLANKS, Checked, Flag, Line, Matching, Strict, Timestamp, Word, document
 from directory.models import AccountStatus, Role
 from directory.services.account_export import PROJECTS_MAX, VOTES_MAX
-from directory.services.text import EMAIL, EMAIL_MAX, LOCAL_PART_MAX
+from directory.services.text import EMAIL, EMAIL_MAX, ascii_address, is_email
 
 
 class Secret(Checked):
@@ -28,18 +28,17 @@ class Secret(Checked):
 
 
 class Email(Matching):
-    """An e-mail address in lower case."""
+    """An e-mail address in lower case. A domain with letters outside of ASCII is stored as its A-labels."""
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(EMAIL.pattern, EMAIL_MAX, says="Not an e-mail address.", fold=True, trim=True, **kwargs)
 
     def check(self, value: str) -> str:
         """The address."""
-        value = value.strip(BLANKS)
-        # ASCII first: the Kelvin sign, for one, is a k in lower case.
-        if not value.isascii() or len(value.partition("@")[0]) > LOCAL_PART_MAX:
+        value = ascii_address(value.strip(BLANKS))
+        if not is_email(value):
             raise ValueError(self.says)
-        return super().check(value)
+        return value
 
 
 class Username(Matching):

@@ -25,6 +25,7 @@ from directory.services import audit, voting
 from directory.services.accounts import mail_links, sessions, usernames
 from directory.services.accounts.identity import Caller
 from directory.services.accounts.passwords import check_password_rules, hash_password, needs_rehash, verify_password
+from directory.services.text import ascii_address
 
 CHOSEN = "Your username can no longer be changed."
 # The votes of suspended users do not count. A suspension, or its end, changes the counters for all votes of the user in
@@ -74,9 +75,14 @@ def _taken(violated: str, *, username: str, email: str) -> Duplicate:
     return Duplicate([name for name, is_taken in taken.items() if is_taken], TAKEN)
 
 
+def canonical_login(typed: str) -> str:
+    """A username or e-mail address as accounts have it, however it is typed."""
+    return ascii_address(typed.strip()).lower()
+
+
 def find(login: str) -> User | None:
     """The account of a username or e-mail address, whatever its case."""
-    login = login.strip().lower()
+    login = canonical_login(login)
     if not login.isprintable():  # no account has such a name, and no database accepts half of a surrogate pair
         return None
     return db.session.scalar(select(User).where(User.email == login if "@" in login else User.username == login))

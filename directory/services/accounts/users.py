@@ -12,6 +12,7 @@ from directory.extensions import db
 from directory.models import NEVER, Project, Status, Upvote, User, UserCount, UserSubmissions
 from directory.services.catalog.columns import among
 from directory.services.catalog.paging import AnySelect, Slice, Sort, Window, fetch
+from directory.services.text import ascii_address
 
 SORTS = {
     "newest": Sort((User.created_at, User.id), descending=True),
@@ -128,7 +129,8 @@ def _condition(filters: Filters) -> ColumnElement[bool]:
     terms = _role_and_status(filters, User)
     if filters.q is not None:
         columns = (User.username, User.email)  # both stored in lower case
-        terms.append(or_(*(column.contains(filters.q.lower(), autoescape=True) for column in columns)))
+        text = ascii_address(filters.q).lower()
+        terms.append(or_(*(column.contains(text, autoescape=True) for column in columns)))
     return and_(true(), *terms)
 
 

@@ -18,7 +18,7 @@ from directory.services.accounts import accounts, sessions, usernames
 from directory.services.accounts.identity import Caller
 from directory.services.sign_in.attempts import LIFETIME
 from directory.services.sign_in.provider import Claims
-from directory.services.sign_in.refusals import AddressTaken, IdentityTaken, LastWayIn, SignInAgain, SignInRefused
+from directory.services.sign_in.refusals import AddressTaken, IdentityTaken, LastWayIn, NoAddress, SignInAgain
 
 FRESH = timedelta(minutes=10)
 
@@ -26,7 +26,7 @@ FRESH = timedelta(minutes=10)
 def sign_in(claims: Claims, *, user_agent: str, registration_open: bool) -> tuple[User, str, bool]:
     """The account of an identity, the secret of a new session, and whether the account was opened just now.
 
-    Raises AddressTaken, AccountSuspended, RegistrationClosed, SignInRefused; and Duplicate if another transaction
+    Raises AddressTaken, AccountSuspended, RegistrationClosed, NoAddress; and Duplicate if another transaction
     has just taken the name, the address or the identity: the caller tries again, and finds it.
     """
     user, is_new = _owner(claims), False
@@ -66,11 +66,11 @@ def _owner_of_address(claims: Claims) -> User | None:
 
 
 def _opened(claims: Claims, *, registration_open: bool) -> User:
-    """A new account, without a password. Raises RegistrationClosed, SignInRefused, Duplicate."""
+    """A new account, without a password. Raises RegistrationClosed, NoAddress, Duplicate."""
     if not registration_open:
         raise RegistrationClosed
     if claims.email is None:
-        raise SignInRefused("no_address")
+        raise NoAddress
     user = accounts.register(usernames.free(claims.names), claims.email, "")
     user.may_rename = True
     user.email_verified_at = now() if claims.email_verified else None

@@ -45,9 +45,11 @@ REASONS = {
 class OpenIdProvider:
     """A provider with an issuer, whose metadata says where everything is."""
 
-    def __init__(self, settings: Mapping[str, str], access: Access) -> None:
+    def __init__(self, settings: Mapping[str, Any], access: Access) -> None:
         self.name, self.label, self.issuer = settings["name"], settings["label"], settings["issuer"]
         self._client_id, self._client_secret = settings["client_id"], settings["client_secret"]
+        self._email_claim = settings.get("email_claim", "email")
+        self._trusts_email = settings.get("trusts_email", False)
         self._access, self._published = access, Published(self.issuer)
 
     def authorization_url(self, secrets: Secrets, redirect_uri: str) -> str:
@@ -66,10 +68,14 @@ class OpenIdProvider:
             refuse_error(answer)
             token = self._exchange(transport, code_of(answer), secrets, redirect_uri)
             claims = self._checked(transport, token, secrets.nonce)
-            if "email" not in claims:  # then this answer says whether it is verified, not the id_token
+            if self._email_claim not in claims:  # then this answer says whether it is verified, not the id_token
                 claims = {**claims, "email_verified": None, **self._more(transport, token, claims["sub"])}
         names = (claims.get("preferred_username"), claims.get("nickname"), claims.get("name"))
-        return claims_of(self, claims["sub"], claims.get("email"), claims.get("email_verified"), names)
+        return claims_of(self, claims["sub"], claims.get(self._email_claim), self._is_verified(claims), names)
+
+    def _is_verified(self, claims: dict[str, Any]) -> Any:
+        """Whether the address is verified: `email_verified` is about the claim `email` alone."""
+        return self._trusts_email or (self._email_claim == "email" and claims.get("email_verified"))
 
     def _check_issuer(self, answer: Mapping[str, str], metadata: dict[str, Any]) -> None:
         """Check that the code is not from another provider (mix-up attack, RFC 9207), by the answer's issuer."""

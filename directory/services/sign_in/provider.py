@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from directory.services import base64url
 from directory.services.sign_in.refusals import SignInRefused
-from directory.services.text import is_email
+from directory.services.text import ascii_address, is_email
 
 SUBJECT_MAX = 255  # of OpenID Connect
 CODE_MAX = 2048
@@ -78,12 +78,16 @@ def claims_of(provider: Provider, subject: Any, email: Any, email_verified: Any,
         raise SignInRefused("no_subject")
     if not (subject.isascii() and subject.isprintable()):
         raise SignInRefused("no_subject")
-    # ASCII before lower case: the Kelvin sign, for one, becomes a k.
-    is_address = isinstance(email, str) and email.isascii() and is_email(email.lower())
-    address = email.lower() if is_address else None
+    given = ascii_address(email) if isinstance(email, str) else ""
+    address = given if is_email(given) else None
     local_part = address.partition("@")[0] if address else None
     texts = tuple(name for name in (*names, local_part) if isinstance(name, str))
-    return Claims(provider.name, provider.issuer, subject, address, email_verified is True, texts)
+    return Claims(provider.name, provider.issuer, subject, address, _is_true(email_verified), texts)
+
+
+def _is_true(value: Any) -> bool:
+    """Whether a claim is true. Some providers send it as text: Apple, and Amazon Cognito from its userinfo."""
+    return value is True or (isinstance(value, str) and value.lower() == "true")
 
 
 def code_of(answer: Mapping[str, str]) -> str:

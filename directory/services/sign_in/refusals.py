@@ -30,6 +30,16 @@ class SignInRefused(Forbidden):
         super().__init__(reason=reason)
 
 
+class NoAddress(SignInRefused):
+    """The provider returned no address that an account can have."""
+
+    default = "The provider returned no e-mail address that can be used, and a new account needs one."
+    reason = "no_address"
+
+    def __init__(self) -> None:
+        super().__init__(self.reason)
+
+
 class SignInAgain(Forbidden):
     """The request needs a session that was opened just now."""
 

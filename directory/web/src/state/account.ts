@@ -122,9 +122,11 @@ export function rename(username: string): Promise<boolean> {
 /** Change the address. It takes the password; where the site sends mail, the address holds once it is confirmed. */
 export function changeEmail(email: string, current_password: string): Promise<boolean> {
   return attempt("email", async () => {
+    const before = user.peek()?.email;
     const saved = await ask(api.PUT("/api/auth/me", { body: { email, ...(current_password && { current_password }) } }));
     await loadSession();
-    say(saved.email === email.trim().toLowerCase() ? f.emailSaved : f.emailProposed(email));
+    const proposed = saved.email === before && email.trim().toLowerCase() !== before;
+    say(proposed ? f.emailProposed(email) : f.emailSaved);
   });
 }
 
