@@ -85,3 +85,72 @@ def test_the_button_is_hidden_where_the_address_has_no_passkeys(chromium: Browse
     with served(app) as site, visitor(chromium, site) as one:
         one.open("/sign-in").settle()
         expect(one.button("Sign in with a passkey")).to_be_hidden()
+
+
+WITHOUT_CONVERSION = """
+  delete PublicKeyCredential.parseCreationOptionsFromJSON;
+  delete PublicKeyCredential.parseRequestOptionsFromJSON;
+"""
+WITHOUT_JSON = "delete PublicKeyCredential.prototype.toJSON;"
+THROWING_JSON = "PublicKeyCredential.prototype.toJSON = () => { throw new TypeError('Illegal invocation'); };"
+# As password managers replace it: an object with the members of a credential, on which the methods throw.
+REPLACED = """
+  for (const name of ['create', 'get']) {
+    const own = navigator.credentials[name].bind(navigator.credentials);
+    navigator.credentials[name] = async (options) => {
+      const { id, rawId, type, response } = await own(options);
+      const copy = {};
+      for (const member of ['clientDataJSON', 'attestationObject', 'authenticatorData', 'signature', 'userHandle'])
+        if (response[member] !== undefined) copy[member] = response[member];
+      return Object.setPrototypeOf({}, { __proto__: PublicKeyCredential.prototype, id, rawId, type, response: copy });
+    };
+  }
+"""
+
+
+@pytest.mark.parametrize("script", [WITHOUT_CONVERSION, WITHOUT_JSON, THROWING_JSON, REPLACED + WITHOUT_CONVERSION])
+def test_passkeys_need_neither_the_conversions_of_new_browsers_nor_those_of_a_credential(
+    chromium: Browser, make_app: Any, script: str
+) -> None:
+    app = make_app(REQUIRE_PASSKEY="admins")
+    World(app).admin("root")
+    with served(app) as site, person(chromium, site) as one:
+        one.page.add_init_script(script)
+        add(one.enter("root"), "First")  # in the pages of members
+        one.open("/admin")  # in the console
+        one.button("Sign in with a passkey").click()
+        expect(one.page.get_by_role("heading", name="Dashboard")).to_be_visible()
+        one.open("/account")
+        one.button("Add a passkey").click()  # the options exclude the one that the device has
+        expect(one.page.get_by_text("This device has a passkey for your account already.")).to_be_visible()
+        sign_out(one)
+        one.open("/sign-in?next=/account")  # on the page that signs in
+        one.button("Sign in with a passkey").click()
+        expect(one.page.get_by_label("Name of the passkey First")).to_be_visible()
+
+
+@pytest.mark.parametrize(
+    ("answer", "says"),
+    [
+        ("Promise.resolve(null)", "made no passkey that can be used"),
+        ("Promise.resolve({ rawId: new ArrayBuffer(4), response: {} })", "a member of it is missing"),
+        ("Promise.reject(new TypeError('Illegal invocation'))", "Illegal invocation"),
+        ("Promise.reject(new DOMException('The relying party is wrong.', 'SecurityError'))", "party is wrong."),
+        ("Promise.reject(new DOMException('', 'InvalidStateError'))", "has a passkey for your account already."),
+    ],
+)
+def test_each_page_says_why_no_passkey_came(chromium: Browser, make_app: Any, answer: str, says: str) -> None:
+    app = make_app(REQUIRE_PASSKEY="admins")
+    World(app).admin("root")
+    with served(app) as site, person(chromium, site) as one:
+        one.page.add_init_script(f"navigator.credentials.get = navigator.credentials.create = () => {answer}")
+        one.open("/sign-in")
+        one.button("Sign in with a passkey").click()
+        expect(one.page.get_by_text(says)).to_be_visible()
+        expect(one.button("Sign in with a passkey")).to_be_enabled()
+        one.enter("root").open("/account")
+        one.button("Add a passkey").click()
+        expect(one.page.get_by_text(says)).to_be_visible()
+        one.open("/admin")
+        one.button("Sign in with a passkey").click()
+        expect(one.page.get_by_text(says)).to_be_visible()

@@ -1,7 +1,7 @@
 // What belongs to an account: its sessions and tokens, and how it is changed.
 import { signal } from "@preact/signals";
 import { api, ask, Problem, type Schemas } from "../api/client.ts";
-import { askPasskey, createPasskey } from "../parts/passkey.ts";
+import { askPasskey, createPasskey, PasskeyFailed } from "../parts/passkey.ts";
 import { f } from "../text.forms.ts";
 import { now } from "./clock.ts";
 import { dropAll } from "./draft.ts";
@@ -214,8 +214,8 @@ async function attempt(form: string, act: () => Promise<unknown>, hasFields = tr
     await act();
     return true;
   } catch (error) {
-    if (error instanceof DOMException) { // the person cancelled, or the browser made no passkey
-      errors.value = { ...errors.peek(), [form]: { "": f.passkeyCancelled } };
+    if (error instanceof DOMException || error instanceof PasskeyFailed) { // the person cancelled, or no passkey came
+      errors.value = { ...errors.peek(), [form]: { "": error instanceof PasskeyFailed ? error.message : f.passkeyCancelled } };
       return false;
     }
     if (!(error instanceof Problem)) throw error;
