@@ -18,7 +18,7 @@ WIDE = 40  # a commit of more files says nothing about any two of them
 
 def git(*words: str) -> list[str]:
     """The lines that a git command prints; none without a repository."""
-    return subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True).stdout.splitlines()
+    return subprocess.run(["git", *words], cwd=ROOT, stdout=subprocess.PIPE, text=True).stdout.splitlines()  # noqa: S603, S607
 
 
 def is_test(name: str) -> bool:
@@ -71,4 +71,4 @@ def tests_for(names: list[str]) -> list[str]:
 
 
 if __name__ == "__main__":
-    print(*tests_for(sys.argv[1:] or changed()), sep="\n")
+    sys.stdout.writelines(f"{name}\n" for name in tests_for(sys.argv[1:] or changed()))

@@ -9,7 +9,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def tests_for(*files: str) -> list[str]:
+def printed(*files: str) -> list[str]:
     command = [sys.executable, ".ci/tests_for.py", *files]
     ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert ran.returncode == 0, ran.stderr
@@ -20,17 +20,17 @@ def tests_for(*files: str) -> list[str]:
     ("file", "test"),
     [
         ("directory/services/voting.py", "tests/services/test_voting.py"),
-        ("directory/cache/store.py", "tests/cache/test_reads.py"),  # imports it
+        ("directory/cache/store.py", "tests/server/test_reads.py"),  # imports it
         ("directory/templates/project.html", "tests/pages/test_project.py"),
         ("tests/db/test_deadline.py", "tests/db/test_deadline.py"),
     ],
 )
 def test_a_file_has_the_tests_that_import_it_or_have_its_name(file: str, test: str) -> None:
-    found = tests_for(file)
+    found = printed(file)
     assert test in found
     assert all((ROOT / name).is_file() for name in found)
     assert len(found) < 60
 
 
 def test_a_file_without_tests_has_none() -> None:
-    assert tests_for("no/such/file.of_ours") == []
+    assert printed("no/such/file.of_ours") == []
