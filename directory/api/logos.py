@@ -36,7 +36,7 @@ def upload_logo(project_id: int, content: bytes) -> Any:
     memory. It is a change as any other: a rejected project goes back to the queue, and of a live one it waits for
     review as a part of its `revision`.
     """
-    made = pictures.as_logo(content)  # before the transaction: it takes a while
+    made = pictures.as_logo(content, by=caller().id)  # before the transaction: it takes a while
     versions = versions_allowed()
     transaction(lambda: edit(project_id, {"logo": logos.store(made)}, versions))
     return catalog.one(project_id, viewer=caller())

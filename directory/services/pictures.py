@@ -5,10 +5,14 @@ Only pixels are kept: no other byte of an upload is stored, such as metadata.
 
 import logging
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 from directory.errors import Invalid, Unavailable
+from directory.services import picture_files
+from directory.services.picture_files import PictureFile
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -20,47 +24,95 @@ UPLOAD_MAX = 2**20  # bytes
 SIDE_MAX = 4_096  # pixels
 MEMORY_MAX = 88 * 2**20  # bytes that decoding may take, estimated from the header by measurements of each format
 WEBP_PIXEL, PIXEL = 17, 4  # bytes: libwebp holds several canvases
-TEXT_MAX = 2**18  # bytes of a PNG's compressed text
 BAND = 16  # rows of the reduced picture that are computed at once
 WAIT = 4.0  # seconds to wait for the conversion of another picture
 FORMATS = ("PNG", "JPEG", "WEBP")
 NOT_ONE = "Is not a PNG, JPEG or WebP picture, or it is damaged."
 TOO_LARGE = f"Must be at most {SIDE_MAX:,} pixels wide and high."
 TOO_MANY = "Has too many pixels for its format. Send it smaller."
-ORIENTATION = 0x0112  # of EXIF
+TOO_SLOW = "Has too many scans. Save it as a JPEG with ten or fewer, or as a PNG."
+UNSEEN = "Is transparent everywhere."
+MULTI_PROCESS = b"mpet"  # the kind of a profile whose conversion may take any number of steps
+PADDING = b"Z" * 64  # see _reduced
 
 _one = threading.BoundedSemaphore(1)
+_owners: set[int] = set()  # whose pictures are being converted
+_owners_changed = threading.Condition()
 
 
-def as_logo(content: bytes) -> tuple[bytes, bytes]:
+def as_logo(content: bytes, *, by: int | None = None) -> tuple[bytes, bytes]:
     """The picture as WebP of 64 and of 256 pixels a side. Raises Invalid, and Unavailable if others take too long.
 
-    Only one is decoded at a time, to limit the memory of a process.
+    Only one is decoded at a time, to limit the memory of a process. Of a user (`by`) only one waits for that, so that
+    one user's pictures do not keep others out.
     """
-    if not _one.acquire(timeout=WAIT):
-        raise Unavailable("Other pictures are being converted. Try again shortly.")
+    with _turn_of(by):
+        if not _one.acquire(timeout=WAIT):
+            raise Unavailable("Other pictures are being converted. Try again shortly.")
+        try:
+            return _converted(content)
+        finally:
+            _one.release()
+
+
+@contextmanager
+def _turn_of(owner: int | None) -> Iterator[None]:
+    """Wait for the other pictures of the same user. Raises Unavailable."""
+    if owner is None:
+        yield
+        return
+    with _owners_changed:
+        if not _owners_changed.wait_for(lambda: owner not in _owners, WAIT):
+            raise Unavailable("Another picture of yours is being converted. Try again shortly.")
+        _owners.add(owner)
     try:
-        square = _square(_reduced(content))
+        yield
+    finally:
+        with _owners_changed:
+            _owners.discard(owner)
+            _owners_changed.notify_all()
+
+
+def _converted(content: bytes) -> tuple[bytes, bytes]:
+    try:
+        file = picture_files.read(content)
+        image = _in_srgb(_reduced(file), file.profile)
+        if image.getchannel("A").getextrema()[1] == 0:
+            raise _refusal(UNSEEN)
+        square = _square(image)
         return _encoded(square, SMALL), _encoded(square, LARGE)
     except Invalid:
         raise
+    except picture_files.TooManyScans:
+        raise _refusal(TOO_SLOW) from None
     except Exception as error:  # decoders raise many kinds
         log.info("a picture cannot be decoded: %s", type(error).__name__)
         raise _refusal(NOT_ONE) from None
-    finally:
-        _one.release()
 
 
 def _refusal(why: str) -> Invalid:
     return Invalid([{"pointer": "#", "detail": why}], why)
 
 
-def _reduced(content: bytes) -> "Image":
-    """The picture, turned upright, at about twice the size of a logo."""
-    from PIL import Image, PngImagePlugin  # imported late: most commands do not need it
+def _reduced(file: PictureFile) -> "Image":
+    """The picture, turned upright, at about twice the size of a logo.
+
+    A JPEG may lack the mark of its end. The decoder fills pixels that are missing too without an error. So it is
+    decoded twice, the second time with bytes that change the picture unless its pixels are complete.
+    """
+    if not file.is_cut:
+        return _decoded(file.content, file.orientation)
+    end = picture_files.JPEG_END
+    image, other = (_decoded(file.content + more + end, file.orientation) for more in (b"", PADDING))
+    if image.tobytes() != other.tobytes():
+        raise _refusal(NOT_ONE)
+    return image
+
+
+def _decoded(content: bytes, orientation: int) -> "Image":
+    from PIL import Image  # imported late: most commands do not need it
 
     Image.MAX_IMAGE_PIXELS = None  # we have limits of our own, and opening a PNG or a JPEG decodes nothing
-    PngImagePlugin.MAX_TEXT_CHUNK = PngImagePlugin.MAX_TEXT_MEMORY = TEXT_MAX
     _require_small_webp(content)
     with Image.open(BytesIO(content), formats=FORMATS) as image:
         if max(image.size) > SIDE_MAX:
@@ -69,7 +121,7 @@ def _reduced(content: bytes) -> "Image":
             raise _refusal(TOO_MANY)
         image.draft("RGB", (2 * LARGE, 2 * LARGE))  # a JPEG can be decoded at a smaller scale
         image.load()
-        turn = _turns().get(image.getexif().get(ORIENTATION, 1))
+        turn = _turns().get(orientation)
         reduced = _in_bands(image, max(1, max(image.size) // (2 * LARGE)))
     return reduced if turn is None else reduced.transpose(turn)
 
@@ -120,12 +172,39 @@ def _in_bands(image: "Image", factor: int) -> "Image":
     return reduced
 
 
+def _in_srgb(image: "Image", profile: bytes) -> "Image":
+    """The picture with the colours of its profile, in sRGB. A profile that does not fit or is damaged is left out."""
+    if not profile or MULTI_PROCESS in profile:
+        return image
+    from PIL import Image, ImageCms
+
+    try:
+        given = ImageCms.ImageCmsProfile(BytesIO(profile))
+        mode = {"RGB ": "RGB", "GRAY": "L"}[given.profile.xcolor_space]
+        shown = ImageCms.profileToProfile(image.convert(mode), given, ImageCms.createProfile("sRGB"), outputMode="RGB")
+    except (ImageCms.PyCMSError, OSError, KeyError, ValueError) as error:
+        log.info("a colour profile is left out: %s", type(error).__name__)
+        return image
+    return Image.merge("RGBA", (*shown.split(), image.getchannel("A")))  # type: ignore[union-attr]
+
+
 def _as_rgba(band: "Image") -> "Image":
-    if band.mode.startswith("I"):  # grey of 16 bits
-        band = band.convert("I").point(lambda value: value * (1 / 256)).convert("L")
+    if band.mode.startswith("I"):
+        return _grey(band.convert("I"), band.info.get("transparency"))
     if band.mode == "CMYK":
         band = band.convert("RGB")
     return band if band.mode == "RGBA" else band.convert("RGBA")
+
+
+def _grey(band: "Image", key: int | None) -> "Image":
+    """Grey of 16 bits in 8 bits. `key` is the value that is transparent, if any."""
+    from PIL import Image, ImageMath
+
+    grey = band.point(lambda value: value * (1 / 256)).convert("L")
+    shown = Image.new("L", band.size, 255)
+    if key is not None:
+        shown = ImageMath.lambda_eval(lambda given: given["convert"]((given["band"] != key) * 255, "L"), band=band)
+    return Image.merge("RGBA", (grey, grey, grey, shown))
 
 
 def _square(image: "Image") -> "Image":

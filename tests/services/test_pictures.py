@@ -1,16 +1,20 @@
 """Pictures that are uploaded as logos: what gets through, and what hostile ones cost."""
 
 import os
+import re
+import struct
 import subprocess
 import sys
+import time
 import zlib
+from contextlib import suppress
 from io import BytesIO
 
 import pytest
-from PIL import Image
+from PIL import Image, ImageCms
 
-from directory.errors import Invalid
-from directory.services import pictures
+from directory.errors import Invalid, Unavailable
+from directory.services import picture_files, pictures
 from tests.support.pictures import chunk, picture, png
 from tests.support.serving import ROOT
 
@@ -33,7 +37,7 @@ def square(content):
 )
 @pytest.mark.parametrize("size", [(1, 1), (40, 30), (700, 1400), (4096, 3)])
 def test_every_kind_of_the_three_formats_becomes_a_square(mode, kind, size):
-    made = pictures.as_logo(picture(size, None, kind, mode))
+    made = pictures.as_logo(picture(size, "white" if "A" in mode else None, kind, mode))
     images = [Image.open(BytesIO(each)) for each in made]
     assert [(image.format, image.size) for image in images] == [("WEBP", (64, 64)), ("WEBP", (256, 256))]
 
@@ -54,7 +58,7 @@ def test_a_picture_is_turned_as_its_camera_held_it():
     image = Image.new("RGB", (100, 50), "red")
     image.paste("blue", (0, 0, 50, 50))
     exif = Image.Exif()
-    exif[pictures.ORIENTATION] = 6  # a quarter to the right
+    exif[picture_files.ORIENTATION] = 6  # a quarter to the right
     file = BytesIO()
     image.save(file, "JPEG", exif=exif, quality=95)
     shown = square(file.getvalue()).convert("RGB")
@@ -89,8 +93,6 @@ WRONG = {
     "half a png": truncated("PNG"), "half a jpeg": truncated("JPEG")[:200], "half a webp": truncated("WEBP"),
     "png without pixels": png(9, 9, b""), "png of nothing": png(0, 0, PIXEL), "wrong depth": png(1, 1, PIXEL, depth=3),
     "only a head": b"\x89PNG\r\n\x1a\n", "only a riff": b"RIFF0000WEBP", "short webp": webp(b"VP8L", b"/"),
-    "compressed text": png(1, 1, PIXEL, extra=chunk(b"zTXt", b"a\0\0" + zlib.compress(bytes(2**24), 9))),
-    "profile": png(1, 1, PIXEL, extra=chunk(b"iCCP", b"a\0\0" + zlib.compress(bytes(2**24), 9))),
 }  # fmt: skip
 LARGE = {
     "png of 60,000": png(60_000, 60_000, PIXEL), "png of 4,097": picture((4_097, 1)),
@@ -116,7 +118,7 @@ def test_what_would_take_too_much_memory_is_refused_before_it_is_decoded():
 
 COSTLY = {
     "png": lambda: picture((4_096, 4_096), mode="RGBA", colour=(1, 2, 3, 4), compress_level=1),
-    "png of 16 bits": lambda: png(4_096, 4_096, zlib.compress(bytes(4_096 * (1 + 4_096 * 8)), 1), depth=16, colour=6),
+    "png of 16 bits": lambda: png(4_096, 4_096, zlib.compress(b"\1" * 4_096 * 32_769, 1), depth=16, colour=6),
     "webp": lambda: picture((2_300, 2_300), (1, 2, 3, 4), "WEBP", "RGBA", lossless=True, method=0),
     "progressive jpeg": lambda: picture((3_800, 3_800), kind="JPEG", progressive=True, subsampling=0),
     "more pixels than said": lambda: png(10, 10, zlib.compress(bytes(2**27), 1)),
@@ -146,3 +148,157 @@ def test_the_largest_pictures_take_less_than_a_hundred_megabytes(tmp_path):
     done = subprocess.run([sys.executable, "-c", MEASURE, *paths], capture_output=True, check=True, cwd=ROOT)
     taken = dict(zip(COSTLY, map(int, done.stdout.split()), strict=True))
     assert max(taken.values()) < MEGABYTES, taken
+
+
+def refine(content, times):
+    """A progressive JPEG with its first scan of refinements repeated: each goes over all pixels and changes none."""
+    at = [found.start() for found in re.finditer(b"\xff\xda", content)]
+    scan = content[at[-1] : -2]
+    return content[:-2] + scan * times + content[-2:]
+
+
+def tiff(entries, size):
+    """EXIF with many entries, each of which names the same bytes as its data."""
+    rows = b"".join(struct.pack("<HHII", 1000 + number, 7, size, 8) for number in range(entries))
+    return b"II*\0" + struct.pack("<IH", 8, entries) + rows + bytes(4)
+
+
+def jpeg_with(kind, data, content=None):
+    content = content or picture((300, 200), kind="JPEG")
+    return content[:2] + bytes([0xFF, kind]) + (len(data) + 2).to_bytes(2) + data + content[2:]
+
+
+def test_a_jpeg_of_many_scans_is_refused_and_one_of_the_usual_number_is_taken():
+    progressive = picture((4_096, 4_096), 128, "JPEG", "L", progressive=True)
+    pictures.as_logo(progressive)
+    before = time.process_time()
+    with pytest.raises(Invalid) as caught:
+        pictures.as_logo(refine(progressive, 500))
+    assert caught.value.detail == pictures.TOO_SLOW
+    assert time.process_time() - before < 1  # 8 seconds where they are decoded
+
+
+HOSTILE = {
+    "most scans": lambda: refine(picture((4_096, 4_096), 128, "JPEG", "L", progressive=True), 14),
+    "most scans in colour": lambda: refine(picture((3_800, 3_800), kind="JPEG", progressive=True, subsampling=0), 10),
+    "scans in a thumbnail": lambda: jpeg_with(0xE1, b"Exif\0\0" + b"\xff\xda" * 9_000),
+    "much exif in a jpeg": lambda: jpeg_with(0xE1, b"Exif\0\0" + tiff(5_000, 60_000)),
+    "much exif in a webp": lambda: picture(kind="WEBP", exif=tiff(60_000, 700_000)),
+    "pictures in a jpeg": lambda: jpeg_with(0xE2, b"MPF\0" + tiff(5_000, 60_000)),
+    "text": lambda: png(1, 1, PIXEL, extra=chunk(b"zTXt", b"a\0\0" + zlib.compress(bytes(2**24), 9)) * 20),
+    "large profile": lambda: png(1, 1, PIXEL, extra=chunk(b"iCCP", b"a\0\0" + zlib.compress(bytes(2**24), 9))),
+    "damaged profile": lambda: png(1, 1, PIXEL, extra=chunk(b"iCCP", b"a\0\0damaged")),
+    "tiny chunks": lambda: png(1, 1, PIXEL, extra=chunk(b"tEXt", b"") * 80_000),
+    "tiny segments": lambda: b"\xff\xd8" + b"\xff\xfe\0\2" * 200_000 + picture(kind="JPEG")[2:],
+    "interlaced": lambda: png(4_096, 4_096, zlib.compress(bytes(2**26), 1), interlaced=1),
+    "sixteen bits": lambda: png(4_096, 4_096, zlib.compress(bytes(4_096 * (1 + 4_096 * 8)), 1), depth=16, colour=6),
+    "pixels in tiny parts": lambda: png(1, 1, PIXEL, extra=chunk(b"IDAT", b"") * 80_000),
+    "animation": lambda: animation(2_000),
+}  # fmt: skip
+
+
+def animation(frames):
+    file = BytesIO()
+    first, *rest = (Image.new("RGB", (9, 9), (number % 256, number // 256, 0)) for number in range(frames))
+    first.save(file, "WEBP", save_all=True, append_images=rest)
+    return file.getvalue()
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_no_picture_costs_much(name, recwarn):
+    content = HOSTILE[name]()
+    assert len(content) <= pictures.UPLOAD_MAX
+    before = time.process_time()
+    with suppress(Invalid):
+        pictures.as_logo(content)
+    assert time.process_time() - before < 3
+    assert not recwarn.list
+
+
+def test_metadata_of_any_size_is_left_out():
+    profile = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()
+    for extra in (
+        chunk(b"iCCP", b"a\0\0" + zlib.compress(profile + os.urandom(400_000))),
+        chunk(b"iTXt", b"XML:com.adobe.xmp\0\0\0\0\0" + b"x" * 400_000),
+    ):
+        pictures.as_logo(png(1, 1, PIXEL, extra=extra))
+
+
+def test_a_jpeg_without_the_mark_of_its_end_is_taken_and_one_that_is_cut_off_is_not():
+    noise = Image.effect_noise((300, 300), 60)
+    for progressive in (False, True):
+        file = BytesIO()
+        noise.save(file, "JPEG", progressive=progressive)
+        whole = file.getvalue()
+        assert pictures.as_logo(whole[:-2]) == pictures.as_logo(whole)
+        for cut in (len(whole) // 2, len(whole) - 300):
+            with pytest.raises(Invalid):
+                pictures.as_logo(whole[:cut])
+
+
+@pytest.mark.parametrize(("colour", "row", "key"), [
+    (0, b"\x12\x34" * 2 + b"\x12\x99" * 2, b"\x12\x34"),
+    (2, b"\x12\x34\x56\x78\x9a\xbc" * 2 + b"\x80\x00" * 6, b"\x12\x34\x56\x78\x9a\xbc"),
+])  # fmt: skip
+def test_the_transparent_colour_of_a_picture_of_16_bits_is_transparent(colour, row, key):
+    given = png(4, 4, zlib.compress((b"\0" + row) * 4), depth=16, colour=colour, extra=chunk(b"tRNS", key))
+    shown = square(given)
+    assert [shown.getpixel((x, 128))[3] > 127 for x in (20, 230)] == [False, True]
+
+
+def test_a_picture_that_is_transparent_everywhere_is_refused():
+    with pytest.raises(Invalid) as caught:
+        pictures.as_logo(picture(colour=(9, 9, 9, 0), mode="RGBA"))
+    assert caught.value.detail == pictures.UNSEEN
+
+
+def swapped_profile():
+    """A profile of sRGB whose red is green, and whose green is red."""
+    data = bytearray(ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes())
+    red, green = data.index(b"rXYZ", 128), data.index(b"gXYZ", 128)
+    data[red : red + 4], data[green : green + 4] = data[green : green + 4], data[red : red + 4]
+    return bytes(data)
+
+
+@pytest.mark.parametrize("kind", ["PNG", "JPEG", "WEBP"])
+def test_colours_are_converted_to_srgb(kind):
+    shown = square(picture((300, 300), (220, 20, 20), kind, icc_profile=swapped_profile()))
+    red, green, blue, *_ = shown.getpixel((128, 128))
+    assert (red < 60, green > 180, blue < 60) == (True, True, True)
+
+
+@pytest.mark.parametrize("profile", [b"SECRET" * 50, swapped_profile() + b"mpet"])
+def test_a_profile_that_cannot_be_used_is_left_out(profile):
+    shown = square(picture((300, 300), (220, 20, 20), "PNG", icc_profile=profile))
+    assert shown.getpixel((128, 128))[0] > 180
+
+
+def test_a_cmyk_picture_with_a_profile_and_a_grey_one_are_taken():
+    pictures.as_logo(picture((30, 30), kind="JPEG", mode="CMYK", icc_profile=swapped_profile()))
+    grey = picture((30, 30), 77, "PNG", "L", icc_profile=swapped_profile())
+    assert abs(square(grey).getpixel((128, 128))[0] - 77) < 12
+
+
+def test_the_pictures_of_one_user_wait_for_each_other_and_not_for_those_of_others(monkeypatch):
+    monkeypatch.setattr(pictures, "WAIT", 0.05)
+    with pictures._turn_of(1):
+        with pytest.raises(Unavailable, match="of yours"):
+            pictures.as_logo(picture(), by=1)
+        assert pictures.as_logo(picture(), by=2)
+    assert pictures.as_logo(picture(), by=1)
+
+
+@pytest.mark.parametrize(("exif", "expected"), [
+    (b"", 1), (b"II*\0", 1), (b"no EXIF at all", 1), (b"II*\0" + struct.pack("<I", 9_999), 1),
+    (b"II*\0" + struct.pack("<IHHHII", 8, 1, 0x0112, 3, 1, 6) + bytes(4), 6),
+    (b"MM\0*" + struct.pack(">IHHHIHH", 8, 1, 0x0112, 3, 1, 8, 0) + bytes(4), 8),
+])  # fmt: skip
+def test_the_orientation_is_read_from_exif_of_any_shape(exif, expected):
+    assert picture_files._orientation(exif) == expected
+    pictures.as_logo(png(1, 1, PIXEL, extra=chunk(b"eXIf", exif)))
+
+
+def test_a_picture_that_has_to_wait_too_long_is_refused(monkeypatch):
+    monkeypatch.setattr(pictures, "WAIT", 0.05)
+    with pictures._one, pytest.raises(Unavailable):
+        pictures.as_logo(picture())

@@ -22,9 +22,11 @@ def chunk(kind: bytes, data: bytes) -> bytes:
     return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
 
 
-def png(width: int, height: int, data: bytes, *, depth: int = 8, colour: int = 2, extra: bytes = b"") -> bytes:
+def png(
+    width: int, height: int, data: bytes, *, depth: int = 8, colour: int = 2, extra: bytes = b"", interlaced: int = 0
+) -> bytes:
     """A PNG whose head says what it likes."""
-    head = chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, depth, colour, 0, 0, 0))
+    head = chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, depth, colour, 0, 0, interlaced))
     return b"\x89PNG\r\n\x1a\n" + head + extra + chunk(b"IDAT", data) + chunk(b"IEND", b"")
 
 
