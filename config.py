@@ -2,11 +2,13 @@
 
 import os
 import secrets
-from collections.abc import Callable, Mapping
+from collections import ChainMap
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
+from urllib.parse import urlsplit
 
-from settings import colours, extras, mail, providers, site, values, webhooks
+from settings import colours, extras, mail, names, providers, site, values, webhooks
 from settings.secrets import is_guessable
 
 T = TypeVar("T")
@@ -99,7 +101,39 @@ def load(environ: Mapping[str, str] | None = None) -> dict[str, Any]:
     if app_env == "production":
         _production_has_secrets(settings, env)
         _production_names_its_database(env)
+        _production_has_tls(settings)
     return settings
+
+
+class _Asked(Mapping[str, str]):
+    """An environment that notes the names that it is asked for: those are the settings."""
+
+    def __init__(self, environ: Mapping[str, str]) -> None:
+        self._environ = environ
+        self.names = {"ENV_FILE", "WEBHOOK_FORMAT", *SECRETS}  # these are not asked for in every case
+
+    def __getitem__(self, name: str) -> str:
+        self.names.add(name)
+        return self._environ[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._environ)
+
+    def __len__(self) -> int:
+        return len(self._environ)
+
+
+def warnings(environ: Mapping[str, str] | None = None) -> list[str]:
+    """A line for each thing that the start says about settings that make sense: misspelled names, and what is off."""
+    given = _environment() if environ is None else environ
+    asked = _Asked(given)
+    settings = load(asked)
+    found = names.misspelled(given, asked.names)
+    if settings["APP_ENV"] == "production" and not settings["SITE_URL"]:
+        found.append(
+            "SITE_URL is not set: passkeys and the sitemap are off, and so are links in webhooks and absolute links"
+        )
+    return found
 
 
 def _environment() -> Mapping[str, str]:
@@ -128,7 +162,7 @@ def _with_secret_files(env: Mapping[str, str]) -> Mapping[str, str]:
             if env.get(name, "").strip():
                 raise ConfigError(f"{name}_FILE", f"set either {name} or {name}_FILE, not both")
             found[name] = _secret_file(f"{name}_FILE", Path(path))
-    return {**env, **found} if found else env
+    return ChainMap(found, cast(MutableMapping[str, str], env)) if found else env
 
 
 def _secret_file(name: str, path: Path) -> str:
@@ -274,7 +308,9 @@ def _production_has_secrets(settings: dict[str, Any], env: Mapping[str, str]) ->
         named.append((name, provider["client_secret"]))
     for name, secret in named:
         if is_guessable(secret):
-            raise ConfigError(name, "is a placeholder or one character repeated: use random characters in production")
+            raise ConfigError(
+                name, "is a placeholder, or a few characters repeated: use random characters in production"
+            )
 
 
 def _production_names_its_database(env: Mapping[str, str]) -> None:
@@ -284,6 +320,14 @@ def _production_names_its_database(env: Mapping[str, str]) -> None:
             "set it when APP_ENV=production, as sqlite:////path/to/file or postgresql+psycopg://user:password@host/name"
         )
         raise ConfigError("DATABASE_URL", why)
+
+
+def _production_has_tls(settings: dict[str, Any]) -> None:
+    """Browsers drop the session cookie, which is Secure in production, at an http address other than this machine."""
+    address = urlsplit(settings["SITE_URL"])
+    if address.scheme == "http" and not mail.is_loopback(str(address.hostname)):
+        why = "use an https address when APP_ENV=production: at an http address browsers drop the session cookie"
+        raise ConfigError("SITE_URL", why)
 
 
 def _one_process_on_memory(settings: dict[str, Any]) -> None:

@@ -17,7 +17,7 @@ from threading import Thread
 
 from gunicorn.glogging import Logger
 
-from config import load
+from config import load, warnings
 from directory import create_app
 from directory.db.transactions import on_postgresql
 from directory.extensions import db
@@ -95,6 +95,13 @@ def on_starting(server):
         server.welcome += addresses(settings)
     server.deliverer = None
     running.begin(settings)
+    say_warnings(server)
+
+
+def say_warnings(server):
+    """Log what is off, and names that are nearly settings."""
+    for line in warnings():
+        server.log.warning("%s", line)
 
 
 def when_ready(server):
@@ -166,6 +173,7 @@ def on_reload(server):
     server.welcome = ""
     if running.application is not None:
         server.app.callable = running.application
+        say_warnings(server)
     if server.deliverer and delivers():
         server.deliverer.restart()
     elif server.deliverer:

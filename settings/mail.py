@@ -8,7 +8,7 @@ from urllib.parse import unquote
 
 import idna
 
-from settings.values import LONGEST_NAME, web_address
+from settings.values import LONGEST_NAME, refuse_unescaped, web_address
 
 NAME = "mail"  # of the mail server among the endpoints
 PORTS = {"smtp": 587, "smtps": 465}
@@ -23,6 +23,7 @@ def server(value: str) -> dict[str, Any] | None:
     """
     if not value:
         return None
+    refuse_unescaped(value)
     parts = web_address(value, PORTS)
     if parts is None or parts.path not in {"", "/"} or parts.query or parts.fragment:
         raise ValueError("is not the address of a mail server, such as smtp://user:password@mail.example.org:587")

@@ -17,16 +17,18 @@ PLACEHOLDERS = frozenset(
         "yoursecrethere", "yoursecretkey", "yoursecretkeyhere", "yourwebhooksecret",
     }
 )  # fmt: skip
-DIGITS = "01234567890123456789"
+ROWS = ("01234567890123456789", "0123456789abcdef", "abcdefghijklmnopqrstuvwxyz", "qwertyuiopasdfghjklzxcvbnm")
+SHORTEST_UNIT = 9  # characters; anybody would guess what repeats fewer of them three times
 WEBHOOK_PREFIX = "whsec_"
 
 
 def is_guessable(secret: str) -> bool:
-    """Whether a secret is a placeholder, a row of digits, or one character or placeholder repeated.
+    """Whether a secret is a placeholder, a row of digits or letters, or a placeholder or a few characters repeated.
 
-    A secret of webhooks is also checked in its base64-decoded form.
+    A secret of webhooks is also checked without its prefix, and in its base64-decoded form.
     """
-    return any(map(_is_guessable, (secret, *_decoded(secret))))
+    plain = secret.removeprefix(WEBHOOK_PREFIX)
+    return any(map(_is_guessable, (secret, plain, *_decoded(plain))))
 
 
 def _is_guessable(text: str) -> bool:
@@ -34,7 +36,9 @@ def _is_guessable(text: str) -> bool:
     if len(set(plain)) <= 1:
         return True
     units = {plain, _unit(plain), _unit(plain.rstrip("0123456789") or plain)}
-    return any(unit in PLACEHOLDERS or unit in DIGITS or unit in DIGITS[::-1] for unit in units)
+    if len(_unit(plain)) < SHORTEST_UNIT and len(plain) >= 3 * len(_unit(plain)):
+        return True
+    return any(unit in PLACEHOLDERS or any(unit in row or unit in row[::-1] for row in ROWS) for unit in units)
 
 
 def _unit(text: str) -> str:
@@ -44,7 +48,8 @@ def _unit(text: str) -> str:
 
 
 def _decoded(secret: str) -> list[str]:
+    """The bytes of a secret in base64, each as a character."""
     try:
-        return [base64.b64decode(secret.removeprefix(WEBHOOK_PREFIX), validate=True).decode("ascii")]
+        return [base64.b64decode(secret + "=" * (-len(secret) % 4), validate=True).decode("latin-1")]
     except (binascii.Error, ValueError):
         return []

@@ -2,12 +2,12 @@
 
 import json
 import re
-from collections.abc import Collection, MutableMapping
+from collections.abc import Collection
 from typing import Any
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import SplitResult, quote, urlsplit
 
 from limits import parse_many
-from sqlalchemy.engine import make_url
+from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
 HUGE = 2**31  # above the values of a limit and its seconds, so that any storage can count it
@@ -17,27 +17,62 @@ SENTINEL_SCHEME = "redis+sentinel://"
 SENTINEL = rf"{re.escape(SENTINEL_SCHEME)}([^\s@/]*@)?(,?([\w.-]+|\[[\da-fA-F:]+\]):[0-9]{{1,5}})+(?<!/,)/[\w.-]+"
 
 
+RESERVED = re.compile(r"[@#/?\[\]\s]|%(?![0-9A-Fa-f]{2})")  # of a URL, so a user and a password have them escaped
+SQLITE_OPTIONS = {"timeout", "isolation_level", "detect_types", "check_same_thread", "cached_statements"}
+NO_DATABASE = "is not a database URL, such as postgresql+psycopg://user:password@host/name"
+
+
+def refuse_unescaped(value: str) -> None:
+    """Raise ValueError if the user or the password of a URL contains characters that have to be escaped.
+
+    Where a password ends cannot be known then, so this is checked before anything of the URL is used or printed.
+    """
+    user, at, _ = value.partition("://")[2].rpartition("@")
+    if at and (found := dict.fromkeys(RESERVED.findall(user))):
+        escaped = ", ".join(f"{'a blank' if each.isspace() else each} as {quote(each, safe='')}" for each in found)
+        raise ValueError(f"write {escaped} in the user and the password")
+
+
 def database_url(value: str) -> str:
     """The URL of a SQLite file or of a PostgreSQL database, with the driver that is installed."""
+    if not value.startswith("sqlite"):
+        refuse_unescaped(value)
     try:
         url = make_url(value)
-        if url.drivername in {"postgres", "postgresql"}:
-            url = url.set(drivername="postgresql+psycopg")
-        named: MutableMapping[str, Any] = {}
-        if url.drivername in {"sqlite", "postgresql+psycopg"}:
-            _, named = url.get_dialect()().create_connect_args(url)  # raises for a URL that it cannot read
     except (TypeError, ValueError, ArgumentError):
         # The library's own words may repeat a part of the password.
-        raise ValueError("is not a database URL, such as postgresql+psycopg://user:password@host/name") from None
+        raise ValueError(NO_DATABASE) from None
+    if url.drivername in {"postgres", "postgresql"}:
+        url = url.set(drivername="postgresql+psycopg")
     if url.drivername not in {"sqlite", "postgresql+psycopg"}:
         raise ValueError(f"{url.drivername!r} is neither sqlite nor postgresql+psycopg")
     if url.port is not None and not 0 < url.port < 65536:
-        raise ValueError(f"{url.port} is not a port")
-    if "," in str(named.get("host")) and "target_session_attrs" not in named:
-        raise ValueError("several hosts need target_session_attrs=read-write: one of them is the primary")
+        raise ValueError("its port is not a number from 1 to 65535")
+    if unknown := sorted(url.query.keys() - _database_options(url.drivername)):
+        raise ValueError(f"its option {unknown[0]!r} is unknown to the database's driver: remove it after the ?")
     if url.drivername == "sqlite" and (url.database in {None, "", ":memory:"} or "uri" in url.query):
         raise ValueError("SQLite needs a file, by its path: several threads cannot share a database in memory")
+    _require_primary(url)
     return url.render_as_string(hide_password=False)
+
+
+def _require_primary(url: URL) -> None:
+    """Raise ValueError for several hosts without the option that finds the primary."""
+    try:
+        _, named = url.get_dialect()().create_connect_args(url)  # raises for a URL that it cannot read
+    except (TypeError, ValueError, ArgumentError):
+        raise ValueError(NO_DATABASE) from None
+    if "," in str(named.get("host")) and "target_session_attrs" not in named:
+        raise ValueError("several hosts need target_session_attrs=read-write: one of them is the primary")
+
+
+def _database_options(driver: str) -> set[str]:
+    """The options that a URL of a database may have."""
+    if driver != "postgresql+psycopg":
+        return {*SQLITE_OPTIONS, "uri"}
+    from psycopg.pq import Conninfo  # it takes a while, and SQLite needs none of it
+
+    return {each.keyword.decode() for each in Conninfo.get_defaults()}
 
 
 def host(value: str) -> str:
@@ -49,6 +84,8 @@ def host(value: str) -> str:
 
 def redis_url(value: str) -> str:
     """A URL that the Redis client takes, of a Redis or of its Sentinels, or nothing."""
+    if not value.startswith("unix:"):
+        refuse_unescaped(value)
     if value.startswith(SENTINEL_SCHEME):
         if not re.fullmatch(SENTINEL, value, re.ASCII):
             raise ValueError("is not a URL of Sentinels, such as redis+sentinel://host:26379,host:26379/name")

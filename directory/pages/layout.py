@@ -38,8 +38,8 @@ IN_PERSON = {
     "cross_site_request": (
         "Please try again",
         (
-            "Nothing was changed, because your browser did not confirm that you sent this from a page of this site. Try "
-            "again. If that fails too, a browser extension or a proxy may be removing the Origin header."
+            "Nothing was changed, because your browser did not confirm that you sent this from a page of this site. "
+            "Try again. If that fails too, a browser extension or a proxy may be removing the Origin header."
         ),
     )
 }

@@ -1,10 +1,12 @@
 """Signing in, up and out: forms over the API's own routes."""
 
 from typing import Any
+from urllib.parse import urlsplit
 
 from flask import current_app, request
 
 from directory.api import auth, mail_server, passkeys
+from directory.errors import Invalid
 from directory.http.access import public
 from directory.http.authentication import viewer
 from directory.pages.forms import EMPTY, Form, same_as, see_other, shows
@@ -66,12 +68,30 @@ def sign_in_page(query: dict[str, str]) -> Any:
     return see_other(_next(query)) if viewer() else sign_in_form(query=query)
 
 
+THIS_MACHINE = {"localhost", "127.0.0.1", "::1"}  # browsers keep a Secure cookie here over http too
+NOT_HTTPS = (
+    "This address begins with http://, where your browser does not keep the sign-in. Open the site at its https:// "
+    "address, and sign in there."
+)
+
+
+def _require_https() -> None:
+    """Raise Invalid where the browser would drop the session cookie: at an http address, if the cookie is Secure.
+
+    The browser names the address that it shows in Origin, so it does not matter whether a proxy ends TLS.
+    """
+    shown = urlsplit(request.headers.get("Origin", ""))
+    if current_app.config["COOKIE_SECURE"] and shown.scheme == "http" and shown.hostname not in THIS_MACHINE:
+        raise Invalid([{"pointer": "", "detail": NOT_HTTPS}])
+
+
 @bp.post("/sign-in")
 @public
 @shows(sign_in_form)
 @same_as(auth.login)
 def sign_in(query: dict[str, str], body: dict[str, Any]) -> Any:
     """Sign in by username or e-mail address, and go on to `next`."""
+    _require_https()
     return see_other(_next(query), auth.login.view(body=body))  # type: ignore[attr-defined]
 
 
@@ -95,6 +115,7 @@ def sign_up_page(query: dict[str, str]) -> Any:
 @same_as(auth.register)
 def sign_up(query: dict[str, str], body: dict[str, Any]) -> Any:
     """Open an account, sign in, and go on to `next`; first, where mail is sent, to the page that says so."""
+    _require_https()
     to, signed = _next(query), auth.register.view(body=body)  # type: ignore[attr-defined]
     if mail_server.configured():
         to = address_with("/verify", sent=1, next=to if to != "/" else "")

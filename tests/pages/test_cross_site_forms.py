@@ -118,3 +118,26 @@ def test_without_a_site_url_no_empty_origin_counts_as_this_site(app, world):
     world.user("ada")
     given = {"Origin": "", "Cookie": f"{COOKIE}=dead"}
     assert Api(app).post("/sign-in", data={"login": "ada", "password": PASSWORD}, headers=given).status_code == 403
+
+
+@pytest.mark.parametrize("path", ["/sign-in", "/sign-up"])
+def test_at_an_http_address_where_the_browser_drops_the_cookie_the_form_says_so(make_app, world, path):
+    world.user("ada")
+    typed = {"login": "ada", "username": "bob", "email": "bob@example.org", "password": PASSWORD}
+    names = ("login", "password") if path == "/sign-in" else ("username", "email", "password")
+    typed = {name: typed[name] for name in names}
+    for app, origin, said in (
+        (make_app(), "http://directory.lan", True),
+        (make_app(TRUSTED_PROXIES=1), "http://directory.lan", True),
+        (make_app(), "http://localhost", False),
+        (make_app(), "https://directory.lan", False),  # a proxy ends TLS
+        (make_app(APP_ENV="development"), "http://directory.lan", False),
+    ):
+        given = {"Origin": origin, "Host": origin.partition("//")[2]}
+        answer = Api(app).post(path, data=typed, headers=given)
+        assert ("begins with http://" in answer.text) == said
+        if said:
+            assert (answer.status_code, "Set-Cookie" in answer.headers) == (422, False)
+            assert PASSWORD not in answer.text
+        elif path == "/sign-in":
+            assert (answer.status_code, "Set-Cookie" in answer.headers) == (303, True)

@@ -191,3 +191,13 @@ def test_the_development_server_puts_no_colour_codes_into_json(settings: dict[st
     assert "development server" in log.read_text()
     assert "u001b" not in log.read_text()
     assert "\x1b" not in log.read_text()
+
+
+def test_the_start_says_once_what_is_off_and_which_name_is_not_a_setting(
+    settings: dict[str, str], tmp_path: Path
+) -> None:
+    given = {"APP_ENV": "production", "SITE_ACENT": "#123456", "LOG_FORMAT": "text", "PREPARE_DATABASE": "true"}
+    with serving({**settings, **given}, tmp_path / "log") as server:
+        said = server.log.read_text()
+    assert said.count("SITE_ACENT is not a setting, so nothing reads it; the nearest is SITE_ACCENT") == 1
+    assert said.count("SITE_URL is not set: passkeys and the sitemap are off") == 1

@@ -439,7 +439,7 @@ def test_what_a_secret_file_contains_is_checked_as_the_setting_is(tmp_path):
     ],
 )  # fmt: skip
 def test_a_placeholder_or_one_character_repeated_stops_a_start_in_production(secret):
-    why = "is a placeholder or one character repeated: use random characters in production"
+    why = "is a placeholder, or a few characters repeated: use random characters in production"
     assert refusal(APP_ENV="production", SECRET_KEY=secret) == f"SECRET_KEY: {why}"
     assert load(SECRET_KEY=secret)["SECRET_KEY"] == secret.strip()
     if "," not in secret:
