@@ -39,7 +39,9 @@ class Metrics:
         self.seconds = Histogram(
             "directory_request_seconds", "Time to answer.", labels, registry=self.registry, buckets=BUCKETS
         )
-        self.votes = counter("directory_votes", "Votes acknowledged, by what they left behind.", ("vote",))
+        self.started = time.time()  # in the server, from which its processes have it
+        votes = counter("directory_votes", "Votes acknowledged, by what they left behind.", ("vote",))
+        self._votes = {vote: votes.labels(vote) for vote in ("cast", "withdrawn")}
         # Without labels, so that they exist at 0: PromQL sees no increase in the first value of a new series.
         self.faults = counter("directory_faults", "Requests answered with 500.")
         self.late = counter("directory_late", "Requests that took longer than 5 s.")
@@ -73,7 +75,7 @@ class Metrics:
 
     def count_vote(self, vote: dict[str, Any]) -> None:
         """Count a vote by its result: cast or withdrawn."""
-        self.votes.labels("cast" if vote["upvoted"] else "withdrawn").inc()
+        self._votes["cast" if vote["upvoted"] else "withdrawn"].inc()
 
     def count_cache(self, source: str) -> None:
         """Count a cacheable response: `stored` if it came from the response cache, `made` if it is new."""

@@ -1,6 +1,6 @@
 """The metrics that are read from the database at each scrape. It is imported by the first: see `metrics`."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from functools import partial
 
@@ -9,9 +9,11 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, InfoM
 from prometheus_client.metrics_core import Metric
 from sqlalchemy.exc import SQLAlchemyError
 
+from directory.db import clock
 from directory.extensions import db
 from directory.models import now
 from directory.services import build, health
+from directory.services.delivery.channels import MAIL
 
 SCRAPE_SECONDS = 3.0
 
@@ -26,7 +28,8 @@ class Stored:
         """The build, the outbox by state, and the submissions and decisions in the audit log."""
         built = {name: value or "" for name, value in build.described().items()}
         yield InfoMetricFamily("directory_build", "The build of the service.", value=built)
-        ask = health.Bounded(partial(health.ledger, db.engine), SCRAPE_SECONDS)
+        yield from _of_this_host()
+        ask = health.Bounded(partial(health.ledger, db.engine, current_app.config["AUDIT_RETENTION"]), SCRAPE_SECONDS)
         try:
             ledger = current_app.extensions.setdefault("ledger", ask)()
         except (SQLAlchemyError, TimeoutError):
@@ -51,37 +54,53 @@ class Stored:
         yield GaugeMetricFamily("directory_pending_projects", "Projects that wait for review.", value=ledger.pending)
         yield GaugeMetricFamily(
             "directory_oldest_pending_seconds",
-            "How long the project that was submitted first has waited for review; 0: none.",
+            "How long the project or revision that was submitted first has waited for review; 0: none.",
             value=_age(ledger.pending_since),
         )
+        yield GaugeMetricFamily(
+            "directory_overdue_purge_seconds",
+            "For how long the row that expired first should have been deleted; 0: none.",
+            value=_age(ledger.expired_since),
+        )
+        yield _by_label("directory_accounts", "Accounts by status.", "status", ledger.accounts)
         yield from _connections(ledger)
 
 
+def _of_this_host() -> Iterator[Metric]:
+    """Facts for which the database is not asked."""
+    skew = "By how many seconds the clock of this host is ahead of PostgreSQL's; 0 on SQLite."
+    yield GaugeMetricFamily("directory_clock_skew_seconds", skew, value=clock.skew())
+    read_only = "1 while READ_ONLY is set."
+    yield GaugeMetricFamily("directory_read_only", read_only, value=float(current_app.config["READ_ONLY"]))
+    started = current_app.extensions["metrics"].started
+    yield GaugeMetricFamily("directory_start_time_seconds", "When the server started or reloaded.", value=started)
+
+
 def _outbox(ledger: health.Ledger) -> Iterator[Metric]:
-    """Webhooks and mails by state, 0 if none are sent."""
-    kinds = (
-        ("deliveries", "delivery", "Webhook deliveries", ledger.deliveries, ledger.oldest),
-        ("mails", "mail", "Mails", ledger.mails, ledger.oldest_mail),
-    )
-    for name, one, what, counts, oldest in kinds:
-        yield _by_state(f"directory_{name}", f"{what} by state.", counts)
-        text = f"Age of the oldest pending {one}; 0: none."
-        yield GaugeMetricFamily(f"directory_oldest_{one}_seconds", text, value=_age(oldest))
+    """Webhooks and mails by state, 0 if none are sent, and the age of the oldest pending one, for each receiver."""
+    yield _by_label("directory_deliveries", "Webhook deliveries by state.", "state", ledger.deliveries)
+    configured = {each.name for each in current_app.extensions["webhooks"] if each.format != MAIL}
+    ages = {name: _age(ledger.oldest.get(name)) for name in sorted({*configured, *ledger.oldest} - {MAIL})}
+    text = "Age of the oldest pending delivery of an endpoint; 0: none."
+    yield _by_label("directory_oldest_delivery_seconds", text, "endpoint", ages)
+    yield _by_label("directory_mails", "Mails by state.", "state", ledger.mails)
+    oldest_mail = _age(ledger.oldest.get(MAIL))
+    yield GaugeMetricFamily("directory_oldest_mail_seconds", "Age of the oldest pending mail; 0: none.", oldest_mail)
 
 
 def _connections(ledger: health.Ledger) -> Iterator[Metric]:
     """The connections to PostgreSQL; all 0 on SQLite, which has none."""
     found = ledger.connections
     counts = {state: getattr(found, state) for state in ("active", "idle", "in_transaction", "unknown")}
-    yield _by_state("directory_database_connections", "Connections to PostgreSQL.", counts)
+    yield _by_label("directory_database_connections", "Connections to PostgreSQL.", "state", counts)
     text = "How many connections PostgreSQL allows."
     yield GaugeMetricFamily("directory_database_connections_max", text, value=found.most)
 
 
-def _by_state(name: str, text: str, counts: dict[str, int]) -> Metric:
-    family = GaugeMetricFamily(name, text, labels=["state"])
-    for state, count in counts.items():
-        family.add_metric([state], count)
+def _by_label(name: str, text: str, label: str, values: Mapping[str, float]) -> Metric:
+    family = GaugeMetricFamily(name, text, labels=[label])
+    for word, value in values.items():
+        family.add_metric([word], value)
     return family
 
 

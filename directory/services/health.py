@@ -1,9 +1,9 @@
 """The health of the service: checks of its database that end in bounded time even if the database hangs."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import cache
 from pathlib import Path
 from threading import Lock, Thread
@@ -12,13 +12,36 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from sqlalchemy import Connection, Engine, case, func, inspect, literal_column, select, text
 
 from directory.db.deadline import within
-from directory.models import AuditEntry, Category, Delivery, DeliveryState, Project, Status, now
+from directory.models import (
+    AccountStatus,
+    AuditEntry,
+    Category,
+    Delivery,
+    DeliveryState,
+    MailLink,
+    PasskeyChallenge,
+    Project,
+    Revision,
+    Session,
+    SignInAttempt,
+    Status,
+    UserCount,
+    now,
+)
+from directory.services.accounts.sessions import LIFETIME
 from directory.services.catalog.paging import AnySelect
 from directory.services.delivery.channels import MAIL
+from directory.services.delivery.claims import PENDING
+from directory.services.delivery.schedule import RETENTION
 
 T = TypeVar("T")
 MIGRATIONS = Path(__file__).resolve().parents[2] / "migrations"
 OF_MAIL = Delivery.endpoint == literal_column(f"'{MAIL}'")
+EXPIRIES = (SignInAttempt.expires_at, PasskeyChallenge.expires_at, MailLink.expires_at)
+QUEUE = (
+    select(func.min(Project.submitted_at)).where(Project.status == Status.PENDING),
+    select(func.min(Revision.submitted_at)),
+)
 COUNTED = ("project.submitted", "project.approved", "project.rejected", "project.unpublished")
 # Includes prepared transactions, which have no session.
 OLDEST_TRANSACTION = text(
@@ -126,37 +149,43 @@ class Connections(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """The numbers of webhooks and mails by state, and of audit entries by counted action.
+    """The numbers of webhooks and mails by state, of audit entries by counted action, and of accounts by status.
 
-    `oldest` and `oldest_mail` are the times of the oldest pending webhook and mail; `due` is when the first unclaimed
-    delivery was due. `pending` is the number of pending projects, `pending_since` the time of the oldest.
-    `transaction`, the start of the oldest transaction that has written or locked something, and `connections` are
-    PostgreSQL's only.
+    `oldest` has the time of the oldest pending delivery of each endpoint; `due` is when the first unclaimed delivery
+    was due. `pending` is the number of pending projects, `pending_since` the time of the oldest entry of the queue.
+    `expired_since` is when the first row expired that housekeeping has not deleted. `transaction`, the start of the
+    oldest transaction that has written or locked something, and `connections` are PostgreSQL's only.
     """
 
     deliveries: dict[str, int]
     mails: dict[str, int]
     actions: dict[str, int]
-    oldest: datetime | None
-    oldest_mail: datetime | None
+    accounts: dict[str, int]
+    oldest: dict[str, datetime]
     due: datetime | None
     transaction: datetime | None
     pending: int
     pending_since: datetime | None
+    expired_since: datetime | None
     connections: Connections
 
 
-def ledger(engine: Engine) -> Ledger:
+def ledger(engine: Engine, audit_days: int | None) -> Ledger:
     """The counts now, from indexes and the few pending deliveries. Raises SQLAlchemyError."""
     by_state = select(OF_MAIL, Delivery.state, func.count()).group_by(OF_MAIL, Delivery.state)
     by_action = select(AuditEntry.action, func.count()).where(AuditEntry.action.in_(COUNTED))
+    by_status = select(UserCount.status, func.sum(UserCount.users)).group_by(UserCount.status)
+    by_endpoint = select(Delivery.endpoint, func.min(Delivery.created_at)).where(PENDING).group_by(Delivery.endpoint)
     free = case((func.coalesce(Delivery.leased_until, Delivery.next_attempt_at) <= now(), Delivery.next_attempt_at))
     with engine.connect() as connection:
         states = {(bool(of_mail), state): count for of_mail, state, count in connection.execute(by_state)}
         actions = dict(connection.execute(by_action.group_by(AuditEntry.action)).all())
-        oldest, oldest_mail, due = connection.execute(_oldest_pending(func.min(free))).one()
+        accounts = {status: int(users) for status, users in connection.execute(by_status)}
+        oldest = dict(connection.execute(by_endpoint).all())
+        due = connection.scalar(select(func.min(free)).where(PENDING))
         pending = connection.scalar(select(func.coalesce(func.sum(Category.pending_projects), 0))) or 0
-        since = connection.scalar(select(func.min(Project.submitted_at)).where(Project.status == Status.PENDING))
+        since = _earliest(connection.execute(select(*(each.scalar_subquery() for each in QUEUE))).one())
+        expired = _expired_since(connection, audit_days)
         transaction, connections = None, Connections()
         if engine.dialect.name == "postgresql":
             transaction = connection.scalar(OLDEST_TRANSACTION)
@@ -165,11 +194,29 @@ def ledger(engine: Engine) -> Ledger:
         {state: states.get((False, state), 0) for state in DeliveryState},
         {state: states.get((True, state), 0) for state in DeliveryState},
         {action: actions.get(action, 0) for action in COUNTED},
+        {status: accounts.get(status, 0) for status in AccountStatus},
         oldest,
-        oldest_mail,
         due,
         transaction,
         int(pending),
         since,
+        expired,
         connections,
     )
+
+
+def _expired_since(connection: Connection, audit_days: int | None) -> datetime | None:
+    """When the first row expired that is still there, of the tables in which an index or the lowest id finds it."""
+    oldest_session = select(Session.created_at).order_by(Session.id).limit(1)
+    lifetimes = [(select(func.min(expiry)), timedelta()) for expiry in EXPIRIES]
+    lifetimes += [(select(func.min(Delivery.settled_at)), RETENTION), (oldest_session, LIFETIME)]
+    if audit_days is not None:
+        oldest_entry = select(AuditEntry.at).order_by(AuditEntry.id).limit(1)
+        lifetimes.append((oldest_entry, timedelta(days=audit_days)))
+    row = connection.execute(select(*(query.scalar_subquery() for query, _ in lifetimes))).one()
+    ends = [at + lifetime for at, (_, lifetime) in zip(row, lifetimes, strict=True) if at is not None]
+    return _earliest(end for end in ends if end < now())
+
+
+def _earliest(instants: Iterable[datetime | None]) -> datetime | None:
+    return min((each for each in instants if each is not None), default=None)

@@ -1,5 +1,6 @@
 """Prometheus metrics: what is counted, and that nothing is where they are off."""
 
+import json
 import os
 import re
 import subprocess
@@ -14,15 +15,20 @@ from prometheus_client.parser import text_string_to_metric_families as parse
 from sqlalchemy import text, update
 
 from directory.cache import response
+from directory.db import clock
 from directory.db.transactions import transaction
 from directory.extensions import db, limiter
 from directory.http import metrics, stored_metrics
-from directory.models import Delivery, Project, now
+from directory.models import AuditEntry, Delivery, MailLink, Project, Revision, Session, now
+from directory.runtime import housekeeping
 from directory.services import build
+from directory.services.delivery.schedule import Policy
 from tests.support.factories import Api, World
 from tests.support.outbox import endpoint, put
+from tests.support.receiver import SECRET
 from tests.support.waiting import until
 
+DAY = 24 * 3600
 # One process of several: it makes as many requests and faults as it is told, and prints what a scrape of it says.
 PROCESS = """
 import sys
@@ -169,6 +175,72 @@ def test_the_queue_of_review_is_measured(app, world, scrape):
     assert 900 <= found[names[1]] < 1000
 
 
+def test_a_revision_waits_as_a_submission_does(app, world, scrape):
+    with app.app_context():
+        waiting = Revision(project_id=world.project(), changes={}, submitted_at=ago(900))
+        transaction(lambda: db.session.add(waiting))
+    assert 900 <= scrape()["directory_oldest_pending_seconds",] < 1000
+
+
+def test_each_receiver_has_its_age_and_one_that_waits_for_nothing_has_0(make_app):
+    receivers = [{"url": f"https://{name}.example/hook", "secret": SECRET} for name in ("one", "two")]
+    app = make_app(METRICS_ENABLED="true", WEBHOOK_ENDPOINTS=json.dumps(receivers))
+    with app.app_context():
+        one, two = app.extensions["webhooks"]
+        change(put(one)[0], created_at=ago(7200))
+    found = samples(Api(app).get("/metrics").text)
+    name = "directory_oldest_delivery_seconds"
+    assert 7200 <= found[name, ("endpoint", one.name)] < 7300
+    assert found[name, ("endpoint", two.name)] == 0
+
+
+def test_accounts_are_counted_by_status(world, scrape):
+    world.user()
+    world.user(status="suspended")
+    found = scrape()
+    assert [found["directory_accounts", ("status", status)] for status in ("active", "suspended")] == [1, 1]
+
+
+EXPIRED = {
+    "session": lambda user: Session(user_id=user, token_hash="x", user_agent="", created_at=ago(30 * DAY + 900)),
+    "link": lambda user: MailLink(
+        user_id=user, purpose="reset", email="", nonce="x", token_hash="x", expires_at=ago(900)
+    ),
+    "entry": lambda user: AuditEntry(action="user.signed_out", user_id=user, at=ago(10 * DAY + 900)),
+}
+
+
+@pytest.mark.parametrize("kind", EXPIRED)
+def test_the_age_of_the_first_expired_row_is_measured_until_it_is_deleted(make_app, kind):
+    app = make_app(METRICS_ENABLED="true", AUDIT_RETENTION="10")
+    user = World(app).user().id
+
+    def overdue():
+        return samples(Api(app).get("/metrics").text)["directory_overdue_purge_seconds",]
+
+    with app.app_context():
+        transaction(lambda: db.session.add(EXPIRED[kind](user)))
+    assert 900 <= overdue() < 1000
+    housekeeping.tidy(app, Policy())
+    assert overdue() == 0
+
+
+def test_a_delivery_that_is_kept_too_long_is_overdue(app, scrape):
+    with app.app_context():
+        put(endpoint("https://example.org/"), 1, state="dead", settled_at=ago(90 * DAY + 900))
+    assert 900 <= scrape()["directory_overdue_purge_seconds",] < 1000
+
+
+def test_the_start_read_only_and_the_clock_are_measured(make_app, monkeypatch):
+    monkeypatch.setattr(clock, "skew", lambda: -3.5)
+    before = time.time()
+    found = samples(Api(make_app(METRICS_ENABLED="true", READ_ONLY="true")).get("/metrics").text)
+    assert (found["directory_read_only",], found["directory_clock_skew_seconds",]) == (1, -3.5)
+    assert before <= found["directory_start_time_seconds",] <= time.time()
+    found = samples(Api(make_app(METRICS_ENABLED="true")).get("/metrics").text)
+    assert found["directory_read_only",] == 0
+
+
 def test_connections_to_postgresql_are_measured_by_state(app, scrape, database):
     def connections():
         found = scrape()
@@ -231,19 +303,21 @@ def test_the_outbox_is_counted_by_state(make_app):
 
 
 def test_the_ages_of_the_oldest_and_the_overdue_delivery_are_measured(app, scrape):
-    ages = "directory_oldest_delivery_seconds", "directory_overdue_delivery_seconds"
-    assert [scrape()[age,] for age in ages] == [0, 0]
+    receiver = endpoint("https://example.org/")
+    oldest = "directory_oldest_delivery_seconds", ("endpoint", receiver.name)
+    ages = oldest, ("directory_overdue_delivery_seconds",)
+    assert scrape()[ages[1]] == 0
     with app.app_context():
-        waits, leased, later = (put(endpoint("https://example.org/"))[0] for _ in range(3))
+        waits, leased, later = (put(receiver)[0] for _ in range(3))
         change(waits, created_at=ago(900), next_attempt_at=ago(300))
         change(leased, next_attempt_at=ago(600), leased_until=ago(-30), lease_token="x")
         change(later, next_attempt_at=ago(-7200))
     found = scrape()
-    assert 900 <= found[ages[0],] < 1000
-    assert 300 <= found[ages[1],] < 400
+    assert 900 <= found[ages[0]] < 1000
+    assert 300 <= found[ages[1]] < 400
     with app.app_context():
         change(leased, leased_until=ago(10))
-    assert 600 <= scrape()[ages[1],] < 700
+    assert 600 <= scrape()[ages[1]] < 700
 
 
 def test_the_age_of_the_oldest_transaction_that_writes_is_measured(app, scrape, database):
@@ -272,7 +346,7 @@ def change(delivery_id, **values):
 def test_without_a_database_only_its_own_metrics_are_missing(make_app, monkeypatch):
     api = Api(make_app(METRICS_ENABLED="true"))
 
-    def away(engine):
+    def away(*_):
         raise TimeoutError
 
     monkeypatch.setattr(stored_metrics.health, "ledger", away)

@@ -5,11 +5,13 @@ from typing import Any
 from prometheus_client.parser import text_string_to_metric_families as parse
 
 from tests.support.factories import Api, World
+from tests.support.receiver import SECRET
 
 
 def scrape(make_app: Any) -> dict[str, list[dict[str, str]]]:
     """The labels of each sample, by the names of the metrics."""
-    app = make_app(METRICS_ENABLED="true")
+    endpoint = {"WEBHOOK_URL": "https://example.org/hook", "WEBHOOK_SECRET": SECRET, "WEBHOOK_WORKER": "false"}
+    app = make_app(METRICS_ENABLED="true", **endpoint)
     world = World(app)
     member, project = world.caller(world.user()), world.project()
     for _ in range(2):
