@@ -113,12 +113,12 @@ def counts(query: dict[str, Any]) -> Any:
 @login_required
 @operation(query=CheckQuery(), answer=CheckOutput(), tier="read")
 def check(query: dict[str, Any]) -> Any:
-    """Find projects with the same URL or a similar title before a submission.
+    """Find projects with the same URL, the same repository or a similar title before a submission.
 
     Words that very many projects have count only together with others. Other users' projects are found only if they
     are live.
     """
-    return similar.check(query.get("url"), query.get("title"), by=caller())
+    return similar.check(query.get("url"), query.get("title"), query.get("repository_url"), by=caller())
 
 
 @bp.get("/<id:project_id>")

@@ -30,7 +30,7 @@ from directory.services.text import USERNAME as USERNAMES
 AnyField = fields.Field[Any]
 
 STATUSES = tuple(Status)
-NEITHER = "Give url, title, or both."
+NEITHER = "Give url, title or repository_url."
 USERNAME = USERNAMES.pattern
 SEARCH = (
     "Full-text search in title, tagline, description and tags, for projects that have all of its words: "
@@ -216,14 +216,15 @@ class CountsOutput(Strict):
 
 
 class CheckQuery(Strict):
-    """The URL of a planned submission, its title, or both."""
+    """The URL of a planned submission, its title or its repository, or several of them."""
 
-    url = Link(metadata={"description": "With it or `title`, or both."})
+    url = Link(metadata={"description": "It, `title` or `repository_url` is given."})
     title = Line(1, 100)
+    repository_url = Link()
 
     @validates_schema(pass_original=True)
     def _something(self, _data: Any, given: dict[str, Any], **_kwargs: object) -> None:
-        if not {"url", "title"} & given.keys():
+        if not self.fields.keys() & given.keys():
             raise ValidationError(NEITHER, "url")
 
 
@@ -249,6 +250,13 @@ class CheckOutput(Strict):
     )
     similar = fields.List(
         fields.Nested(KnownProject), required=True, metadata={"description": "Live ones, the five most similar."}
+    )
+    same_repository = fields.List(
+        fields.Nested(KnownProject),
+        metadata={
+            "description": "Others, live or the caller's own, that share a repository with it: theirs is its website "
+            "or repository, or their website is its repository. Absent if there are none."
+        },
     )
 
 

@@ -62,7 +62,9 @@ class QueueItem(ProjectOutput):
         required=True,
         metadata={
             "description": "What a reviewer should look at. `lookalike_title`: the title has letters that look like "
-            "Latin ones and are of another script, in one word with Latin letters or as all its letters of that script."
+            "Latin ones and are of another script, in one word with Latin letters or as all its letters of that "
+            "script. `same_repository`: another project of any state has its repository or website as its own "
+            "repository, or its repository as its own website."
         },
     )
 

@@ -4,7 +4,7 @@ from datetime import datetime
 from functools import cache
 from typing import Any
 
-from sqlalchemy import bindparam, func, select, tuple_
+from sqlalchemy import String, bindparam, cast, func, literal_column, select, tuple_, union_all
 from sqlalchemy.orm import aliased
 
 from directory.db.statements import Prepared, Row
@@ -14,21 +14,56 @@ from directory.services import markdown
 from directory.services.catalog.columns import among, waiting
 from directory.services.catalog.paging import AnySelect
 from directory.services.characters import has_lookalikes
+from directory.services.equal_addresses import repository_key
 
 P = Project.__table__.c
 LOOKALIKES = "lookalike_title"  # letters of the title look like those of another script
-WARNINGS = (LOOKALIKES,)
+SAME_REPOSITORY = "same_repository"  # another project has its repository, as repository or as website
+WARNINGS = (LOOKALIKES, SAME_REPOSITORY)
 
 
 def add_background(projects: list[dict[str, Any]]) -> None:
     """Add `owner_stats`, `earlier`, `warnings` and `description_html` to each project, by two statements in all."""
     stats = counts({each["owner"]["id"] for each in projects})
-    others: dict[int, int] = dict(_rows(_others(db.engine.dialect.name), {each["id"] for each in projects}))
+    others = _Others(projects)
     for project, html in zip(projects, markdown.several([each["description"] for each in projects]), strict=True):
         project["owner_stats"] = stats[project["owner"]["id"]]
-        project["earlier"] = others.get(project["id"], 0)
-        project["warnings"] = [LOOKALIKES] if has_lookalikes(project["title"]) else []
+        project["earlier"] = others.earlier(project)
+        found = {LOOKALIKES: has_lookalikes(project["title"]), SAME_REPOSITORY: others.have_repository(project)}
+        project["warnings"] = [warning for warning in WARNINGS if found[warning]]
         project["description_html"] = html
+
+
+class _Others:
+    """The other projects that have the addresses of some projects, found by one statement."""
+
+    def __init__(self, projects: list[dict[str, Any]]) -> None:
+        self._keys = {each["id"]: _address_keys(each) for each in projects}
+        keys = {key for pair in self._keys.values() for key in pair if key is not None}
+        given = {"ids": sorted(self._keys), "keys": sorted(keys)}
+        rows = _others(db.engine.dialect.name).all(given) if projects else []
+        self._found = {(kind, key): (first, last) for kind, key, first, last in rows}
+
+    def earlier(self, project: dict[str, Any]) -> int:
+        """How many others have the website of a project."""
+        return int(self._found.get(("earlier", str(project["id"])), (0, 0))[0])
+
+    def have_repository(self, project: dict[str, Any]) -> bool:
+        """Whether the website or the repository of a project, as its revision would have them, is another's repository,
+        or its repository is another's website.
+        """
+        website, repository = self._keys[project["id"]]
+        places = [("repository", website), ("repository", repository)]
+        if repository != website:  # of one website there are `earlier` ones
+            places.append(("website", repository))
+        return any(set(self._found.get(place, ())) - {project["id"]} for place in places)
+
+
+def _address_keys(project: dict[str, Any]) -> tuple[str | None, str | None]:
+    """The keys of the website and the repository of a project, after the changes that wait for review."""
+    revision = project.get("revision")
+    address = project | (revision["changes"] if revision else {})
+    return repository_key(address.get("url")), repository_key(address.get("repository_url"))
 
 
 def counts(owner_ids: set[int]) -> dict[int, dict[str, int]]:
@@ -69,11 +104,20 @@ def _counts(dialect: str) -> Prepared:
 
 @cache
 def _others(dialect: str) -> Prepared:
-    """The number of other projects with the same URL, by project."""
+    """How many others have the URL of each project; and by key of an address the first and last project with it."""
     other = aliased(Project)
     same = (other.url_key == Project.url_key) & (other.id != Project.id)
-    query: AnySelect = select(Project.id, func.count().label("others")).join(other, same)
-    return Prepared(query.where(among(Project.id, dialect)).group_by(Project.id))
+    number: Any = (literal_column("'earlier'").label("kind"), cast(Project.id, String).label("key"))
+    query: AnySelect = select(*number, func.count().label("first"), literal_column("0").label("last")).join(other, same)
+    query = query.where(among(Project.id, dialect)).group_by(Project.id)
+    keyed = [_keyed("website", P.url_key, dialect), _keyed("repository", P.repository_key, dialect)]
+    return Prepared(union_all(query, *keyed))
+
+
+def _keyed(kind: str, column: Any, dialect: str) -> AnySelect:
+    columns: Any = (literal_column(f"'{kind}'").label("kind"), column.label("key"))
+    query: AnySelect = select(*columns, func.min(P.id).label("first"), func.max(P.id).label("last"))
+    return query.where(among(column, dialect, "keys", String)).group_by(column)
 
 
 @cache

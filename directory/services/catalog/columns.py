@@ -127,8 +127,8 @@ def queue_position() -> ColumnElement[Any]:
     return func.nullif(sum(counted, start=literal_column("0")), 0)
 
 
-def among(column: Any, dialect: str) -> Any:
-    """Whether a column is in the list `ids`, which is a single parameter of the statement."""
+def among(column: Any, dialect: str, name: str = "ids", kind: Any = BigInteger) -> Any:
+    """Whether a column is in the list `name`, which is a single parameter of the statement."""
     if dialect == "postgresql":
-        return column == any_(bindparam("ids", type_=ARRAY(BigInteger)))
-    return column.in_(func.json_each(bindparam("ids", type_=JSON)).table_valued("value").select())
+        return column == any_(bindparam(name, type_=ARRAY(kind)))
+    return column.in_(func.json_each(bindparam(name, type_=JSON)).table_valued("value").select())

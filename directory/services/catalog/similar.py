@@ -30,7 +30,7 @@ P = Project.__table__.c
 
 
 class _Row(NamedTuple):
-    """A project that is found: by the URL with `is_same`, otherwise by a word of its title."""
+    """A project that is found: by a word of its title, by its URL, or by its repository."""
 
     id: int
     slug: str
@@ -40,23 +40,32 @@ class _Row(NamedTuple):
     upvotes: int
     has_upvoted: bool
     owner_id: int
-    is_same: bool
+    found_by: int
 
 
-def check(url: str | None, title: str | None, *, by: Caller) -> dict[str, list[dict[str, Any]]]:
+BY_TITLE, BY_URL, BY_REPOSITORY = range(3)
+
+
+def check(
+    url: str | None, title: str | None, repository_url: str | None = None, *, by: Caller
+) -> dict[str, list[dict[str, Any]]]:
     """The projects of the `same` URL, live or the caller's, and live `similar` ones by title; the caller's own first.
 
-    The answer does not depend on other users' projects that are not live.
+    Others whose repository is this website or repository, or whose website is this repository, are in
+    `same_repository`, if there are any. The answer does not depend on other users' projects that are not live.
     """
-    key, ids = None if url is None else url_key(url), set() if title is None else _candidates(title)
-    if key is None and not ids:
+    key, repository = (None if each is None else url_key(each) for each in (url, repository_url))
+    ids = set() if title is None else _candidates(title)
+    if key is None and repository is None and not ids:
         return {"same": [], "similar": []}
-    given = {"key": key, "ids": [*ids], "user_id": by.id}
+    given = {"key": key, "repository": repository, "ids": [*ids], "user_id": by.id}
     rows = [_Row._make(row) for row in _found(db.engine.dialect.name).all(given)]
-    same = sorted((row for row in rows if row.is_same), key=lambda row: (row.owner_id != by.id, -row.upvotes, row.id))
-    ids_of_same = {row.id for row in same}
-    others = [row for row in rows if row.id not in ids_of_same]
-    return {"same": [*map(_item, same)], "similar": [*map(_item, _most_similar(title or "", others, by))]}
+    rows.sort(key=lambda row: (row.owner_id != by.id, -row.upvotes, row.id))
+    same = {row.id: row for row in rows if row.found_by == BY_URL}
+    sharing = {row.id: row for row in rows if row.found_by == BY_REPOSITORY and row.id not in same}
+    others = [row for row in rows if row.id not in same.keys() | sharing.keys()]
+    found = {"same": [*map(_item, same.values())], "similar": [*map(_item, _most_similar(title or "", others, by))]}
+    return found | ({"same_repository": [*map(_item, sharing.values())]} if sharing else {})
 
 
 def _most_similar(title: str, rows: list[_Row], by: Caller) -> list[_Row]:
@@ -68,7 +77,7 @@ def _most_similar(title: str, rows: list[_Row], by: Caller) -> list[_Row]:
 
 def _item(row: _Row) -> dict[str, Any]:
     item = row._asdict() | {"has_upvoted": bool(row.has_upvoted)}  # SQLite has no booleans
-    del item["owner_id"], item["is_same"]
+    del item["owner_id"], item["found_by"]
     return item
 
 
@@ -90,28 +99,38 @@ def _written(term: list[str], dialect: str) -> str:
 
 @cache
 def _found(dialect: str) -> Prepared:
-    """The projects of a URL, live or the caller's, and the live ones of the ids."""
+    """The projects of a URL, and of a repository, live or the caller's, and the live ones of the ids."""
     # Not EXISTS: for that PostgreSQL makes two plans and may read all votes of the caller.
     vote = select(literal_column("1", sa.Integer)).where(
         Upvote.user_id == bindparam("user_id"), Upvote.project_id == P.id
     )
     special = {"has_upvoted": vote.scalar_subquery().is_not(None)}
 
-    def found(*, is_same: int) -> Any:
-        columns = {**special, "is_same": literal_column(str(is_same), sa.Integer)}
+    def found(by: int) -> Any:
+        columns = {**special, "found_by": literal_column(str(by), sa.Integer)}
         return select(*((columns[name] if name in columns else P[name]).label(name) for name in _Row._fields))
 
-    own = found(is_same=1).where(P.owner_id == bindparam("user_id"), P.url_key == bindparam("key"))
-    live = found(is_same=1).where(P.url_key == bindparam("key"), P.status == sa.literal("live"))
-    others = live.where(P.owner_id != bindparam("user_id")).order_by(P.upvotes.desc(), P.id).limit(MOST_SAME)
+    def of(by: int, column: Any, key: str) -> list[Any]:
+        given = bindparam(key, type_=sa.String)
+        own = found(by).where(P.owner_id == bindparam("user_id"), column == given)
+        live = found(by).where(column == given, P.status == sa.literal("live"), P.owner_id != bindparam("user_id"))
+        most = live.order_by(P.upvotes.desc(), P.id).limit(MOST_SAME)
+        return [own, select(most.subquery())]
+
+    parts = [
+        *of(BY_URL, P.url_key, "key"),
+        *of(BY_REPOSITORY, P.repository_key, "key"),
+        *of(BY_REPOSITORY, P.repository_key, "repository"),
+        *of(BY_REPOSITORY, P.url_key, "repository"),
+    ]
     if dialect == "postgresql":
         # A subquery hides the number of the ids, for which PostgreSQL would plan the statement each time.
         ids = select(bindparam("ids", type_=sa.ARRAY(sa.BigInteger))).scalar_subquery()
         is_given = P.id == any_(cast(ids, sa.ARRAY(sa.BigInteger)))
     else:
         is_given = among(P.id, dialect)
-    similar = found(is_same=0).where(is_given, P.status == sa.literal("live"))
-    return Prepared(union_all(own, select(others.subquery("others")), similar))
+    similar = found(BY_TITLE).where(is_given, P.status == sa.literal("live"))
+    return Prepared(union_all(*parts, similar))
 
 
 def _candidates(title: str) -> set[int]:

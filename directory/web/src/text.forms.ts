@@ -90,6 +90,8 @@ export const f = {
   signedOutNow: "You were signed out",
   signedOutWhy: "What you have written is still here. Sign in, and send it again.",
   similarTitle: "Similar projects",
+  sharingTitle: "A project with this repository is here already",
+  sharingWhy: "It may be the same project under another address.",
   changed: "The project was changed meanwhile",
   changedWhy: "Another version was saved while you were editing. Both are shown here; nothing of yours is lost. Save to keep yours.",
   yours: (field: string) => `${field}: yours`,

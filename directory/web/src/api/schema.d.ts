@@ -1200,7 +1200,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Find projects with the same URL or a similar title before a submission
+         * Find projects with the same URL, the same repository or a similar title before a submission
          * @description Words that very many projects have count only together with others. Other users' projects are found only if they
          *     are live.
          *
@@ -1934,8 +1934,8 @@ export interface components {
             owner_stats: components["schemas"]["OwnerStats"];
             /** @description How many other submissions of the same URL exist, in whatever state. */
             earlier: number;
-            /** @description What a reviewer should look at. `lookalike_title`: the title has letters that look like Latin ones and are of another script, in one word with Latin letters or as all its letters of that script. */
-            warnings: "lookalike_title"[];
+            /** @description What a reviewer should look at. `lookalike_title`: the title has letters that look like Latin ones and are of another script, in one word with Latin letters or as all its letters of that script. `same_repository`: another project of any state has its repository or website as its own repository, or its repository as its own website. */
+            warnings: ("lookalike_title" | "same_repository")[];
         };
         /** @description The page's place in the list. `page` is null for a request by cursor; a cursor is null at an end of the list. */
         Pagination: {
@@ -2702,6 +2702,8 @@ export interface components {
             same: components["schemas"]["KnownProject"][];
             /** @description Live ones, the five most similar. */
             similar: components["schemas"]["KnownProject"][];
+            /** @description Others, live or the caller's own, that share a repository with it: theirs is its website or repository, or their website is its repository. Absent if there are none. */
+            same_repository?: components["schemas"]["KnownProject"][];
         };
         /** @description How many projects are in each state. */
         Counts: {
@@ -7623,9 +7625,10 @@ export interface operations {
     projectsCheck: {
         parameters: {
             query?: {
-                /** @description With it or `title`, or both. */
+                /** @description It, `title` or `repository_url` is given. */
                 url?: string;
                 title?: string;
+                repository_url?: string;
             };
             header?: never;
             path?: never;
@@ -7658,6 +7661,17 @@ export interface operations {
                      *         }
                      *       ],
                      *       "similar": [
+                     *         {
+                     *           "id": 42,
+                     *           "slug": "flask",
+                     *           "title": "Flask",
+                     *           "tagline": "A lightweight web framework",
+                     *           "status": "live",
+                     *           "upvotes": 128,
+                     *           "has_upvoted": true
+                     *         }
+                     *       ],
+                     *       "same_repository": [
                      *         {
                      *           "id": 42,
                      *           "slug": "flask",

@@ -140,7 +140,9 @@ function Row({ item, isShown, isReached }: RowProps) {
         {wasLive(item) && <span class="badge pending">{r.wasLive}</span>}
         {status === "live" && <span class="badge live">{r.changesBadge}</span>}
         {changed.value.has(id) && <span class="badge pending">{r.changedBadge}</span>}
-        {warnings.length > 0 && <span class="tag" title={r.lookalikes}>Aа<span class="unseen"> {r.lookalikes}</span></span>}
+        {warnings.map((warning) => (
+          <span key={warning} class="tag" title={r.warnings[warning].text}>{r.warnings[warning].sign}<span class="unseen"> {r.warnings[warning].text}</span></span>
+        ))}
         {earlier > 0 && <span class="tag" title={r.again(earlier)}>+{t.number(earlier)}<span class="unseen"> {r.again(earlier)}</span></span>}
         <span class="q-owner muted small">{owner.username}</span>
         <span class="muted small"><Time at={since(item)} /></span>

@@ -29,7 +29,11 @@ export const r = {
   changesBadge: "Live: changes",
   held: "Changes to this live project",
   heldWhy: "Visitors see the project as it is below until the changes are approved. If they are rejected, it stays so. Submitted",
-  lookalikes: "The title has letters that look like those of another alphabet",
+  /** For each warning of a queue's item a short sign, and what it says. */
+  warnings: {
+    lookalike_title: { sign: "Aа", text: "The title has letters that look like those of another alphabet" },
+    same_repository: { sign: "⑂", text: "Another project has the same repository" },
+  },
   wasLive: "Was live",
   wasLiveWhy: "This project was live before. It was taken down, or its owner changed it.",
   approveAgain: (number: number, title: string) => (number > 1 ? `Approve ${count(number, "submission")}?` : `Approve ${title}?`),

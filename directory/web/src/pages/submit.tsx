@@ -213,15 +213,18 @@ function Rendered({ text }: { text: string }) {
   return html === undefined ? <p class="muted">{t.loading}</p> : <Markdown html={html} />;
 }
 
-/** "Is it here already?": projects of the same address, and those with a similar title. */
+/** "Is it here already?": projects of the same address or repository, and those with a similar title. */
 function Similar() {
   const shown = found.data.value;
-  if (!shown || !(shown.same.length + shown.similar.length)) return null;
+  const sharing = shown?.same_repository ?? [];
+  if (!shown || !(shown.same.length + sharing.length + shown.similar.length)) return null;
   const own = shown.same.some((each) => each.status !== "live");
   return (
     <section class="similar" role="status">
       {shown.same.length > 0 && <><h2>{f.sameTitle}</h2><p>{own ? f.sameOwn : f.sameOther}</p></>}
       {shown.same.map((each) => <Known key={each.id} project={each} />)}
+      {sharing.length > 0 && <><h2>{f.sharingTitle}</h2><p>{f.sharingWhy}</p></>}
+      {sharing.map((each) => <Known key={each.id} project={each} />)}
       {shown.similar.length > 0 && <h2>{f.similarTitle}</h2>}
       {shown.similar.map((each) => <Known key={each.id} project={each} />)}
     </section>

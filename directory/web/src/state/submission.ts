@@ -88,7 +88,7 @@ export function write(name: Name, text: string, isComposing = false): void {
     refused.value = others;
   });
   keep();
-  if (name !== "url" && name !== "title") return;
+  if (name !== "url" && name !== "title" && name !== "repository_url") return;
   clearTimeout(timer);
   if (!isComposing) timer = setTimeout(look, PAUSE);
 }
@@ -123,13 +123,14 @@ export function discard(): void {
 /** Check whether the project exists already. Only members may, because the answer includes their own projects. */
 function look(): void {
   clearTimeout(timer);
-  const { url, title } = draft.peek();
-  const query = { ...(isAddress(url) && { url: withScheme(url) }), ...(title.trim().length > 2 && { title: title.trim().slice(0, 100) }) };
+  const { url, title, repository_url: repository } = draft.peek();
+  const addresses = { ...(isAddress(url) && { url: withScheme(url) }), ...(isAddress(repository) && { repository_url: withScheme(repository) }) };
+  const query = { ...addresses, ...(title.trim().length > 2 && { title: title.trim().slice(0, 100) }) };
   if (!user.peek() || edited.data.peek() || !Object.keys(query).length) return found.clear();
   void found.load(`check ${JSON.stringify(query)}`, async (signal) => {
     const began = performance.now();
     const read = await ask(api.GET("/api/projects/check", { params: { query }, signal }));
-    note([...read.same, ...read.similar], began);
+    note([...read.same, ...(read.same_repository ?? []), ...read.similar], began);
     return read;
   });
 }
