@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from flask import Flask
-from werkzeug.middleware.proxy_fix import ProxyFix
 
 from directory import cli, logs, pages
 from directory.api import (
@@ -27,6 +26,7 @@ from directory.cache import middleware
 from directory.db import deadline, engine
 from directory.extensions import db, migrate
 from directory.http import authentication, converters, files, hooks, metrics, problem_details, rate_limits
+from directory.http.wsgi import behind_proxies
 from directory.runtime import error_reports, tracing
 from directory.services import health
 from directory.services.accounts import sessions
@@ -78,8 +78,7 @@ def create_app(config: Mapping[str, Any]) -> Flask:
     middleware.init_app(app)
     app.wsgi_app = deadline.DeadlineMiddleware(app.wsgi_app)  # type: ignore[method-assign]
     if config["TRUSTED_PROXIES"]:
-        hops = config["TRUSTED_PROXIES"]
-        app.wsgi_app = ProxyFix(app.wsgi_app, x_for=hops, x_proto=hops, x_host=hops)  # type: ignore[method-assign]
+        app.wsgi_app = behind_proxies(app.wsgi_app, config["TRUSTED_PROXIES"])  # type: ignore[method-assign]
     for extra in (error_reports, tracing):
         extra.init_app(app)
     return app

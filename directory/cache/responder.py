@@ -28,6 +28,7 @@ from directory.cache.single_flight import SingleFlight
 from directory.cache.snapshot_source import ReadVotes, Snapshot, SnapshotSource
 from directory.cache.store import Store, count_nothing
 from directory.cache.tuning import BYPASS_ALL_SECONDS, BYPASS_SECONDS, BYPASSES_MAX, LOOP_QUERY_SECONDS, READERS_MAX
+from directory.db.errors import log_failure
 from directory.db.statements import Row
 from directory.errors import DirectoryError
 from directory.http import endpoint, hooks
@@ -114,8 +115,8 @@ class Responder:
                 self._give_filled([pending], in_loop=False)
         except DirectoryError:  # the address has no public response
             return None
-        except Exception as error:  # the application answers, and reports the error if it meets it too
-            log.info("no personal response", extra={"reason": type(error).__name__})
+        except Exception as error:  # the application answers
+            log_failure(log, "no personal response", error)
         return pending.response
 
     def respond_in_loop(self, pending: list[PendingRead]) -> None:
@@ -123,7 +124,7 @@ class Responder:
         try:
             self._respond_in_loop(pending)
         except Exception as error:
-            log.info("not answered in the loop", extra={"reason": type(error).__name__})
+            log_failure(log, "not answered in the loop", error)
 
     def _respond_in_loop(self, pending: list[PendingRead]) -> None:
         """Respond with stored responses: first to signed-in readers, whose votes are read with the snapshot.

@@ -21,6 +21,7 @@ from directory.cache.tuning import (
     PAUSE_AFTER_TIMEOUT,
     THREAD_TIMEOUT,
 )
+from directory.db.errors import log_failure
 from directory.db.snapshots import SnapshotReader, open_reader
 from directory.db.statements import Row, use_connection
 from directory.services.catalog import readers
@@ -166,7 +167,7 @@ class SnapshotSource:
             else:
                 state, changes, rows = self._reader.read_with(self._state, timeout, readers.votes(self.dialect), asked)
         except Exception as error:
-            log.info("snapshot not read", extra={"reason": type(error).__name__})
+            log_failure(log, "snapshot not read", error)
             self.close()
             return None, []
         if state == self._state and self._latest is not None:

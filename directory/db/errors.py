@@ -1,5 +1,6 @@
 """Classifies database errors: a violated constraint, or a database that is unavailable or out of space."""
 
+import logging
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -35,6 +36,7 @@ CAUSES = {
     "SQLITE_NOTADB": "the file is not a database", "SQLITE_CORRUPT": "the database file is damaged",
     "SQLITE_IOERR": "the disk of the database fails",
 }  # fmt: skip
+NOT_UPGRADED = {"42883", "42P01", "42703"}  # the database lacks a function, table or column of this version
 FULL = {"53100", "SQLITE_FULL"}  # the disk
 LATE = "the database does not answer in time"
 # A connection that fails has no SQLSTATE, only libpq's text. The server's part of it may be in another language.
@@ -131,6 +133,14 @@ def is_unavailable(error: BaseException) -> bool:
     if state is None:
         return error.connection_invalidated or isinstance(error, OperationalError | InternalError)
     return state in UNAVAILABLE_STATES or state[:2] in UNAVAILABLE_CLASSES
+
+
+def log_failure(log: logging.Logger, message: str, error: BaseException) -> None:
+    """Log why something is done in another way: a failure of the database in a line, a fault of ours with its trace."""
+    if is_unavailable(error) or state_of(error) in NOT_UPGRADED:
+        log.info(message, extra={"reason": state_of(error) or type(error).__name__})
+    else:
+        log.error(message, exc_info=error)
 
 
 def is_undone(error: BaseException) -> bool:

@@ -11,7 +11,11 @@ WITH_PORT = re.compile(r"\[([^]]*)\](?::[0-9]*)?|([^:]+):[0-9]*")
 
 def client_address() -> str:
     """The caller's address; for IPv6 its /64, because that is what one customer gets."""
-    text = request.remote_addr or "unknown"
+    return shortened(request.remote_addr or "unknown")
+
+
+def shortened(text: str) -> str:
+    """An address without its port; of IPv6 its /64."""
     if with_port := WITH_PORT.fullmatch(text):
         text = with_port[1] or with_port[2]
     try:

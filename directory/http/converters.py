@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from flask import Flask
+from flask import Flask, Request
 from flask.sessions import SecureCookieSession, SessionInterface
-from werkzeug.routing import BaseConverter
+from werkzeug.routing import BaseConverter, MapAdapter
 
 from directory.models.base import HIGHEST_ID
 from directory.services.text import CATEGORY_SLUG_MAX, SLUG, USERNAME
@@ -66,11 +66,18 @@ class NoSession(SessionInterface):
 
 
 class Synchronous(Flask):
-    """A Flask app that skips the check for asynchronous functions before each call: all of ours are synchronous."""
+    """A Flask app of synchronous functions alone: it skips the check for others before each call."""
 
     def ensure_sync(self, func: Callable[..., Any]) -> Callable[..., Any]:
         """The function as it is."""
         return func
+
+    def create_url_adapter(self, request: Request | None) -> MapAdapter | None:
+        """The adapter that finds the route. It ignores an offer of WebSocket, as RFC 9110 section 7.8 allows."""
+        adapter = super().create_url_adapter(request)
+        if adapter is not None:
+            adapter.websocket = False
+        return adapter
 
 
 def init_app(app: Flask) -> None:

@@ -81,7 +81,7 @@ def parse_json(data: bytes) -> Any:
 def _parse(data: bytes) -> tuple[Any, list[dict[str, str]]]:
     """The value of a JSON text, and an error for each lone surrogate in it. Raises MalformedJson."""
     try:
-        text = data.decode("utf-8")
+        text = data.decode("utf-8-sig")  # it ignores a byte order mark, as RFC 8259 section 8.1 allows
     except UnicodeDecodeError as error:
         raise MalformedJson(f"The body is not UTF-8 at byte {error.start}.") from None
     _require_shallow(text)

@@ -14,14 +14,14 @@ from functools import partial
 from typing import Any
 
 from flask import Flask, g
-from werkzeug.middleware.proxy_fix import ProxyFix
 
 from directory.db import deadline
+from directory.db.errors import log_failure
 from directory.errors import RateLimited
 from directory.http import authentication, endpoint, hooks, metrics, rate_limits, write_checks
 from directory.http.cache_policy import CREDENTIALS
 from directory.http.converters import ID
-from directory.http.wsgi import Answer, read_body
+from directory.http.wsgi import Answer, behind_proxies, read_body
 from directory.services.accounts import sessions
 from directory.services.voting import CountAlone, Vote
 
@@ -92,7 +92,7 @@ class Together:
         self._vary = ", ".join([*CREDENTIALS, *(["Origin"] if self._trusts_origins else [])])
         hops = app.config["TRUSTED_PROXIES"]
         nothing: Any = lambda _environ, _start: ()  # noqa: E731
-        self._believe = ProxyFix(nothing, x_for=hops, x_proto=hops, x_host=hops) if hops else nothing
+        self._believe = behind_proxies(nothing, hops) if hops else nothing
 
     def answer(self, requests: list[BatchedRequest]) -> list[Outcome]:
         """The answers, in the order of the requests. An error of a single request is its outcome and not raised."""
@@ -123,7 +123,7 @@ class Together:
                     [*{credential for credential in credentials.values() if credential is not None}]
                 )
         except Exception as error:
-            log.info("callers not looked up together", extra={"reason": type(error).__name__})
+            log_failure(log, "callers not looked up together", error)
             return []
         for each, credential in credentials.items():
             caller, is_stale = (credential and sessions.caller_of(credential, prefetched)) or (None, True)
@@ -147,7 +147,7 @@ class Together:
         try:
             return many(votes)
         except Exception as error:  # before anything was done
-            log.info("not done together", extra={"reason": type(error).__name__})
+            log_failure(log, "not done together", error)
             return [CountAlone()] * len(votes)
 
     def _finish(self, request: BatchedRequest, outcome: Any) -> Outcome:

@@ -1,7 +1,9 @@
-"""Complete WSGI responses, and their bytes."""
+"""The proxies in front of a WSGI application, and its complete responses with their bytes."""
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+from werkzeug.middleware.proxy_fix import ProxyFix
 
 BODILESS = ("204", "304")  # the statuses whose responses end with their head, RFC 9112 section 6.3
 
@@ -30,6 +32,16 @@ class Answer(NamedTuple):
         if not lines.count(b"\r") == lines.count(b"\n") == len(headers):
             raise ValueError("a header of the response holds the end of a line")
         return Response(self.status.encode(), lines, self.body)
+
+
+def behind_proxies(app: Any, hops: int) -> Any:
+    """The application behind as many trusted proxies. The case of the scheme that they report does not matter."""
+
+    def in_lower_case(environ: dict[str, Any], start: Any) -> Any:
+        environ["wsgi.url_scheme"] = environ["wsgi.url_scheme"].lower()
+        return app(environ, start)
+
+    return ProxyFix(in_lower_case, x_for=hops, x_proto=hops, x_host=hops)
 
 
 def read_body(parts: Iterable[bytes]) -> bytes:

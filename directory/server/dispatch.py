@@ -7,6 +7,7 @@ Everything here runs in the event loop; the thread pool runs the rest.
 import asyncio
 import logging
 import time
+from collections import Counter
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -23,6 +24,7 @@ from directory.http.wsgi import Response
 from directory.server import wsgi
 from directory.server.protocol import Connection, Refusal, Request
 from directory.server.thread_pool import ThreadPool
+from directory.server.tuning import EVICTED, HELD_MAX, LOG_SECONDS
 from directory.server.vote_batching import VoteBatcher
 
 log = logging.getLogger(__name__)
@@ -37,6 +39,8 @@ class Dispatcher:
     ) -> None:
         self._app, self._loop, self._count, self.keepalive = app, loop, count, keepalive
         self.connections: set[Connection] = set()
+        self.held = 0  # bytes that slow clients occupy
+        self._evicted, self._logs_evicted_at = 0, 0.0
         self.is_stopping = False  # if so, each connection is closed after its next response
         self._pool = ThreadPool(threads)
         self._waiting: list[Request] = []
@@ -65,6 +69,48 @@ class Dispatcher:
         if metrics is not None:
             metrics.count("other", "none", refusal.status, 0.0)
         connection.respond(*problem_details.without_request(refusal.status, refusal.detail).encoded(), keep=False)
+
+    def make_room(self) -> None:
+        """Close some of the connections that wait for their clients: of the client with the most, the oldest first."""
+        evicted = self._longest_waiting()[: max(1, len(self.connections) // EVICTED)]
+        self._evict(evicted, "too many connections")
+
+    def hold(self, size: int) -> None:
+        """Note that slow clients occupy so many more bytes."""
+        self.held += size
+        if self.held > HELD_MAX >= self.held - size:
+            self._loop.call_soon(self._free)
+
+    def _free(self) -> None:
+        """Close connections of slow clients until the others occupy little enough."""
+        excess, evicted = self.held - HELD_MAX * (EVICTED - 1) // EVICTED, []
+        for connection in self._longest_waiting():
+            if excess > 0 and connection.held:
+                excess -= connection.held
+                evicted.append(connection)
+        self._evict(evicted, "too much memory for slow clients")
+
+    def _longest_waiting(self) -> list[Connection]:
+        """The connections that wait for their clients; first those with the most newer ones of the same client.
+
+        All connections are of one client where a proxy passes them on; then the longest waiting are first.
+        """
+        waiting = sorted((each for each in self.connections if each.is_waiting), key=lambda each: -each.waits_since)
+        newer: Counter[str] = Counter()
+        ranks = {}
+        for connection in waiting:
+            ranks[connection] = newer[connection.client]
+            newer[connection.client] += 1
+        return sorted(waiting, key=lambda each: (-ranks[each], each.waits_since))
+
+    def _evict(self, connections: list[Connection], reason: str) -> None:
+        for connection in connections:
+            connection.evict()
+        self._evicted += len(connections)
+        if self._evicted and time.monotonic() >= self._logs_evicted_at:
+            self._logs_evicted_at = time.monotonic() + LOG_SECONDS
+            log.warning("connections closed for others", extra={"reason": reason, "connections": self._evicted})
+            self._evicted = 0
 
     def expire(self) -> None:
         """Close connections that are past their deadlines, or answer 408; clients that take responses get more time."""
@@ -112,7 +158,7 @@ class Dispatcher:
         """Set the scheme that the trusted proxies report, as the application does."""
         reported = [each.strip() for each in environ.get("HTTP_X_FORWARDED_PROTO", "").split(",")]
         if len(reported) >= self._hops and reported[-self._hops]:
-            environ["wsgi.url_scheme"] = reported[-self._hops]
+            environ["wsgi.url_scheme"] = reported[-self._hops].lower()
 
     def _send_cached(self, request: Request, read: Read, response: CachedResponse, user_id: int | None) -> None:
         status, lines, body = response.encode(read)

@@ -2,7 +2,8 @@
 
 httptools parses every request, and a request that could be read in two ways is refused. A slow client occupies memory
 and no thread: a request is passed on once its body is complete, broken or too large, and the transport holds unsent
-responses.
+responses. The next request of a client is parsed when the one before is answered, so that a client that sends many at
+once takes its turn with all others.
 """
 
 import asyncio
@@ -17,8 +18,9 @@ from urllib.parse import unquote_to_bytes, urlsplit
 
 from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser
 
+from directory.http.client_address import shortened
 from directory.server.tuning import (
-    CHUNKS_MAX,
+    CHUNK_MAX,
     DISCARD_MAX,
     FIELDS_MAX,
     FIRST_BYTE_SECONDS,
@@ -39,6 +41,7 @@ BASE_ENVIRON: dict[str, Any] = {
     "wsgi.run_once": False, "wsgi.input_terminated": True, "wsgi.url_scheme": "http", "SCRIPT_NAME": "",
     "SERVER_SOFTWARE": "gunicorn",
 }  # fmt: skip
+EMPTY_LINE, LINE_ENDS = b"\r\n\r\n", b"\r\n"
 CONTINUE_EXPECTATION, CONTINUE_RESPONSE = "100-continue", b"HTTP/1.1 100 Continue\r\n\r\n"
 _UNPREFIXED = {"CONTENT_TYPE", "CONTENT_LENGTH"}
 
@@ -76,12 +79,14 @@ class Connection(asyncio.Protocol):
     def __init__(self, dispatcher: "Dispatcher") -> None:
         self._dispatcher = dispatcher
         self._parser: Any = HttpRequestParser(self)
+        self._input, self._parsed = b"", 0  # bytes that came, and how many of them the parser has
         self._queue: deque[Request | Refusal] = deque()  # read, and not given to the dispatcher yet
         self._busy = self._closing = self._got_eof = self._writing_paused = self._reading_paused = False
         self._ignores_input = False  # no request follows the last one: further bytes are ignored
         self._base: dict[str, Any] = {}
         self._unsent = self._discarded = 0
-        self.deadline = 0.0
+        self.held = 0  # bytes in memory, of a body that has not ended or of a response that the client does not take
+        self.deadline = self.waits_since = 0.0
         self._reset()
 
     def _reset(self) -> None:
@@ -90,7 +95,7 @@ class Connection(asyncio.Protocol):
         self._has_begun = self._has_head = self._is_chunked = False
         self._body: list[bytes] = []
         self._target = b""
-        self._head_size = self._field_count = self._body_size = self._received = 0
+        self._line_count = self._body_size = self._received = 0
         self._refusal: Refusal | None = None
 
     # Called by asyncio.
@@ -101,13 +106,15 @@ class Connection(asyncio.Protocol):
         transport.set_write_buffer_limits(high=0)
         client, server = transport.get_extra_info("peername"), transport.get_extra_info("sockname")
         self._base = {**BASE_ENVIRON, **_addresses(client, server)}
+        self.client = shortened(self._base["REMOTE_ADDR"])
         self._dispatcher.connections.add(self)
-        self.deadline = time.monotonic() + FIRST_BYTE_SECONDS
+        self._wait(FIRST_BYTE_SECONDS)
 
     def connection_lost(self, _error: Exception | None) -> None:
         """Drop the requests that wait."""
         self._closing = True
         self._queue.clear()
+        self._hold(0)
         self._dispatcher.connections.discard(self)
 
     def data_received(self, data: bytes) -> None:
@@ -119,42 +126,32 @@ class Connection(asyncio.Protocol):
             return
         if self._ignores_input:
             return
-        if self._busy and not self._reading_paused:
+        self._input = self._input + data if self._input else data
+        if not (self._busy or self._writing_paused):
+            self._advance()
+        elif not self._reading_paused:
             self._reading_paused = True
             self.transport.pause_reading()
-        self._received += len(data)  # `_reset` makes it 0 where the next request begins within the data
-        try:
-            self._parser.feed_data(data)
-        except HttpParserUpgrade:  # HTTP/1.1 is the only protocol here, so the request is answered in it
-            self._ignores_input = True
-        except HttpParserError as error:
-            self._fail(error)
-        if self._has_begun and not self._ignores_input:
-            self._check_unfinished()
-        self._give_next()
 
     def eof_received(self) -> bool:
         """Answer the received requests, even one whose body is incomplete; then close."""
         self._got_eof = True
-        if self._has_head and self._has_begun and not self._closing and not self._ignores_input:
-            self._take_broken()
-        self._ignores_input = True
-        if self._closing or not (self._busy or self._queue or self.transport.get_write_buffer_size()):
-            return False
-        self._give_next()
-        return True
+        self._advance()
+        return not self._closing and bool(self._busy or self._writing_paused)
 
     def pause_writing(self) -> None:
         """Give the dispatcher no further request until the client has taken its response."""
         self._writing_paused = True
         self._unsent = self.transport.get_write_buffer_size()
-        self.deadline = time.monotonic() + SEND_SECONDS
+        self._wait(SEND_SECONDS)
+        self._hold(self._unsent)
 
     def resume_writing(self) -> None:
         """The client has taken all of its response: go on with the next request."""
         self._writing_paused = False
+        self._hold(0)
         if self._closing:
-            self.deadline = time.monotonic() + LINGER_SECONDS
+            self._wait(LINGER_SECONDS)
         elif not self._busy:
             self._finish()
 
@@ -162,23 +159,22 @@ class Connection(asyncio.Protocol):
 
     def on_message_begin(self) -> None:
         """Begin a request."""
-        self._reset()
+        if self._has_head:  # a body goes on, after `_ignore_upgrade`
+            return
         self._has_begun = True
         self._environ = self._base.copy()
-        if not self._busy and not self._writing_paused:
-            self.deadline = time.monotonic() + HEAD_SECONDS
+        self.waits_since = now = time.monotonic()
+        self.deadline = now + HEAD_SECONDS
 
     def on_url(self, target: bytes) -> None:
         """Take the target, or a part of it."""
         self._target += target
-        self._head_size += len(target)
 
     def on_header(self, name: bytes, value: bytes) -> None:
         """Take a header. Those behind a chunked body are ignored."""
         if self._has_head:
+            self._has_trailers = True
             return
-        self._head_size += len(name) + len(value) + 4
-        self._field_count += 1
         if b"_" in name:  # in the environment it would have the name of another header, with a hyphen
             return
         key, text = _key(name.lower()), value.decode("latin-1").strip(" \t")
@@ -186,47 +182,114 @@ class Connection(asyncio.Protocol):
         if key in environ:
             if key == "HTTP_HOST":
                 self._refusal = Refusal(400, "The request has two Host headers.")
-            text = f"{environ[key]},{text}"
+            text = f"{environ[key]}{'; ' if key == 'HTTP_COOKIE' else ','}{text}"  # RFC 9113 section 8.2.3
         environ[key] = text
 
     def on_headers_complete(self) -> None:
         """Check the head, and complete the environment."""
-        self._has_head = True
+        if self._has_head:
+            return
+        self._has_head, self._head_size = True, self._received
         environ, version = self._environ, self._parser.get_http_version()
         method = self._parser.get_method().decode("ascii")
         coding = environ.get("HTTP_TRANSFER_ENCODING")
-        self._is_chunked = coding is not None
+        if coding is not None:
+            self._is_chunked, self._chunk_count = True, 0
+            self._awaits_chunk = self._has_trailers = False
+        self._keep = self._parser.should_keep_alive() and method != "CONNECT"
         if version not in ("1.1", "1.0"):
             self._refusal = Refusal(400, "The request is of another version of HTTP.")
         elif coding is not None and (coding.lower() != "chunked" or version == "1.0"):
             self._refusal = Refusal(400, "The request has a Transfer-Encoding that is not supported.")
         elif environ.get("HTTP_EXPECT", CONTINUE_EXPECTATION).lower() != CONTINUE_EXPECTATION:
             self._refusal = Refusal(417, "The request expects something that is not supported.")
-        self._refusal = self._refusal or self._oversize(len(method) + 10)
+        self._refusal = self._refusal or self._oversize(len(self._target) + len(method) + 10, self._line_count - 2)
         environ["REQUEST_METHOD"], environ["SERVER_PROTOCOL"] = method, f"HTTP/{version}"
         target = self._target.decode("latin-1")
         environ["RAW_URI"] = target
         path, environ["QUERY_STRING"] = _split(target)
         environ["PATH_INFO"] = unquote_to_bytes(path).decode("latin-1") if "%" in path else path
-        if not self._busy and not self._writing_paused:
-            self.deadline += REQUEST_SECONDS - HEAD_SECONDS
+        self.deadline += REQUEST_SECONDS - HEAD_SECONDS
+
+    def on_chunk_header(self) -> None:
+        """Count a chunk. If it is empty, which ends the body, trailers may follow instead of data."""
+        self._chunk_count += 1
+        self._awaits_chunk = True
 
     def on_body(self, data: bytes) -> None:
         """Take a part of the body."""
         self._body_size += len(data)
+        self._awaits_chunk = False
         self._body.append(data)
 
     def on_message_complete(self) -> None:
         """Queue the request, or its refusal."""
-        self._has_begun = False
-        if self._ignores_input:
+        if self._ignores_input or (self._parser.should_upgrade() and self._awaits_body_of_upgrade()):
             return
+        if self._is_chunked and self._refusal is None:
+            self._refusal = self._oversize_of_chunks()
         if self._refusal is not None:
             self._refuse(self._refusal)
             return
-        keep = self._parser.should_keep_alive() and not self._parser.should_upgrade()
         too_large = self._body_size > self._dispatcher.body_max(self._environ)
-        self._put(BytesIO(b"".join(self._body)), keep=keep and not too_large)
+        self._put(BytesIO(b"".join(self._body)), keep=self._keep and not too_large)
+
+    # From bytes to a message.
+
+    def _parse(self) -> None:
+        """Parse what has come, up to the end of a request."""
+        data = self._input
+        while self._parsed < len(data) and not (self._queue or self._ignores_input):
+            piece = self._next_piece(data, self._parsed)
+            self._received += len(piece)
+            if not self._has_head:
+                self._line_count += piece.count(b"\n")
+            try:
+                self._parser.feed_data(piece)
+            except HttpParserUpgrade:
+                self._ignore_upgrade()
+            except HttpParserError as error:
+                self._fail(error)
+            if self._has_begun and not self._ignores_input:
+                self._check_unfinished(piece)
+        if self._parsed >= len(data):  # of an unfinished message the last bytes are kept, for `_next_piece`
+            self._input = data[-3:] if self._has_begun else b""
+            self._parsed = len(self._input)
+
+    def _next_piece(self, data: bytes, start: int) -> bytes:
+        """Take bytes to parse: at most to the end of the message, so that each message begins with a piece."""
+        if not self._has_begun and data[start] in LINE_ENDS:  # empty lines before a request: RFC 9112 section 2.2
+            start = len(data) - len(data[start:].lstrip(LINE_ENDS))
+        if self._has_head and not self._is_chunked:
+            end = start + int(self._environ["CONTENT_LENGTH"]) - self._body_size
+        else:  # a head ends with an empty line, and so does a chunked body
+            end = data.find(EMPTY_LINE, start - 3 if start > 3 else 0) + 4
+            if end == 3:
+                end = len(data)
+        self._parsed = end if end < len(data) else len(data)
+        return data[start:end]
+
+    def _awaits_body_of_upgrade(self) -> bool:
+        """Whether the parser calls a message complete because another protocol was offered, though a body follows."""
+        environ = self._environ
+        if self._body_size or environ["REQUEST_METHOD"] == "CONNECT":
+            return False
+        return self._is_chunked or int(environ.get("CONTENT_LENGTH", "0")) > 0
+
+    def _ignore_upgrade(self) -> None:
+        """Ignore the offer of another protocol (RFC 9110 section 7.8), and read the body and further requests.
+
+        httptools parses nothing behind such an offer, so a new parser goes on, with a head that has the body's length.
+        """
+        if self._ignores_input:
+            return
+        self._parser = HttpRequestParser(self)
+        if self._has_begun:
+            length = "Transfer-Encoding: chunked"
+            if not self._is_chunked:
+                length = f"Content-Length: {self._environ['CONTENT_LENGTH']}"
+            self._parser.feed_data(f"POST / HTTP/1.1\r\n{length}\r\n\r\n".encode())
+            self._has_trailers = False
 
     # From a message to a request, and from a response to the next request.
 
@@ -234,12 +297,13 @@ class Connection(asyncio.Protocol):
         self._environ["wsgi.input"] = body
         # The application's time counts from here: receiving the body may have taken longer than that.
         self._queue.append(Request(self, self._environ, time.perf_counter(), keep=keep))
-        self._body = []
         self._ignores_input = self._ignores_input or not keep
+        if self.held:
+            self._hold(0)
+        self._reset()
 
     def _take_broken(self) -> None:
         """Take a request whose body is incomplete or too large; the application decides whether it needs the body."""
-        self._has_begun = False
         if self._refusal is not None:
             self._refuse(self._refusal)
         else:
@@ -256,39 +320,57 @@ class Connection(asyncio.Protocol):
 
     def _refuse(self, refusal: Refusal) -> None:
         """Answer a request with a refusal, and read no further."""
-        self._has_begun, self._ignores_input = False, True
+        self._ignores_input = True
         self._queue.append(refusal)
+        self._hold(0)
+        self._reset()
 
-    def _oversize(self, beside: int = 0) -> Refusal | None:
-        """The refusal of a head over the limits; `beside` is the length of its first line without the target."""
-        if len(self._target) + beside > LINE_MAX:
+    def _oversize(self, line: int, fields: int) -> Refusal | None:
+        """The refusal of a head over the limits: with so many bytes in its first line, and so many fields."""
+        if line > LINE_MAX:
             return Refusal(414, "The address is too long.")
-        if self._field_count > FIELDS_MAX or self._head_size > HEAD_MAX:
+        if fields > FIELDS_MAX or self._received > HEAD_MAX:
             return Refusal(431, "The headers are too large.")
         return None
 
-    def _check_unfinished(self) -> None:
+    def _oversize_of_chunks(self, piece: bytes = b"\n") -> Refusal | None:
+        """The refusal of a chunked body with too much beside its data: extensions of chunks, or trailers."""
+        beside = self._received - self._head_size - self._body_size
+        if beside <= HEAD_MAX + CHUNK_MAX * self._chunk_count:
+            return None
+        if self._has_trailers or (self._awaits_chunk and not piece.endswith(b"\n")):
+            return Refusal(431, "The headers behind the body are too large.")
+        return Refusal(413, "The body has too much beside the data of its chunks.")
+
+    def _check_unfinished(self, piece: bytes) -> None:
         """Apply the limits to a request that is incomplete, and answer `Expect: 100-continue`."""
         environ = self._environ
         if not self._has_head:
-            self._head_size = max(self._head_size, self._received)
-            if (refusal := self._refusal or self._oversize()) is not None:
+            line = len(self._target) if self._line_count else self._received
+            if (refusal := self._refusal or self._oversize(line, self._line_count - 1)) is not None:
                 self._refuse(refusal)
             return
-        most = self._dispatcher.body_max(environ)
         declared = int(environ.get("CONTENT_LENGTH", "0"))
         # The application needs no body over the limit, so the server does not wait for the rest of it.
-        too_large = max(self._body_size, declared) > most or self._received > CHUNKS_MAX * most + HEAD_MAX
-        if too_large or self._refusal is not None:
+        if max(self._body_size, declared) > self._dispatcher.body_max(environ) or self._refusal is not None:
             self._take_broken()
-        elif environ.get("HTTP_EXPECT") and not (self._body_size or self._busy or self._queue):
+        elif self._is_chunked and (refusal := self._oversize_of_chunks(piece)) is not None:
+            self._refuse(refusal)
+        elif environ.get("HTTP_EXPECT") and not self._body_size and self._parsed >= len(self._input):
             self.transport.write(CONTINUE_RESPONSE)
             environ["HTTP_EXPECT"] = ""
+        else:
+            self._hold(self._body_size)
 
-    def _give_next(self) -> None:
-        """Give the dispatcher the next request, if the connection is free for one."""
+    def _advance(self) -> None:
+        """Read the next request and give it to the dispatcher, if the connection is free for one."""
         if self._busy or self._writing_paused or self._closing:
             return
+        self._parse()
+        if self._got_eof and not self._queue:
+            if self._has_head and not self._ignores_input:
+                self._take_broken()
+            self._ignores_input = True
         if self._queue:
             self._busy = True
             item = self._queue.popleft()
@@ -296,7 +378,7 @@ class Connection(asyncio.Protocol):
                 self._dispatcher.refuse(self, item)
             else:
                 self._dispatcher.receive(item)
-        elif self._got_eof and not self._has_begun:
+        elif self._got_eof:
             self.transport.close()
 
     def respond(self, status: bytes, headers: bytes, body: bytes, *, keep: bool) -> None:
@@ -315,23 +397,49 @@ class Connection(asyncio.Protocol):
         """Wait for the next request, now that all of the response is sent."""
         if self._closing:
             return
-        self.deadline = time.monotonic() + (HEAD_SECONDS if self._has_begun else self._dispatcher.keepalive)
-        if self._reading_paused and not self._queue and not self._ignores_input:
-            self._reading_paused = False
-            self.transport.resume_reading()
-        self._give_next()
+        self.waits_since = now = time.monotonic()
+        self.deadline = now + self._dispatcher.keepalive
+        if self._input or self._got_eof:
+            self._advance()
+        if self._reading_paused and not (self._busy or self._ignores_input):
+            self._resume_reading()
 
     def _close(self) -> None:
         """Close the connection once the client has read its response: to close at once could cut that off."""
         self._closing = True
         self._queue.clear()
-        self.deadline = time.monotonic() + (SEND_SECONDS if self._writing_paused else LINGER_SECONDS)
+        self._wait(SEND_SECONDS if self._writing_paused else LINGER_SECONDS)
         if self._got_eof:
             self.transport.close()
             return
         self.transport.write_eof()
         if self._reading_paused:
-            self.transport.resume_reading()
+            self._resume_reading()
+
+    def _resume_reading(self) -> None:
+        self._reading_paused = False
+        self.transport.resume_reading()
+
+    def _wait(self, seconds: float) -> None:
+        """Give the client so much time, from now on."""
+        self.waits_since = time.monotonic()
+        self.deadline = self.waits_since + seconds
+
+    def _hold(self, size: int) -> None:
+        """Note how much memory the client occupies."""
+        if size != self.held:
+            self._dispatcher.hold(size - self.held)
+            self.held = size
+
+    def evict(self) -> None:
+        """Close at once, in favour of others."""
+        self.connection_lost(None)
+        self.transport.abort()
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether it waits for its client, and not for a response."""
+        return not self._busy or self._closing
 
     @property
     def is_idle(self) -> bool:
@@ -349,7 +457,7 @@ class Connection(asyncio.Protocol):
             return
         if self._has_begun and not self._closing and not self._writing_paused:
             self._refuse(Refusal(408, "The request did not come in time."))
-            self._give_next()
+            self._advance()
         else:
             self.transport.abort()
 
@@ -377,6 +485,8 @@ def _split(target: str) -> tuple[str, str]:
         parts = urlsplit(f".{target}" if target.startswith("//") else target)
     except ValueError:
         return target, ""
+    if parts.netloc and not parts.path:
+        return "/", parts.query  # RFC 9110 section 4.2.3
     return parts.path.removeprefix(".") if target.startswith("//") else parts.path, parts.query
 
 

@@ -73,9 +73,14 @@ class Worker(Base):  # type: ignore[misc]
             self._request_stop()
 
     def _adjust_accepting(self) -> None:
-        """Accept connections, or leave them to other processes while this one has as many as it may."""
+        """Accept connections, unless this process has as many as it may and waits for none of their clients."""
+        if self._is_full():
+            self._dispatcher.make_room()
+        self._set_accepting(not self._is_full() and time.monotonic() >= self._accepts_again_at)
+
+    def _is_full(self) -> bool:
         held = len(self._dispatcher.connections) + len(self._opening)
-        self._set_accepting(held < self.cfg.worker_connections and time.monotonic() >= self._accepts_again_at)
+        return bool(held >= self.cfg.worker_connections)
 
     def _set_accepting(self, wanted: bool) -> None:
         if wanted == self._is_accepting:

@@ -25,7 +25,7 @@ from weakref import WeakKeyDictionary
 from sqlalchemy import BigInteger, Engine, bindparam, delete, func, insert, select, text, update
 from sqlalchemy.exc import DBAPIError
 
-from directory.db.errors import is_undone, state_of
+from directory.db.errors import is_undone, log_failure, state_of
 from directory.db.locked_rows import LockedRows
 from directory.db.statements import Prepared
 from directory.db.transactions import on_postgresql, transaction, writing
@@ -134,7 +134,7 @@ def _count(calls: list[VoteCall]) -> list[Outcome | Exception | None]:
     except Exception as error:
         if len(calls) == 1:
             return [error]
-        log.info("not counted together", extra={"reason": state_of(error) or type(error).__name__})
+        log_failure(log, "not counted together", error)
         return [CountAlone() if is_undone(error) or call.action != "toggle" else error for call in calls]
 
 

@@ -1,11 +1,13 @@
 """Why a database does not answer, in words that an operator can act on and without anything secret."""
 
+import logging
 import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import psycopg
 import pytest
 from sqlalchemy import create_engine
 from sqlalchemy.engine import make_url
@@ -14,6 +16,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from directory.db import errors
 from directory.db.errors import cause_of
+from directory.errors import Unavailable
 from tests.conftest import build, migrate
 from tests.support import servers
 from tests.support.factories import Api
@@ -107,6 +110,32 @@ def test_a_full_disk_and_a_pool_without_a_free_connection(tmp_path: Path) -> Non
             connection.exec_driver_sql("CREATE TABLE more AS SELECT zeroblob(1000000)")
     assert cause_of(raised.value) == "the disk of the database is full"
     assert cause_of(PoolTimeout()) == cause_of(TimeoutError()) == "the database does not answer in time"
+
+
+@pytest.mark.parametrize(
+    ("error", "level"),
+    [
+        (PoolTimeout("late"), "INFO"), (Unavailable("locked"), "INFO"),
+        (DBAPIError("x", None, psycopg.errors.QueryCanceled("x")), "INFO"),
+        (DBAPIError("x", None, psycopg.errors.UndefinedFunction("x")), "INFO"),
+        (DBAPIError("x", None, psycopg.OperationalError("x"), connection_invalidated=True), "INFO"),
+        (DBAPIError("x", None, psycopg.errors.SyntaxError("x")), "ERROR"),
+        (DBAPIError("x", None, psycopg.errors.UniqueViolation("x")), "ERROR"),
+        (KeyError("x"), "ERROR"), (TypeError("x"), "ERROR"),
+    ],
+)  # fmt: skip
+def test_a_failure_of_the_database_is_a_line_and_a_fault_of_ours_has_its_trace(
+    error: Exception, level: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", "directory.x")
+    errors.log_failure(logging.getLogger("directory.x"), "tried in another way", error)
+    [record] = caplog.records
+    assert (record.levelname, record.message) == (level, "tried in another way")
+    if level == "ERROR":
+        assert record.exc_info is not None
+        assert record.exc_info[1] is error
+    else:
+        assert record.__dict__["reason"] == (errors.state_of(error) or type(error).__name__)
 
 
 def test_every_cause_is_one_line_for_people() -> None:

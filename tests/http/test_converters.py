@@ -37,6 +37,14 @@ def test_a_slug_that_cannot_be_leads_nowhere_on_any_method(world, method, slug):
     assert admin.call(method, f"/api/admin/categories/{slug}").status_code == 404
 
 
+@pytest.mark.parametrize("offer", ["websocket", "WebSocket", "h2c", "TLS/1.2, HTTP/2.0"])
+@pytest.mark.parametrize("path", ["/", "/healthz", "/api/projects", "/api/auth/me", "/nothing"])
+def test_an_offer_of_another_protocol_changes_no_answer(api, path, offer):
+    usual = api.get(path).status_code
+    for connection in ("Upgrade", "keep-alive, upgrade"):
+        assert api.get(path, headers={"Connection": connection, "Upgrade": offer}).status_code == usual
+
+
 def test_the_longest_slug_is_one(world):
     admin = world.caller(world.admin())
     assert admin.call("PATCH", f"/api/admin/categories/{'a' * 50}").status_code == 405

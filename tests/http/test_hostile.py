@@ -37,9 +37,20 @@ MALFORMED = (
     b'{"a": "\xff"}',
     b'{"a": "\xed\xa0\x80"}',
     "{}".encode("utf-16"),
-    b"\xef\xbb\xbf{}",
+    b"\xef\xbb\xbf",
 )
-UNPROCESSABLE = (b"[]", b"null", b'"x"', b"1", b"true", b'{"": 1}', b'{"unknown": 1}', b'{"\\ud800": 1}', b'{"id": 1}')
+UNPROCESSABLE = (
+    b"[]",
+    b"\xef\xbb\xbf[]",
+    b"null",
+    b'"x"',
+    b"1",
+    b"true",
+    b'{"": 1}',
+    b'{"unknown": 1}',
+    b'{"\\ud800": 1}',
+    b'{"id": 1}',
+)
 BODIES = (
     *((body, 400, "malformed_json") for body in MALFORMED),
     *((b, 422, "validation_failed") for b in UNPROCESSABLE),

@@ -243,7 +243,7 @@ def test_behind_a_proxy_the_forwarded_address_counts(make_app: Any) -> None:
     scene = Scene(app, World(app))
     secret = transaction_of_session(app, scene.voters[0])
     cookie = f"{app.config['COOKIE_NAME']}={secret}"
-    forwarded = {"X_Forwarded_Proto": "https", "X_Forwarded_Host": "directory.example", "X_Forwarded_For": "192.0.2.1"}
+    forwarded = {"X_Forwarded_Proto": "Https", "X_Forwarded_Host": "directory.example", "X_Forwarded_For": "192.0.2.1"}
     asks = [environ(scene.live[0], Cookie=cookie, Origin="https://directory.example", **forwarded)]
     (answer,) = scene.compare(asks)
     assert "Strict-Transport-Security" in dict(answer[1])
@@ -284,6 +284,20 @@ def test_what_fails_alone_is_an_answer_too(scene: Scene) -> None:
         patch.object(voting, "_alone", side_effect=fault),
     ):
         assert [each[0][:3] for each in answered(scene.app, asks)] == ["500", "500"]
+
+
+def test_a_fault_of_ours_in_a_batch_leaves_its_trace_though_each_is_then_answered(
+    scene: Scene, caplog: pytest.LogCaptureFixture
+) -> None:
+    asks = [environ(scene.live[0], Authorization=scene.bearer(by)) for by in scene.voters[:2]]
+    faults = {"not counted together": (voting, "_together"), "callers not looked up together": (sessions, "prefetch")}
+    for message, place in faults.items():
+        caplog.clear()
+        with patch.object(*place, side_effect=KeyError("a slip")):
+            answered(scene.app, asks)
+        [record] = [each for each in caplog.records if each.message == message]
+        assert record.levelname == "ERROR"
+        assert "a slip" in str(record.exc_info)
 
 
 def test_where_many_itself_fails_each_is_done_alone(scene: Scene) -> None:

@@ -97,7 +97,7 @@ def test_a_request_is_the_same_however_it_comes_in_pieces() -> None:
     ("target", "path", "query"),
     [
         (b"http://e.example/x?y", "/x", "y"), (b"//x/y", "//x/y", ""), (b"/x#y", "/x", ""), (b"/?", "/", ""),
-        (b"http://[x/y", "http://[x/y", ""),
+        (b"http://[x/y", "http://[x/y", ""), (b"http://e.example", "/", ""), (b"HTTPS://e.example:1?a=b", "/", "a=b"),
     ],
 )  # fmt: skip
 def test_every_form_of_a_target_has_one_path(line: Line, target: bytes, path: str, query: str) -> None:
@@ -153,9 +153,33 @@ def test_a_transfer_coding_of_an_older_client_is_refused(line: Line) -> None:
 )  # fmt: skip
 def test_a_head_that_is_too_large_is_refused(line: Line, sent: bytes, status: int) -> None:
     line.send(sent)
-    if not line.server.refusals:  # the address may not have ended yet
-        line.send(b" ")
     assert line.refused == status
+
+
+ENDLESS = {
+    b"GET " + b" " * LINE_MAX: 414,
+    b"GET /" + b"x" * LINE_MAX: 414,
+    b"GET /?" + b"x" * 2 * HEAD_MAX: 414,
+    b"GET /" + b"x" * LINE_MAX + b" HTTP/1.1\r\nA: b": 414,
+    b"GET / HTTP/1.1\r\nX-Long: " + b"b" * HEAD_MAX: 431,
+    b"GET / HTTP/1.1\r\nX-Long: " + b"b" * HEAD_MAX + b"\r\n": 431,
+    b"GET / HTTP/1.1\r\nX-Long: " + b"b" * HEAD_MAX + b"\r": 431,
+    b"GET / HTTP/1.1\r\n" + b"X" * HEAD_MAX: 431,
+    b"GET / HTTP/1.1\r\n" + b"A: b\r\n" * (FIELDS_MAX + 1): 431,
+}
+
+
+@pytest.mark.parametrize("sent", ENDLESS)
+def test_a_head_that_does_not_end_is_refused_once_it_is_too_large(sent: bytes) -> None:
+    """However it comes in pieces, and behind other requests too."""
+    for before in (b"", NEXT, POST + b"Content-Length: 4\r\n\r\n\r\n\r\n", CHUNKED + b"2\r\nab\r\n0\r\nA: b\r\n\r\n"):
+        for size in (1, 1000, len(before + sent)):
+            line = Line()
+            for start in range(0, len(before + sent), size):
+                line.send((before + sent)[start : start + size])
+            if before:
+                line.answer()
+            assert line.refused == ENDLESS[sent]
 
 
 def test_a_header_without_an_end_is_refused_as_it_grows(line: Line) -> None:
@@ -183,13 +207,33 @@ def test_a_body_that_is_too_large_is_not_waited_for(line: Line, declared: bool) 
     assert line.transport.ended
 
 
-def test_a_body_of_tiny_chunks_is_bounded_as_it_is_sent(line: Line) -> None:
-    line.send(POST + b"Transfer-Encoding: chunked\r\n\r\n")
-    for _ in range(200):
-        line.send(b"1;" + b"e" * 2000 + b"\r\nx\r\n")
-        if line.server.requests:
-            break
-    assert not line.request.keep
+CHUNKED = POST + b"Transfer-Encoding: chunked\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    ("endless", "status"),
+    [
+        (b"5;" + b"e" * 9000, 413), (b"0;" + b"e" * 9000, 413), (b"0" * 9000, 413),
+        (b"5;" + b"e" * 9000 + b"\r\n", 413), ((b"1;" + b"e" * 2000 + b"\r\nx\r\n") * 5, 413),
+        (b"0\r\nX-Long: " + b"v" * 9000, 431), (b"0\r\n" + b"A: b\r\n" * 1500, 431),
+        (b"0\r\nX-Long: " + b"v" * 9000 + b"\r\n\r\n", 431),
+    ],
+)  # fmt: skip
+def test_what_comes_with_a_chunked_body_is_bounded_as_it_is_sent(endless: bytes, status: int) -> None:
+    for data in (b"", b"7f\r\n" + b"d\n" * 63 + b"d\r\n"):
+        sent = CHUNKED + data + endless
+        for size in (1, len(CHUNKED + data), len(sent)):
+            line = Line()
+            line.send(*(sent[start : start + size] for start in range(0, len(sent), size)))
+            assert line.server.requests == []
+            assert line.refused == status
+
+
+def test_a_body_in_many_small_chunks_is_taken(line: Line) -> None:
+    chunks = b"1\r\nx\r\n" * 30_000
+    line.send(CHUNKED, chunks[:100_000], chunks[100_000:], b"0\r\n\r\n")
+    assert line.request.environ["wsgi.input"].read() == b"x" * 30_000
+    assert line.request.keep
 
 
 @pytest.mark.parametrize("rest", [b"3\r\nabc\r\nzz\r\n", b"3\nabc\n"])
@@ -252,7 +296,7 @@ def test_what_is_refused_behind_a_request_comes_behind_its_response(line: Line) 
 
 @pytest.mark.parametrize("sent", [
     b"GET / HTTP/1.1\r\nConnection: close\r\n\r\n", b"GET / HTTP/1.0\r\n\r\n",
-    b"GET / HTTP/1.1\r\nConnection: upgrade\r\nUpgrade: h2c\r\n\r\n", b"CONNECT a:1 HTTP/1.1\r\n\r\n",
+    b"GET / HTTP/1.1\r\nConnection: upgrade, close\r\nUpgrade: h2c\r\n\r\n", b"CONNECT a:1 HTTP/1.1\r\n\r\n",
 ])  # fmt: skip
 def test_a_last_request_ends_the_connection(line: Line, sent: bytes) -> None:
     line.send(sent + NEXT)
@@ -261,6 +305,64 @@ def test_a_last_request_ends_the_connection(line: Line, sent: bytes) -> None:
     assert b"Connection: close" in line.transport.sent
     assert len(line.server.requests) == 1
     assert line.transport.ended
+
+
+OFFERS = (
+    b"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAoAAAAAIAAAAA\r\n",
+    b"Connection: upgrade\r\nUpgrade: websocket\r\n", b"Upgrade: TLS/1.2, foo/1\r\nConnection: keep-alive, Upgrade\r\n",
+    b"Upgrade: h2c\r\n",
+)  # fmt: skip
+BODIES = {
+    b"Content-Length: 4\r\n\r\na\r\nb": b"a\r\nb", b"Content-Length: 0\r\n\r\n": b"", b"\r\n": b"",
+    b"Transfer-Encoding: chunked\r\n\r\n2\r\nab\r\n1;e=f\r\nc\r\n0\r\nA: b\r\n\r\n": b"abc",
+    b"Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n": b"",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("offer", OFFERS)
+@pytest.mark.parametrize("body", BODIES)
+def test_an_offer_of_another_protocol_is_ignored(offer: bytes, body: bytes) -> None:
+    """The body is read, and the connection stays usable: RFC 9110 section 7.8."""
+    sent = POST + offer + body
+    for size in (1, 7, len(sent + NEXT)):
+        line = Line()
+        for start in range(0, len(sent + NEXT), size):
+            line.send((sent + NEXT)[start : start + size])
+        assert line.request.environ["wsgi.input"].read() == BODIES[body]
+        assert line.request.environ["REQUEST_METHOD"] == "POST"
+        assert line.request.keep
+        line.answer()
+        first, second = line.server.requests
+        assert (first.environ["PATH_INFO"], second.environ["PATH_INFO"]) == ("/p", "/next")
+        assert "HTTP_A" not in first.environ
+
+
+def test_an_offer_of_another_protocol_keeps_every_limit_of_a_body(line: Line) -> None:
+    offer = POST + OFFERS[0] + b"Connection: close\r\n"
+    line.send(offer + b"Content-Length: 2\r\nExpect: 100-continue\r\n\r\n")
+    assert line.transport.sent == protocol.CONTINUE_RESPONSE
+    line.send(b"ab" + NEXT)
+    assert not line.request.keep, "it asks for the end itself"
+    assert line.request.environ["wsgi.input"].read() == b"ab"
+    for head, status in {b"Content-Length: 2\r\nTransfer-Encoding: chunked\r\n": 400, b"Expect: x\r\n": 417}.items():
+        other = Line()
+        other.send(offer + head + b"\r\n0\r\n\r\n")
+        assert other.refused == status
+    broken = Line()
+    broken.send(offer + b"Transfer-Encoding: chunked\r\n\r\n2\r\nabzz\r\n")
+    with pytest.raises(ConnectionError):
+        broken.request.environ["wsgi.input"].read()
+    endless = Line()
+    endless.send(offer + b"Transfer-Encoding: chunked\r\n\r\n5;" + b"e" * 9000)
+    assert endless.refused == 413
+    large = Line()
+    large.send(offer + b"Content-Length: 99999999\r\n\r\n")
+    assert not large.request.keep
+
+
+def test_cookies_in_several_headers_are_one_header(line: Line) -> None:
+    line.send(b"GET / HTTP/1.1\r\nHost: x\r\nCookie: a=b\r\nCOOKIE: c=d\r\nCookie: e=f; g=h\r\n\r\n")
+    assert line.request.environ["HTTP_COOKIE"] == "a=b; c=d; e=f; g=h"
 
 
 def test_an_older_client_that_asks_for_it_keeps_its_connection(line: Line) -> None:
@@ -287,6 +389,48 @@ def test_a_slow_reader_is_given_one_response_at_a_time(line: Line) -> None:
     assert len(line.server.requests) == 1
     line.transport.take(10_000)
     assert len(line.server.requests) == 2
+
+
+def test_requests_sent_at_once_are_read_one_at_a_time(line: Line) -> None:
+    """Who sends thousands neither occupies the process with reading them nor its memory with what was read."""
+    line.send(b"\r\n".join([NEXT] * 5000))
+    for n in range(1, 4):
+        assert (len(line.server.requests), len(line.connection._queue)) == (n, 0)
+        line.answer()
+    more = line.server.requests[-1].began
+    line.answer()
+    assert line.server.requests[-1].began > more, "its time counts from its turn"
+
+
+def test_a_client_that_takes_no_response_is_not_read(line: Line) -> None:
+    line.send(NEXT)
+    line.transport.blocks = True
+    line.answer()
+    line.send(NEXT)
+    assert not line.transport.is_read
+    line.transport.take(10_000)
+    line.answer()
+    assert line.transport.is_read
+    assert len(line.server.requests) == 2
+
+
+def test_the_memory_of_slow_clients_is_counted_until_they_go_on(line: Line) -> None:
+    line.send(POST + b"Content-Length: 9\r\n\r\n12345")
+    other, transport = line.server.connect()
+    other.data_received(NEXT)
+    transport.blocks = True
+    line.answer()
+    unsent = transport.get_write_buffer_size()
+    assert line.server.held == 5 + unsent > 5
+    line.send(b"6789")
+    assert line.server.held == unsent
+    transport.take(10_000)
+    assert line.server.held == 0
+    other.data_received(POST + b"Content-Length: 9\r\n\r\n12345")
+    assert line.server.held == 5
+    other.evict()
+    assert (line.server.held, transport.closed) == (0, True)
+    assert other not in line.server.connections
 
 
 def test_a_client_that_takes_nothing_of_its_response_is_given_up(line: Line) -> None:

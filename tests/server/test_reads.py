@@ -46,7 +46,7 @@ def test_a_constant_answer_is_the_applications_to_the_byte(
     make_app: Any, settings: dict[str, str], hops: int, caplog: pytest.LogCaptureFixture
 ) -> None:
     app = make_app(**settings, LOG_LEVEL="INFO", TRUSTED_PROXIES=hops)
-    given = {"X_Request_ID": "mine", "If_None_Match": "*", **({"X_Forwarded_Proto": "https"} if hops else {})}
+    given = {"X_Request_ID": "mine", "If_None_Match": "*", **({"X_Forwarded_Proto": "HTTPS"} if hops else {})}
     request = parsed("/healthz", **given)
     path, logged = FastPath(app), []
     for answer in (lambda: in_loop(path, request), lambda: by_application(app, request)):

@@ -18,6 +18,7 @@ from gunicorn.glogging import Logger
 from directory.server.worker import Worker
 from tests.conftest import ENVIRONMENT, migrate
 from tests.support.serving import Serving, serving
+from tests.support.waiting import until
 
 HEALTH = b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"
 LOGIN = b"POST /api/auth/login HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n"
@@ -119,21 +120,33 @@ class Running:
         self.worker.wsgi, self.worker.handles_signals = self.answer, False
         self.clients: list[socket.socket] = []
         self.fails: BaseException | None = None
+        self.size, self.asked, self.goes_on = 2, 0, threading.Event()
+        self.goes_on.set()
         self.thread = threading.Thread(target=self.worker.run)
         self.thread.start()
 
     def answer(self, environ: Any, start: Any) -> list[bytes]:
         if self.fails:
             raise self.fails
-        start("200 OK", [("Content-Length", "2")])
-        return [b"ok"]
+        self.asked += 1
+        if environ["PATH_INFO"] == "/waits":
+            self.goes_on.wait(30)
+        start("200 OK", [("Content-Length", str(self.size))])
+        return [b"ok".ljust(self.size)]
+
+    def connect(self, sent: bytes) -> socket.socket:
+        """A client that has sent so much."""
+        client = socket.create_connection(("127.0.0.1", self.port), timeout=30)
+        self.clients.append(client)
+        client.sendall(sent)
+        return client
 
     def ask(self, sent: bytes, client: socket.socket | None = None) -> tuple[socket.socket, bytes]:
         """A client and the answer to what it has sent."""
         if client is None:
-            client = socket.create_connection(("127.0.0.1", self.port), timeout=30)
-            self.clients.append(client)
-        client.sendall(sent)
+            client = self.connect(sent)
+        else:
+            client.sendall(sent)
         told = b""
         while b"\r\n\r\nok" not in told and b'"}' not in told:
             received = client.recv(9999)
@@ -181,17 +194,39 @@ def test_the_last_request_that_a_worker_serves_ends_the_worker(make_worker: Call
 
 
 def test_a_worker_takes_no_more_connections_than_it_may(make_worker: Callable[..., Running]) -> None:
-    running = make_worker(worker_connections=2, keepalive=30)
-    for _ in range(2):
-        running.ask(HEALTH)
-    late = socket.create_connection(("127.0.0.1", running.port), timeout=0.6)
-    running.clients.append(late)
-    late.sendall(HEALTH)
+    """While the clients of all of them wait for their responses."""
+    running = make_worker(worker_connections=2)
+    running.goes_on.clear()
+    busy = [running.connect(HEALTH.replace(b"healthz", b"waits")) for _ in range(2)]
+    late = running.connect(HEALTH)
+    late.settimeout(0.6)
     with pytest.raises(TimeoutError):
         late.recv(1)
-    running.clients[0].close()
-    late.settimeout(20)
-    assert late.recv(99).startswith(b"HTTP/1.1 200 OK")
+    running.goes_on.set()
+    for client in (*busy, late):
+        client.settimeout(20)
+        assert client.recv(99).startswith(b"HTTP/1.1 200 OK")
+
+
+@pytest.mark.parametrize("kind", ["nothing", "half a head", "half a body", "takes no answer", "answered", "refused"])
+def test_clients_that_wait_make_room_for_others(make_worker: Callable[..., Running], kind: str) -> None:
+    """The oldest first, so that the newest has its time; whoever is being answered is not cut off."""
+    running = make_worker(worker_connections=20, threads=3, keepalive=30)
+    running.goes_on.clear()
+    busy = running.connect(HEALTH.replace(b"healthz", b"waits"))
+    until(lambda: running.asked)
+    running.size = 2**22 if kind == "takes no answer" else 2
+    sent = {
+        "nothing": b"", "half a head": HEALTH[:20], "half a body": LOGIN + b"{", "refused": b"no request\r\n\r\n",
+    }.get(kind, HEALTH)  # fmt: skip
+    for _ in range(60):
+        running.connect(sent)
+    late = running.connect(b"")
+    running.size = 2
+    assert running.ask(HEALTH, late)[1].startswith(b"HTTP/1.1 200 OK")
+    running.goes_on.set()
+    assert running.ask(b"", busy)[1].startswith(b"HTTP/1.1 200 OK")
+    assert len(running.worker._dispatcher.connections) <= 20
 
 
 def test_a_worker_that_runs_out_of_files_recovers(make_worker: Callable[..., Running], monkeypatch: Any) -> None:

@@ -33,15 +33,18 @@ TARGETS = (
     b"/healthz", b"/healthz?a=1", b"/readyz?a=1", b"/api/projects", b"/api/projects?page=1&limit=2", b"/api/projects/1",
     b"/api/projects/1/upvote", b"/api/projects/2/upvote", b"/api/projects/99", b"/api/categories", b"/api/auth/login",
     b"/api/auth/me", b"/api/nothing", b"//api/projects", b"/api//projects", b"/api/%70rojects", b"/api/../healthz",
-    b"http://evil.example/api/projects", b"*", b"/api/projects?page=0", b"/api/projects#x", b"/",
+    b"http://evil.example/api/projects", b"http://evil.example",
+    b"http://evil.example?a=1", b"*", b"/api/projects?page=0", b"/api/projects#x", b"/",
 )  # fmt: skip
 METHODS = (b"GET", b"GET", b"GET", b"POST", b"PUT", b"DELETE", b"PATCH", b"HEAD", b"OPTIONS", b"get", b"TRACE", b"Q")
 HEADERS = (
     b"Accept: */*\r\n", b"Connection: keep-alive\r\n", b"Connection: close\r\n", b"X-Forwarded-Proto: https\r\n",
     b"X-Forwarded-For: 192.0.2.7\r\n", b"If-None-Match: *\r\n", b'If-None-Match: "a", W/"b"\r\n', b"If-Match: *\r\n",
-    b"Cookie: directory=x; a=b\r\n", b"Authorization: Bearer wrong\r\n", b"Origin: https://evil.example\r\n",
+    b"Cookie: directory=x; a=b\r\n", b"Cookie: c=d\r\n", b"Authorization: Bearer wrong\r\n", b"Origin: https://evil.example\r\n",
     b"Sec-Fetch-Site: cross-site\r\n", b"Range: bytes=0-1\r\n", b"TE: trailers\r\n", b"Expect: 100-continue\r\n",
-    b"Expect: x\r\n", b"Upgrade: h2c\r\n", b"Host: other.example\r\n", b"Content-Length: 0\r\n", b"A_B: c\r\n",
+    b"Expect: x\r\n", b"Upgrade: h2c\r\n", b"Connection: Upgrade\r\nUpgrade: h2c\r\n",
+    b"Connection: upgrade\r\nUpgrade: websocket\r\n", b"Host: other.example\r\n", b"Content-Length: 0\r\n",
+    b"A_B: c\r\n",
     b"Transfer-Encoding: identity\r\n", b"SCRIPT_NAME: /api\r\n", b"X-Empty:\r\n", b"X-Long: " + b"l" * 3000 + b"\r\n",
     b" folded\r\n", b"No colon\r\n", b"X\x00: a\r\n", b"X-High: \xe9\r\n", b"X-Tab:\ta\t\r\n", b"Keep-Alive: 5\r\n",
 )  # fmt: skip
@@ -174,7 +177,12 @@ INTENDED = {
     "gunicorn takes the second trailer of a body for the next request": lambda asked, *_: (
         re.search(rb"\r\n0\r\n([^\r\n]+\r\n){2}", asked) is not None
     ),
-    "ours answers a request for another protocol, and closes": lambda asked, *_: b"upgrade" in asked.lower(),
+    "ours takes an address without a path as /, as RFC 9110 section 4.2.3 has it": lambda asked, *_: (
+        re.match(rb"[^\r\n]+ http://[^\r\n/]*[ ?]", asked) is not None
+    ),
+    "ours joins several Cookie headers with a semicolon, as RFC 9113 section 8.2.3 has it": lambda asked, *_: (
+        asked.lower().count(b"\r\ncookie:") > 1
+    ),
     "a body over the limit, or one that breaks off, ends the connection at once": lambda asked, theirs, ours: (
         theirs[0] == ours[0] and (len(ours) < len(theirs) or asked.count(b"x") > 60_000)
     ),

@@ -76,9 +76,13 @@ class Receiver:
         self.connections: set[Connection] = set()
         self.requests: list[Request] = []
         self.refusals: list[Refusal] = []
+        self.held = 0
 
     def body_max(self, environ: dict[str, Any]) -> int:
         return BODY_MAX
+
+    def hold(self, size: int) -> None:
+        self.held += size
 
     def receive(self, request: Request) -> None:
         self.requests.append(request)

@@ -1,0 +1,130 @@
+"""Whose connections make room for others: those that wait for clients with many, the oldest first."""
+
+from typing import Any
+
+import pytest
+
+from directory.server import dispatch
+from directory.server.dispatch import Dispatcher
+from directory.server.protocol import Connection
+from tests.support.reading import Transport
+
+GET = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
+
+
+class From(Transport):
+    """A transport to a client of this address; of a socket in the file system without one."""
+
+    def __init__(self, address: str) -> None:
+        super().__init__()
+        self.address = address
+
+    def get_extra_info(self, name: str) -> Any:
+        if not self.address:
+            return {"peername": "", "sockname": "/run/directory.sock"}[name]
+        return {"peername": (self.address, 5), "sockname": ("localhost", 80)}[name]
+
+
+class Loop:
+    """An event loop of which only the scheduled calls are run."""
+
+    def __init__(self) -> None:
+        self.calls: list[Any] = []
+
+    def call_soon(self, call: Any) -> None:
+        self.calls.append(call)
+
+    def run(self) -> None:
+        calls, self.calls = self.calls, []
+        for call in calls:
+            call()
+
+
+class Crowd:
+    """Connections of a process, the older first."""
+
+    def __init__(self) -> None:
+        self.loop: Any = Loop()
+        self.dispatcher = Dispatcher(None, self.loop, threads=0, keepalive=5, count=lambda: None)
+        self.time = 0.0
+
+    def connect(self, address: str, sent: bytes = b"") -> Connection:
+        connection = Connection(self.dispatcher)
+        transport = From(address)
+        transport.protocol = connection
+        connection.connection_made(transport)
+        if sent:
+            connection.data_received(sent)
+        self.time += 1
+        connection.waits_since = self.time
+        return connection
+
+    def closed(self, connections: list[Connection]) -> list[int]:
+        """The places of those that are closed."""
+        return [place for place, each in enumerate(connections) if each.transport.closed]
+
+
+@pytest.fixture
+def crowd(monkeypatch: pytest.MonkeyPatch) -> Crowd:
+    monkeypatch.setattr(dispatch, "EVICTED", 5)
+    return Crowd()
+
+
+def test_the_client_with_the_most_connections_makes_room_and_its_oldest_go_first(crowd: Crowd) -> None:
+    addresses = ["192.0.2.1"] * 3 + ["192.0.2.2"] * 5 + ["192.0.2.3"] * 2
+    connections = [crowd.connect(address) for address in addresses]
+    crowd.dispatcher.make_room()
+    assert crowd.closed(connections) == [3, 4]
+    crowd.dispatcher.make_room()
+    assert crowd.closed(connections) == [0, 3, 4]
+
+
+@pytest.mark.parametrize("address", ["", "127.0.0.1"])
+def test_behind_a_proxy_the_oldest_go_first(crowd: Crowd, address: str) -> None:
+    connections = [crowd.connect(address) for _ in range(10)]
+    crowd.dispatcher.make_room()
+    assert crowd.closed(connections) == [0, 1]
+
+
+def test_a_client_of_ipv6_is_its_network(crowd: Crowd) -> None:
+    connections = [crowd.connect("192.0.2.1"), *(crowd.connect(f"2001:db8::{n}") for n in range(4))]
+    crowd.dispatcher.make_room()
+    assert crowd.closed(connections) == [1]
+
+
+def test_who_is_being_answered_stays(crowd: Crowd) -> None:
+    connections = [crowd.connect("192.0.2.1", GET) for _ in range(4)]
+    crowd.dispatcher.make_room()
+    assert crowd.closed(connections) == []
+    waiting = crowd.connect("192.0.2.2")
+    crowd.dispatcher.make_room()
+    assert crowd.closed([*connections, waiting]) == [4]
+
+
+def test_the_memory_of_slow_clients_is_bounded(
+    crowd: Crowd, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(dispatch, "HELD_MAX", 1000)
+    connections: list[Any] = [crowd.connect("192.0.2.1", GET) for _ in range(4)]
+    idle = crowd.connect("192.0.2.1")
+    for connection in connections:
+        connection.transport.blocks = True
+        connection.respond(b"200 OK", b"", bytes(300), keep=True)
+    assert crowd.dispatcher.held > 1000
+    assert crowd.closed(connections) == [], "not in the middle of what they do"
+    crowd.loop.run()
+    assert crowd.closed([*connections, idle]) == [0, 1]
+    assert 0 < crowd.dispatcher.held < 1000
+    for connection in connections[2:]:
+        connection.transport.take(10_000)
+    assert crowd.dispatcher.held == 0
+    assert [(each.message, each.__dict__["connections"]) for each in caplog.records] == [
+        ("connections closed for others", 2)
+    ]
+
+
+def test_many_closed_connections_make_few_log_lines(crowd: Crowd, caplog: pytest.LogCaptureFixture) -> None:
+    for _ in range(20):
+        crowd.connect("192.0.2.1")
+        crowd.dispatcher.make_room()
+    assert len(caplog.records) == 1
