@@ -83,7 +83,7 @@ def test_every_rule_is_complete_and_every_bracket_closed() -> None:
 
 def _said(source: Path) -> set[str]:
     """The messages that a file logs, as the page would write them."""
-    calls = re.findall(r'log\.(?:log\(level, |[a-z]+\()"([^"]+)"', source.read_text())
+    calls = re.findall(r'(?:log\.log\(level, |log\.[a-z]+\(|log_failure\(log, )"([^"]+)"', source.read_text())
     return {re.sub(r"%[gs]", "…", message) for message in calls}
 
 
