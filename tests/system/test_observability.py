@@ -1,13 +1,17 @@
 """The page on observability and the alerts speak of what there is, and leave nothing out."""
 
+import ast
 import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from gunicorn import arbiter
 from prometheus_client.parser import text_string_to_metric_families as parse
 
+from directory import logs
+from directory.db import pooler
 from directory.http.problem_details import REFUSALS
 from tests.support import promql
 from tests.support.factories import Api
@@ -81,19 +85,67 @@ def test_every_rule_is_complete_and_every_bracket_closed() -> None:
             assert rule["expr"].count(opening) == rule["expr"].count(closing), rule["alert"]
 
 
-def _said(source: Path) -> set[str]:
-    """The messages that a file logs, as the page would write them."""
-    calls = re.findall(r'(?:log\.log\(level, |log\.[a-z]+\(|log_failure\(log, )"([^"]+)"', source.read_text())
-    return {re.sub(r"%[gs]", "…", message) for message in calls}
+OUTCOMES = ("delivered", "failed, to be tried again", "dead", "outcome came too late")
+# The words that `log.log("%s %s", …)` of the deliverer can say, with their levels.
+DELIVERIES = {
+    f"{channel} {outcome}": {level}
+    for channel in ("webhook", "mail")
+    for outcome, level in zip(OUTCOMES, ("info", "warning", "error", "warning"), strict=True)
+}
+LEVELS = {"debug", "info", "warning", "error", "critical", "exception"}
 
 
-def test_every_message_of_ours_is_on_the_page() -> None:
-    told = {words(row[0])[0] for row in rows("Log")}
-    ours = set[str]().union(*(_said(source) for source in (ROOT / "directory").rglob("*.py")))
-    outcomes = ("delivered", "failed, to be tried again", "dead", "outcome came too late")
-    assert "… …" in ours
-    ours = (ours - {"… …"}) | {f"{channel} {outcome}" for channel in ("webhook", "mail") for outcome in outcomes}
-    assert ours <= told
+def _said(source: Path) -> dict[str, set[str]]:
+    """The messages that a file logs, as the page would write them, each with its levels."""
+    found: dict[str, set[str]] = {}
+    for call in ast.walk(ast.parse(source.read_text())):
+        if not (isinstance(call, ast.Call) and call.args):
+            continue
+        if ast.unparse(call.func) == "log_failure":
+            found[_written(ast.literal_eval(call.args[1]))] = {"info", "error"}
+        if not isinstance(call.func, ast.Attribute):
+            continue
+        if ast.unparse(call.func.value).rpartition(".")[2] not in {"log", "_log", "logger"}:
+            continue
+        texts = [arg.value for arg in call.args if isinstance(arg, ast.Constant) and isinstance(arg.value, str)]
+        if call.func.attr in LEVELS and texts:
+            level = {"exception": "error"}.get(call.func.attr, call.func.attr)
+            found.setdefault(_written(texts[0]), set()).add(level)
+        elif call.func.attr == "log" and texts:
+            levels = {name.lower() for name in re.findall(r"logging\.(\w+)", ast.unparse(call.args[0]))}
+            found.setdefault(_written(texts[0]), set()).update(levels)
+    return found
+
+
+def _written(message: str) -> str:
+    return re.sub(r"%[gsd]", "…", message)
+
+
+def _everything_said() -> dict[str, set[str]]:
+    sources = [*(ROOT / "directory").rglob("*.py"), *ROOT.glob("*.py")]
+    found: dict[str, set[str]] = {}
+    for source in (each for each in sources if "node_modules" not in each.parts):
+        for message, levels in _said(source).items():
+            found.setdefault(message, set()).update(levels)
+    return found
+
+
+def test_every_message_of_ours_is_on_the_page_and_no_other_with_its_level() -> None:
+    told = {words(row[0])[0]: set(re.findall(r"\w+", row[1])) for row in rows("Log")}
+    said = _everything_said()
+    assert said.pop("… …") == set()  # `DELIVERIES` has the words
+    assert said.pop("…") == {"warning"}  # lines about settings, which say all themselves
+    said |= DELIVERIES
+    # Texts that are made elsewhere, each with the file that has its words.
+    elsewhere = {
+        "DATABASE_URL leads through a connection pooler, whose sessions lack our settings (…). …": pooler.__file__,
+        "WORKER TIMEOUT (pid:…)": arbiter.__file__,
+        "request": logs.__file__,
+    }
+    for message, file in elsewhere.items():
+        assert re.split("…|,", message)[0] in Path(file).read_text()
+    assert told.keys() - elsewhere.keys() == said.keys()
+    assert {message: levels for message, levels in said.items() if told[message] != levels} == {}
 
 
 def test_every_logged_refusal_is_on_the_page() -> None:
