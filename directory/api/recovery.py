@@ -9,7 +9,7 @@ from directory.api.mail_server import mail_server, notifying
 from directory.api.password_checks import among_few
 from directory.api.schemas.accounts import ForgotInput, ResetInput, VerifyInput
 from directory.db.transactions import transaction
-from directory.errors import Duplicate, NotFound
+from directory.errors import Duplicate, Invalid, NotFound
 from directory.http import account_limits
 from directory.http.access import login_required, public
 from directory.http.authentication import caller
@@ -57,6 +57,14 @@ def reset(body: dict[str, Any]) -> Any:
     revoke_tokens = body.get("revoke_tokens", False)
     transaction(lambda: recovery.reset(body["token"], hashed, revoke_tokens=revoke_tokens, server=server))
     account_limits.give_back_link()
+
+
+def username_of(token: str) -> str | None:
+    """The username of the account that a link for a new password opens; None if the link does not work."""
+    try:
+        return recovery.owner_of(token).username
+    except Invalid:
+        return None
 
 
 @bp.post("/email/verify")

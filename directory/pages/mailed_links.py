@@ -61,11 +61,15 @@ def forgot(query: dict[str, str], body: dict[str, Any]) -> Any:
     return see_other("/forgot?sent")
 
 
+def _token(query: Query) -> str:
+    """The token in the address, or in the form that was refused."""
+    return str((query or {}).get("token") or g.get("typed", {}).get("token", ""))
+
+
 def _form_by_token(template: str, title: str, form: Form, query: Query, **facts: Any) -> Answer:
     """A form that a mailed link leads to, with the link's token. Raises NotFound where no mail is sent."""
     mail_server.mail_server()
-    given = query or {}
-    token = given.get("token") or g.get("typed", {}).get("token", "")
+    given, token = query or {}, _token(query)
     head = Head(title, indexed=False)
     page, headers = show(template, head, here="/", form=form, token=token, is_done="done" in given, **facts)
     return page, {**headers, **NO_STORE}
@@ -75,8 +79,10 @@ def _form_by_token(template: str, title: str, form: Form, query: Query, **facts:
 @public
 @token_page
 def reset_page(query: Query = None, form: Form = EMPTY) -> Answer:
-    """Show the form for a new password."""
-    return _form_by_token("reset.html", "Choose a new password", form, query)
+    """Show the form for a new password. A password manager saves it under the username of the link's account."""
+    token = _token(query)
+    username = recovery.username_of(token) if token else None
+    return _form_by_token("reset.html", "Choose a new password", form, query, username=username)
 
 
 @bp.post("/reset")

@@ -40,6 +40,7 @@ _CONTROLS_IN_LINES = (
     "Must not contain control characters other than line breaks and tabs.",
 )
 
+_RIGHT_TO_LEFT = frozenset({"R", "AL", "AN"})
 _UNSEEN_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Mn", "Zl", "Zp", "Zs"})
 # Fillers and blanks that Unicode classifies as letters or symbols, and characters that renderers do not show.
 _UNSEEN = re.compile(
@@ -101,6 +102,15 @@ def is_email(value: str) -> bool:
     if not value.isascii() or len(value) > EMAIL_MAX or len(value.partition("@")[0]) > LOCAL_PART_MAX:
         return False
     return EMAIL.fullmatch(value) is not None
+
+
+def isolated(text: str) -> str:
+    """Foreign text as a part of a sentence of ours, which its direction must not turn around.
+
+    Text from right to left is put between FSI and PDI (UAX #9); other text is unchanged.
+    """
+    turns = any(unicodedata.bidirectional(char) in _RIGHT_TO_LEFT for char in text)
+    return f"\u2068{text}\u2069" if turns else text
 
 
 def slugify(title: str) -> str:

@@ -176,6 +176,22 @@ def test_no_get_of_a_scanner_uses_a_link_up(world: World, api: Api, post: Any) -
     assert api.post(RESET, {"token": token, "password": NEW}).status_code == 204
 
 
+def test_a_password_manager_learns_whose_password_is_chosen_from_a_link_that_works(
+    world: World, api: Api, post: Any
+) -> None:
+    world.user("ada")
+    api.post(FORGOT, {"login": "ada"})
+    token = token_of(post()[0])
+    field = r'<input[^>]* value="ada" autocomplete="username" hidden readonly>'
+    assert re.search(field, api.get(f"/reset?token={token}").text)
+    weak = api.call("POST", "/reset", data={"token": token, "password": "short"})
+    assert (weak.status_code, bool(re.search(field, weak.text))) == (422, True)
+    assert api.call("POST", "/reset", data={"token": token, "password": NEW}).status_code == 303
+    for used in (token, "x" * 43):
+        page = api.get(f"/reset?token={used}")
+        assert (page.status_code, 'autocomplete="username"' in page.text) == (200, False)
+
+
 def ages(app: Flask) -> None:
     """All links have expired."""
     with app.app_context():

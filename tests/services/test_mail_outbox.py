@@ -95,10 +95,19 @@ def test_a_test_from_the_console_goes_to_the_administrator_who_asked(
     assert "grace@example.org" not in json.dumps(shown)
 
 
+def test_a_mailbox_that_does_not_exist_ends_a_mail_at_once(
+    app: Flask, world: World, mail: MailServer, mailbox: Mailbox
+) -> None:
+    mailbox.script = {"RCPT": "550 5.1.1 user unknown"}
+    made = queue(app, mail, world.user("ada").id)
+    assert send_all(delivery_thread(app, mail, quick(delays=AT_ONCE))) == 1
+    assert state(app, made) == ("dead", 1)
+
+
 def test_ten_tries_are_made_then_it_is_dead_and_sent_again_by_hand_under_the_same_id(
     app: Flask, world: World, mail: MailServer, admin: Api, mailbox: Mailbox
 ) -> None:
-    mailbox.script = {"RCPT": "550 5.1.1 no such mailbox"}
+    mailbox.script = {"RCPT": "550 5.7.1 relaying denied"}
     made = queue(app, mail, world.user("ada").id)
     thread = delivery_thread(app, mail, quick(delays=AT_ONCE))
     assert send_all(thread) == 10

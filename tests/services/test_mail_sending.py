@@ -7,6 +7,7 @@ import struct
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from email.header import decode_header
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import pytest
 from directory.services.delivery.claims import Outcome
 from directory.services.delivery.mail import messages, smtp, templates
 from directory.services.delivery.mail.templates import Mail
+from directory.services.site import Site
 from tests.support.mailbox import PASSWORD, SENDER, SITE, STEPS, USER, Mailbox, hang, server
 from tests.support.outbox import quick
 from tests.support.processes import free_port
@@ -84,6 +86,43 @@ def test_a_title_in_a_subject_arrives_as_it_is(title: str) -> None:
     assert all(len(line) < 80 for line in taken.raw.split(b"\r\n"))
 
 
+HEBREW, ARABIC = "שלום.", "مشروع!"
+
+
+@pytest.mark.parametrize("title", [HEBREW, ARABIC, f"json {ARABIC}", "٣"])
+@pytest.mark.parametrize("event", sorted(templates.OF_DECISIONS))
+def test_a_title_from_right_to_left_does_not_turn_our_sentence(title: str, event: str) -> None:
+    project = {"title": f"{title}\u202e", "id": 1, "slug": "x"}
+    reason = f"{HEBREW}\n{ARABIC}"
+    with Mailbox() as mailbox:
+        send(mailbox.server(), mail=templates.decision(SITE, event, "ada", project, reason, "https://x.example"))
+
+    [taken] = mailbox.taken
+    assert taken.raw.isascii()
+    assert f"“\u2068{title} \u2069”" in str(taken.message["Subject"])
+    assert f"“\u2068{title} \u2069”" in taken.text
+    assert f"The reason: \u2068{HEBREW}\u2069\n{ARABIC}\n" in taken.text
+    # The raw bytes of the subject: encoded words of UTF-8 with both marks.
+    parts = decode_header(taken.raw.partition(b"Subject: ")[2].partition(b"\r\nDate")[0].decode("ascii"))
+    raw = b"".join(part if isinstance(part, bytes) else part.encode() for part, _charset in parts)
+    assert raw.count(b"\xe2\x81\xa8") == raw.count(b"\xe2\x81\xa9") == 1
+
+
+def test_a_title_from_left_to_right_gets_no_marks_and_a_cut_subject_closes_its_own() -> None:
+    project = {"title": "Grüße — 日本語", "id": 1, "slug": "x"}
+    mail = templates.decision(SITE, "project.approved", "ada", project, "A reason", "https://x.example")
+    assert not set("\u2068\u2069") & set(mail.subject + mail.text)
+    mail = templates.decision(SITE, "project.approved", "ada", {**project, "title": "ש" * 300}, None, "")
+    assert (len(mail.subject), mail.subject[-1]) == (templates.SUBJECT_MAX, "\u2069")
+    assert len(templates.compose(SITE, "x" * 300).subject) == templates.SUBJECT_MAX - 1
+
+
+def test_a_site_with_a_name_from_right_to_left_does_not_turn_our_sentence() -> None:
+    mail = templates.test(Site(HEBREW, SITE.url))
+    assert mail.subject == f"Test mail from \u2068{HEBREW}\u2069"
+    assert mail.text.endswith(f"-- \n{HEBREW}\n{SITE.url}/\n")
+
+
 @pytest.mark.parametrize("end", ["\r\n", "\n", "\r", "\u2028", "\x85", "\x0b", "\0", "\u202e"])
 def test_no_text_of_others_adds_a_header(end: str) -> None:
     title = f"A title{end}Bcc: all@example.com{end}{end}A body"
@@ -113,6 +152,44 @@ def test_a_refusal_at_any_step_is_the_outcome(step: str, reply: str) -> None:
 
     assert (outcome.status, outcome.error, outcome.response) == (int(reply[:3]), None, reply[4:])
     assert (outcome.delivered, mailbox.taken) == (False, [])
+
+
+@pytest.mark.parametrize(
+    ("step", "reply", "is_final"),
+    [
+        ("RCPT", "550 5.1.1 user unknown", True),
+        ("RCPT", "553 5.1.3 bad address", True),
+        ("RCPT", "550 5.1.10 the domain accepts no mail", True),
+        ("RCPT", "550 5.2.1 mailbox disabled", True),
+        ("RCPT", "550 no such user here", True),
+        ("RCPT", "551 user not local", True),
+        ("RCPT", "556 the domain accepts no mail", True),
+        ("DATA", "550 5.1.1 user unknown", True),
+        ("DATA", "552 5.3.4 message too big", True),
+        ("DATA", "554 5.6.0 bad content", True),
+        ("RCPT", "450 4.2.1 try again later", False),
+        ("RCPT", "451 4.1.1 user unknown at present", False),
+        ("RCPT", "550 4.1.1 codes that contradict each other", False),
+        ("RCPT", "450 5.1.1 codes that contradict each other", False),
+        ("RCPT", "552 5.2.2 mailbox full", False),
+        ("RCPT", "552 mailbox full", False),
+        ("RCPT", "550 5.7.1 relaying denied", False),
+        ("RCPT", "550 relay not permitted", False),
+        ("RCPT", "553 5.1.8 sender's domain not found", False),
+        ("RCPT", "550 5.1.0 address rejected", False),
+        ("RCPT", "530 5.7.0 authentication required", False),
+        ("RCPT", "554 5.7.1 your host is on a list", False),
+        ("RCPT", "503 5.5.1 bad sequence of commands", False),
+        ("DATA", "554 transaction failed", False),
+        ("MAIL", "550 5.1.1 user unknown", False),
+        ("MAIL", "550 no such user here", False),
+        ("MAIL", "554 no mail from your host", False),
+    ],
+)
+def test_a_refusal_of_the_recipient_or_the_message_for_good_is_final(step: str, reply: str, is_final: bool) -> None:
+    with Mailbox({step: reply}) as mailbox:
+        outcome = send(mailbox.server())
+    assert (outcome.delivered, outcome.is_final) == (False, is_final)
 
 
 @pytest.mark.parametrize("step", STEPS)

@@ -100,8 +100,9 @@ def test_a_slack_message_pings_nobody_and_stays_within_its_limits(text: str) -> 
 
 @pytest.mark.parametrize("style", ["discord", "slack"])
 @pytest.mark.parametrize("text", HOSTILE)
-def test_no_directional_mark_reaches_a_chat(style: str, text: str) -> None:
+def test_no_directional_mark_of_a_member_reaches_a_chat(style: str, text: str) -> None:
     shown = "".join(texts(sent(style, event(text))))
+    shown = re.sub("\u2068([^\u2066-\u2069]*)\u2069", r"\1", shown)  # what we isolate
 
     assert not set(shown) & set("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
@@ -111,6 +112,19 @@ def test_honest_text_arrives_as_it_was_written(style: str) -> None:
     shown = "\n".join(texts(sent(style, event("Grüße, שלום, 日本 & Co. 100%"))))
 
     assert "Grüße, שלום, 日本" in shown
+
+
+def test_text_from_right_to_left_is_isolated_where_a_sentence_of_ours_holds_it() -> None:
+    hebrew = "שלום."
+    given = event(hebrew, "project.rejected", reason=hebrew)
+    found = sent("slack", given)
+    assert found["text"] == f"Project rejected: \u2068{hebrew}\u2069"
+    assert f"Reason: \u2068{hebrew}\u2069" in found["blocks"][1]["text"]["text"]
+    assert "\u2068" not in found["blocks"][0]["text"]["text"], "the title has a line of its own"
+    # An embed of Discord has each text in a place of its own, and the standard format sends the stored bytes.
+    for style in ("discord", "standard"):
+        assert "\u2068" not in json.dumps(sent(style, given), ensure_ascii=False)
+    assert "\u2068" not in json.dumps(sent("slack", event("Grüße 日本語")), ensure_ascii=False)
 
 
 def test_each_message_says_what_happened_and_links_to_the_project() -> None:

@@ -1,5 +1,6 @@
 """One try over SMTP: bounded in time and bytes whatever the server does, encrypted as configured, silent on secrets."""
 
+import re
 import smtplib
 import socket
 import ssl
@@ -21,6 +22,24 @@ def send(message: Message, server: MailServer, policy: Policy) -> Outcome:
     exchange = _Exchange(message, server, policy)
     milliseconds, ended = until_deadline(exchange.run, exchange.wire, "mail-exchange", policy)
     return exchange.outcome(milliseconds, ended=ended)
+
+
+# Permanent refusals that no later try changes. Extended codes (RFC 3463): of the recipient's address (but for X.1.0,
+# X.1.7 and X.1.8, which mail servers also use for the sender's), a mailbox that is disabled, a message that is too
+# long, and its contents. A full mailbox may be emptied, and policies, relaying and protocols are for operators to
+# correct.
+FINAL = re.compile(r"5\.(1\.([1-46]|10)|2\.[13]|3\.4|6\.[0-9]+)\b")
+EXTENDED = re.compile(r"[245]\.[0-9]{1,3}\.[0-9]{1,3}\b")
+# Without an extended code (RFC 5321, RFC 7504): no such mailbox, or a domain without mail. 550 also refuses to relay.
+FINAL_CODES, RELAYING = {550, 551, 553, 556}, re.compile("relay", re.IGNORECASE)
+
+
+def _is_final(code: int, reply: bytes) -> bool:
+    """Whether a reply to the recipient or to the message refuses it for good."""
+    text = reply.decode("ascii", "replace").lstrip()
+    if EXTENDED.match(text):
+        return code // 100 == 5 and FINAL.match(text) is not None
+    return code in FINAL_CODES and RELAYING.search(text) is None
 
 
 class _NoReply(Exception):
@@ -83,6 +102,7 @@ class _Exchange:
         self._message, self._server, self._policy = message, server, policy
         self._code: int | None = None
         self._reply = b""
+        self._is_addressed = False  # whether a reply is to the recipient or to the message
         self._error: str | None = None
 
     def run(self) -> None:
@@ -105,7 +125,8 @@ class _Exchange:
     def outcome(self, milliseconds: int, *, ended: bool) -> Outcome:
         """How it went. The reply after the content decides, even where the connection is cut after it."""
         if self._code is not None:
-            return Outcome(self._code, None, milliseconds, self._excerpt())
+            is_final = self._is_addressed and _is_final(self._code, self._reply)
+            return Outcome(self._code, None, milliseconds, self._excerpt(), is_final=is_final)
         if not ended or self.wire.was_cut:
             return Outcome(None, f"no answer within {self._policy.deadline:g} s", milliseconds)
         return Outcome(None, self._error, milliseconds)
@@ -124,6 +145,7 @@ class _Exchange:
                 raise _NoReply("the server offers no sign-in (AUTH)")
             client.login(server.user, server.password)
         _require(*client.mail(server.sender[1]))
+        self._is_addressed = True
         _require(*client.rcpt(self._message.to))
         return _require(*client.data(self._message.content.as_bytes()))
 

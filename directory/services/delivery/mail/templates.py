@@ -6,10 +6,13 @@ from datetime import datetime
 from typing import Any
 
 from directory.services.site import Site
+from directory.services.text import isolated
 
 SUBJECT_MAX = 200
+FSI, PDI = "\u2068", "\u2069"
 # Line breaks and controls, and what turns the text around it. A subject is a header: no title may end it.
-UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]+")
+_UNSAFE = "\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066\u2067\ud800-\udfff"
+BREAKS, UNSAFE = re.compile(f"[{_UNSAFE}]+"), re.compile(f"[{_UNSAFE}{FSI}{PDI}]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,17 +26,27 @@ class Mail:
 def compose(site: Site, subject: str, *paragraphs: str) -> Mail:
     """A mail: the paragraphs, and the name and address of the site below them."""
     signature = f"-- \n{site.name}\n{site.address('/')}\n"
-    return Mail(one_line(subject)[:SUBJECT_MAX], "\n\n".join([*paragraphs, signature]))
+    return Mail(_cut(subject), "\n\n".join([*paragraphs, signature]))
+
+
+def _cut(subject: str) -> str:
+    """A subject of one line in so many characters; what `isolated` opened is closed."""
+    subject = BREAKS.sub(" ", subject)
+    if len(subject) <= SUBJECT_MAX:
+        return subject
+    cut = subject[: SUBJECT_MAX - 1]
+    return cut + PDI if cut.count(FSI) > cut.count(PDI) else cut
 
 
 def one_line(text: str) -> str:
-    """Foreign text as a part of a line."""
-    return UNSAFE.sub(" ", text)
+    """Foreign text as a part of a line of ours."""
+    return isolated(UNSAFE.sub(" ", text))
 
 
 def test(site: Site) -> Mail:
     """The mail that shows that mail arrives."""
-    return compose(site, f"Test mail from {site.name}", f"This is a test. {site.name} can send mail to this address.")
+    name = one_line(site.name)
+    return compose(site, f"Test mail from {name}", f"This is a test. {name} can send mail to this address.")
 
 
 # Of mails with a link and of notices: the subject, and the paragraphs below the greeting.
@@ -105,7 +118,7 @@ OF_DECISIONS = {
 
 def of_account(site: Site, event: str, username: str, at: datetime, token: str) -> Mail:
     """The mail with a link, which expires at this time, or the notice of a change at this time, which has no token."""
-    facts = {"site": site.name, "url": site.url, "time": f"{at:%d %B %Y, %H:%M} UTC", "token": token}
+    facts = {"site": one_line(site.name), "url": site.url, "time": f"{at:%d %B %Y, %H:%M} UTC", "token": token}
     subject, *paragraphs = (text.format_map(facts) for text in (OF_LINKS | OF_NOTICES)[event])
     return compose(site, subject, f"Hello {username},", *paragraphs)
 
@@ -118,7 +131,8 @@ def decision(
     title = f"“{one_line(project['title'])}”"
     is_approved = event in {"project.approved", "project.edit_approved"}
     path = f"/p/{project['id']}/{project['slug']}" if is_approved else "/mine"
-    reasons = [f"The reason: {reason}"] if reason else []
+    first, end, rest = (reason or "").partition("\n")  # only the first line is a part of our sentence
+    reasons = [f"The reason: {isolated(first)}{end}{rest}"] if reason else []
     where = [site.address(path)] if is_approved else [f"Your projects: {site.address(path)}"]
     off = f"You get this mail as the owner of the project. Switch such mail off here: {switch_off}"
     return compose(site, subject.format(title), f"Hello {username},", text.format(title), *reasons, *where, off)

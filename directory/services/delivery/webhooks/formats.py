@@ -2,7 +2,7 @@
 
 Only the frame of a message is ours; titles, taglines and names are foreign text. It loses its directional characters,
 which could turn the words around it, gets an invisible space after each `@` and in names of emoji, and is escaped in
-the chat's own way.
+the chat's own way. In a sentence of ours it is isolated if it is from right to left.
 """
 
 import json
@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from directory.services.site import Site
+from directory.services.text import isolated
 
 NAMES = {
     "project.approved": "Project approved",
@@ -83,11 +84,11 @@ def slack(event: dict[str, Any], site: Site) -> dict[str, Any]:
     if (address := ADDRESS.fullmatch(project["url"])) and len(link := _slack_link(address[0], title)) <= 1900:
         shown = link
     tagline = fit(project["tagline"], 1000, _slack_text)
-    facts = [f"{label}: {fit(value, 300, _slack_text)}" for label, value in _facts(event)]
+    facts = [f"{label}: {isolated(fit(value, 300, _slack_text))}" for label, value in _facts(event)]
     if site.url:
         facts.append(_slack_link(site.address("/"), fit(site.name, 300, _slack_text)))
     return {
-        "text": f"{name}: {title}",
+        "text": f"{name}: {isolated(title)}",
         "blocks": [_section(f"*{name}*\n{_slack_line(shown)}\n{_slack_line(tagline)}"), _section("\n".join(facts))],
     }
 
