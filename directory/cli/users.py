@@ -10,13 +10,14 @@ from directory.api import mail_server
 from directory.api.projects import subscribers
 from directory.api.schemas.accounts import Export, RegisterInput
 from directory.api.schemas.review import ReasonInput
+from directory.cli import user_filters
 from directory.cli.console import checked, count, refusals, table, writes
 from directory.cli.output import TO_FILE, opened
 from directory.db.transactions import lift_time_limits, transaction
 from directory.errors import NotFound
 from directory.models import AccountStatus, Role, User
-from directory.services import account_deletion, account_export
-from directory.services.accounts import accounts
+from directory.services import account_deletion, account_export, takedown
+from directory.services.accounts import accounts, sessions
 from directory.services.accounts import users as people
 from directory.services.accounts.identity import Caller
 from directory.services.catalog.paging import Window
@@ -45,7 +46,7 @@ def create_admin(username: str | None, email: str | None, password: str | None) 
     fields = checked(RegisterInput(), given)
     name, address = fields["username"], fields["email"]
     hashed = accounts.prepare_password(fields["password"], username=name, email=address)
-    transaction(lambda: accounts.register(name, address, hashed, role=Role.ADMIN))
+    transaction(lambda: accounts.register(name, address, hashed, role=Role.ADMIN, by_command=True))
     click.echo(f"{name} is an administrator now.")
 
 
@@ -66,14 +67,22 @@ def demote(username: str) -> None:
 
 
 @users.command("suspend")
-@click.argument("username")
+@user_filters.filters
+@click.option("--unpublish", is_flag=True, help="Also take down all of their live and pending projects.")
+@click.option("--reason", help="For the audit log, and the owners of projects; at most 1,000 characters.")
+@click.option("--yes", is_flag=True, help="With filters: suspend what matches, instead of showing it.")
 @writes
-def suspend(username: str) -> None:
-    """Close an account: its sessions and tokens end at once, and its votes no longer count.
+def suspend(username: str | None, unpublish: bool, reason: str | None, yes: bool, **match: str | None) -> None:
+    """Close the account of USERNAME, or all accounts that match the filters.
 
-    The last active administrator stays.
+    Sessions and tokens end at once, and votes no longer count. The last active administrator stays. With filters no
+    administrator is suspended, and without --yes nothing changes: the command shows what matches.
     """
-    administer(username, "status", AccountStatus.SUSPENDED, "suspended")
+    if username is None:
+        user_filters.decide("suspend", match, yes=yes, unpublish=unpublish, **_reason(reason))
+        return
+    refuse_filters(match)
+    administer(username, "status", AccountStatus.SUSPENDED, "suspended", unpublish=unpublish, **_reason(reason))
 
 
 @users.command("activate")
@@ -97,7 +106,7 @@ def set_password(username: str, password: str | None) -> None:
 
     def work() -> None:
         known = accounts.get(user.id).password_hash
-        accounts.change(caller, email=None, known_hash=known, new_hash=hashed)
+        accounts.change(caller, email=None, known_hash=known, new_hash=hashed, by_command=True)
 
     transaction(work)
     click.echo(f"{user.username} has a new password; all sessions are ended.")
@@ -120,17 +129,23 @@ def reset_passkeys(username: str) -> None:
 
 
 @users.command("delete")
-@click.argument("username")
+@user_filters.filters
 @click.option("--reason", help="For the audit log; at most 1,000 characters.")
-@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation; with filters: delete what matches.")
 @writes
-def delete_user(username: str, reason: str | None, yes: bool) -> None:
-    """Delete an account for good, as its user can do.
+def delete_user(username: str | None, reason: str | None, yes: bool, **match: str | None) -> None:
+    """Delete the account of USERNAME for good, as its user can do, or all accounts that match the filters.
 
     Sessions, tokens, votes, and pending and rejected projects are deleted. Live projects stay, under the name
-    deleted-[id]. The last active administrator stays. Asks for confirmation.
+    deleted-[id]. The last active administrator stays. Asks for confirmation. With filters no administrator is deleted,
+    and without --yes nothing changes: the command shows what matches.
     """
-    user, fields = named(username), checked(ReasonInput(), {} if reason is None else {"reason": reason})
+    fields = _reason(reason)
+    if username is None:
+        user_filters.decide("delete", match, yes=yes, **fields)
+        return
+    refuse_filters(match)
+    user = named(username)
     user_id, name, notify = user.id, user.username, subscribers()
     if not yes:
         click.confirm(f"Delete the account of {name}? This cannot be undone.", abort=True, err=True)
@@ -142,6 +157,28 @@ def delete_user(username: str, reason: str | None, yes: bool) -> None:
     accounts.release()
     transaction(work)
     click.echo(f"The account of {name} is deleted.")
+
+
+@users.command("sign-out-all")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
+@writes
+def sign_out_all(yes: bool) -> None:
+    """Sign everybody out: all sessions of all users end. API tokens stay."""
+    if not yes:
+        click.confirm("Sign everybody out?", abort=True, err=True)
+    number = transaction(lambda: sessions.end_everybodys(by=None))
+    click.echo(f"{count(number, 'session')} ended.")
+
+
+@users.command("revoke-all-tokens")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
+@writes
+def revoke_all_tokens(yes: bool) -> None:
+    """Revoke all API tokens of all users. Sessions stay."""
+    if not yes:
+        click.confirm("Revoke all API tokens of all users?", abort=True, err=True)
+    number = transaction(lambda: sessions.revoke_everybodys_tokens(by=None))
+    click.echo(f"{count(number, 'token')} revoked.")
 
 
 @users.command("export")
@@ -174,17 +211,33 @@ def list_users(role: str | None, status: str | None, limit: int) -> None:
         click.echo(f"… the newest {len(found):,} of {count(total, 'account')}; --limit shows more.")
 
 
-def administer(username: str, attribute: str, value: str, state: str) -> None:
-    """Change one attribute of an account, and show the result. Raises NotFound, LastAdmin."""
+def refuse_filters(match: dict[str, str | None]) -> None:
+    """Refuse filters beside a username."""
+    if any(value is not None for value in match.values()):
+        raise click.UsageError("give a USERNAME or filters, not both")
+
+
+def _reason(reason: str | None) -> dict[str, Any]:
+    """The checked reason of an option, if it was given. Raises Invalid."""
+    return checked(ReasonInput(), {} if reason is None else {"reason": reason})
+
+
+def administer(
+    username: str, attribute: str, value: str, state: str, *, unpublish: bool = False, reason: str | None = None
+) -> None:
+    """Change one attribute of an account, and show the result. Raises NotFound, LastAdmin, TooManyProjects."""
     user = named(username)
-    if getattr(user, attribute) == value:
+    if getattr(user, attribute) == value and not unpublish:
         click.echo(f"{user.username} is {state} already.")
         return
     changes: dict[str, Any] = {"role": None, "status": None, attribute: value}
 
     def work() -> int:
         lift_time_limits()  # a user may have very many votes
-        return accounts.administer(user.id, by=None, **changes)
+        votes = accounts.administer(user.id, by=None, reason=reason, lock_owned=unpublish, **changes)
+        if unpublish:
+            takedown.take_down(user.id, by=None, notify=subscribers(), reason=reason)
+        return votes
 
     votes = transaction(work)
     counted = "no longer count" if value == AccountStatus.SUSPENDED else "count again"

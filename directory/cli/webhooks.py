@@ -100,7 +100,7 @@ def redeliver(ids: tuple[int, ...], dead: bool, since: str | None) -> None:
         number = transaction(lambda: _redeliver_all(dead, start))
         click.echo(f"{count(number, 'delivery', 'deliveries')} to be sent again")
         return
-    again = transaction(lambda: [deliveries.redeliver(delivery_id) for delivery_id in ids])
+    again = transaction(lambda: [deliveries.redeliver(delivery_id, by=None) for delivery_id in ids])
     configured = {endpoint.name for endpoint in subscribers()}
     heads = ("ID", "EVENT", "ENDPOINT", "STATE")
     rows = [(one["id"], one["event"], one["endpoint"], _state(one, one["endpoint"] in configured)) for one in again]

@@ -109,6 +109,18 @@ class Flag(fields.Boolean):
         return value
 
 
+class Truth(Flag):
+    """true or false, also as text, as a query string has it."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        document(self, type=["boolean", "string"], enum=[True, False, "true", "false"])
+
+    def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> bool:
+        known = {"true": True, "false": False}
+        return super()._deserialize(known.get(value, value) if isinstance(value, str) else value, attr, data, **kwargs)
+
+
 class Prose(Line):
     """Text that may contain line breaks and tabs."""
 

@@ -51,6 +51,20 @@ ACTIONS = (
     "user.passkey_added",
     "user.passkey_removed",
     "user.passkeys_reset",
+    "user.registered",
+    "user.signed_in",
+    "user.password_changed",
+    "user.email_changed",
+    "user.token_created",
+    "user.token_revoked",
+    "users.signed_out",
+    "users.tokens_revoked",
+    "category.created",
+    "category.changed",
+    "category.deleted",
+    "webhook.redelivered",
+    "webhook.tested",
+    "counters.repaired",
 )
 NEWEST = Sort((AuditEntry.id,), descending=True)
 OLDEST = Sort((AuditEntry.id,), descending=False)

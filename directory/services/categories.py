@@ -1,4 +1,4 @@
-"""Categories, each with its number of live projects."""
+"""Categories, each with its number of live projects. The log names a category by its slug, in `changes`."""
 
 from typing import Any
 
@@ -6,9 +6,12 @@ from sqlalchemy import delete, select
 
 from directory.db.errors import refusing
 from directory.errors import CategoryInUse, Duplicate, NotFound
-from directory.extensions import db, modify
+from directory.extensions import UNSYNCHRONISED, db
 from directory.models import Category
+from directory.services import audit
+from directory.services.accounts.identity import Caller
 
+FIELDS = ("slug", "name", "description")
 TAKEN = "There is a category of this slug already."
 
 
@@ -17,33 +20,44 @@ def listed() -> list[Category]:
     return list(db.session.scalars(select(Category).order_by(Category.name, Category.id)))
 
 
-def add(fields: dict[str, Any]) -> Category:
+def add(fields: dict[str, Any], *, by: Caller | None) -> Category:
     """Add a category. Raises Duplicate."""
     category = Category(**fields)
     db.session.add(category)
     with refusing(uq_categories_slug=Duplicate(["slug"], TAKEN)):
         db.session.flush()
+    changes = {name: {"from": None, "to": getattr(category, name)} for name in FIELDS}
+    audit.record("category.created", by=by, changes=changes)
     return category
 
 
-def change(slug: str, fields: dict[str, Any]) -> Category:
+def change(slug: str, fields: dict[str, Any], *, by: Caller | None) -> Category:
     """Rename a category or change its slug or description. Raises NotFound, Duplicate."""
     query = select(Category).where(Category.slug == slug).with_for_update(key_share=True)
     category = db.session.scalars(query, execution_options={"populate_existing": True}).one_or_none()
     if category is None:
         raise NotFound
+    before = {name: getattr(category, name) for name in FIELDS}
     for name, value in fields.items():
         setattr(category, name, value)
     with refusing(uq_categories_slug=Duplicate(["slug"], TAKEN)):
         db.session.flush()
+    after = {name: getattr(category, name) for name in FIELDS}
+    if after != before:
+        changed = {name for name in FIELDS if after[name] != before[name]} | {"slug"}
+        changes = {name: {"from": before[name], "to": after[name]} for name in FIELDS if name in changed}
+        audit.record("category.changed", by=by, changes=changes)
     return category
 
 
-def remove(slug: str) -> None:
+def remove(slug: str, *, by: Caller | None) -> None:
     """Delete a category that no project or revision uses. Raises NotFound, CategoryInUse."""
-    gone = delete(Category).where(Category.slug == slug)
+    columns = (getattr(Category, name) for name in FIELDS)
+    gone = delete(Category).where(Category.slug == slug).returning(*columns)
     used = CategoryInUse()
     with refusing(fk_projects_category_id_categories=used, fk_revisions_category_categories=used):
-        removed = modify(gone)
-    if not removed:
+        removed = db.session.execute(gone, execution_options=UNSYNCHRONISED).one_or_none()
+    if removed is None:
         raise NotFound
+    changes = {name: {"from": getattr(removed, name), "to": None} for name in FIELDS}
+    audit.record("category.deleted", by=by, changes=changes)

@@ -31,7 +31,7 @@ OPEN = (Status.LIVE, Status.PENDING)
 EVENTS = ("project.unpublished", "project.rejected")
 
 
-def take_down(user_id: int, *, by: Caller, notify: list[Endpoint], reason: str | None) -> dict[str, int]:
+def take_down(user_id: int, *, by: Caller | None, notify: list[Endpoint], reason: str | None) -> dict[str, int]:
     """Unpublish and reject the live projects of a user, and reject the pending ones; return the number of each.
 
     Each project gets the audit entries and notifications of a single decision, a live project those of both.
@@ -67,7 +67,9 @@ def _entries(project: Any, at: datetime, reason: str | None) -> list[dict[str, A
     return [{**facts, **last, "waited_seconds": (at - project.submitted_at).total_seconds()}]
 
 
-def _notify(projects: list[Any], *, by: Caller, endpoints: list[Endpoint], at: datetime, reason: str | None) -> None:
+def _notify(
+    projects: list[Any], *, by: Caller | None, endpoints: list[Endpoint], at: datetime, reason: str | None
+) -> None:
     """Queue the events of both steps, each with the project as it is after the step."""
     live = {project.id for project in projects if project.status == Status.LIVE}
     stored = catalog.all_stored([project.id for project in projects])

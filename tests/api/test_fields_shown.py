@@ -189,6 +189,7 @@ ANSWERS = {
     "GET /api/admin/users": items(USER, PAGES),
     "GET /api/admin/users/<id:user_id>": USER | below("audit[]", *LOG - {"actor"}),
     "PUT /api/admin/users/<id:user_id>": USER | TAKEN_DOWN,
+    "POST /api/admin/users/decisions": {"changed", "remaining"},
     "GET /api/admin/analytics": DASHBOARD,
     "GET /api/admin/webhooks/endpoints": items(ENDPOINT),
     "POST /api/admin/webhooks/endpoints/<endpoint>/test": TESTED,

@@ -49,6 +49,7 @@ WRITABLE = {
     "POST /api/admin/projects/<id:project_id>/votes/decisions": {"decision", "user_ids", "match", "reason"},
     "PUT /api/admin/users/<id:user_id>": {"role", "status", "unpublish", "reason"},
     "DELETE /api/admin/users/<id:user_id>": {"reason"},
+    "POST /api/admin/users/decisions": {"decision", "ids", "match", "unpublish", "reason"},
     "POST /api/admin/categories": {"slug", "name", "description"},
     "PUT /api/admin/categories/<slug:slug>": {"slug", "name", "description"},
 }

@@ -174,7 +174,7 @@ def test_nobody_else_writes_to_the_target_meanwhile(target: Flask, emptied: Data
     with target.app_context(), writing():
         copying.begin()
         with service.app_context(), pytest.raises(OperationalError, match="lock"), writing(wait=False):
-            categories.add({"slug": "tools", "name": "Tools"})
+            categories.add({"slug": "tools", "name": "Tools"}, by=None)
         with service.app_context():
             assert seeding.is_empty()
             db.session.rollback()

@@ -65,7 +65,7 @@ def test_a_category_is_named_by_the_slug_that_it_had_then(app: Flask, admin: Api
     path = owner.post("/api/projects", FIRST).headers["Location"]
     owner.put(path, {"category": "games", "title": "Datasette"})
     with app.app_context():
-        transaction(lambda: categories.change("tools", {"slug": "utilities"}))
+        transaction(lambda: categories.change("tools", {"slug": "utilities"}, by=None))
     assert log(admin)[0]["changes"] == {"category": {"from": "tools", "to": "games"}}
 
 

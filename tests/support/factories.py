@@ -1,5 +1,6 @@
 """Makes what tests act on, and the callers that act."""
 
+import secrets
 from dataclasses import replace
 from itertools import count
 from typing import Any
@@ -9,7 +10,7 @@ from flask.testing import FlaskClient
 
 from directory.db.transactions import transaction
 from directory.extensions import db
-from directory.models import Category, Project, Role, User
+from directory.models import Category, Project, Role, Token, User
 from directory.services import categories, moderation, submissions
 from directory.services.accounts import sessions
 from directory.services.accounts.identity import Caller
@@ -79,15 +80,18 @@ class World:
 
     def caller(self, user: Caller) -> Api:
         """The API as `user`, by a fresh token."""
+        secret = sessions.TOKEN_PREFIX + secrets.token_urlsafe(32)
+        # Not by the rule, which would add an entry to the log that the tests look at.
+        row = Token(user_id=user.id, name="test", token_hash=sessions.digest(secret), by_passkey=user.by_passkey)
         with self.app.app_context():
-            issued = transaction(lambda: sessions.issue_token("test", None, by=user))
-        return Api(self.app, issued["token"])
+            transaction(lambda: db.session.add(row))
+        return Api(self.app, secret)
 
     def category(self, slug: str = "tools", name: str | None = None) -> str:
         """A category, made where it is missing."""
         with self.app.app_context():
             if not db.session.query(Category).filter_by(slug=slug).count():
-                transaction(lambda: categories.add({"slug": slug, "name": name or slug.title()}))
+                transaction(lambda: categories.add({"slug": slug, "name": name or slug.title()}, by=None))
         return slug
 
     def project(self, owner: Caller | None = None, status: str = "live", votes: int = 0, **fields: Any) -> int:

@@ -67,6 +67,7 @@ def body(route: Route, project_id: int) -> dict[str, Any] | None:
         "PUT /api/admin/projects/<id:project_id>/unpublish": {"reason": "Not any more."},
         "POST /api/admin/projects/decisions": {"decision": "approve", "items": [{"id": project_id}]},
         "POST /api/admin/projects/<id:project_id>/votes/decisions": {"decision": "discount", "match": ["unverified"]},
+        "POST /api/admin/users/decisions": {"decision": "suspend", "ids": [10**9]},
         "PUT /api/admin/users/<id:user_id>": {"status": "suspended", "unpublish": True, "reason": "Spam."},
         "POST /api/admin/categories": {"slug": f"new-{number}", "name": "New"},
         "PUT /api/admin/categories/<slug:slug>": {"description": f"Changed {number}"},

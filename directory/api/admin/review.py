@@ -183,7 +183,7 @@ def _log_filters(query: dict[str, Any]) -> dict[str, Any]:
 @operation(body=JsonBody(CategoryInput()), answer=CategoryOutput(), status=201)
 def add_category(body: dict[str, Any]) -> Any:
     """Add a category."""
-    return categories.add(body), {"Location": f"/api/admin/categories/{body['slug']}"}
+    return categories.add(body, by=caller()), {"Location": f"/api/admin/categories/{body['slug']}"}
 
 
 @bp.put("/categories/<slug:slug>")
@@ -192,7 +192,7 @@ def add_category(body: dict[str, Any]) -> Any:
 @operation(body=JsonBody(CategoryInput(partial=True)), answer=CategoryOutput())
 def change_category(slug: str, body: dict[str, Any]) -> Any:
     """Change a category."""
-    return categories.change(slug, body)
+    return categories.change(slug, body, by=caller())
 
 
 @bp.delete("/categories/<slug:slug>")
@@ -201,7 +201,7 @@ def change_category(slug: str, body: dict[str, Any]) -> Any:
 @operation(status=204)
 def remove_category(slug: str) -> Any:
     """Delete a category that no project uses."""
-    categories.remove(slug)
+    categories.remove(slug, by=caller())
 
 
 @bp.get("/projects/<id:project_id>/votes")

@@ -5,7 +5,18 @@ from typing import Any
 from directory.api.admin.blueprint import bp
 from directory.api.projects import subscribers
 from directory.api.schemas.review import ReasonInput
-from directory.api.schemas.users import UserChanged, UserChanges, UserPage, UserProfile, UsersQuery
+from directory.api.schemas.users import (
+    TRUTHS,
+    UserChanged,
+    UserChanges,
+    UserDecisionsInput,
+    UserFilters,
+    UserPage,
+    UserProfile,
+    UsersDecided,
+    UsersQuery,
+)
+from directory.api.user_decisions import carry_out
 from directory.errors import AccountDeleted, LastAdmin, TooManyProjects, TooManyVotes
 from directory.http import pagination
 from directory.http.access import admin_required
@@ -13,8 +24,12 @@ from directory.http.authentication import caller
 from directory.http.endpoint import documented, operation
 from directory.http.validation import JsonBody
 from directory.services import account_deletion, audit, takedown
-from directory.services.accounts import accounts
+from directory.services.accounts import accounts, sessions
 from directory.services.accounts import users as people
+from directory.services.user_decisions import AT_ONCE, Decision, remaining
+
+FILTERS = tuple(UserFilters().fields)
+SECONDS = 2.5  # after which no further account of a decision is begun, so that the answer is within the deadline
 
 
 @bp.get("/users")
@@ -24,10 +39,51 @@ from directory.services.accounts import users as people
 def users(query: dict[str, Any]) -> Any:
     """List users with their statistics."""
     window = pagination.window(query)
-    filters = people.Filters(**{name: query.get(name) for name in ("q", "role", "status")})
+    filters = people.Filters(**{name: TRUTHS.get(query[name], query[name]) for name in FILTERS if name in query})
     found = people.page(filters, query["sort"], window)
     paging = pagination.numbered(found, window, people.total(filters))
     return {"items": found.items, "pagination": paging}, {"Link": pagination.links(paging)}
+
+
+@bp.post("/users/decisions")
+@admin_required
+@operation(body=JsonBody(UserDecisionsInput()), answer=UsersDecided(), transactional=False)
+def decide_about_users(body: dict[str, Any]) -> Any:
+    """Suspend or delete many accounts, each as a single one is: those given, or those that match all filters.
+
+    One request decides about at most 1,000 accounts, and stops after some seconds: send it again until `remaining` is
+    0, or `changed` is. Administrators and the caller are left out, and so are accounts that have more projects or votes
+    than one request may change. Each account has its entry in the log. A request that fails half-way has changed whole
+    accounts only.
+    """
+    matching = people.Filters(**body.get("match", {}))
+    ids = tuple(body["ids"]) if "ids" in body else None
+    given = {name: body[name] for name in ("decision", "unpublish", "reason") if name in body}
+    decision = Decision(**given, filters=matching, ids=ids, by=caller(), notify=subscribers())
+    changed = sum(1 for _ in carry_out(decision, AT_ONCE, SECONDS))
+    return {"changed": changed, "remaining": remaining(decision)}
+
+
+@bp.delete("/sessions")
+@admin_required
+@operation(status=204)
+def sign_everybody_out() -> None:
+    """Sign everybody out everywhere, the caller too.
+
+    All sessions of all users end; API tokens stay. For the day on which sessions may have leaked.
+    """
+    sessions.end_everybodys(by=caller())
+
+
+@bp.delete("/tokens")
+@admin_required
+@operation(status=204)
+def revoke_all_tokens() -> None:
+    """Revoke all API tokens of all users, the caller's too.
+
+    Sessions stay. For the day on which tokens may have leaked.
+    """
+    sessions.revoke_everybodys_tokens(by=caller())
 
 
 @bp.get("/users/<id:user_id>")

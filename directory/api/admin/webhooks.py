@@ -48,4 +48,4 @@ def deliveries(query: dict[str, Any]) -> Any:
 @operation(answer=DeliveryOutput(), status=202)
 def redeliver(delivery_id: int) -> Any:
     """Send a delivery again, under the same webhook-id."""
-    return outbox.redeliver(delivery_id)
+    return outbox.redeliver(delivery_id, by=caller())

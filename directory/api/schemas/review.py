@@ -195,9 +195,10 @@ class JudgedVotes(Strict):
 
 
 class AuditOutput(Strict):
-    """One change.
+    """One change, or one act about an account or a category.
 
-    `actor` is null for a command of the operator. `project` and `user` are null if the entry is not about one.
+    `actor` is null for a command of the operator. `project` and `user` are null if the entry is not about one. The log
+    has no network address and no e-mail address. Of sign-ins it has those of administrators.
     """
 
     id = fields.Integer(required=True)
@@ -218,7 +219,11 @@ class AuditOutput(Strict):
         values=fields.Nested(Change),
         required=True,
         allow_none=True,
-        metadata={"description": "The fields that an edit changed, or that wait for review; otherwise null."},
+        metadata={
+            "description": "The fields that an edit changed, or that wait for review; of a category its fields, always "
+            "with its slug; the delivery that was sent again, or the number of them; the endpoint that was tested; the "
+            "number of faults that were repaired. Otherwise null."
+        },
     )
     votes = fields.Nested(
         JudgedVotes,

@@ -2,27 +2,56 @@
 
 from typing import Any, ClassVar
 
-from marshmallow import ValidationError, fields, validates_schema
+from marshmallow import ValidationError, fields, validates, validates_schema
+from marshmallow.validate import Range
 
 from directory.api.schemas.accounts import UserOutput
 from directory.api.schemas.dashboard import ProjectCounts
 from directory.api.schemas.paging import PageQuery, Pagination
-from directory.api.schemas.review import AuditOutput
-from directory.http.fields import Flag, Prose, Search, Strict, Timestamp, Word
+from directory.api.schemas.review import AuditOutput, Number
+from directory.http.fields import DayOrTime, Few, Flag, Matching, Prose, Search, Strict, Timestamp, Truth, Word
 from directory.models import AccountStatus, Role
+from directory.models.base import HIGHEST_ID
 from directory.services.accounts.users import SORTS
+from directory.services.user_decisions import DECISIONS
 
 WITH_SUSPENSION = ("unpublish", "reason")
 DELETED = "When the account was deleted. It is suspended, and has neither an address nor a password."
 LAST_SEEN = "The last sign-in or use of a session or token, accurate to five minutes. Null if the user never signed in."
 
 
-class UsersQuery(PageQuery):
-    """The users list."""
+DOMAIN = r"[a-z0-9-]+(\.[a-z0-9-]+)+"
+
+
+class _Filters(Strict):
+    """The filters of users that are the same in a query string and in a body."""
 
     q = Search(100, metadata={"description": "A part of the username or e-mail address."})
     role = Word(tuple(Role))
     status = Word(tuple(AccountStatus))
+    created_from = DayOrTime(metadata={"description": "From this time on, or from the beginning of this day in UTC."})
+    created_to = DayOrTime(end=True, metadata={"description": "Before this time, or to the end of this day in UTC."})
+    email_domain = Matching(
+        DOMAIN, 253, says="This is not a domain, such as example.org.", fold=True, trim=True,
+        metadata={"description": "The whole domain of the e-mail address; no subdomains."},
+    )  # fmt: skip
+
+
+class UserFilters(_Filters):
+    """The filters of users, as a body has them."""
+
+    email_verified = Truth(metadata={"description": "Whether the e-mail address is confirmed."})
+    live = Truth(metadata={"description": "Whether a project of the user is or was live; false: none ever was."})
+
+
+TRUTHS = {"true": True, "false": False}
+
+
+class UsersQuery(PageQuery, _Filters):
+    """The users list."""
+
+    email_verified = Word(tuple(TRUTHS), metadata={"description": "Whether the e-mail address is confirmed."})
+    live = Word(tuple(TRUTHS), metadata={"description": "Whether a project of the user is or was live."})
     sort = Word(tuple(SORTS), load_default="newest", metadata={"default": "newest"})
 
 
@@ -53,6 +82,48 @@ class UserChanges(Strict):
         refused = {name: ["Only allowed together with status suspended."] for name in WITH_SUSPENSION if name in given}
         if refused:
             raise ValidationError(refused)
+
+
+class UserDecisionsInput(Strict):
+    """A decision about many accounts: those of `ids`, or those that `match` all of the filters.
+
+    `unpublish` goes with a suspension alone.
+    """
+
+    rules: ClassVar[dict[str, Any]] = {"oneOf": [{"required": ["ids"]}, {"required": ["match"]}]}
+
+    decision = Word(DECISIONS, required=True)
+    ids = Few(Number(validate=Range(1, HIGHEST_ID, error="An id is a positive whole number.")), 1, 100, of="id")
+    match = fields.Nested(UserFilters, metadata={"minProperties": 1})
+    unpublish = Flag(metadata={"description": "Whether to take down all of the users' live and pending projects."})
+    reason = Prose(0, 1000, allow_none=True, metadata={"description": "For the audit log, and the owners of projects."})
+
+    @validates_schema(pass_original=True, skip_on_field_errors=False)
+    def _one_way(self, _data: object, given: dict[str, Any], **_kwargs: object) -> None:
+        if ("ids" in given) == ("match" in given):
+            raise ValidationError("Give either ids or match.", "ids")
+
+    @validates_schema(pass_original=True, skip_on_field_errors=False)
+    def _with_suspension(self, _data: object, given: dict[str, Any], **_kwargs: object) -> None:
+        if "unpublish" in given and given.get("decision") != "suspend":
+            raise ValidationError("Only allowed together with suspend.", "unpublish")
+
+    @validates("match")
+    def _not_empty(self, match: dict[str, Any], **_kwargs: object) -> None:
+        if not match:
+            raise ValidationError("Give at least one filter.")
+
+
+class UsersDecided(Strict):
+    """The result of one portion of a decision about many accounts."""
+
+    changed = fields.Integer(
+        required=True, metadata={"minimum": 0, "description": "How many accounts were suspended or deleted."}
+    )
+    remaining = fields.Integer(
+        required=True,
+        metadata={"minimum": 0, "description": "How many accounts the decision is still about: send it again."},
+    )
 
 
 class Stats(Strict):

@@ -51,8 +51,10 @@ def prepare_password(password: str, *, username: str, email: str) -> str:
     return hash_password(password)
 
 
-def register(username: str, email: str, password_hash: str, *, role: str = Role.MEMBER) -> User:
-    """Add an account. Raises Duplicate, which names the username, the address, or both."""
+def register(
+    username: str, email: str, password_hash: str, *, role: str = Role.MEMBER, by_command: bool = False
+) -> User:
+    """Add an account, for its user or by a command. Raises Duplicate, which names what is taken."""
     user = User(username=username, email=email, password_hash=password_hash, role=role)
     db.session.add(user)
     with refusing(
@@ -60,7 +62,24 @@ def register(username: str, email: str, password_hash: str, *, role: str = Role.
         uq_users_email=lambda: _taken("email", username=username, email=email),
     ):
         db.session.flush()
+    _record_own("user.registered", user, by_command=by_command, to_state=role)
     return user
+
+
+def _record_own(action: str, user: User, *, by_command: bool = False, **facts: Any) -> None:
+    """Log what a user, or a command, did to the user's account."""
+    by = None if by_command else Caller(user.id, user.username, user.role)
+    audit.record(action, by=by, user_id=user.id, **facts)
+
+
+def record_password(user: User, *, by_command: bool = False) -> None:
+    """Log that an account has a new password."""
+    _record_own("user.password_changed", user, by_command=by_command)
+
+
+def record_email(user: User) -> None:
+    """Log that an account has a new address. The log has no address, because it outlives the account."""
+    _record_own("user.email_changed", user)
 
 
 def _taken(violated: str, *, username: str, email: str) -> Duplicate:
@@ -161,18 +180,21 @@ def change(
     new_hash: str | None,
     revoke_tokens: bool = False,
     notify: bool | None = None,
+    by_command: bool = False,
 ) -> User:
     """Change one's own e-mail address, password, or whether decisions are mailed.
 
     A new address is not verified. A new password ends the other sessions, all links for a new password, and all links
-    that were mailed to other addresses; if asked, it also revokes all tokens.
+    that were mailed to other addresses; if asked, it also revokes all tokens. `by_command`: a command of the operator
+    does it, instead of the user.
 
     Raises Duplicate, WrongPassword, AccountDeleted.
     """
     user = locked(caller.id)
     if user.deleted_at is not None:
         raise AccountDeleted
-    if email not in (None, user.email):
+    is_new = email not in (None, user.email)
+    if email is not None and is_new:
         user.email, user.email_verified_at = email, None
     if notify is not None:
         user.notify = notify
@@ -182,12 +204,20 @@ def change(
         user.password_hash = new_hash
     with refusing(uq_users_email=Duplicate(["email"], TAKEN)):
         db.session.flush()  # before any other statement, which would flush it unguarded
+    if is_new:
+        record_email(user)
     if new_hash is not None:
-        mail_links.end_for_new_password(user)
-        sessions.end_all(caller.id, keep=caller.session_id)
-        if revoke_tokens:
-            sessions.revoke_tokens(caller.id)
+        record_password(user, by_command=by_command)
+        _end_old_access(user, keep=caller.session_id, revoke_tokens=revoke_tokens)
     return user
+
+
+def _end_old_access(user: User, *, keep: int | None, revoke_tokens: bool) -> None:
+    """End what a new password ends."""
+    mail_links.end_for_new_password(user)
+    sessions.end_all(user.id, keep=keep)
+    if revoke_tokens:
+        sessions.revoke_tokens(user.id)
 
 
 def choose_username(username: str, *, by: Caller) -> None:

@@ -46,6 +46,7 @@ def reset(token: str, new_hash: str, *, revoke_tokens: bool, server: MailServer)
         sessions.revoke_tokens(user.id)
     user.email_verified_at = user.email_verified_at or now()
     db.session.flush()
+    accounts.record_password(user)
     mail_links.end_for_new_password(user)
     sessions.end_all(user.id)
     if revoke_tokens:
@@ -104,6 +105,8 @@ def verify(token: str, server: MailServer | None) -> None:
     with refusing(uq_users_email=Duplicate(["email"], accounts.TAKEN)):
         db.session.flush()
     mail_links.end_all(user.id, *((LinkPurpose.VERIFY, LinkPurpose.RESET) if is_new else (LinkPurpose.VERIFY,)))
+    if is_new:
+        accounts.record_email(user)
     if is_new and server is not None:
         mail_links.queue(LinkPurpose.EMAIL_CHANGED, user, before, server)
 

@@ -26,8 +26,9 @@ from sqlalchemy import (
 from directory.db.batched_query import BatchedQuery
 from directory.db.statements import Row
 from directory.errors import Invalid, NotFound, Unauthenticated
-from directory.extensions import db, modify
+from directory.extensions import UNSYNCHRONISED, db, modify
 from directory.models import AccountStatus, Role, Session, Token, User, now
+from directory.services import audit
 from directory.services.accounts.identity import Caller
 from directory.services.clock import database_clock
 from directory.services.deleting import delete_some, require_minority
@@ -45,11 +46,13 @@ def digest(secret: str) -> str:
 
 
 def begin(user_id: int, *, user_agent: str, by_passkey: bool = False) -> str:
-    """Open a session and return the secret for its cookie."""
+    """Open a session and return the secret for its cookie. The log has the sign-ins of administrators."""
     secret = secrets.token_urlsafe(32)
     row = Session(user_id=user_id, token_hash=digest(secret), user_agent=user_agent[:300], by_passkey=by_passkey)
     db.session.add(row)
-    _see(user_id)
+    user = _see(user_id)
+    if user.is_admin:
+        audit.record("user.signed_in", by=user, user_id=user_id)
     return secret
 
 
@@ -183,9 +186,11 @@ def touch(caller: Caller) -> None:
         _see(caller.id)
 
 
-def _see(user_id: int) -> None:
-    """Record in the user's row that the user is seen now: the row outlives the session or token."""
-    modify(update(User).where(User.id == user_id).values(last_seen_at=now()))
+def _see(user_id: int) -> Caller:
+    """Record in the user's row that the user is seen now: the row outlives the session or token. Returns the user."""
+    seeing = update(User).where(User.id == user_id).values(last_seen_at=now())
+    seeing = seeing.returning(User.id, User.username, User.role)
+    return Caller(*db.session.execute(seeing, execution_options=UNSYNCHRONISED).one())
 
 
 def listed(caller: Caller) -> list[dict[str, Any]]:
@@ -213,6 +218,20 @@ def end_everything(user_id: int) -> None:
     """End all sessions of a user and all tokens."""
     end_all(user_id)
     revoke_tokens(user_id)
+
+
+def end_everybodys(*, by: Caller | None) -> int:
+    """End all sessions of all users, for the day on which they may have leaked. Returns how many there were."""
+    number = modify(delete(Session))
+    audit.record("users.signed_out", by=by, changes={"sessions": {"from": str(number), "to": "0"}})
+    return number
+
+
+def revoke_everybodys_tokens(*, by: Caller | None) -> int:
+    """Revoke all API tokens of all users, for the day on which they may have leaked. Returns how many there were."""
+    number = modify(delete(Token))
+    audit.record("users.tokens_revoked", by=by, changes={"tokens": {"from": str(number), "to": "0"}})
+    return number
 
 
 def revoke_tokens(user_id: int) -> None:
@@ -259,6 +278,7 @@ def issue_token(name: str, expires_at: datetime | None, *, by: Caller) -> dict[s
     token.parent_id, token.by_passkey = by.token_id, by.by_passkey
     db.session.add(token)
     db.session.flush()  # for its id
+    audit.record("user.token_created", by=by, user_id=by.id)
     return {"token": secret, **_token(token)}
 
 
@@ -283,6 +303,7 @@ def tokens(caller: Caller) -> list[dict[str, Any]]:
 def revoke_token(token_id: int, *, by: Caller) -> None:
     """Delete one of the caller's tokens. Raises NotFound."""
     _remove_one(Token, token_id, by)
+    audit.record("user.token_revoked", by=by, user_id=by.id)
 
 
 def _token(token: Token) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """Users with their statistics for administrators, and the public profile of a user."""
 
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cache
 from typing import Any
 
@@ -38,16 +39,25 @@ NAMES = [column.name for column in COLUMNS]  # to ask a column for its name take
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """The filters of the list of users; None is no filter. `q` is a part of the username or e-mail address."""
+    """The filters of the list of users; None is no filter.
+
+    `q` is a part of the username or e-mail address, `email_domain` what comes after the @. `created_from` is inclusive,
+    `created_to` exclusive. `live` is whether one of the user's projects is or was live.
+    """
 
     q: str | None = None
     role: str | None = None
     status: str | None = None
+    created_from: datetime | None = None
+    created_to: datetime | None = None
+    email_domain: str | None = None
+    email_verified: bool | None = None
+    live: bool | None = None
 
 
 def page(filters: Filters, sort: str, window: Window) -> Slice:
     """A slice of the users, each with statistics: one statement for the users, one grouped one for all figures."""
-    query: AnySelect = select(*COLUMNS).where(_condition(filters))
+    query: AnySelect = select(*COLUMNS).where(condition(filters))
     if sort == "submissions":
         query = query.join(UserSubmissions, UserSubmissions.user_id == User.id)
     found = fetch(query, SORTS[sort], window)
@@ -57,9 +67,9 @@ def page(filters: Filters, sort: str, window: Window) -> Slice:
 
 
 def total(filters: Filters) -> int:
-    """How many users match: a sum of stored counters, or a count if there is `q`."""
-    if filters.q is not None:
-        return db.session.scalar(select(func.count()).select_from(User).where(_condition(filters))) or 0
+    """How many users match: a sum of stored counters, or a count if there are other filters than role and status."""
+    if filters != Filters(role=filters.role, status=filters.status):
+        return db.session.scalar(select(func.count()).select_from(User).where(condition(filters))) or 0
     return int(db.session.scalar(select(func.sum(UserCount.users)).where(*_role_and_status(filters, UserCount))) or 0)
 
 
@@ -69,6 +79,11 @@ def one(user_id: int) -> dict[str, Any]:
     if row is None:
         raise NotFound
     return _view(row, statistics([user_id]))
+
+
+def names(user_ids: list[int]) -> list[str]:
+    """The usernames of some users, in the order of their ids."""
+    return list(db.session.scalars(select(User.username).where(User.id.in_(user_ids)).order_by(User.id)))
 
 
 def statistics(user_ids: list[int]) -> dict[int, dict[str, Any]]:
@@ -125,8 +140,22 @@ def _view(row: Any, figures: dict[int, dict[str, Any]]) -> dict[str, Any]:
     return {**user, "is_admin": user["role"] == "admin", "stats": figures[row.id]}
 
 
-def _condition(filters: Filters) -> ColumnElement[bool]:
+def condition(filters: Filters) -> ColumnElement[bool]:
+    """Whether a user matches the filters."""
     terms = _role_and_status(filters, User)
+    if filters.created_from is not None:
+        terms.append(User.created_at >= filters.created_from)
+    if filters.created_to is not None:
+        terms.append(User.created_at < filters.created_to)
+    if filters.email_domain is not None:
+        terms.append(User.email.endswith(f"@{filters.email_domain}", autoescape=True))
+    if filters.email_verified is not None:
+        terms.append(
+            User.email_verified_at.is_not(None) if filters.email_verified else User.email_verified_at.is_(None)
+        )
+    if filters.live is not None:
+        published = select(Project.id).where(Project.owner_id == User.id, Project.published_at.is_not(None)).exists()
+        terms.append(published if filters.live else ~published)
     if filters.q is not None:
         columns = (User.username, User.email)  # both stored in lower case
         text = ascii_address(filters.q).lower()

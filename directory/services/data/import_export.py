@@ -196,5 +196,5 @@ def _lock_categories(wanted: set[str], *, create: bool) -> dict[str, int]:
     query = select(Category.slug, Category.id).where(Category.slug.in_(wanted)).order_by(Category.id)
     ids = dict(db.session.execute(query.with_for_update(key_share=True)).all())
     for slug in sorted(wanted - ids.keys()) if create else ():
-        ids[slug] = categories.add({"slug": slug, "name": slug.replace("-", " ").capitalize()}).id
+        ids[slug] = categories.add({"slug": slug, "name": slug.replace("-", " ").capitalize()}, by=None).id
     return ids

@@ -48,7 +48,7 @@ from directory.models import (
     VoteRanking,
 )
 from directory.models.base import HIGHEST_ID
-from directory.services import revisions, submissions
+from directory.services import audit, revisions, submissions
 from directory.services.catalog import fields, search_counts, search_index
 from directory.services.catalog.paging import AnySelect
 from directory.services.catalog.queries import COUNTERS
@@ -143,7 +143,12 @@ def confirm(ids: list[int], *, repair: bool) -> list[Fault]:
         _REPAIRS[fault.kind](fault)
     if repair and faults:
         search_counts.add_removals(len(faults))
+        _record_repair(faults)
     return faults
+
+
+def _record_repair(faults: list[Fault]) -> None:
+    audit.record("counters.repaired", by=None, changes={"faults": {"from": str(len(faults)), "to": "0"}})
 
 
 def _between(low: int, high: int) -> Scope:
@@ -289,6 +294,7 @@ class Check(NamedTuple):
         faults = self.look()
         if faults and repair:
             self.repair(faults)
+            _record_repair(faults)
         return faults
 
 

@@ -9,6 +9,7 @@ from sqlalchemy import func, select, update
 from directory.errors import NotFound
 from directory.extensions import db, modify
 from directory.models import Delivery, DeliveryAttempt, DeliveryState
+from directory.services import audit
 from directory.services.accounts.identity import Caller
 from directory.services.catalog.paging import Slice, Sort, Window, as_dict, fetch
 from directory.services.clock import at_once, database_clock
@@ -53,26 +54,32 @@ def one(delivery_id: int) -> dict[str, Any]:
     return _with_attempts([as_dict(row)])[0]
 
 
-def redeliver(delivery_id: int) -> dict[str, Any]:
+def redeliver(delivery_id: int, *, by: Caller | None) -> dict[str, Any]:
     """Make a delivery due at once, whatever became of it, with a whole schedule before it. Raises NotFound.
 
     A try that is under way loses its claim, so that its outcome cannot overwrite this decision.
     """
     _make_due(Delivery.id == delivery_id)
-    return one(delivery_id)
+    delivery = one(delivery_id)
+    changes = {name: {"from": None, "to": str(delivery[name])} for name in ("id", "event", "endpoint")}
+    audit.record("webhook.redelivered", by=by, project_id=delivery["project_id"], changes=changes)
+    return delivery
 
 
 def redeliver_all(*, dead_only: bool = False, since: datetime | None = None) -> int:
-    """The same for all deliveries that meet the conditions: dead, made since a time, or both. Returns how many.
+    """The same for all deliveries that meet the conditions, by a command: dead, made since a time, or both.
 
-    A delivery that a deliverer is sending right now is left to it.
+    Returns how many. A delivery that a deliverer is sending right now is left to it.
     """
     which: list[Any] = [free(database_clock(), Policy())]
     if dead_only:
         which.append(Delivery.state == DeliveryState.DEAD)
     if since is not None:
         which.append(Delivery.created_at >= since)
-    return _make_due(*which)
+    number = _make_due(*which)
+    if number:
+        audit.record("webhook.redelivered", by=None, changes={"deliveries": {"from": None, "to": str(number)}})
+    return number
 
 
 def _make_due(*which: Any) -> int:
@@ -124,6 +131,8 @@ def send_test(name: str, endpoints: list[Endpoint], *, by: Caller) -> dict[str, 
     delivery = Delivery(**row)
     db.session.add(delivery)
     db.session.flush()  # for its id
+    changes = {"endpoint": {"from": None, "to": name}}
+    audit.record("webhook.tested", by=by, changes=changes)
     return one(delivery.id)
 
 

@@ -293,6 +293,50 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/admin/sessions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Sign everybody out everywhere, the caller too
+         * @description All sessions of all users end; API tokens stay. For the day on which sessions may have leaked.
+         *
+         *     Needs an administrator.
+         */
+        delete: operations["adminSignEverybodyOut"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/admin/tokens": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Revoke all API tokens of all users, the caller's too
+         * @description Sessions stay. For the day on which tokens may have leaked.
+         *
+         *     Needs an administrator.
+         */
+        delete: operations["adminRevokeAllTokens"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/admin/users": {
         parameters: {
             query?: never;
@@ -307,6 +351,31 @@ export interface paths {
         get: operations["adminUsers"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/admin/users/decisions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Suspend or delete many accounts, each as a single one is: those given, or those that match all filters
+         * @description One request decides about at most 1,000 accounts, and stops after some seconds: send it again until `remaining` is
+         *     0, or `changed` is. Administrators and the caller are left out, and so are accounts that have more projects or votes
+         *     than one request may change. Each account has its entry in the log. A request that fails half-way has changed whole
+         *     accounts only.
+         *
+         *     Needs an administrator.
+         */
+        post: operations["adminDecideAboutUsers"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1793,11 +1862,11 @@ export interface components {
             number: number;
             user_ids: number[];
         };
-        /** @description One change. `actor` is null for a command of the operator. `project` and `user` are null if the entry is not about one. */
+        /** @description One change, or one act about an account or a category. `actor` is null for a command of the operator. `project` and `user` are null if the entry is not about one. The log has no network address and no e-mail address. Of sign-ins it has those of administrators. */
         Audit: {
             id: number;
             /** @enum {string} */
-            action: "project.submitted" | "project.imported" | "project.edited" | "project.edit_held" | "project.edit_approved" | "project.edit_rejected" | "project.edit_withdrawn" | "project.approved" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.votes_discounted" | "project.votes_counted" | "user.role_changed" | "user.status_changed" | "user.signed_out" | "user.deleted" | "user.renamed" | "user.identity_added" | "user.identity_removed" | "user.passkey_added" | "user.passkey_removed" | "user.passkeys_reset";
+            action: "project.submitted" | "project.imported" | "project.edited" | "project.edit_held" | "project.edit_approved" | "project.edit_rejected" | "project.edit_withdrawn" | "project.approved" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.votes_discounted" | "project.votes_counted" | "user.role_changed" | "user.status_changed" | "user.signed_out" | "user.deleted" | "user.renamed" | "user.identity_added" | "user.identity_removed" | "user.passkey_added" | "user.passkey_removed" | "user.passkeys_reset" | "user.registered" | "user.signed_in" | "user.password_changed" | "user.email_changed" | "user.token_created" | "user.token_revoked" | "users.signed_out" | "users.tokens_revoked" | "category.created" | "category.changed" | "category.deleted" | "webhook.redelivered" | "webhook.tested" | "counters.repaired";
             /** Format: date-time */
             at: string;
             actor: components["schemas"]["UserRef"] | null;
@@ -1809,7 +1878,7 @@ export interface components {
             project: components["schemas"]["ProjectRef"] | null;
             /** @description With the name that they have now. */
             user: components["schemas"]["UserRef"] | null;
-            /** @description The fields that an edit changed, or that wait for review; otherwise null. */
+            /** @description The fields that an edit changed, or that wait for review; of a category its fields, always with its slug; the delivery that was sent again, or the number of them; the endpoint that was tested; the number of faults that were repaired. Otherwise null. */
             changes: {
                 [key: string]: components["schemas"]["Change"];
             } | null;
@@ -2143,6 +2212,55 @@ export interface components {
         UserPage: {
             items: components["schemas"]["UserDetail"][];
             pagination: components["schemas"]["Pagination"];
+        };
+        /** @description The filters of users, as a body has them. */
+        UserFilters: {
+            /**
+             * @description A part of the username or e-mail address.
+             * @example web framework
+             */
+            q?: string;
+            /** @enum {string} */
+            role?: "member" | "admin";
+            /** @enum {string} */
+            status?: "active" | "suspended";
+            /** @description From this time on, or from the beginning of this day in UTC. */
+            created_from?: string | unknown | unknown;
+            /** @description Before this time, or to the end of this day in UTC. */
+            created_to?: string | unknown | unknown;
+            /** @description The whole domain of the e-mail address; no subdomains. */
+            email_domain?: string;
+            /**
+             * @description Whether the e-mail address is confirmed.
+             * @enum {boolean|string}
+             */
+            email_verified?: true | false | "true" | "false";
+            /**
+             * @description Whether a project of the user is or was live; false: none ever was.
+             * @enum {boolean|string}
+             */
+            live?: true | false | "true" | "false";
+        };
+        /** @description A decision about many accounts: those of `ids`, or those that `match` all of the filters. `unpublish` goes with a suspension alone. */
+        UserDecisionsInput: {
+            /** @enum {string} */
+            decision: "suspend" | "delete";
+            ids?: number[];
+            match?: components["schemas"]["UserFilters"];
+            /** @description Whether to take down all of the users' live and pending projects. */
+            unpublish?: boolean;
+            /**
+             * @description For the audit log, and the owners of projects.
+             * @example The link is dead.
+             */
+            reason?: string | null;
+        } & (unknown | unknown);
+        /** @description The result of one portion of a decision about many accounts. */
+        UsersDecided: {
+            /** @description How many accounts were suspended or deleted. */
+            changed: number;
+            /** @description How many accounts the decision is still about: send it again. */
+            remaining: number;
         };
         /** @description An account with its statistics and the latest twenty audit entries by or about the user, newest first. */
         UserProfile: {
@@ -3839,7 +3957,7 @@ export interface operations {
     adminLog: {
         parameters: {
             query?: {
-                action?: "project.submitted" | "project.imported" | "project.edited" | "project.edit_held" | "project.edit_approved" | "project.edit_rejected" | "project.edit_withdrawn" | "project.approved" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.votes_discounted" | "project.votes_counted" | "user.role_changed" | "user.status_changed" | "user.signed_out" | "user.deleted" | "user.renamed" | "user.identity_added" | "user.identity_removed" | "user.passkey_added" | "user.passkey_removed" | "user.passkeys_reset";
+                action?: "project.submitted" | "project.imported" | "project.edited" | "project.edit_held" | "project.edit_approved" | "project.edit_rejected" | "project.edit_withdrawn" | "project.approved" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.votes_discounted" | "project.votes_counted" | "user.role_changed" | "user.status_changed" | "user.signed_out" | "user.deleted" | "user.renamed" | "user.identity_added" | "user.identity_removed" | "user.passkey_added" | "user.passkey_removed" | "user.passkeys_reset" | "user.registered" | "user.signed_in" | "user.password_changed" | "user.email_changed" | "user.token_created" | "user.token_revoked" | "users.signed_out" | "users.tokens_revoked" | "category.created" | "category.changed" | "category.deleted" | "webhook.redelivered" | "webhook.tested" | "counters.repaired";
                 project_id?: number;
                 /** @description The id of the user that the entry is about. */
                 user_id?: number;
@@ -3927,7 +4045,7 @@ export interface operations {
     adminLogFile: {
         parameters: {
             query?: {
-                action?: "project.submitted" | "project.imported" | "project.edited" | "project.edit_held" | "project.edit_approved" | "project.edit_rejected" | "project.edit_withdrawn" | "project.approved" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.votes_discounted" | "project.votes_counted" | "user.role_changed" | "user.status_changed" | "user.signed_out" | "user.deleted" | "user.renamed" | "user.identity_added" | "user.identity_removed" | "user.passkey_added" | "user.passkey_removed" | "user.passkeys_reset";
+                action?: "project.submitted" | "project.imported" | "project.edited" | "project.edit_held" | "project.edit_approved" | "project.edit_rejected" | "project.edit_withdrawn" | "project.approved" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.votes_discounted" | "project.votes_counted" | "user.role_changed" | "user.status_changed" | "user.signed_out" | "user.deleted" | "user.renamed" | "user.identity_added" | "user.identity_removed" | "user.passkey_added" | "user.passkey_removed" | "user.passkeys_reset" | "user.registered" | "user.signed_in" | "user.password_changed" | "user.email_changed" | "user.token_created" | "user.token_revoked" | "users.signed_out" | "users.tokens_revoked" | "category.created" | "category.changed" | "category.deleted" | "webhook.redelivered" | "webhook.tested" | "counters.repaired";
                 project_id?: number;
                 /** @description The id of the user that the entry is about. */
                 user_id?: number;
@@ -4853,18 +4971,100 @@ export interface operations {
             503: components["responses"]["UnavailableOrReadOnly"];
         };
     };
+    adminSignEverybodyOut: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `id` of the account that the page shows. If another account is signed in, the answer is 409 `other_user` and nothing changes. */
+                "X-Expected-User"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Sign everybody out everywhere, the caller too. */
+            204: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["AdminRequiredOrCrossSiteRequest"];
+            409: components["responses"]["OtherUser"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["UnavailableOrReadOnly"];
+        };
+    };
+    adminRevokeAllTokens: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `id` of the account that the page shows. If another account is signed in, the answer is 409 `other_user` and nothing changes. */
+                "X-Expected-User"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Revoke all API tokens of all users, the caller's too. */
+            204: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["AdminRequiredOrCrossSiteRequest"];
+            409: components["responses"]["OtherUser"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["UnavailableOrReadOnly"];
+        };
+    };
     adminUsers: {
         parameters: {
             query?: {
+                /** @description A part of the username or e-mail address. */
+                q?: string;
+                role?: "member" | "admin";
+                status?: "active" | "suspended";
+                /** @description From this time on, or from the beginning of this day in UTC. */
+                created_from?: string | unknown | unknown;
+                /** @description Before this time, or to the end of this day in UTC. */
+                created_to?: string | unknown | unknown;
+                /** @description The whole domain of the e-mail address; no subdomains. */
+                email_domain?: string;
                 /** @description From 1; reaches 10,000 items deep, a cursor any depth. */
                 page?: number;
                 limit?: number;
                 /** @description `next_cursor` or `prev_cursor` of an earlier answer to the same filters and sort. */
                 cursor?: string;
-                /** @description A part of the username or e-mail address. */
-                q?: string;
-                role?: "member" | "admin";
-                status?: "active" | "suspended";
+                /** @description Whether the e-mail address is confirmed. */
+                email_verified?: "true" | "false";
+                /** @description Whether a project of the user is or was live. */
+                live?: "true" | "false";
                 sort?: "newest" | "username" | "submissions" | "last_seen";
             };
             header?: never;
@@ -4934,6 +5134,64 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];
+        };
+    };
+    adminDecideAboutUsers: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `id` of the account that the page shows. If another account is signed in, the answer is 409 `other_user` and nothing changes. */
+                "X-Expected-User"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "decision": "suspend",
+                 *       "ids": [
+                 *         1
+                 *       ],
+                 *       "unpublish": true,
+                 *       "reason": "The link is dead."
+                 *     }
+                 */
+                "application/json": components["schemas"]["UserDecisionsInput"];
+            };
+        };
+        responses: {
+            /** @description The result of one portion of a decision about many accounts. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "changed": 0,
+                     *       "remaining": 0
+                     *     }
+                     */
+                    "application/json": components["schemas"]["UsersDecided"];
+                };
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["AdminRequiredOrCrossSiteRequest"];
+            409: components["responses"]["OtherUser"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["UnavailableOrReadOnly"];
         };
     };
     adminUser: {

@@ -36,6 +36,20 @@ export function sentence(entry: Entry, projectAt?: string): Part[] {
     case "user.passkey_added": return [by, { text: " added a passkey to their account." }];
     case "user.passkey_removed": return [by, { text: " removed a passkey from their account." }];
     case "user.passkeys_reset": return [by, { text: " removed all passkeys of " }, user, end];
+    case "user.registered": return entry.actor ? [by, { text: " opened their account." }] : [by, { text: " opened the account of " }, user, { text: entry.to === "admin" ? ", an administrator." : "." }];
+    case "user.signed_in": return [by, { text: " signed in." }];
+    case "user.password_changed": return entry.actor ? [by, { text: " changed their password." }] : [by, { text: " gave " }, user, { text: " a new password." }];
+    case "user.email_changed": return [by, { text: " changed their e-mail address." }];
+    case "user.token_created": return [by, { text: " created an access token." }];
+    case "user.token_revoked": return [by, { text: " revoked an access token." }];
+    case "users.signed_out": return [by, { text: " signed everybody out." }];
+    case "users.tokens_revoked": return [by, { text: " revoked all access tokens." }];
+    case "category.created": return [by, { text: ` created the category ${changed(entry, "slug").to}.` }];
+    case "category.changed": return [by, { text: ` changed the category ${changed(entry, "slug").from}.` }];
+    case "category.deleted": return [by, { text: ` deleted the category ${changed(entry, "slug").from}.` }];
+    case "webhook.redelivered": return [by, { text: entry.changes?.deliveries ? ` sent ${changed(entry, "deliveries").to} deliveries again.` : ` sent delivery ${changed(entry, "id").to} again.` }];
+    case "webhook.tested": return [by, { text: ` sent a test to ${changed(entry, "endpoint").to}.` }];
+    case "counters.repaired": return [by, { text: " repaired counters, or what is derived from projects." }];
     case "user.deleted": return entry.actor?.id === entry.user_id ? [by, { text: " deleted their account." }] : [by, { text: " deleted the account of " }, user, end];
   }
 }
@@ -45,6 +59,12 @@ const end: Part = { text: "." };
 function votes({ votes }: Entry): string {
   const number = votes?.number ?? 0;
   return number === 1 ? "1 vote" : `${number} votes`;
+}
+
+/** The values of a field before and after. */
+function changed({ changes }: Entry, field: string): { from: string; to: string } {
+  const { from, to } = changes?.[field] ?? {};
+  return { from: String(from ?? ""), to: String(to ?? "") };
 }
 
 function returned({ from, to }: Entry): boolean {
