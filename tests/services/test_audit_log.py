@@ -66,7 +66,9 @@ def test_a_category_is_named_by_the_slug_that_it_had_then(app: Flask, admin: Api
     owner.put(path, {"category": "games", "title": "Datasette"})
     with app.app_context():
         transaction(lambda: categories.change("tools", {"slug": "utilities"}, by=None))
-    assert log(admin)[0]["changes"] == {"category": {"from": "tools", "to": "games"}}
+    renamed, edited, *_ = log(admin)
+    assert (renamed["action"], edited["action"]) == ("category.changed", "project.edited")
+    assert edited["changes"] == {"category": {"from": "tools", "to": "games"}}
 
 
 def test_only_an_edit_that_changes_something_has_changes(world: World, admin: Api, owner: Api) -> None:

@@ -74,7 +74,7 @@ def body(route: Route, project_id: int) -> dict[str, Any] | None:
         "POST /api/auth/register": person,
         "POST /api/markdown": {"text": "**New**"},
         "POST /api/auth/login": {"login": "login-target", "password": PASSWORD},
-        "PUT /api/auth/me": {"email": f"changed{number}@example.org"},
+        "PUT /api/auth/me": {"email": f"changed{number}@example.org", "current_password": PASSWORD},
         "DELETE /api/auth/me": {"current_password": "another password"},
         "POST /api/auth/tokens": {"name": "new"},
         "POST /api/auth/password/forgot": {"login": "login-target"},
