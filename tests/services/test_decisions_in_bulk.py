@@ -191,3 +191,18 @@ def test_a_mixed_batch_does_to_each_what_one_decision_does(app: Flask, world: Wo
             ]
 
     assert [entries(project) for project in together] == [entries(project) for project in alone]
+
+
+def test_approved_changes_write_every_column_that_is_made_from_them(app: Flask, world: World, admin: Api) -> None:
+    owner = world.user()
+    changes = {
+        "title": "New Title", "url": "https://new.example/", "repository_url": "https://code.example/new",
+        "category": world.category("web"),
+    }  # fmt: skip
+    revised, made = world.project(owner), world.project(world.user(), **changes)
+    world.revise(revised, owner, **changes)
+    assert decided(admin, "approve", [revised])[0]["status"] == 200
+    with app.app_context():
+        rows = [db.session.get_one(Project, project) for project in (revised, made)]
+        derived = [(row.slug, row.url_key, row.repository_key, row.category_id) for row in rows]
+    assert derived[0] == derived[1]
