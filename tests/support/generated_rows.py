@@ -99,9 +99,9 @@ def _fixed(n: int) -> dict[str, Any]:
     unique += ("credential_id",)
     owners = ("user_id", "owner_id", "category_id", "actor_id", "delivery_id")
     counters = ("live_projects", "pending_projects", "rejected_projects")
-    return ({"id": FIRST_ID + n} | dict.fromkeys(unique, f"{n}") | dict.fromkeys(owners, FIRST_ID)) | dict.fromkeys(
-        counters, 0
-    )
+    return (
+        {"id": FIRST_ID + n, "repository_key": None} | dict.fromkeys(unique, f"{n}") | dict.fromkeys(owners, FIRST_ID)
+    ) | dict.fromkeys(counters, 0)
 
 
 def write(tables: dict[str, list[dict[str, Any]]]) -> None:
