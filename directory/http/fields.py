@@ -11,6 +11,7 @@ from marshmallow import Schema, ValidationError, fields, missing
 from directory.services import markdown
 from directory.services.characters import without_invisible
 from directory.services.links import URL_MAX, check_url
+from directory.services.repositories import web_address
 from directory.services.text import SLUG, clean_text, is_visible
 from directory.services.timestamps import timestamp
 
@@ -32,6 +33,11 @@ LINK_PATTERN = (
     r"([/?#][^\s\u0000-\u001f\u007f-\u009f\\<>\u0022]*)?$"
 )
 
+
+# Of the addresses for Git the most frequent form.
+REPOSITORY_PATTERN = (
+    rf"{LINK_PATTERN}|^git@(github\.com|gitlab\.com|codeberg\.org):[A-Za-z0-9-]+/[A-Za-z0-9_-]+(\.git)?$"
+)
 
 BLANKS = " \t\u00a0"  # that a phone's keyboard adds to a word
 
@@ -144,6 +150,22 @@ class Link(Checked):
     def check(self, value: str) -> str:
         """The URL. Addresses of private networks are refused unless the operator allows them."""
         return check_url(value, internal=has_app_context() and current_app.config["ALLOW_INTERNAL_URLS"])
+
+
+class Repository(Link):
+    """The web address of a repository. What Git clones is taken too, of a host that is known to have both."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        about = (
+            "An http or https URL. An address for Git (`git@host:path`, `git://`, `ssh://`, `git+https://`) becomes "
+        )
+        about += "the https address, if the host is known to have one."
+        self.metadata = {"minLength": 8, "maxLength": URL_MAX, "pattern": REPOSITORY_PATTERN, "description": about}
+
+    def check(self, value: str) -> str:
+        """The https address."""
+        return super().check(web_address(value))
 
 
 class Matching(Checked):

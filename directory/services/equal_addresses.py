@@ -16,6 +16,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from directory.services.links import AUTHORITY, NOT_A_URL, URL, parsed
+from directory.services.repositories import is_forge, is_gitlab
 
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _CONTENT = ("#/", "#!")  # beginnings of fragments by which a page selects its content
@@ -40,11 +41,6 @@ _TRACKING = frozenset(
 _TRACKING_BEGINNINGS = (
     "utm_", "mtm_", "matomo_", "piwik_", "hsa_", "itm_", "stm_", "otm_", "hmb_", "at_custom", "__cft__",
 )  # fmt: skip
-# Hosts of repositories: names of owners and repositories ignore case, and may end in `.git`. On GitLab groups can be
-# nested, and a segment `-` ends them. Installations of the same programs are recognised by the first label of the host.
-_GITLAB = frozenset({"gitlab.com", "framagit.org", "invent.kde.org", "salsa.debian.org"})
-_FORGES = frozenset({"github.com", "codeberg.org", "bitbucket.org", "gitea.com", "gitee.com", "notabug.org"})
-_GITLAB_LABEL, _FORGE_LABELS = "gitlab.", ("gitea.", "forgejo.")
 # Below a repository: the files of a branch, or its readme, which the page of the repository shows too.
 _FRONT = re.compile(
     r"/(?:-/)?(?:(?:tree|src/branch)/[^/]+|src/(?:main|master)|(?:blob|src/branch)/[^/]+/readme(?:\.[a-z]+)?)",
@@ -162,12 +158,12 @@ def _content(fragment: str) -> str:
 
 def _path(host: str, path: str) -> str:
     path = _unescaped(path).removesuffix("/")
-    is_gitlab = host in _GITLAB or host.startswith(_GITLAB_LABEL)
-    if not (is_gitlab or host in _FORGES or host.startswith(_FORGE_LABELS)):
+    if not is_forge(host):
         return path
-    names, separator, rest = path.partition("/-/") if is_gitlab else (path, "", "")
+    nested = is_gitlab(host)
+    names, separator, rest = path.partition("/-/") if nested else (path, "", "")
     segments = names.split("/")
-    end = len(segments) if is_gitlab else 3
+    end = len(segments) if nested else _NAMES
     repository = "/".join(segments[:end]).lower().removesuffix(".git")
     below = "".join(f"/{segment}" for segment in segments[end:]) + separator + rest
     return repository if len(segments) >= _NAMES and _FRONT.fullmatch(below) else repository + below

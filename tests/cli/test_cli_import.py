@@ -246,6 +246,14 @@ def test_projects_of_one_website_with_different_repositories_are_imported(app: F
     assert run(given).output == "imported 0, unchanged 4, refused 0\n"
 
 
+def test_a_repository_as_git_clones_it_becomes_its_web_address_or_is_refused_at_its_field(app: Flask, run: Any) -> None:
+    given = [project(1, repository_url="git@github.com:a/b.git"), project(2, repository_url="git://git.example/a.git")]
+    result = run(given)
+    assert (result.exit_code, result.stdout) == (1, "imported 1, unchanged 0, refused 1\n")
+    assert result.stderr.startswith("line 2: repository_url: Must be an absolute URL")
+    assert [row.repository_url for row in stored(app)] == ["https://github.com/a/b"]
+
+
 @pytest.mark.parametrize("at_once", [1, 200])
 def test_another_project_of_the_same_url_is_refused_with_the_line_that_it_equals(
     app: Flask, run: Any, monkeypatch: pytest.MonkeyPatch, at_once: int

@@ -13,6 +13,7 @@ from directory.http.fields import (
     Matching,
     Prose,
     RenderedMarkdown,
+    Repository,
     Search,
     Slug,
     Strict,
@@ -62,6 +63,7 @@ TAKEN: dict[Kind, Callable[..., AnyField]] = {
     Kind.LINE: lambda limits, **facts: Line(*limits, **facts),
     Kind.PROSE: lambda limits, **facts: Prose(*limits, **facts),
     Kind.LINK: lambda limits, **facts: Link(**facts),
+    Kind.REPOSITORY: lambda limits, **facts: Repository(**facts),
     Kind.TAGS: lambda limits, **facts: Few(Slug(TAG_MAX), *limits, of="tag", **facts),
     Kind.CATEGORY: lambda limits, **facts: Slug(CATEGORY_SLUG_MAX, **facts),
 }
@@ -102,7 +104,7 @@ class UserRef(Strict):
 
 # How a field is written into an answer.
 GIVEN: dict[Kind, Callable[..., AnyField]] = {
-    **dict.fromkeys((Kind.WORDS, Kind.LINE, Kind.PROSE, Kind.LINK, Kind.SLUG), fields.String),
+    **dict.fromkeys((Kind.WORDS, Kind.LINE, Kind.PROSE, Kind.LINK, Kind.REPOSITORY, Kind.SLUG), fields.String),
     Kind.INTEGER: fields.Integer,
     Kind.FLAG: fields.Boolean,
     Kind.TIME: Timestamp,
@@ -220,7 +222,7 @@ class CheckQuery(Strict):
 
     url = Link(metadata={"description": "It, `title` or `repository_url` is given."})
     title = Line(1, 100)
-    repository_url = Link()
+    repository_url = Repository()
 
     @validates_schema(pass_original=True)
     def _something(self, _data: Any, given: dict[str, Any], **_kwargs: object) -> None:

@@ -21,8 +21,8 @@ Changes = dict[str, dict[str, Any]]  # for each field an object with `from` and 
 class Kind(Enum):
     """The type of a field's value."""
 
-    INTEGER, FLAG, TIME, WORDS, LINE, PROSE, LINK, SLUG, TAGS = range(9)
-    CATEGORY, STATUS, OWNER, LOGO, REVISION = range(9, 14)
+    INTEGER, FLAG, TIME, WORDS, LINE, PROSE, LINK, REPOSITORY, SLUG, TAGS = range(10)
+    CATEGORY, STATUS, OWNER, LOGO, REVISION = range(10, 15)
 
 
 class Writer(Enum):
@@ -88,7 +88,8 @@ FIELDS = (
         description="http or https, without credentials.", **MAIN,
     ),
     Field(
-        "repository_url", Kind.LINK, "https://code.example/flask", is_nullable=True, label="source code", **REVIEWED
+        "repository_url", Kind.REPOSITORY, "https://code.example/flask", is_nullable=True, label="source code",
+        **REVIEWED,
     ),
     Field(
         "logo_url", Kind.LINK, "https://flask.example/logo.svg", is_nullable=True, label="address of the logo",

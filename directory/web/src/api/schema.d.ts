@@ -2780,7 +2780,7 @@ export interface components {
              */
             url: string;
             /**
-             * Format: iri
+             * @description An http or https URL. An address for Git (`git@host:path`, `git://`, `ssh://`, `git+https://`) becomes the https address, if the host is known to have one.
              * @example https://code.example/flask
              */
             repository_url?: string | null;
@@ -2847,7 +2847,7 @@ export interface components {
              */
             url?: string;
             /**
-             * Format: iri
+             * @description An http or https URL. An address for Git (`git@host:path`, `git://`, `ssh://`, `git+https://`) becomes the https address, if the host is known to have one.
              * @example https://code.example/flask
              */
             repository_url?: string | null;
@@ -7886,6 +7886,7 @@ export interface operations {
                 /** @description It, `title` or `repository_url` is given. */
                 url?: string;
                 title?: string;
+                /** @description An http or https URL. An address for Git (`git@host:path`, `git://`, `ssh://`, `git+https://`) becomes the https address, if the host is known to have one. */
                 repository_url?: string;
             };
             header?: never;

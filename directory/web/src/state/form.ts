@@ -3,7 +3,7 @@ import type { Schemas } from "../api/client.ts";
 import { f } from "../text.forms.ts";
 import { type Draft, EMPTY, type Name } from "./draft.ts";
 import { isAdministrator } from "./session.ts";
-import { isAddress, tagsOf, withScheme } from "./tags.ts";
+import { isAddress, isGit, tagsOf, withScheme } from "./tags.ts";
 
 /** A field's label, its maximum of characters, whether it is required, and whether it is a URL. */
 interface FieldRules {
@@ -34,7 +34,7 @@ export function check(given: Draft): Partial<Record<Name, string>> {
     const text = given[name].trim();
     if (needed && !text) wrong[name] = f.required;
     else if ([...text].length > most) wrong[name] = f.tooLong(most);
-    else if (link && text && !isAddress(text)) wrong[name] = f.urlWrong;
+    else if (link && text && !isAddress(text) && !(name === "repository_url" && isGit(text))) wrong[name] = f.urlWrong;
   }
   const tags = tagsOf(given.tags);
   if (tags.length > MOST_TAGS) wrong.tags = f.tagsMany;

@@ -24,13 +24,19 @@ export function isAddress(text: string): boolean {
   return /^https?:\/\/[^\s/]+/i.test(full) && URL.canParse(full);
 }
 
-/** Whether two addresses name the same site by the rules that a project's owner meets: the service knows some more. */
+/** Whether a text may be what Git clones: the service knows the hosts of which it is an address too. */
+export function isGit(text: string): boolean {
+  return /^(git|ssh|git\+\w+):\/\/|^([\w.-]+@)?[\w.-]+:(?!\/\/)/i.test(text);
+}
+
+/** Whether a website may change from one address to the other without review, by the rule of the service. */
 export function isSame(one: string, other: string): boolean {
   return siteOf(one) === siteOf(other);
 }
 
 function siteOf(address: string): string {
   if (!URL.canParse(address)) return address;
-  const { host, pathname, search } = new URL(address);
-  return host.replace(/^www\./, "") + pathname.replace(/\/$/, "") + search;
+  const [, path = "", query = "", fragment = ""] = /^[^/]*\/\/[^/?#]*([^?#]*)(\?[^#]*)?(#.*)?$/.exec(address) ?? [];
+  const { host } = new URL(address);
+  return host.replace(/^www\./, "") + path.replace(/\/$/, "") + query + (/^#[/!]/.test(fragment) ? fragment : "");
 }
