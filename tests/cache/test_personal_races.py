@@ -10,11 +10,16 @@ from typing import Any
 import pytest
 from flask import Flask
 
+from directory.cache import snapshot_source
+from directory.cache.personal_body import ShownProjects
+from directory.cache.responder import PendingRead
+from directory.cache.snapshot_source import Snapshot
 from directory.db.transactions import transaction
 from directory.services.accounts import sessions
 from tests.conftest import Database
 from tests.support.browsers import COOKIE
-from tests.support.factories import World
+from tests.support.caching import cache_of, request_for, source_of
+from tests.support.factories import Api, World
 from tests.support.members import Answer, Personal, bearer, by_loop, by_wsgi
 from tests.support.other_process import OtherProcess
 from tests.support.reading import fast_path
@@ -115,3 +120,45 @@ def test_each_member_reads_what_is_theirs_right_after_each_answer(app: Flask, wo
             each.result(60)
     assert [member.wrong for member in members] == [[]] * 4
     assert personal.made > 40
+
+
+def test_votes_that_were_read_for_a_page_are_not_filled_into_the_page_that_took_its_place(
+    app: Flask, world: World, api: Api
+) -> None:
+    cache, read = cache_of(app), request_for("/api/projects")
+
+    def shown() -> tuple[ShownProjects, Snapshot]:
+        """The projects of the stored page, and a snapshot at which it is valid."""
+        api.get("/api/projects")
+        snapshot = cache.snapshots.snapshot()
+        assert snapshot is not None
+        page = cache.store.peek(read.key, snapshot)
+        assert page is not None
+        assert page.personal is not None
+        return page.personal.projects(page.body), snapshot
+
+    world.project()
+    before, _ = shown()
+    world.project()
+    after, snapshot = shown()
+    row = (world.user().id, None, None)
+    assert cache._filled(PendingRead(read, None, projects=before, snapshot=snapshot, row=row)) is None
+    assert cache._filled(PendingRead(read, None, projects=after, snapshot=snapshot, row=row)) is not None
+
+
+def test_a_read_that_came_too_late_is_made_by_no_other_thread(
+    app: Flask, api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cache, source = cache_of(app), source_of(app)
+    api.get("/api/projects")
+    pending = PendingRead(request_for("/api/projects"), None)
+    asked: list[Any] = []
+    monkeypatch.setattr(cache, "_read_votes", lambda reads, *_given, **_facts: asked.append(reads))
+    monkeypatch.setattr(snapshot_source, "THREAD_TIMEOUT", 0.0)
+    with source._lock:
+        cache._give_filled([pending], in_loop=False)
+    assert (pending.is_read, pending.response, asked) == (True, None, [])
+    cache._bypass_all()
+    pending.is_read = False
+    cache._give_filled([pending], in_loop=False)
+    assert (pending.is_read, pending.response, asked) == (True, None, [])
