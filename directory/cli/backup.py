@@ -9,8 +9,10 @@ import click
 from flask.cli import with_appcontext
 
 from directory.cli.console import refusals
+from directory.cli.output import ended_by_signals
 from directory.extensions import db
 
+STEPS_AT_ONCE = 1_000_000  # of SQLite's, between two looks whether a signal has come
 PAGES_AT_ONCE = 1_000  # copied before it checks whether a writer waits
 
 
@@ -31,8 +33,9 @@ def backup(file: str) -> None:
         raise click.ClickException(f"There is no database {url.database}.")
     part = Path(f"{file}.{os.getpid()}.part")
     try:
-        _copy(Path(url.database), part)
-        os.link(part, file)  # fails where there is such a file, which is not overwritten
+        with ended_by_signals():
+            _copy(Path(url.database), part)
+            os.link(part, file)  # fails where there is such a file, which is not overwritten
     except FileExistsError as error:
         raise click.ClickException(f"{error.filename2 or error.filename} exists already.") from None
     except (OSError, sqlite3.Error) as error:
@@ -49,10 +52,15 @@ def _copy(database: Path, part: Path) -> None:
     with closing(sqlite3.connect(database)) as source, closing(sqlite3.connect(part)) as copy:
         source.execute("BEGIN")  # else each write of another process would restart the copying
         source.execute("SELECT count(*) FROM sqlite_master").fetchone()
-        source.backup(copy, pages=PAGES_AT_ONCE)
+        source.backup(copy, pages=PAGES_AT_ONCE, progress=_see_signals)
+        copy.set_progress_handler(_see_signals, STEPS_AT_ONCE)
         copy.execute("PRAGMA journal_mode = DELETE")  # one file, without a -wal beside it
         found = [row[0] for row in copy.execute("PRAGMA integrity_check(10)")]
     if found != ["ok"]:
         raise sqlite3.DatabaseError(f"the copy is damaged: {'; '.join(found)}")
     with part.open("rb") as written:
         os.fsync(written.fileno())
+
+
+def _see_signals(*_: int) -> None:
+    """Let Python handle a signal, which it does between its own instructions and not within one of SQLite's."""

@@ -2,14 +2,16 @@
 
 import errno
 import os
+import signal
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO
+from typing import IO, NoReturn
 
 import click
 
+ENDING = (signal.SIGTERM, signal.SIGHUP)  # SIGINT is an exception already
 TO_FILE = click.option(
     "--output", type=click.Path(dir_okay=False), default="-", help="Write to this file.  [default: standard output]"
 )
@@ -37,16 +39,35 @@ def opened(name: str) -> Iterator[IO[str]]:
 
 
 @contextmanager
+def ended_by_signals() -> Iterator[None]:
+    """Have a signal that ends the process end the block by SystemExit, so that what the block has begun is removed."""
+
+    def end(number: int, _frame: object) -> NoReturn:
+        raise SystemExit(128 + number)
+
+    # One that is ignored stays so, as `nohup` wants it.
+    usual = {each: signal.SIG_DFL for each in ENDING if signal.getsignal(each) is signal.SIG_DFL}
+    try:
+        for each in usual:
+            signal.signal(each, end)
+        yield
+    finally:
+        for each, handler in usual.items():
+            signal.signal(each, handler)
+
+
+@contextmanager
 def _whole(name: str) -> Iterator[IO[str]]:
     """A file that gets its name, and replaces the old one, only if it is complete. Click's "atomic" always does."""
     part = f"{name}.{os.getpid()}.part"
-    try:
-        private = os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
-        with open(private, "w", encoding="utf-8", newline="") as file:
-            with suppress(FileNotFoundError):  # with the permissions of the old file
-                os.fchmod(file.fileno(), stat.S_IMODE(os.stat(name).st_mode))
-            yield file
-        os.replace(part, name)
-    except BaseException:
-        Path(part).unlink(missing_ok=True)
-        raise
+    with ended_by_signals():
+        try:
+            private = os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+            with open(private, "w", encoding="utf-8", newline="") as file:
+                with suppress(FileNotFoundError):  # with the permissions of the old file
+                    os.fchmod(file.fileno(), stat.S_IMODE(os.stat(name).st_mode))
+                yield file
+            os.replace(part, name)
+        except BaseException:
+            Path(part).unlink(missing_ok=True)
+            raise

@@ -87,17 +87,21 @@ def list_(state: str | None, limit: int) -> None:
 @webhooks.command()
 @click.argument("ids", type=click.IntRange(1, HIGHEST_ID), nargs=-1)
 @click.option("--dead", is_flag=True, help="All deliveries that were given up.")
+@click.option("--pending", is_flag=True, help="All deliveries that wait for their next try: it is made now.")
 @click.option(
-    "--since", metavar="TIME", help="All deliveries since then, delivered ones too; with --dead only dead ones."
+    "--since",
+    metavar="TIME",
+    help="All since then, delivered ones too, unless --dead or --pending is given.",
 )
 @writes
-def redeliver(ids: tuple[int, ...], dead: bool, since: str | None) -> None:
+def redeliver(ids: tuple[int, ...], dead: bool, pending: bool, since: str | None) -> None:
     """Send again, under the same webhook-id: deliveries by their IDS, or many at once."""
     start = _time(since)
-    if bool(ids) == (dead or since is not None):
-        raise click.UsageError("give IDS, or --dead, --since or both")
+    states = [state for state, chosen in ((DeliveryState.DEAD, dead), (DeliveryState.PENDING, pending)) if chosen]
+    if bool(ids) == (bool(states) or since is not None):
+        raise click.UsageError("give IDS, or some of --dead, --pending and --since")
     if not ids:
-        number = transaction(lambda: _redeliver_all(dead, start))
+        number = transaction(lambda: _redeliver_all(states, start))
         click.echo(f"{count(number, 'delivery', 'deliveries')} to be sent again")
         return
     again = transaction(lambda: [deliveries.redeliver(delivery_id, by=None) for delivery_id in ids])
@@ -127,9 +131,9 @@ def send_test(endpoint: str | None) -> None:
     sys.exit(0 if all(outcome.delivered for _, outcome in outcomes) else 1)
 
 
-def _redeliver_all(dead: bool, since: datetime | None) -> int:
+def _redeliver_all(states: list[DeliveryState], since: datetime | None) -> int:
     lift_time_limits()
-    return deliveries.redeliver_all(dead_only=dead, since=since)
+    return deliveries.redeliver_all(states=states, since=since)
 
 
 def _time(given: str | None) -> datetime | None:

@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+import signal
 import sys
 from pathlib import Path
 from typing import Any
@@ -238,3 +239,34 @@ def test_an_output_without_a_name_is_refused(run: Any) -> None:
 def test_a_new_file_is_readable_by_its_owner_alone(run: Any, tmp_path: Path) -> None:
     assert run("export", "--output", tmp_path / "all.csv").exit_code == 0
     assert (tmp_path / "all.csv").stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("before", [None, "precious"])
+def test_a_signal_that_ends_an_export_leaves_no_part_of_it(
+    run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, before: str | None
+) -> None:
+    file = tmp_path / "projects.jsonl"
+    if before is not None:
+        file.write_text(before)
+
+    def rows(*_: Any, **_options: Any) -> Any:
+        os.kill(os.getpid(), number)
+        yield {"title": "half"}
+
+    monkeypatch.setattr(import_export, "given", rows)
+    assert run("export", "--output", file).exit_code == 128 + number
+    assert [path.read_text() for path in tmp_path.iterdir()] == ([] if before is None else [before])
+    assert signal.getsignal(number) is signal.SIG_DFL
+
+
+def test_a_signal_that_is_ignored_stays_ignored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As `nohup` ignores one."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with command.opened(str(tmp_path / "file")) as file:
+            os.kill(os.getpid(), signal.SIGHUP)
+            file.write("whole")
+    finally:
+        signal.signal(signal.SIGHUP, before)
+    assert (tmp_path / "file").read_text() == "whole"

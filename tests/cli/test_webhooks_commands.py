@@ -132,6 +132,23 @@ def test_redeliver_since_a_time_takes_delivered_ones_too(app: Flask, run: Callab
     assert states(app) == {"pending": 2, "dead": 1}
 
 
+def test_redeliver_of_pending_ones_repeats_no_delivered_one(
+    app: Flask, run: Callable[..., Any], here: Endpoint, receiver: Receiver
+) -> None:
+    made(app, here, state="delivered", settled_at=now())
+    made(app, here, 2, attempts=8, next_attempt_at=now() + timedelta(days=1))
+    dead(app, here)
+    assert send_all(delivery_thread(app, here, quick())) == 0
+
+    assert run("redeliver", "--pending").output == "2 deliveries to be sent again\n"
+    assert send_all(delivery_thread(app, here, quick())) == 2
+    assert states(app) == {"delivered": 3, "dead": 1}
+    assert run("redeliver", "--pending").output == "0 deliveries to be sent again\n"
+    tomorrow = f"{now() + timedelta(days=1):%Y-%m-%dT%H:%M}"
+    assert run("redeliver", "--pending", "--dead", "--since", tomorrow).output == "0 deliveries to be sent again\n"
+    assert run("redeliver", "--pending", "--dead").output == "1 delivery to be sent again\n"
+
+
 def test_redeliver_of_many_leaves_what_is_being_sent(app: Flask, here: Endpoint) -> None:
     made(app, here, 2)
     with app.app_context():
@@ -150,7 +167,7 @@ def test_redeliver_of_many_takes_what_was_leased_before_the_clock_was_set_back(a
 @pytest.mark.parametrize(
     "arguments",
     [
-        [], [1, "--dead"], [1, "--since", "2026-11-20"], ["--since", "noon"], [0], [2**63],
+        [], [1, "--dead"], [1, "--pending"], [1, "--since", "2026-11-20"], ["--since", "noon"], [0], [2**63],
         ["--since", "0001-01-01T00:00+23:59"], ["--since", "9999-12-31T23:59-23:59"],
     ],
 )  # fmt: skip

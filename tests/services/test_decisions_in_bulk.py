@@ -133,7 +133,7 @@ def test_deliveries_are_sent_again_by_as_many_statements_however_many_they_are(
         decided(admin, "approve", [world.project(status="pending") for _ in range(size)])
         with app.app_context():
             statements.clear()
-            transaction(lambda: deliveries.redeliver_all(dead_only=False))
+            transaction(lambda: deliveries.redeliver_all())
             costs.append(len(statements))
     assert len(set(costs)) == 1
 

@@ -4,6 +4,7 @@ import os
 import re
 import shlex
 import shutil
+import signal
 import sqlite3
 import subprocess
 import sys
@@ -19,6 +20,7 @@ from flask import Flask
 from sqlalchemy import create_engine, text
 from sqlalchemy.engine import make_url
 
+from directory.cli import backup
 from directory.extensions import db
 from tests.conftest import Database, build, migrate
 from tests.support import servers
@@ -367,6 +369,31 @@ def test_where_no_copy_can_be_made_that_is_one_line(app: Flask, database: Any, t
     database.path.unlink()
     result = back_up(app, tmp_path / "backup.db")
     assert (result.exit_code, result.output) == (1, f"Error: There is no database {database.path}.\n")
+
+
+@on_sqlite
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("when", ["while it copies", "while it checks"])
+def test_a_signal_that_ends_a_back_up_leaves_no_file(
+    app: Flask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, when: str
+) -> None:
+    class Signalled(sqlite3.Connection):
+        def backup(self, target: Any, **options: Any) -> None:
+            if when == "while it copies":
+                os.kill(os.getpid(), number)
+            super().backup(target, **options)
+
+        def execute(self, statement: str, *_: Any) -> Any:
+            if "integrity_check" in statement:
+                os.kill(os.getpid(), number)
+            return super().execute(statement)
+
+    connect = sqlite3.connect
+    monkeypatch.setattr(backup, "STEPS_AT_ONCE", 1)
+    with patch.object(sqlite3, "connect", lambda name: connect(name, factory=Signalled)):
+        assert back_up(app, tmp_path / "backup.db").exit_code == 128 + number
+    assert list(tmp_path.iterdir()) == []
+    assert signal.getsignal(number) is signal.SIG_DFL
 
 
 @on_sqlite

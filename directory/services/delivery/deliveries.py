@@ -1,5 +1,6 @@
 """The outbox as operators see it: its deliveries by endpoint and with their attempts, sending one again, and tests."""
 
+from collections.abc import Collection
 from datetime import datetime
 from typing import Any
 
@@ -66,14 +67,14 @@ def redeliver(delivery_id: int, *, by: Caller | None) -> dict[str, Any]:
     return delivery
 
 
-def redeliver_all(*, dead_only: bool = False, since: datetime | None = None) -> int:
-    """The same for all deliveries that meet the conditions, by a command: dead, made since a time, or both.
+def redeliver_all(*, states: Collection[DeliveryState] = (), since: datetime | None = None) -> int:
+    """The same for all deliveries that meet the conditions, by a command: in one of the states, made since a time.
 
     Returns how many. A delivery that a deliverer is sending right now is left to it.
     """
     which: list[Any] = [free(database_clock(), Policy())]
-    if dead_only:
-        which.append(Delivery.state == DeliveryState.DEAD)
+    if states:
+        which.append(Delivery.state.in_(states))
     if since is not None:
         which.append(Delivery.created_at >= since)
     number = _make_due(*which)
