@@ -3,7 +3,7 @@
 import os
 import secrets
 from collections import ChainMap
-from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from collections.abc import Callable, Collection, Iterator, Mapping, MutableMapping, Set
 from pathlib import Path
 from typing import Any, TypeVar, cast
 from urllib.parse import urlsplit
@@ -26,6 +26,11 @@ SECRETS = (
 SHORTEST_KEY = 32  # characters
 LONGEST_SECRET_FILE = 64 * 1024  # bytes
 
+WEBHOOK = frozenset({"WEBHOOK_URL", "WEBHOOK_FORMAT", "WEBHOOK_SECRET"})
+MAIL = frozenset({"MAIL_URL", "MAIL_FROM"})
+GITHUB = frozenset({"GITHUB_CLIENT_ID", "GITHUB_CLIENT_SECRET", "GITHUB_BASE_URL"})
+TOGETHER = (WEBHOOK, MAIL, GITHUB)  # settings that make sense together, or not at all
+
 RATELIMITS = {
     "RATELIMIT_VOTING": "30 per minute; 300 per hour",
     "RATELIMIT_SUBMISSION": "5 per hour; 20 per day",
@@ -36,11 +41,30 @@ RATELIMITS = {
 }
 
 
+# A command that does not serve needs none of these. A fault in them is its warning, and stops the server alone.
+SERVING = frozenset(
+    {
+        "HOST", "PORT", "THREADS", "SERVER_WORKER", "WEB_CONCURRENCY", "REDIS_URL", "RATELIMIT_ENABLED", "CORS_ORIGINS",
+        "TRUSTED_PROXIES", "RESPONSE_CACHE", "PUBLIC_MAX_AGE", "OIDC_PROVIDERS", "REQUIRE_PASSKEY", "METRICS_ENABLED",
+        "OTEL_EXPORTER_OTLP_ENDPOINT", "SENTRY_DSN", "WEB_ENABLED", "SITE_TAGLINE", "SITE_ACCENT", "SITE_LOGO",
+        "SITE_IMAGE", "SITE_LINKS", "SITE_DIR", "LOG_LEVEL", "LOG_FORMAT", *GITHUB, *RATELIMITS,
+    }
+)  # fmt: skip
+# Nor does one that causes no notification need these.
+DELIVERING = frozenset(
+    {"WEBHOOK_ENDPOINTS", "WEBHOOK_WORKER", "REQUIRE_VERIFIED_EMAIL", "SITE_NAME", "SITE_URL", *WEBHOOK, *MAIL}
+)
+
+
 class ConfigError(SystemExit):
     """A setting that makes no sense; as a SystemExit it ends the start with its one line on standard error."""
 
-    def __init__(self, name: str, why: str) -> None:
+    def __init__(self, name: str, why: str, *, because: Collection[str] = ()) -> None:
+        """`because` names the settings that demand the one that is missing."""
         super().__init__(f"{name}: {why}")
+        alone = name.removesuffix("_FILE")
+        # Without these the others would do.
+        self.left_out = frozenset(because) or next((group for group in TOGETHER if alone in group), frozenset({alone}))
 
 
 def load(environ: Mapping[str, str] | None = None) -> dict[str, Any]:
@@ -134,6 +158,24 @@ def warnings(environ: Mapping[str, str] | None = None) -> list[str]:
             "SITE_URL is not set: passkeys and the sitemap are off, and so are links in webhooks and absolute links"
         )
     return found
+
+
+def load_without(needless: Set[str], environ: Mapping[str, str] | None = None) -> tuple[dict[str, Any], list[str]]:
+    """The settings, and a line for each fault in the settings `needless`, which are then left out.
+
+    Raises ConfigError for a fault in another setting.
+    """
+    env = dict(_environment() if environ is None else environ)
+    faults: list[str] = []
+    while True:
+        try:
+            return load(env), faults
+        except ConfigError as fault:
+            left_out = {given for name in fault.left_out for given in (name, f"{name}_FILE")} & env.keys()
+            if not (left_out and fault.left_out <= needless):
+                raise
+            env = {name: value for name, value in env.items() if name not in left_out}
+            faults.append(str(fault))
 
 
 def _environment() -> Mapping[str, str]:
@@ -354,7 +396,9 @@ def _mail_has_its_name_and_links(settings: dict[str, Any]) -> None:
             raise ConfigError("REQUIRE_VERIFIED_EMAIL", "set MAIL_URL: without mail no address can be confirmed")
         return
     if settings["APP_ENV"] == "production" and not settings["SITE_URL"]:
-        raise ConfigError("SITE_URL", "set the public address of the site, as MAIL_URL is set: mail has links to it")
+        raise ConfigError(
+            "SITE_URL", "set the public address of the site, as MAIL_URL is set: mail has links to it", because=MAIL
+        )
     if any(endpoint["name"] == mail.NAME for endpoint in settings["WEBHOOK_ENDPOINTS"]):
         raise ConfigError("WEBHOOK_ENDPOINTS", f"no endpoint can be called {mail.NAME}: MAIL_URL is set")
     settings["MAIL"]["site_url"] = settings["SITE_URL"] or f"http://{settings['HOST']}:{settings['PORT']}"
@@ -365,11 +409,11 @@ def _providers_know_the_way_back(settings: dict[str, Any]) -> None:
     if settings["PROVIDERS"] and settings["APP_ENV"] == "production" and not settings["SITE_URL"]:
         name = "GITHUB_CLIENT_ID" if all("api" in one for one in settings["PROVIDERS"]) else "OIDC_PROVIDERS"
         why = f"set the public address of the site, as {name} is set: providers send browsers back to it"
-        raise ConfigError("SITE_URL", why)
+        raise ConfigError("SITE_URL", why, because={"OIDC_PROVIDERS", *GITHUB})
 
 
 def _passkeys_have_their_host(settings: dict[str, Any]) -> None:
     """Passkeys are bound to the host of the site, so in production they need SITE_URL."""
     if settings["REQUIRE_PASSKEY"] != "none" and settings["APP_ENV"] == "production" and not settings["SITE_URL"]:
         why = "set the public address of the site, as REQUIRE_PASSKEY is set: passkeys are bound to it"
-        raise ConfigError("SITE_URL", why)
+        raise ConfigError("SITE_URL", why, because={"REQUIRE_PASSKEY"})

@@ -174,6 +174,9 @@ def on_reload(server):
     if running.application is not None:
         server.app.callable = running.application
         say_warnings(server)
+    if metrics := server.app.wsgi().extensions.get("metrics"):
+        # Here and not in a worker: each worker inherits it, or reads it in the folder that all share.
+        metrics.reload_refused.set(running.application is None)
     if server.deliverer and delivers():
         server.deliverer.restart()
     elif server.deliverer:

@@ -14,6 +14,7 @@ COMMANDS = {
     "export": ("transfer", "export_projects"),
     "copy": ("copy", "copy_all"),
     "backup": ("backup", "backup"),
+    "check": ("check", "check"),
     "recount": ("recount", "recount_all"),
     "tidy": ("tidy", "tidy"),
     "users": ("users", "users"),

@@ -52,6 +52,9 @@ class Metrics:
         self.memory = gauge(
             "directory_memory_bytes", "Resident memory of the largest process; 0 where the system does not tell."
         )
+        self.reload_refused = gauge(
+            "directory_reload_refused", "1 while the settings of the last reload are refused, and those before it stay."
+        )
         self._measured_at = -MEMORY_SECONDS  # by time.monotonic()
         self.fallback = gauge(
             "directory_ratelimit_fallback", "1 while Redis is out of reach and a process counts rate limits by itself."

@@ -93,6 +93,30 @@ def test_a_setting_that_makes_no_sense_leaves_all_as_they_are_and_is_logged_in_o
     until(lambda: reloading.name() == "Third")
 
 
+@pytest.mark.parametrize("processes", ["1", "2"])
+def test_a_metric_says_that_the_last_reload_was_refused(tmp_path: Path, processes: str) -> None:
+    url, file = f"sqlite:///{tmp_path / 'directory.db'}", tmp_path / "settings"
+    migrate(url)
+    given = {"METRICS_ENABLED": "true", "RATELIMIT_ENABLED": "false", "WEB_CONCURRENCY": processes}
+    file.write_text("")
+    environment = {**ENVIRONMENT, **given, "DATABASE_URL": url, "ENV_FILE": str(file), "FLASK_SKIP_DOTENV": ""}
+    environment = {name: value for name, value in environment.items() if name != "LOG_LEVEL"}
+    with serving(environment, tmp_path / "log") as server:
+        reloading = Reloading(server, file)
+
+        def refused() -> str:
+            with urllib.request.urlopen(f"http://127.0.0.1:{server.port}/metrics", timeout=30) as answer:
+                return re.findall(r"^directory_reload_refused(?:\{.*\})? (\S+)$", answer.read().decode(), re.MULTILINE)[
+                    0
+                ]
+
+        assert refused() == "0.0"
+        reloading.reload(SITE_ACCENT="nonsense")
+        until(lambda: refused() == "1.0")
+        reloading.reload(SITE_NAME="Second")
+        until(lambda: refused() == "0.0")
+
+
 def test_a_changed_folder_of_the_site_applies_or_the_running_one_stays(reloading: Reloading, tmp_path: Path) -> None:
     (tmp_path / "site" / "pages").mkdir(parents=True)
     (tmp_path / "site" / "templates").mkdir()
