@@ -15,6 +15,7 @@ from textwrap import dedent
 from typing import Any
 from unittest.mock import patch
 
+import psycopg
 import pytest
 from flask import Flask
 from sqlalchemy import create_engine, text
@@ -206,8 +207,9 @@ def server() -> Iterator[Named]:
 
 @pytest.mark.postgresql
 def test_postgresql_is_backed_up_drilled_and_restored_as_the_page_says(server: Named, tmp_path: Path) -> None:
-    dump, restore = blocks(section(DEPLOY, "Back-up and restore"))
-    [make, *_] = blocks(section(DEPLOY, "1. PostgreSQL and Redis"))
+    dump, restore, commands = blocks(section(DEPLOY, "Back-up and restore"))
+    [install, *_] = blocks(section(DEPLOY, "1. PostgreSQL and Redis"))
+    make = "\n".join(re.findall(r".* create(?:user|db) .*", install))
     admin = make_url(server.url)
     programs = servers._postgres_programs(os.environ.get("TEST_POSTGRES", ""))
     url = admin.set(username="directory", database="directory").render_as_string()
@@ -246,7 +248,11 @@ def test_postgresql_is_backed_up_drilled_and_restored_as_the_page_says(server: N
     run("dropdb directory_drill", tmp_path, **environment)
 
     script = replaced(restore, ("directory.dump", shlex.quote(str(tmp_path / "directory.dump"))))
-    assert "all is right" in run(HERE + script, ROOT, **environment)
+    with psycopg.connect(make_url(url).set(drivername="postgresql").render_as_string()) as held:
+        run(HERE + script, ROOT, **environment)
+        with pytest.raises(psycopg.OperationalError):  # as of a pooler, which holds connections while nobody uses them
+            held.execute("SELECT 1")
+    assert "all is right" in run(HERE + commands, ROOT, **environment)
     assert everything(url) == before
     in_use(url)
 
