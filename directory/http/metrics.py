@@ -32,6 +32,10 @@ class Metrics:
 
         # They would add an unused second series to each counter.
         disable_created_metrics()  # type: ignore[no-untyped-call]
+        if FOLDER_VARIABLE in os.environ:
+            from directory.http.metrics_files import reserve_room
+
+            reserve_room()
         self.registry, labels = CollectorRegistry(), ("method", "route")
         counter = partial(Counter, registry=self.registry)
         gauge = partial(Gauge, registry=self.registry, multiprocess_mode="livemax")

@@ -25,9 +25,18 @@ def provide(parent: str | None = None) -> None:
     for folder in Path(parent or tempfile.gettempdir()).glob(f"{PREFIX}*"):
         if _abandoned(folder):
             shutil.rmtree(folder, ignore_errors=True)
-    os.environ[FOLDER_VARIABLE] = tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-", dir=parent)
+    os.environ[FOLDER_VARIABLE] = _make(parent)
     _hold(Path(os.environ[FOLDER_VARIABLE]))
     atexit.register(_remove, os.environ[FOLDER_VARIABLE], os.getpid())
+
+
+def _make(parent: str | None) -> str:
+    """A new folder, where it can be made: not where no file can be added any more."""
+    prefix = f"{PREFIX}{os.getpid()}-"
+    try:
+        return tempfile.mkdtemp(prefix=prefix, dir=parent)
+    except OSError:
+        return tempfile.mkdtemp(prefix=prefix)
 
 
 def _maker(folder: Path) -> int | None:

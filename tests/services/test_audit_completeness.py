@@ -12,7 +12,7 @@ from sqlalchemy import select
 from directory.cli import COMMANDS
 from directory.db.transactions import transaction
 from directory.extensions import db
-from directory.models import AuditEntry, MailLink, Passkey, Token
+from directory.models import AuditEntry, DeliveryState, MailLink, Passkey, Token
 from directory.services.accounts import accounts, mail_links, recovery
 from directory.services.delivery import deliveries
 from tests.support.factories import PASSWORD, Api, World
@@ -234,7 +234,7 @@ def test_many_deliveries_sent_again_are_one_entry(app: Flask, admin: Api) -> Non
     before = end(app)
     with app.app_context():
         assert transaction(lambda: deliveries.redeliver_all(since=log(app)[0].at - timedelta(days=1))) == 3
-        assert transaction(lambda: deliveries.redeliver_all(dead_only=True)) == 0
+        assert transaction(lambda: deliveries.redeliver_all(states=[DeliveryState.DEAD])) == 0
     [entry] = log(app, before)
     assert entry.changes == {"deliveries": {"from": None, "to": "3"}}
 
