@@ -26,6 +26,7 @@ export const f = {
   passkeys: "Passkeys",
   passkeysLead: "Sign in with your device or a security key, without a password. A passkey works on this site alone.",
   passkeysNeeded: "Administrators sign in with a passkey here. Add one, and sign in with it.",
+  passkeysAtLocalhost: "An address of numbers has no passkeys. Open this page, and sign in, at",
   passkeysUnsupported: "This browser cannot add a passkey at this address.",
   passkeyName: "Name of the passkey",
   passkeyNameOf: (name: string) => `Name of the passkey ${name}`,

@@ -1,7 +1,7 @@
 // The passkeys of an account: adding, naming and removing them.
 import type { Schemas } from "../api/client.ts";
 import { TextField } from "../parts/field.tsx";
-import { hasPasskeys } from "../parts/passkey.ts";
+import { atLocalhost, hasPasskeys } from "../parts/passkey.ts";
 import { ago } from "../parts/time.tsx";
 import { Wrong } from "../parts/wrong.tsx";
 import { addPasskey, busy, errors, passkeys, removePasskey, renamePasskey } from "../state/account.ts";
@@ -17,7 +17,7 @@ export function Passkeys() {
       <p class="muted">{session.value.passkey_required ? f.passkeysNeeded : f.passkeysLead}</p>
       <Wrong form="passkeys" />
       <ul class="items">{shown.map((each) => <PasskeyItem key={each.id} passkey={each} />)}</ul>
-      {hasPasskeys() ? <NewPasskey /> : <p class="muted">{f.passkeysUnsupported}</p>}
+      {hasPasskeys() ? <NewPasskey /> : <NoPasskeys />}
     </section>
   );
 }
@@ -51,4 +51,10 @@ function PasskeyItem({ passkey: { id, name, created_at, last_used_at } }: { pass
         onClick={() => void removePasskey(id)}>{f.removePasskey}</button>
     </li>
   );
+}
+
+function NoPasskeys() {
+  const address = atLocalhost();
+  if (!address) return <p class="muted">{f.passkeysUnsupported}</p>;
+  return <p class="muted">{f.passkeysAtLocalhost} <a href={address}>{new URL(address).host}</a>.</p>;
 }

@@ -13,6 +13,13 @@ export function hasPasskeys(): boolean {
   return typeof PublicKeyCredential === "function" && !/^[\d.]+$|^\[/.test(location.hostname);
 }
 
+/** This page at `localhost`, where passkeys work; empty unless it is open at a number of this machine. */
+export function atLocalhost(): string {
+  if (!/^127\.[\d.]+$|^\[::1\]$/.test(location.hostname)) return "";
+  const port = location.port && `:${location.port}`;
+  return `${location.protocol}//localhost${port}${location.pathname}${location.search}`;
+}
+
 /** A new passkey, as the API takes it. Throws a DOMException where the person cancels, PasskeyFailed otherwise. */
 export async function createPasskey(options: unknown): Promise<Json> {
   const publicKey = options as Json & { user: Json };

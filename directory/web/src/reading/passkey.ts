@@ -1,5 +1,5 @@
 // The button that signs in by a passkey. Where the browser has none it stays hidden.
-import { askPasskey, hasPasskeys } from "../parts/passkey.ts";
+import { askPasskey, atLocalhost, hasPasskeys } from "../parts/passkey.ts";
 
 type Say = (text: string) => void;
 
@@ -7,9 +7,22 @@ const LOGIN = "/api/auth/passkeys/login";
 
 /** It shows messages by `say`: importing the page's own module would add a file to each page. */
 export function startPasskey(button: HTMLButtonElement, say: Say): void {
-  if (!hasPasskeys()) return;
+  if (!hasPasskeys()) return pointToLocalhost(button);
   button.hidden = false;
   button.addEventListener("click", () => void signIn(button, say));
+}
+
+/** At a number of this machine the page names the address where passkeys work. */
+function pointToLocalhost(button: HTMLButtonElement): void {
+  const address = atLocalhost();
+  if (!address) return;
+  const line = document.createElement("p");
+  const link = document.createElement("a");
+  line.className = "small muted center";
+  link.href = address;
+  link.textContent = new URL(address).host;
+  line.append("Passkeys work at ", link, ", not at this address.");
+  button.after(line);
 }
 
 async function signIn(button: HTMLButtonElement, say: Say): Promise<void> {
