@@ -7,9 +7,11 @@ without a change. In a spreadsheet, load the columns of an export as text.
 import binascii
 import codecs
 import csv
+import difflib
 import itertools
 import json
 import re
+import unicodedata
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
@@ -21,7 +23,7 @@ from marshmallow import ValidationError, fields
 from directory.api.schemas.projects import ProjectInput
 from directory.cli.console import checked, sayings
 from directory.errors import DirectoryError, Invalid
-from directory.http.fields import Prose, Timestamp, Word
+from directory.http.fields import DayOrTime, Prose, Word
 from directory.http.request_body import parse_json
 from directory.models import Status, now
 from directory.services import pictures
@@ -38,17 +40,32 @@ DATES = frozenset(field.name for field in TABLE if field.kind is Kind.TIME)
 DECIDED = frozenset({"status", "rejection_reason"})
 PROSE = ("description", "rejection_reason")  # their spaces are kept
 BLANKABLE = (*NULLABLE, *DECIDED, "owner", *DATES)  # an empty cell of these is null
+SPACES = (
+    "".join(  # of every width, and marks that show nothing
+        char for char in map(chr, range(0x3001)) if unicodedata.category(char) == "Zs"
+    )
+    + "\t\u200b\u2060\ufeff"
+)
+# What tables call these fields.
+SYNONYMS = {
+    "name": "title", "link": "url", "website": "url", "homepage": "url", "site": "url", "address": "url",
+    "repo": "repository_url", "repository": "repository_url", "source": "repository_url", "github": "repository_url",
+    "source_code": "repository_url", "code": "repository_url", "git": "repository_url", "summary": "tagline",
+    "subtitle": "tagline", "short_description": "tagline", "tag": "tags", "keywords": "tags", "topics": "tags",
+    "image": "logo_url", "icon": "logo_url", "username": "owner", "state": "status", "votes": "upvotes",
+}  # fmt: skip
 NOTHING = (None, "", 0, "0")  # values of columns that are left out
 BOMS = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
 DELIMITERS = ",;\t|"
 LOGO_MAX = 4 * -(-pictures.UPLOAD_MAX // 3)  # characters of base64
 _BLANK = f'{DELIMITERS}" \r\n'
 _SEPARATOR = re.compile(r'\s*"?sep=(.)"?[\s,;|]*', re.IGNORECASE)
+_UNKNOWN = re.compile(r"(\S+): Unknown field\.")
 _UNDECODED = re.compile("[\udc80-\udcff]")
 
 
-class Past(Timestamp):
-    """An instant that has come."""
+class Past(DayOrTime):
+    """An instant that has come, or the beginning of a day in UTC."""
 
     def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> datetime:
         instant = super()._deserialize(value, attr, data, **kwargs)
@@ -103,11 +120,11 @@ class Lines:
     in a carriage return alone, as old programs for the Macintosh write them, are lines.
     """
 
-    def __init__(self, file: IO[bytes]) -> None:
+    def __init__(self, file: IO[bytes], encoding: str | None = None) -> None:
         self.number, self.bytes = 0, 0
         chunks = self._counted(file)
         first = next(chunks, b"")
-        encoding = next((encoding for mark, encoding in BOMS.items() if first.startswith(mark)), _unmarked(first))
+        encoding = encoding or encoding_of(first)
         chunks = itertools.chain([first], chunks)
         self._lines = self._split(chunks if encoding in {None, "utf-8-sig"} else self._converted(chunks, encoding))
 
@@ -144,9 +161,17 @@ class Lines:
         except UnicodeDecodeError as error:
             read = rest + error.object[: error.start].decode(encoding)
             where = f"line {self.number + 1 + read.count(chr(10))}"
-            raise click.ClickException(f"{where}: The file begins as UTF-16, and goes on as something else.") from None
+            fault = f"begins as {encoding[:6].upper()}, and goes on as something else"
+            if not encoding.startswith("utf-16"):
+                fault = f"is not in the encoding {encoding}"
+            raise click.ClickException(f"{where}: The file {fault}.") from None
         if rest:
             yield rest.encode("utf-8", "surrogatepass")
+
+
+def encoding_of(first: bytes) -> str | None:
+    """The encoding that the beginning of a file shows, by a byte order mark or zeros; None means UTF-8."""
+    return next((encoding for mark, encoding in BOMS.items() if first.startswith(mark)), _unmarked(first))
 
 
 def _unmarked(first: bytes) -> str | None:
@@ -209,7 +234,7 @@ def _delimiter(header: str) -> str:
 
 def _name(cell: str) -> str:
     """The name of a column, however a spreadsheet writes it."""
-    return cell.strip().strip('"').strip().lower().replace(" ", "_")
+    return re.sub(r"\s", "_", cell.strip(SPACES).strip('"').strip(SPACES).lower())
 
 
 def _header(reader: Iterator[list[str]], lines: Lines) -> list[str]:
@@ -224,19 +249,36 @@ def _header(reader: Iterator[list[str]], lines: Lines) -> list[str]:
     missing = [name for name in REQUIRED if name not in names]
     for fault, found in (("Unknown column", unknown), ("Repeated column", repeated), ("Missing column", missing)):
         if found:
-            raise click.ClickException(f"line {max(1, lines.number)}: {fault}: {', '.join(map(ascii, found))}.")
+            shown = ", ".join(ascii(name) + (_meant(name) if found is unknown else "") for name in found)
+            raise click.ClickException(f"line {max(1, lines.number)}: {fault}: {shown}.")
     return names
+
+
+def _meant(name: str) -> str:
+    """The question which field an unknown name means; nothing if none is near."""
+    plain = re.sub(r"[\s-]", "_", name.lower())
+    near = SYNONYMS.get(plain) or next(iter(difflib.get_close_matches(plain, FIELDS, 1)), None)
+    return f" (did you mean `{near}`?)" if near else ""
+
+
+def _trimmed(value: Any) -> Any:
+    """A text, or the texts of a list, without spaces of any kind at its ends."""
+    if isinstance(value, list):
+        return [_trimmed(each) for each in value]
+    return value.strip(SPACES) if isinstance(value, str) else value
 
 
 def _row(number: int, given: Any, parse: Callable[[Any], dict[str, Any]], keep: frozenset[str]) -> Row:
     try:
-        project = parse(given)
+        project = {name: value if name in PROSE else _trimmed(value) for name, value in parse(given).items()}
         left_out = frozenset(name for name in READ_ONLY if name not in keep and project.pop(name, None) not in NOTHING)
         return Row(number, checked(PROJECT, project), [], left_out)
     except DirectoryError as error:
         # "Line 1" would be the first of the row, which is whole in one.
-        lines = (saying.replace("The body", "The row").replace("line 1, ", "") for saying in sayings(error))
-        return Row(number, {}, list(lines))
+        lines = [saying.replace("The body", "The row").replace("line 1, ", "") for saying in sayings(error)]
+        return Row(
+            number, {}, [re.sub(_UNKNOWN, lambda m: f"{m[1]}: Unknown field{_meant(m[1])}.", line) for line in lines]
+        )
     except ValueError as error:
         return Row(number, {}, [str(error)])
 
@@ -256,7 +298,7 @@ def _named(names: list[str], cells: list[str]) -> dict[str, Any]:
     if any(map(_UNDECODED.search, cells)):
         raise ValueError("The row is not UTF-8.")
     project: dict[str, Any] = {
-        name: cell if name in PROSE else cell.strip(" ") for name, cell in zip(names, cells, strict=True)
+        name: cell if name in PROSE else cell.strip(SPACES) for name, cell in zip(names, cells, strict=True)
     }
     for name in BLANKABLE:
         if name in project:

@@ -1,19 +1,21 @@
 """flask import and flask export: projects as JSON Lines or CSV."""
 
+import codecs
 import os
 import sys
 from collections.abc import Iterator, Mapping
 from operator import itemgetter
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import click
 from flask.cli import with_appcontext
 
+from directory.cli import file_kinds
 from directory.cli.console import Progress, count, refusals, sayings, writes
 from directory.cli.output import TO_FILE
 from directory.cli.output import opened as opened_output
-from directory.cli.rows import DATES, DECIDED, FORMATS, Lines, Row, read, writer
+from directory.cli.rows import DATES, DECIDED, FORMATS, Lines, Row, encoding_of, read, writer
 from directory.cli.users import named
 from directory.db.transactions import transaction
 from directory.errors import Duplicate, Invalid
@@ -36,6 +38,16 @@ NOT_KEPT = {
 }
 READ_AS = {"tsv": "csv"}  # which may be separated by tabs
 FORM = click.Choice(FORMATS)
+
+
+def known_encoding(_context: Any, _parameter: Any, name: str | None) -> str | None:
+    """The name of an encoding of texts, as it is given. Raises BadParameter."""
+    try:
+        if name is None or codecs.lookup(name)._is_text_encoding:
+            return name
+    except (LookupError, ValueError):
+        pass
+    raise click.BadParameter(f"There is no encoding {name!r}. Examples are utf-8, windows-1252 and utf-16.")
 
 
 class Tally:
@@ -80,6 +92,7 @@ class Tally:
 )
 @click.option("--create-categories", is_flag=True, help="Add categories that are missing, named after their slugs.")
 @click.option("--format", "form", type=FORM, help="The format of FILE.  [default: by its name, else jsonl]")
+@click.option("--encoding", metavar="E", callback=known_encoding, help="The encoding of FILE, such as windows-1252.")
 @with_appcontext
 @writes
 def import_projects(
@@ -90,6 +103,7 @@ def import_projects(
     create_users: bool,
     create_categories: bool,
     form: str | None,
+    encoding: str | None,
 ) -> None:
     """Add the projects in FILE (- is standard input).
 
@@ -101,17 +115,19 @@ def import_projects(
     website are two if each has a repository and these differ; otherwise a row with another title is a bad row, reported
     with the line of the first. No webhook is sent.
 
-    CSV may come from a spreadsheet: separated by commas, semicolons or tabs, in UTF-8 or UTF-16.
+    CSV may come from a spreadsheet: separated by commas, semicolons or tabs, in UTF-8 or UTF-16, or in the encoding
+    that --encoding names. A file of another kind is refused in one line, before any row is imported.
     """
     options = {"owner": _owner(owner), "status": status, "create_categories": create_categories}
     options["create_users"] = create_users
     keep = DECIDED | (DATES if keep_dates else frozenset()) | (frozenset() if owner else {"owner"})
     tally = Tally(NOT_KEPT if owner is None else {**NOT_KEPT, "owners": (frozenset(), "")})
-    with click.open_file(file, "rb") as opened, Progress(_size(file), "Importing") as progress:
-        lines = Lines(opened)
-        for batch in chunks(
-            read(lines, form or READ_AS.get(_suffix(file)) or _format(file), keep), import_export.TAKEN_AT_ONCE
-        ):
+    form = form or READ_AS.get(_suffix(file)) or _format(file)
+    bar = Progress(_size(file), "Importing")
+    with click.open_file(file, "rb") as opened, file_kinds.seekable(opened) as given, bar as progress:
+        _require_readable(given, form, encoding)
+        lines = Lines(given, encoding)
+        for batch in chunks(read(lines, form, keep), import_export.TAKEN_AT_ONCE):
             for line, fault in _take(batch, tally, options):
                 progress.note(f"line {line}: {fault}")
             progress.reach(lines.bytes)
@@ -187,6 +203,15 @@ def _differing(row: Row, entered: import_export.Entered) -> list[tuple[int, str]
     if row.fields["title"] == entered.title:
         return []
     return [(row.line, f"Unchanged: project {entered.id}, {entered.title!r}, has this URL already.")]
+
+
+def _require_readable(file: IO[bytes], form: str, encoding: str | None) -> None:
+    """Raise ClickException if the file has no rows of this format, or is not in UTF-8 where that is expected."""
+    file_kinds.require_rows(file, form)
+    first = file.read(2)
+    file.seek(0)
+    if encoding is None and encoding_of(first) in {None, "utf-8-sig"}:
+        file_kinds.require_utf_8(file)
 
 
 def _owner(login: str | None) -> Caller:
