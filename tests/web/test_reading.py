@@ -170,3 +170,28 @@ def test_forced_colours_show_what_is_chosen(chromium, app, world, path):
             chip.get_attribute("aria-current"): chip.evaluate(edge) for chip in page.locator(".categories a").all()
         }
         assert chips["true"] != chips[None]
+
+
+# The numbers that take more than one line: as the browser lays out their text.
+BROKEN = """() => [...document.querySelectorAll(".count")].filter((each) => {
+    const range = document.createRange();
+    range.selectNodeContents(each);
+    return new Set([...range.getClientRects()].map(({ top }) => Math.round(top))).size > 1;
+}).map((each) => each.parentElement.innerText)"""
+
+
+@pytest.mark.parametrize(
+    "name", ["Applications for the desktop and the terminal", "W" * 50, "データベースとそのための道具"]
+)
+def test_a_number_is_on_one_line_however_long_the_name_beside_it(chromium, app, world, name):
+    world.category("long", name)
+    for _ in range(12):
+        world.project(category="long")
+    with served(app) as site, visitor(chromium, site) as person:
+        for path in ("/", "/categories/long"):
+            page = person.open(path).page
+            for width in (320, 390, 600, 768, 900, 1024, 1280):
+                page.set_viewport_size({"width": width, "height": 800})
+                assert page.locator(".categories .count").filter(has_text="12").count() == 1
+                assert page.evaluate(BROKEN) == [], (path, width)
+                assert page.evaluate("document.documentElement.scrollWidth") <= width, (path, width)
