@@ -10,6 +10,7 @@ from typing import Any
 from flask import Flask, Request, Response, current_app, g, request
 from flask_login import current_user
 from sqlalchemy.exc import SQLAlchemyError
+from werkzeug.http import dump_cookie
 from werkzeug.sansio.http import parse_cookie  # the parser of Flask's requests, which accepts any bytes
 
 from directory.db.transactions import writing
@@ -149,3 +150,25 @@ def give_browser_secret(response: Response, secret: str) -> None:
 
 def _sign_in_cookie() -> str:
     return f"{current_app.config['COOKIE_NAME']}-sign-in"
+
+
+VOTE_SECONDS = 30 * 60  # from the press of a vote's button to the end of signing in or up
+
+
+def vote_cookie(project_id: int | None) -> dict[str, str]:
+    """The header of an answer to a person who pressed the button of a vote without being signed in; None takes it away.
+
+    The cookie says that this browser has pressed the button, because only the answer to the button sets it.
+    """
+    value, seconds = ("", 0) if project_id is None else (str(project_id), VOTE_SECONDS)
+    return {"Set-Cookie": dump_cookie(_vote_cookie(), value, max_age=seconds, **_attributes())}
+
+
+def pressed_vote() -> int | None:
+    """The project whose vote this browser has pressed the button of, and is not counted yet."""
+    given = request.cookies.get(_vote_cookie(), "")
+    return int(given) if given.isascii() and given.isdigit() and len(given) < 20 else None
+
+
+def _vote_cookie() -> str:
+    return f"{current_app.config['COOKIE_NAME']}-vote"

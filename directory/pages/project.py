@@ -3,20 +3,25 @@
 With JavaScript the buttons of votes send them to the API.
 """
 
+from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 from flask import request
 from werkzeug.routing import RequestRedirect
 
 from directory.api import projects
+from directory.errors import DirectoryError
+from directory.http import rate_limits
 from directory.http.access import login_required, owner_required, public
-from directory.http.authentication import caller, viewer
+from directory.http.authentication import caller, pressed_vote, viewer, vote_cookie
 from directory.http.cache_policy import CacheTags
 from directory.http.endpoint import Versions, operation
 from directory.http.fields import Strict, Whole, Word
+from directory.http.request_body import read_form
 from directory.pages import head
-from directory.pages.forms import Form, same_as, see_other, shows
-from directory.pages.layout import PAGE, Answer, bp, here, own_path, show
+from directory.pages.forms import NO_STORE, Form, same_as, see_other, shows
+from directory.pages.layout import PAGE, Answer, address_with, bp, here, own_path, show
 from directory.pages.signing_in import refused
 from directory.services import audit, submissions
 from directory.services.catalog import catalog
@@ -134,9 +139,16 @@ class VoteForm(Strict):
 
 
 def refused_vote(form: Form, project_id: int) -> Answer:
-    """The form that signs in, for a caller who is not signed in; for others why the vote was refused."""
+    """The form that signs in, for a caller who is not signed in; for others why the vote was refused.
+
+    Whoever pressed the button is led to `finish_vote` by signing in or up, however this is done.
+    """
     back = _back(request.args.to_dict(), project_id)
-    return refused(form, back, back, "Sign in to vote.")
+    finish = address_with(f"/voted/{project_id}", next=back)
+    page, headers = refused(form, finish, back, "Sign in to vote.")
+    if form.code == "unauthenticated" and _is_cast():
+        headers = {**headers, **vote_cookie(project_id)}
+    return page, headers
 
 
 @bp.post("/votes/<id:project_id>")
@@ -148,6 +160,45 @@ def vote(project_id: int, query: dict[str, str], body: dict[str, Any]) -> Any:
     chosen: Any = projects.cast_vote if body["vote"] == "cast" else projects.withdraw_vote
     chosen.view(project_id=project_id)
     return see_other(_back(query, project_id))
+
+
+def uncounted_vote(form: Form, project_id: int) -> Answer:
+    """Why the vote of a person who has just signed in was not counted."""
+    back = own_path(request.args.get("next"))
+    if form.code in {"not_found", "not_votable"}:
+        gone = "This project is no longer in the directory, so your vote was not counted."
+        form = replace(form, title="Not counted", problem=gone)
+    return refused(form, request.full_path, back)
+
+
+@bp.get("/voted/<id:project_id>")
+@public
+@shows(uncounted_vote)
+@operation(tier="read", page=True, parameters=True)
+def finish_vote(project_id: int, query: dict[str, str]) -> Any:
+    """Count the vote of a person who pressed its button and then signed in, and say so.
+
+    The press is known by a cookie that only the answer to it sets, and only to this browser. So no link of somebody
+    else makes a person vote: without the cookie the page shows the button.
+    """
+    back = own_path(query.get("next"))
+    if viewer() is None:
+        return see_other(address_with("/sign-in", next=own_path(request.full_path)))
+    project = catalog.one(project_id, viewer=viewer())
+    is_counted = request.method == "GET" and pressed_vote() == project_id
+    if is_counted:
+        rate_limits.hit("voting")
+        projects.cast_vote.view(project_id=project_id)  # type: ignore[attr-defined]
+    head_ = head.Head(f"Vote for {project['title']}", indexed=False)
+    page, headers = show("vote.html", head_, here=back, project=project, is_counted=is_counted, back=back)
+    return page, {**headers, **NO_STORE, **(vote_cookie(None) if is_counted else {})}
+
+
+def _is_cast() -> bool:
+    """Whether the form of a refused vote casts one. It may have been refused before it was read."""
+    with suppress(DirectoryError):
+        return dict(read_form()).get("vote") == "cast"
+    return False
 
 
 def _back(query: dict[str, str], project_id: int) -> str:

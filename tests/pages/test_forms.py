@@ -2,6 +2,7 @@
 
 import re
 from html import unescape
+from urllib.parse import quote, unquote
 
 import pytest
 from sqlalchemy import func, select, update
@@ -88,11 +89,101 @@ def test_over_the_limit_a_form_is_429_with_the_seconds_to_wait(make_app, world):
     assert shown(signed[1], "login")[0] == "x"
 
 
+def pressed(browser, project, **given):
+    """Press the button of a vote without being signed in: the page to open after signing in."""
+    answer = browser.post(f"/votes/{project}?next=/?page=1", **{"data": {"vote": "cast"}, **given})
+    assert answer.status_code == 401
+    return unquote(re.search(r'action="/sign-in\?next=([^"]+)"', answer.text)[1])
+
+
+@pytest.mark.parametrize("way", ["/sign-in", "/sign-up"])
+def test_a_vote_that_was_pressed_before_signing_in_is_counted_after_it_once(app, world, way):
+    world.user("ada")
+    project, browser = world.project(), Browser(app)
+    then = pressed(browser, project)
+    fields = {"login": "ada", "password": PASSWORD}
+    if way == "/sign-up":
+        fields = {"username": "bob", "email": "bob@example.org", "password": PASSWORD}
+    signed = browser.post(f"{way}?next={quote(then, safe='')}", data=fields)
+    assert (signed.status_code, signed.headers["Location"]) == (303, then)
+    page = browser.get(then)
+    assert (page.status_code, page.headers["Cache-Control"]) == (200, "no-store")
+    assert "Counted" in text_of(page)
+    assert f'href="/?page=1#p-{project}"' in page.text
+    assert world.stored(project)["upvotes"] == 1
+    assert browser.post(f"/votes/{project}", data={"vote": "withdraw"}).status_code == 303
+    again = browser.get(then)
+    assert "Counted" not in text_of(again)
+    assert f'action="/votes/{project}?' in again.text
+    assert world.stored(project)["upvotes"] == 0
+
+
+def test_no_link_and_no_other_site_makes_a_person_vote(app, world):
+    world.user("ada")
+    project, other = world.project(), world.project()
+    browser = Browser(app)
+    forged = browser.post(f"/votes/{project}", data={"vote": "cast"}, headers={"Sec-Fetch-Site": "cross-site"})
+    assert (forged.status_code, "Set-Cookie" in forged.headers) == (403, False)
+    for fields in ({"vote": "withdraw"}, {}):
+        assert "Set-Cookie" not in browser.post(f"/votes/{project}", data=fields).headers
+    browser.sign_in("ada")
+    assert "Counted" not in text_of(browser.get(f"/voted/{project}"))
+    elsewhere = Browser(app)
+    pressed(elsewhere, other)
+    elsewhere.sign_in("ada")
+    for path in (f"/voted/{project}", f"/voted/{project}?next=/voted/{other}"):
+        assert "Counted" not in text_of(elsewhere.get(path))
+    assert [world.stored(each)["upvotes"] for each in (project, other)] == [0, 0]
+    assert "evil" not in elsewhere.get(f"/voted/{other}?next=//evil.example").text
+
+
+def test_the_cookie_of_a_pressed_vote_is_for_this_host_and_no_script(app, world):
+    answer = Browser(app).post(f"/votes/{world.project()}", data={"vote": "cast"})
+    cookie = answer.headers["Set-Cookie"]
+    assert cookie.startswith("__Host-directory-vote=")
+    assert {"Secure", "HttpOnly", "Path=/", "SameSite=Lax", "Max-Age=1800"} <= set(cookie.split("; "))
+
+
+@pytest.mark.parametrize("gone", [True, False])
+def test_a_project_that_is_gone_or_no_longer_live_after_signing_in_is_said(app, world, gone):
+    owner = world.user("ada")
+    project, browser = world.project(owner), Browser(app)
+    then = pressed(browser, project)
+    admin = world.caller(world.admin())
+    if gone:
+        world.caller(owner).delete(f"/api/projects/{project}")
+    else:
+        admin.put(f"/api/admin/projects/{project}/unpublish", {"reason": "The link is dead."})
+    world.user("bob")
+    page = browser.sign_in("ada" if not gone else "bob").get(then)
+    assert page.status_code in {404, 409}
+    assert "your vote was not counted" in text_of(page)
+    assert f'href="/?page=1#p-{project}"' in page.text
+
+
+def test_without_a_confirmed_address_the_vote_waits_for_it(make_app, world):
+    app = make_app(REQUIRE_VERIFIED_EMAIL="vote", MAIL_URL="smtp://127.0.0.1:1", MAIL_FROM="a@b.example")
+    world.user("ada")
+    project, browser = world.project(), Browser(app)
+    then = pressed(browser, project)
+    page = browser.sign_in("ada").get(then)
+    assert page.status_code == 403
+    assert "Have the link mailed again" in text_of(page)
+
+
+def test_before_signing_in_the_page_of_a_pressed_vote_leads_to_it(app, world):
+    project = world.project()
+    answer = Browser(app).get(f"/voted/{project}?next=/mine")
+    assert (answer.status_code, answer.headers["Location"]) == (
+        303, f"/sign-in?next=%2Fvoted%2F{project}%3Fnext%3D%2Fmine"
+    )  # fmt: skip
+
+
 def test_who_is_not_signed_in_is_asked_to_and_comes_back_to_the_button(app, world):
     project = world.project()
     answer = Browser(app).post(f"/votes/{project}?next=/?page=1", data={"vote": "cast"})
     assert answer.status_code == 401
-    assert f'action="/sign-in?next=%2F%3Fpage%3D1%23p-{project}"' in answer.text
+    assert f'action="/sign-in?next=%2Fvoted%2F{project}%3Fnext%3D%252F%253Fpage%253D1%2523p-{project}"' in answer.text
     assert "Sign in to vote." in text_of(answer)
     assert world.stored(project)["upvotes"] == 0
 

@@ -47,7 +47,10 @@ async function send(button: HTMLButtonElement, on: boolean): Promise<Vote> {
   const answer = await fetch(path, { method: on ? "PUT" : "DELETE", headers }).catch(() => {
     throw new Error(UNREACHABLE);
   });
-  if (answer.status === 401) location.assign(`/sign-in?next=${encodeURIComponent(location.pathname + location.search)}`);
+  if (answer.status === 401) { // the session has ended: the form leads to the page that signs in, and the vote is kept
+    button.value = on ? "cast" : "withdraw";
+    button.form?.requestSubmit(button);
+  }
   const { upvoted, upvotes } = await dataOf(answer);
   return { on: upvoted, count: upvotes };
 }
