@@ -170,6 +170,18 @@ def test_every_row_leaves_one_entry_in_the_log(app: Flask, run: Any) -> None:
         assert [tuple(entry) for entry in entries] == [("project.imported", number) for number in ids]
 
 
+def test_the_command_has_imported_it_and_not_its_owner(run: Any, world: World) -> None:
+    world.user("amal")
+    rows = [project(1, owner="amal"), project(2, category="new", owner="bea", status="live")]
+    assert run(rows, "--create-categories", "--create-users").exit_code == 0
+    entries = world.caller(world.admin()).get("/api/admin/audit").json["items"]
+    found = [(entry["action"], entry["actor"]) for entry in entries if entry["action"] != "user.token_created"]
+    actions = ["project.imported", "project.imported", "category.created", "user.registered"]
+    assert found == [(action, None) for action in actions]
+    registered = next(entry for entry in entries if entry["action"] == "user.registered")
+    assert (registered["user"]["username"], registered["to"]) == ("bea", "member")
+
+
 def test_a_second_run_adds_nothing(app: Flask, run: Any) -> None:
     given = [project(1), project(2), project(1, url="http://www.example.org:80/1/#same")]
     assert run(given).output == "imported 2, unchanged 1, refused 0\n"

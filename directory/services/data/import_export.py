@@ -12,7 +12,7 @@ from directory.db.errors import refusing
 from directory.errors import Duplicate, Invalid
 from directory.extensions import db
 from directory.models import AccountStatus, Category, Logo, Project, Revision, Role, Status, User, now
-from directory.services import categories, logos
+from directory.services import audit, categories, logos
 from directory.services.accounts.identity import Caller
 from directory.services.accounts.usernames import is_reserved
 from directory.services.catalog.fields import FIELDS, OWNED, filled
@@ -148,6 +148,7 @@ def _add_user(name: str) -> int:
     db.session.add(user)
     with refusing(uq_users_username=Duplicate(["username"], "This username is taken.")):
         db.session.flush()
+    audit.record("user.registered", by=None, user_id=user.id, to_state=user.role)
     return user.id
 
 

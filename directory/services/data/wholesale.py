@@ -126,7 +126,7 @@ def _entry(action: str, at: datetime, draft: Draft, key: str, **values: Any) -> 
 def _import_entry(draft: Draft, key: str) -> dict[str, Any]:
     at = draft.logged_at or draft.submitted_at
     state, reason = draft.status.value, draft.rejection_reason
-    return _entry("project.imported", at, draft, key, to_state=state, reason=reason)
+    return _entry("project.imported", at, draft, key, actor_id=None, to_state=state, reason=reason)  # by a command
 
 
 def _entries(draft: Draft, key: str, decided_by: int | None) -> Iterator[dict[str, Any]]:

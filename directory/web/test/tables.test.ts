@@ -180,7 +180,7 @@ const told = (changes: object) => sentence({ ...ENTRY, ...changes } as any).map(
 
 Deno.test("each entry of the log is a sentence with names", () => {
   assertEquals(told({}), "grace approved Flask.");
-  assertEquals(told({ actor: null, action: "project.imported" }), "The command line imported Flask as live.");
+  assertEquals(told({ actor: null, action: "project.imported" }), "The operator imported Flask as live.");
   assertEquals(told({ action: "project.submitted" }), "grace submitted Flask.");
   assertEquals(told({ action: "project.rejected" }), "grace rejected Flask.");
   assertEquals(told({ action: "project.unpublished" }), "grace took Flask down.");

@@ -76,7 +76,7 @@ export const r = {
   history: "History",
   showHistory: "Show the history",
   hideHistory: "Hide the history",
-  system: "The command line",
+  system: "The operator",
   did: {
     "project.submitted": "submitted it", "project.imported": "imported it", "project.edited": "edited it",
     "project.approved": "approved it", "project.rejected": "rejected it", "project.unpublished": "took it down",

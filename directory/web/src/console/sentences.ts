@@ -10,7 +10,7 @@ export interface Part {
 
 /** "grace approved Flask." The project leads to `projectAt`, or to its page. */
 export function sentence(entry: Entry, projectAt?: string): Part[] {
-  const by = userPart(entry.actor, "The command line");
+  const by = userPart(entry.actor, "The operator");
   const project = projectPart(entry, projectAt);
   const user = userPart(entry.user, entry.user_id ? `user ${entry.user_id}` : "a user", entry.user_id);
   switch (entry.action) {
