@@ -22,7 +22,7 @@ API_LINTERS = @stoplight/spectral-cli@6.16.3 @redocly/cli@2.77.0
 
 BIN := .venv/bin
 PYTEST = $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
-FUZZERS = tests/system/test_schemathesis.py tests/system/test_stateful.py tests/system/test_properties.py tests/server/test_differential.py
+FUZZERS = tests/system/test_schemathesis.py tests/system/test_stateful.py tests/system/test_properties.py tests/http/test_budget.py tests/server/test_differential.py
 SOURCES := $(wildcard *.py settings/*.py directory/*.py directory/*/*.py directory/*/*/*.py directory/*/*/*/*.py migrations/*.py migrations/*/*.py)
 EXACT = directory/services/*,directory/http/access.py
 PROGRESS = $(PYTHON) .ci/progress.py

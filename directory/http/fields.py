@@ -39,6 +39,7 @@ REPOSITORY_PATTERN = (
     rf"{LINK_PATTERN}|^git@(github\.com|gitlab\.com|codeberg\.org):[A-Za-z0-9-]+/[A-Za-z0-9_-]+(\.git)?$"
 )
 
+LONGER = 4  # times its limit: what a text may have before invisible characters and blanks are removed
 BLANKS = " \t\u00a0"  # that a phone's keyboard adds to a word
 
 
@@ -60,7 +61,13 @@ class Strict(Schema):
 
 
 class Checked(fields.String):
-    """A string that `check` validates: it raises ValueError with the reason, and may return a normalized value."""
+    """A string that `check` validates: it raises ValueError with the reason, and may return a normalized value.
+
+    A string of more than `longest` characters, where that is given, is refused with `says` before anything else.
+    """
+
+    longest: int | None = None
+    says = ""
 
     def check(self, value: str) -> str:
         """The value as it is stored. Raises ValueError."""
@@ -69,6 +76,8 @@ class Checked(fields.String):
     def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> str:
         if not isinstance(value, str):
             raise ValidationError("Not a string.")
+        if self.longest is not None and len(value) > self.longest:
+            raise ValidationError(self.says)
         try:
             return self.check(value)
         except ValueError as error:
@@ -101,7 +110,8 @@ class Search(Line):
         self.metadata = {**self.metadata, "pattern": f"^[^{_NOT_SPACES}]*$"}
 
     def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> Any:
-        value = re.sub(r"\s", " ", value) if isinstance(value, str) else value
+        if isinstance(value, str) and len(value) <= LONGER * self.bounds[1]:
+            value = re.sub(r"\s", " ", value)
         text = super()._deserialize(value, attr, data, **kwargs)
         return text if is_visible(text) else missing
 
@@ -143,6 +153,9 @@ class RenderedMarkdown(fields.String):
 class Link(Checked):
     """An http or https URL without credentials, of up to 2,048 characters."""
 
+    longest = 2 * URL_MAX
+    says = f"Must have 1 to {URL_MAX} characters."
+
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         document(self, format="iri", minLength=8, maxLength=URL_MAX, pattern=LINK_PATTERN)
@@ -175,6 +188,7 @@ class Matching(Checked):
         self, pattern: str, maximum: int, *, says: str, fold: bool = False, trim: bool = False, **kwargs: Any
     ) -> None:
         self.pattern, self.maximum, self.says, self.fold, self.trim = re.compile(pattern), maximum, says, fold, trim
+        self.longest = LONGER * maximum
         super().__init__(**kwargs)
         shown = pattern.replace("a-z", "A-Za-z") if fold else pattern
         document(self, pattern=f"^[{BLANKS}]*({shown})[{BLANKS}]*$" if trim else f"^({shown})$", maxLength=maximum)

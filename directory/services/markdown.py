@@ -1,20 +1,26 @@
 """Markdown as HTML: the one renderer of descriptions, for the pages and for answers of the API.
 
-CommonMark with GFM's links, tables, strikethrough and task lists. HTML in a text is escaped. markdown-it-py writes few
-elements, and nh3 removes all others.
+CommonMark with GFM's links, tables, strikethrough and task lists. Tags of harmless HTML are left out, all other HTML is
+escaped. markdown-it-py writes few elements, and nh3 removes all others.
 """
 
 import re
+import unicodedata
 from collections.abc import Callable
 from functools import lru_cache
+from html import unescape
 from importlib import import_module
 from typing import Any
 
 import nh3
 from markdown_it import MarkdownIt
+from markdown_it.common.utils import isMdAsciiPunct, isPunctChar
 from markdown_it.rules_core import StateCore
+from markdown_it.rules_inline import StateInline, emphasis, linkify, strikethrough
 from markdown_it.token import Token
 from markupsafe import escape
+
+from directory.services.characters import is_symbol
 
 REL = "nofollow ugc noopener"
 REMEMBERED = 256  # texts; a description has at most 10,000 characters
@@ -38,6 +44,37 @@ UNDERSCORED = re.compile(rf"//(?=[\w.-]*_)(?:[\w-]+\.)+[^\W_](?:-|[^\W_])*\.[^\W
 WWW = re.compile(rf"(?:[^\W_][\w-]*\.)+[^\W_][\w-]*{REST}")
 WITHIN = re.compile(r"[./@-]www\.\Z", re.IGNORECASE)  # the end of a part of another host, path or address
 TRAILING = "?!.,:*_~'\""  # punctuation that is not part of an address at its end, by GFM
+# Marks of other scripts, which are written without a space behind them. An apostrophe within a word is none.
+FOREIGN = re.compile(
+    "[\u060c\u061b\u061f\u06d4\u0964\u0965\u104a\u104b\u17d4\u17d5\u1362\u2018\u201a-\u201e\u2026\u2039\u203a\u00ab\u00bb"
+    "\u3001-\u3003\u3008-\u3011\u3014-\u301f\uff01\uff08\uff09\uff0c\uff0e\uff1a\uff1b\uff1f\uff3b\uff3d\uff5b\uff5d-\uff65]"
+    "|\u2019(?![a-zA-Z\u00c0-\u024f])"
+)
+CJK = re.compile(
+    "[\u1100-\u11ff\u2e80-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\ufe30-\ufe4f\uff01-\uffef\U00020000-\U0003ffff]"
+)
+HARMLESS = (
+    "a|abbr|b|big|blockquote|br|center|cite|code|dd|del|details|div|dl|dt|em|figcaption|figure|font|h[1-6]|hr|i|img|ins|kbd|"
+    "li|mark|ol|p|picture|pre|q|s|samp|small|source|span|strong|sub|summary|sup|table|tbody|td|tfoot|th|thead|tr|tt|u|ul|var"
+)
+# A tag without handlers of events, or a comment. The lengths are bounded, so that searching is linear.
+WITHIN_TAG = r"(?:\s(?![^<>]{0,500}\bon\w)[^<>]{0,500})?"
+TAG = re.compile(rf"<(?:!--.{{0,1000}}?-->|/?({HARMLESS}){WITHIN_TAG}/?>)", re.I | re.S)
+ALT = re.compile(r"""\salt\s*=\s*("[^"]*"|'[^']*')""", re.I)
+RELATIVE = re.compile(r"(?![a-z][a-z0-9+.-]*:)[^\\\s]*\Z", re.I)
+ALERT = re.compile(r"\[!(note|tip|important|warning|caution)\]\Z", re.I)
+SHORTCODE = re.compile(r"(?<![\w:]):([a-z0-9_+-]{2,30}):(?![\w:])")
+# GitHub's names of emoji that are not names of Unicode.
+EMOJI = {
+    "+1": "👍", "-1": "👎", "thumbsup": "👍", "art": "🎨", "beers": "🍻", "bell": "🔔", "blue_book": "📘", "boom": "💥",
+    "bulb": "💡", "chart_with_upwards_trend": "📈", "clap": "👏", "computer": "💻", "construction": "🚧", "email": "📧",
+    "exclamation": "❗", "eyes": "👀", "gem": "💎", "globe_with_meridians": "🌐", "heart": "❤️", "heavy_check_mark": "✔️",
+    "information_source": "ℹ️", "iphone": "📱", "mag": "🔍", "muscle": "💪", "page_facing_up": "📄", "pencil": "📝",
+    "point_right": "👉", "question": "❓", "raised_hands": "🙌", "recycle": "♻️", "robot": "🤖", "smile": "😄",
+    "star": "⭐", "star2": "🌟", "tada": "🎉", "tools": "🛠️", "wave": "👋", "white_check_mark": "✅", "x": "❌",
+    "zap": "⚡", "warning": "⚠️", "gear": "⚙️", "hammer_and_wrench": "🛠️", "checkered_flag": "🏁", "arrow_right": "➡️",
+    "coffee": "☕",
+}  # fmt: skip
 ENTITY = re.compile(r"&[a-zA-Z0-9]+;\Z")
 
 
@@ -127,7 +164,7 @@ def _below_the_title(state: StateCore) -> None:
 def _parser() -> MarkdownIt:
     parser = MarkdownIt("commonmark", OPTIONS)
     parser.enable(["linkify", "table", "strikethrough"])
-    parser.validateLink = _is_absolute  # type: ignore[method-assign]
+    parser.validateLink = _is_address  # type: ignore[method-assign]
     parser.normalizeLinkText = str  # type: ignore[method-assign,assignment]
     assert parser.linkify is not None  # noqa: S101 (the option above creates it)
     # Only texts with a scheme or "www.": "node.js" and "readme.md" are not addresses.
@@ -137,14 +174,66 @@ def _parser() -> MarkdownIt:
     parser.linkify.add("http:", {"validate": _http_length})
     parser.linkify.add("www.", {"validate": _www_length, "normalize": _add_scheme})
     parser.core.ruler.push("plain", _plain)
+    parser.core.ruler.push("paragraphs", _drop_empty_paragraphs)
+    parser.inline.ruler.at("linkify", _linkify)
+    parser.inline.ruler.at("html_inline", _harmless_html)
+    for name, rule in (("emphasis", emphasis.tokenize), ("strikethrough", strikethrough.tokenize)):
+        parser.inline.ruler.at(name, _beside_cjk(rule))
     for ruler in (parser.block.ruler, parser.inline.ruler):
         _count_steps(ruler)
     return parser
 
 
-def _is_absolute(url: str) -> bool:
-    """Whether the address of a link is an absolute http or https URL."""
-    return ABSOLUTE.match(url) is not None
+def _linkify(state: StateInline, silent: bool) -> bool:
+    """The library's rule, where it can find a link. Before each "://" it searches all of the text before it."""
+    return state.pending[-5:].lower().endswith(("http", "https")) and linkify(state, silent)
+
+
+def _harmless_html(state: StateInline, silent: bool) -> bool:
+    """Leave a harmless tag out; of a picture its words stay, and a break is one."""
+    found = TAG.match(state.src, state.pos, state.posMax) if state.src[state.pos] == "<" else None
+    if found is None:
+        return False
+    state.pos = found.end()
+    if not silent:
+        kind = (found[1] or "").lower()
+        if kind == "br":
+            state.push("hardbreak", "br", 0)
+        elif kind == "img" and (words := ALT.search(found[0])):
+            state.push("text", "", 0).content = unescape(words[1][1:-1])
+    return True
+
+
+def _beside_cjk(rule: Callable[[StateInline, bool], bool]) -> Callable[[StateInline, bool], bool]:
+    """A rule for marks such as ** that also takes them where a word of CJK begins or ends beside punctuation."""
+
+    def checked(state: StateInline, silent: bool) -> bool:
+        start, known = state.pos, len(state.delimiters)
+        if not rule(state, silent):
+            return False
+        before, behind = state.src[max(0, start - 1) : start], state.src[state.pos : min(state.pos + 1, state.posMax)]
+        if state.src[start] != "_" and (CJK.match(before) or CJK.match(behind)):
+            for each in state.delimiters[known:]:
+                each.open, each.close = _flanks(before, behind), _flanks(behind, before)
+        return True
+
+    return checked
+
+
+def _flanks(outside: str, inside: str) -> bool:
+    """Whether a mark between two characters may enclose what is inside (CommonMark 6.2, without CJK's punctuation)."""
+    if not inside.strip():
+        return False
+    return not _is_mark(inside) or not outside.strip() or _is_mark(outside) or CJK.match(outside) is not None
+
+
+def _is_mark(char: str) -> bool:
+    return CJK.match(char) is None and (isPunctChar(char) or isMdAsciiPunct(ord(char)))
+
+
+def _is_address(url: str) -> bool:
+    """Whether this may be the address of a link: an http or https URL, or a path, whose link is shown as its text."""
+    return ABSOLUTE.match(url) is not None or RELATIVE.match(url) is not None
 
 
 def _http_length(linkify: Any, text: str, at: int) -> int:
@@ -152,8 +241,11 @@ def _http_length(linkify: Any, text: str, at: int) -> int:
     end = at + int(linkify._validate_http(text, at))
     if end == at and (found := UNDERSCORED.match(text, at)):
         end = found.end()
+    if end == at:
+        return 0
     is_entity = text[end : end + 1] == ";" and ENTITY.search(text, at, end + 1)
-    return len(_without_trailing(text[at : end + 1] if is_entity else text[at:end]))
+    address = _without_trailing(text[at : end + 1] if is_entity else text[at:end])
+    return len(address) if address.strip("/") else 0
 
 
 def _www_length(_linkify: Any, text: str, at: int) -> int:
@@ -164,6 +256,7 @@ def _www_length(_linkify: Any, text: str, at: int) -> int:
 
 def _without_trailing(address: str) -> str:
     """An address without the punctuation that follows it (GFM, extended autolinks)."""
+    address = FOREIGN.split(address, maxsplit=1)[0]
     while address:
         if address[-1] in TRAILING or (address[-1] == ")" and address.count(")") > address.count("(")):
             address = address[:-1]
@@ -179,15 +272,59 @@ def _add_scheme(_linkify: Any, match: Any) -> None:
 
 
 def _plain(state: StateCore) -> None:
-    """Make headings h2, images links, and the boxes of a task list characters."""
-    for token in state.tokens:
+    """Make headings h2, images links, and boxes of tasks, kinds of notes and names of emoji characters."""
+    for place, token in enumerate(state.tokens):
         if token.type in ("heading_open", "heading_close"):
             token.tag = "h2"
+        elif token.type == "inline" and token.children:
+            token.children = _plain_line(token.children, state.tokens[place - 2].type if place > 1 else "")
+
+
+def _plain_line(tokens: list[Token], block: str) -> list[Token]:
+    """The tokens of a line or a paragraph; `block` is what it is the first one of."""
+    if block == "list_item_open":
+        _tick(tokens[0])
+    if block == "blockquote_open":
+        _name_note(tokens)
+    tokens = _images_as_links(tokens)
+    for token in tokens:
+        if token.type == "text":
+            token.content = SHORTCODE.sub(_emoji, token.content)
+    return tokens
+
+
+def _drop_empty_paragraphs(state: StateCore) -> None:
+    """Remove the paragraphs that had nothing but tags."""
+    empty: set[int] = set()
     for place, token in enumerate(state.tokens):
-        if token.type == "inline" and token.children:
-            if place > 1 and state.tokens[place - 2].type == "list_item_open":
-                _tick(token.children[0])
-            token.children = _images_as_links(token.children)
+        in_paragraph = token.type == "inline" and state.tokens[place - 1].type == "paragraph_open"
+        if in_paragraph and not any(map(_shows, token.children or ())):
+            empty |= {place - 1, place, place + 1}
+    state.tokens = [token for place, token in enumerate(state.tokens) if place not in empty]
+
+
+def _shows(token: Token) -> bool:
+    return token.type not in ("text", "softbreak") or bool(token.content.strip())
+
+
+def _name_note(tokens: list[Token]) -> None:
+    """Write the kind of a note ("[!NOTE]" of GitHub) as a word."""
+    if found := ALERT.match(tokens[0].content):
+        word = Token("text", "", 0, content=found[1].capitalize())
+        tokens[:1] = [Token("strong_open", "strong", 1), word, Token("strong_close", "strong", -1)]
+        if len(tokens) > 3 and tokens[3].type == "softbreak":
+            tokens[3] = Token("hardbreak", "br", 0)
+
+
+def _emoji(found: re.Match[str]) -> str:
+    """The emoji of a name between colons, as GitHub or Unicode calls it; other text unchanged."""
+    if emoji := EMOJI.get(found[1]):
+        return emoji
+    try:
+        char = unicodedata.lookup(found[1].replace("_", " "))
+    except KeyError:
+        return found[0]
+    return char if is_symbol(char) else found[0]
 
 
 def _tick(first: Token) -> None:
@@ -196,16 +333,24 @@ def _tick(first: Token) -> None:
 
 
 def _images_as_links(tokens: list[Token]) -> list[Token]:
-    """The tokens with each image replaced by a link; within a link by its text."""
+    """The tokens with each image replaced by a link, within a link by its text, and a link to a path by its text."""
     found: list[Token] = []
-    depth = 0
+    depth, is_path = 0, False
     for token in tokens:
-        depth += token.nesting if token.type.startswith("link_") else 0
-        if token.type != "image":
+        if token.type.startswith("link_"):
+            depth += token.nesting
+            is_path = not ABSOLUTE.match(str(token.attrs["href"])) if token.nesting == 1 else is_path
+            found += [] if is_path else [token]
+        elif token.type == "image":
+            found += _image_as_link(token, within=depth > 0)
+        else:
             found.append(token)
-            continue
-        address = str(token.attrs["src"])
-        text = Token("text", "", 0, content=token.content or address)
-        link = [Token("link_open", "a", 1, attrs={"href": address}), text, Token("link_close", "a", -1)]
-        found += [text] if depth else link
     return found
+
+
+def _image_as_link(image: Token, *, within: bool) -> list[Token]:
+    address = str(image.attrs["src"])
+    text = Token("text", "", 0, content=image.content or address)
+    if within or not ABSOLUTE.match(address):
+        return [text]
+    return [Token("link_open", "a", 1, attrs={"href": address}), text, Token("link_close", "a", -1)]

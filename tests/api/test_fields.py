@@ -10,6 +10,7 @@ from marshmallow import ValidationError
 
 from directory.api.schemas.accounts import Email
 from directory.api.schemas.review import DecisionsInput
+from directory.http import fields as http_fields
 from directory.services.timestamps import timestamp
 
 TAKEN = ["a@b.cd", "A.b+c@Sub.Example.ORG", "o'neill@a-b.example", "1@1.1", "a@xn--bcher-kva.example"]
@@ -94,3 +95,19 @@ def test_an_if_match_that_names_no_version_lets_nothing_through(world, tag):
 def test_an_instant_is_written_with_microseconds_also_where_they_are_none(instant, whole):
     instant = instant.replace(microsecond=0) if whole else instant
     assert timestamp(instant) == f"{instant.replace(tzinfo=None).isoformat(timespec='microseconds')}Z"
+
+
+@pytest.mark.parametrize(("path", "name"), [
+    ("/api/admin/categories", "slug"), ("/api/projects", "tags"), ("/api/projects", "url"),
+    ("/api/projects", "repository_url"), ("/api/auth/login", "login"), ("/api/auth/register", "username"),
+])  # fmt: skip
+def test_the_length_of_a_text_is_checked_before_anything_else(world, monkeypatch, path, name):
+    looked: list[str] = []
+    for module, function in ((http_fields, "without_invisible"), (http_fields, "check_url")):
+        monkeypatch.setattr(module, function, looked.append)
+    long = "\U0001f3f4\U000e0067" * 2_500
+    admin = world.caller(world.admin())
+    answer = admin.post(path, {name: [long] if name == "tags" else long})
+    place = f"#/{name}/0" if name == "tags" else f"#/{name}"
+    assert place in [error["pointer"] for error in answer.json["errors"]]
+    assert looked == []

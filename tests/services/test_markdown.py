@@ -58,10 +58,31 @@ def link(address: str, text: str | None = None) -> str:
         ("[![alt](https://i.org/a.png)](https://l.org)", link("https://l.org", "alt")),
         # nothing that is not the address of another site
         ("[x](javascript:alert(1))", "[x](javascript:alert(1))"),
-        ("[x](/admin) [y](//evil.org) [z](#top)", "[x](/admin) [y](//evil.org) [z](#top)"),
+        ("[x](/admin) [y](//evil.org) [z](#top) ![a](b.png)", "x y z a"),
+        # an address ends before the marks of other scripts
+        *((f"https://a.org/b{mark}文", f"{link('https://a.org/b')}{mark}文") for mark in "，。）」、،।”’…！？"),
+        ("www.a.org/b、c https://。a", f"{link('http://www.a.org/b', 'www.a.org/b')}、c https://。a"),
+        ("https://a.org/l’eau", link("https://a.org/l%E2%80%99eau", "https://a.org/l’eau")),
+        # emphasis beside CJK
+        ("これは**重要。**です", "これは<strong>重要。</strong>です"),
+        ("この**「例」**は*「例」*と~~「例」~~だ", "この<strong>「例」</strong>は<em>「例」</em>と<s>「例」</s>だ"),
+        ("中文**(a)**中文 **한국어(a)**는", "中文<strong>(a)</strong>中文 <strong>한국어(a)</strong>는"),
+        ("文** a **文 **a.**b", "文** a **文 **a.**b"),
+        # harmless HTML is shown as its text
+        ('<p align="center"><img src="l.png" alt="The &lt;logo&gt;"></p>', "The &lt;logo&gt;"),
+        ("<b>bold</b><br/>H<sub>2</sub>O<!-- no -->", "bold<br>\nH2O"),
+        (
+            "<iframe src=x> <bold> < b> <svg/onload=x>",
+            "&lt;iframe src=x&gt; &lt;bold&gt; &lt; b&gt; &lt;svg/onload=x&gt;",
+        ),
+        # names of emoji
+        (
+            ":rocket: :+1: a:b:c :nope: `:fire:` :latin_small_letter_a:",
+            "🚀 👍 a:b:c :nope: <code>:fire:</code> :latin_small_letter_a:",
+        ),
         ("[m](mailto:a@b.org)", "[m](mailto:a@b.org)"),
         ("[x](data:text/html,y) [v](vbscript:x)", "[x](data:text/html,y) [v](vbscript:x)"),
-        ("<b onclick=x>hi</b>", "&lt;b onclick=x&gt;hi&lt;/b&gt;"),
+        ("<b onclick=x>hi</b>", "&lt;b onclick=x&gt;hi"),
         ("a <script>alert(1)</script>", "a &lt;script&gt;alert(1)&lt;/script&gt;"),
         # other scripts: the link goes to the name's ASCII form, and shows what was typed
         ("https://аррӏе.com/", link("https://xn--80ak6aa92e.com/", "https://аррӏе.com/")),
@@ -81,6 +102,17 @@ def test_blocks_become_these():
         '<ol start="3"><li>three</li></ol><blockquote><p>quoted</p></blockquote><pre><code>a&lt;b</code></pre>'
         "<table><thead><tr><th>a</th><th>b</th></tr></thead><tbody><tr><td>1</td><td>2</td></tr></tbody></table><hr>"
     )
+
+
+@pytest.mark.parametrize(("text", "expected"), [
+    ("> [!NOTE]\n> Read it.", "<blockquote>\n<p><strong>Note</strong><br>\nRead it.</p>\n</blockquote>\n"),
+    ("> [!tip]", "<blockquote>\n<p><strong>Tip</strong></p>\n</blockquote>\n"),
+    ("> [!x]", "<blockquote>\n<p>[!x]</p>\n</blockquote>\n"),
+    ("<details>\n<summary>More</summary>\n\n- a\n\n</details>", "<p>\nMore</p>\n<ul>\n<li>a</li>\n</ul>\n"),
+    ("<div>\n\n# a\n\n</div>", "<h2>a</h2>\n"),
+])  # fmt: skip
+def test_blocks_of_readmes_become_these(text, expected):
+    assert markdown.html(text) == expected
 
 
 HOSTILE = {

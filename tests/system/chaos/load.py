@@ -32,9 +32,17 @@ class Answer(NamedTuple):
         return self.status is not None and self.status < 500
 
 
-def call(port: int, method: str, path: str, token: str | None = None, body: Any = None) -> Answer:
-    """One request, over a connection of its own."""
+def call(
+    port: int,
+    method: str,
+    path: str,
+    token: str | None = None,
+    body: Any = None,
+    more: dict[str, str] | None = None,
+) -> Answer:
+    """One request, over a connection of its own; `more` are headers."""
     headers = {"Content-Type": "application/json"} if body is not None else {}
+    headers |= more or {}
     if token is not None:
         headers["Authorization"] = f"Bearer {token}"
     began = time.monotonic()

@@ -1,0 +1,165 @@
+"""No request costs much CPU time, whatever it sends: every field and parameter of every route is fed hostile texts.
+
+FUZZ_EXAMPLES sets how many texts each of them gets, FUZZ_SEED which.
+"""
+
+import json
+import random
+import time
+from collections.abc import Callable, Iterator
+from itertools import islice
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+from flask import Flask
+from marshmallow import fields
+
+from directory.http.fields import Line, Prose
+from directory.http.validation import FormBody, JsonBody, Upload
+from directory.services import markdown
+from tests.services.test_pictures import HOSTILE as PICTURES
+from tests.support import effort
+from tests.support.factories import Api, World
+from tests.support.hostile_texts import MARKDOWN, OTHERS, filled, repeated
+from tests.support.routes import Route, Targets, body, form, operation, routes
+
+SECONDS, PICTURE_SECONDS = 0.5, 1.5  # of CPU; the costliest request takes about half of it
+EACH = int(effort.ASKED or 6)  # texts for each field
+BODY, QUERY = 60_000, 2_000  # characters; a server takes no head of more than 8 KiB
+BODIES = (
+    b"[" * 60_000, b'{"a":' * 10_000, b'{"a":"' + b"\\ud800" * 9_000 + b'"}', b'["' + b'","' * 20_000 + b'"]',
+    b'{"a":' + b"9" * 60_000 + b"}", b"{" + b",".join(b'"%d":0' % number for number in range(6_000)) + b"}",
+    b'{"a":"' + b"\\\\" * 30_000, b" " * 60_000, b'{"a":' + b"[[[[[[[[[[]]]]]]]]]]," * 2_800 + b"0}", b'"' * 60_000,
+    b'{"a":[' + b'"\\ud800",' * 6_000 + b"0]}", b"\xff" * 60_000,
+)  # fmt: skip
+
+
+@pytest.fixture
+def app(make_app: Any) -> Flask:
+    """With mail, so that the routes of mail are there. No mail is sent."""
+    return make_app(MAIL_URL="smtp://127.0.0.1:9", MAIL_FROM="directory@example.net", SITE_URL="https://example.net")  # type: ignore[no-any-return]
+
+
+class Spending:
+    """Requests, and those that cost too much."""
+
+    def __init__(self, most: float = SECONDS) -> None:
+        self.most, self.sent, self.costly = most, 0, []  # type: float, int, list[str]
+
+    def send(self, what: str, call: Callable[[], Any]) -> None:
+        """Send a request; one that costs too much a second time too, for the first may have loaded something."""
+        self.sent += 1
+        for attempt in range(2):
+            markdown._rendered.cache_clear()
+            before = time.process_time()
+            answer = call()
+            spent = time.process_time() - before
+            assert answer.status_code < 500, (what, answer.status_code)
+            if spent <= self.most:
+                return
+            if attempt:
+                self.costly.append(f"{spent:.2f} s: {what}")
+
+
+class Callers:
+    """Who calls a route: an administrator where it is theirs, else the member who owns what it names."""
+
+    def __init__(self, app: Flask, world: World) -> None:
+        owner = world.user()
+        self.app, self.targets, self.chosen = app, Targets(world, owner), random.Random(effort.SEED)
+        self.member, self.admin = world.caller(owner), world.caller(world.admin())
+
+    def of(self, route: Route) -> Api:
+        return self.admin if "/admin" in route.rule else self.member
+
+    def texts(self, field: fields.Field[Any], length: int) -> Iterator[str]:
+        """Hostile texts for a field: as long as a request may be, and as long as the field takes."""
+        units = MARKDOWN + OTHERS if isinstance(field, Prose) else OTHERS
+        most = min(length, field.bounds[1] if isinstance(field, Line) else 200)
+        for size in (length, most):
+            made = repeated(units, size, self.chosen)
+            yield from (text.encode()[:length].decode(errors="ignore") for text in islice(made, EACH))
+
+
+@pytest.fixture
+def callers(app: Flask, world: World) -> Callers:
+    return Callers(app, world)
+
+
+def test_no_body_costs_much(app: Flask, callers: Callers) -> None:
+    spending = Spending()
+    for route in routes(app):
+        taken = operation(app, route).body
+        if route.method == "GET" or not isinstance(taken, JsonBody | FormBody):
+            continue
+        path, project_id = callers.targets.path(route.rule)
+        for name, field in taken.schema.fields.items():
+            for text in callers.texts(field, BODY):
+                sent = _body(route, taken, project_id, name, field, text)
+                what = f"{route.name} {name} {text[:60]!r}"
+                spending.send(what, lambda sent=sent: callers.of(route).call(route.method, path, **sent))  # type: ignore[misc] # noqa: B023
+    assert spending.sent > 200
+    assert spending.costly == []
+
+
+def _body(route: Route, taken: Any, project_id: int, name: str, field: Any, text: str) -> dict[str, Any]:
+    """A request's body with a hostile text in one of its fields."""
+    if isinstance(taken, FormBody):
+        return {"data": {**form(route), name: text[: BODY // 9]}}
+    value: Any = (
+        [text] if isinstance(field, fields.List) else {text: text[:9]} if isinstance(field, fields.Dict) else text
+    )
+    given = {**(body(route, project_id) or {}), name: value}
+    return {"data": json.dumps(given, ensure_ascii=False).encode()[: 2**16], "content_type": "application/json"}
+
+
+def test_no_query_costs_much(app: Flask, callers: Callers) -> None:
+    spending = Spending()
+    for route in routes(app):
+        spec = operation(app, route)
+        if route.method != "GET":
+            continue
+        path, _ = callers.targets.path(route.rule)
+        names = spec.query.fields or ({"q": fields.String()} if spec.parameters else {})
+        for name, field in names.items():
+            for text in callers.texts(field, QUERY):
+                address = f"{path}{'&' if '?' in path else '?'}{name}={quote(text)[:7_000].rstrip('%')}"
+                spending.send(address[:200], lambda address=address: callers.of(route).get(address))  # type: ignore[misc] # noqa: B023
+    assert spending.sent > 200
+    assert spending.costly == []
+
+
+def test_no_json_costs_much_to_read(app: Flask, callers: Callers) -> None:
+    spending = Spending()
+    for route in routes(app):
+        if route.method != "GET" and type(operation(app, route).body) is JsonBody:
+            path, _ = callers.targets.path(route.rule)
+            for data in callers.chosen.sample(BODIES, 4):
+                sent = {"data": data, "content_type": "application/json"}
+                what = f"{route.name} {data[:40]!r}"
+                spending.send(what, lambda sent=sent: callers.of(route).call(route.method, path, **sent))  # type: ignore[misc] # noqa: B023
+    assert spending.sent > 80
+    assert spending.costly == []
+
+
+def test_no_markdown_costs_much(app: Flask, callers: Callers) -> None:
+    spending, made = Spending(), repeated(MARKDOWN, 10_000, callers.chosen)
+    alone = (filled(unit, 10_000) for unit in MARKDOWN)
+    for text in (*alone, *islice(made, 20 * EACH)):
+        what = f"markdown {text[:60]!r}"
+        spending.send(what, lambda text=text: callers.member.post("/api/markdown", {"text": text}))  # type: ignore[misc]
+    assert spending.costly == []
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_no_picture_costs_much(app: Flask, callers: Callers, name: str) -> None:
+    spending = Spending(PICTURE_SECONDS)
+    for route in routes(app):
+        taken = operation(app, route).body
+        if isinstance(taken, Upload):
+            path, _ = callers.targets.path(route.rule)
+            sent = {"data": PICTURES[name](), "content_type": taken.media_types[0]}
+            spending.send(f"{route.name} {name}", lambda: callers.member.call(route.method, path, **sent))  # noqa: B023
+    assert spending.sent > 0
+    assert spending.costly == []
