@@ -85,7 +85,8 @@ class Project(db.Model):  # type: ignore[name-defined,misc]
 
     `url_key` and `repository_key` are hashes of the normalised addresses. Triggers refuse two projects of an owner with
     one `url_key`, unless both have a repository and their `repository_key` differs. `hot` is the stored rank of
-    sort=popular, `listed_at` the time by which sort=newest goes, `version` what an ETag names. Triggers keep
+    sort=popular, `listed_at` the time by which sort=newest goes, `version` what an ETag names. `owner_since` is when a
+    pending project was taken down: from then on it waits for its owner, and is not in the queue. Triggers keep
     `project_tags`, `standings` and the categories' counters.
     """
 
@@ -101,7 +102,10 @@ class Project(db.Model):  # type: ignore[name-defined,misc]
         # None has a column that a vote changes: the orders by votes are those of `standings`.
         Index(None, "status", "listed_at", "id"),
         Index(None, "status", "category_id", "listed_at", "id"),
-        Index(None, "status", "submitted_at", "id"),  # the review queue, and a project's place in it
+        Index(None, "status", "submitted_at", "id"),  # the projects of a state, oldest first
+        # The review queue, and a project's place in it; those that are not in it.
+        Index("ix_projects_queue", "submitted_at", "id", **only_where("status = 'pending' AND owner_since IS NULL")),
+        Index("ix_projects_with_owner", "category_id", **only_where("owner_since IS NOT NULL")),
         Index(None, "category_id", "status", "submitted_at", "id"),  # the queue of a category; its projects
         Index(None, "owner_id", "status", "listed_at", "id"),  # an owner's projects; a user's statistics
         Index(None, "listed_at", "id"),  # an administrator's list of every state
@@ -132,6 +136,7 @@ class Project(db.Model):  # type: ignore[name-defined,misc]
     updated_at: Mapped[Instant]
     submitted_at: Mapped[Instant]
     published_at: Mapped[Instant | None]
+    owner_since: Mapped[Instant | None]
     listed_at: Mapped[datetime] = mapped_column(
         UtcDateTime(), Computed("COALESCE(published_at, created_at)", persisted=True)
     )
@@ -141,8 +146,9 @@ class Revision(db.Model):  # type: ignore[name-defined,misc]
     """Changes of a live project that wait for review, or a note that the last ones were refused.
 
     `changes` has the new values by field, as callers write them. The new category is in a column of its own, because
-    it may be renamed meanwhile, and must not be deleted. A refused revision has no changes and no `submitted_at`, and
-    the `reason` of the refusal, if one was given. `logo` is the one in the changes, so that it is kept. A trigger
+    it may be renamed meanwhile, and must not be deleted. A refused revision has no changes and no `submitted_at`, the
+    `reason` of the refusal, if one was given, and in `rejected` the values by field, the category too. `logo` is the
+    one in the changes or in `rejected`, so that it is kept. A trigger
     deletes the revision of a project that is no longer live.
     """
 
@@ -163,6 +169,7 @@ class Revision(db.Model):  # type: ignore[name-defined,misc]
     logo: Mapped[dict[str, str] | None] = mapped_column(LogoAddresses(), ForeignKey("logos.digest"))
     submitted_at: Mapped[Instant | None]
     reason: Mapped[str | None] = mapped_column(String(1000))
+    rejected: Mapped[dict[str, Any] | None] = mapped_column(JsonObject)
 
 
 class VoteRanking(db.Model):  # type: ignore[name-defined,misc]

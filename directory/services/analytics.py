@@ -39,6 +39,7 @@ from directory.models import (
     now,
 )
 from directory.models.base import UtcDateTime
+from directory.services.catalog.columns import in_queue
 from directory.services.catalog.paging import AnySelect
 
 TOP = 10
@@ -109,7 +110,7 @@ def _review(since: datetime) -> dict[str, Any]:
 
 @cache
 def _review_query() -> AnySelect:
-    is_pending, is_changed = Project.status == Status.PENDING, Revision.submitted_at.is_not(None)
+    is_pending, is_changed = in_queue(Project), Revision.submitted_at.is_not(None)
     queries: tuple[AnySelect, ...] = (
         select(func.count()).where(is_pending),
         select(func.count()).where(is_changed),

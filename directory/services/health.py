@@ -24,11 +24,11 @@ from directory.models import (
     Revision,
     Session,
     SignInAttempt,
-    Status,
     UserCount,
     now,
 )
 from directory.services.accounts.sessions import LIFETIME
+from directory.services.catalog.columns import in_queue
 from directory.services.catalog.paging import AnySelect
 from directory.services.delivery.channels import MAIL
 from directory.services.delivery.claims import PENDING
@@ -39,7 +39,7 @@ MIGRATIONS = Path(__file__).resolve().parents[2] / "migrations"
 OF_MAIL = Delivery.endpoint == literal_column(f"'{MAIL}'")
 EXPIRIES = (SignInAttempt.expires_at, PasskeyChallenge.expires_at, MailLink.expires_at)
 QUEUE = (
-    select(func.min(Project.submitted_at)).where(Project.status == Status.PENDING),
+    select(func.min(Project.submitted_at)).where(in_queue(Project)),
     select(func.min(Revision.submitted_at)),
 )
 COUNTED = ("project.submitted", "project.approved", "project.rejected", "project.unpublished")

@@ -71,10 +71,10 @@ def decide(
 ) -> None:
     """Approve or reject a pending project or revision, or unpublish a live project, and queue the notification.
 
-    Approving or rejecting twice changes nothing, not even the reason. An unpublished project goes to the end of the
-    queue and keeps its votes and the time of its first publication. The reason is logged; the owner and webhooks get it
-    too, except for an approval. `versions` are the versions that the decision is about; None means any. They are not
-    checked if the decision was already made.
+    Approving or rejecting twice changes nothing, not even the reason. An unpublished project waits for its owner,
+    outside of the queue, and keeps its votes and the time of its first publication. The reason is logged; the owner and
+    webhooks get it too, except for an approval. `versions` are the versions that the decision is about; None means any.
+    They are not checked if the decision was already made.
     Raises Unauthenticated, NotFound, PreconditionFailed, InvalidTransition (the project is in another state), and
     Duplicate if the owner has another project with the URL that would be approved.
     """
@@ -136,7 +136,7 @@ def _decide(
 def _locked(project_ids: Iterable[int]) -> list[_Case]:
     """The projects that exist, locked in the order of their ids, with their revisions."""
     columns = (Project.id, Project.url_key, Project.title, Project.status, Project.version)
-    query = select(*columns, Project.submitted_at, Project.upvotes, Project.published_at)
+    query = select(*columns, Project.submitted_at, Project.upvotes, Project.published_at, Project.owner_since)
     query = query.where(Project.id.in_(list(project_ids))).order_by(Project.id)
     projects = list(db.session.execute(query.with_for_update(key_share=True)))
     live = [project.id for project in projects if project.status == Status.LIVE]
@@ -173,6 +173,7 @@ def _move(projects: list[Any], decision: str, *, by: Caller | None, notify: list
     ids = [project.id for project in projects]
     values: dict[str, Any] = {"status": target, "updated_at": at, "version": Project.version + 1}
     values["rejection_reason"] = None if target is Status.LIVE else reason
+    values["owner_since"] = at if target is Status.PENDING else None
     if target is Status.LIVE:
         values |= _published(projects, at)
     elif target is Status.PENDING:
@@ -184,7 +185,7 @@ def _move(projects: list[Any], decision: str, *, by: Caller | None, notify: list
             **audit.about(project),
             **facts,
             "from_state": project.status,
-            "waited_seconds": None if decision == "unpublish" else (at - project.submitted_at).total_seconds(),
+            "waited_seconds": _waited(project, at),
         }
         for project in projects
     ]
@@ -192,6 +193,12 @@ def _move(projects: list[Any], decision: str, *, by: Caller | None, notify: list
     if outbox.wanting(event, notify):
         shown = None if target is Status.LIVE else reason
         outbox.enqueue_each(event, catalog.all_stored(ids), by=by, endpoints=notify, reason=shown)
+
+
+def _waited(project: Any, at: datetime) -> float | None:
+    """How long the project has waited for review; None if it did not."""
+    waits = project.status == Status.PENDING and project.owner_since is None
+    return (at - project.submitted_at).total_seconds() if waits else None
 
 
 def _published(projects: list[Any], at: datetime) -> dict[str, Any]:

@@ -34,6 +34,11 @@ _P = Project.__table__
 _EDIT = update(_P).where(_P.c.id == bindparam("project"))
 _EDIT = _EDIT.values({name: bindparam(f"new_{name}") for name in EDITED})
 _EDIT = _EDIT.values(version=_P.c.version + 1, updated_at=bindparam("at"))
+# The logo stays, so that a rejected one can be sent again.
+_REFUSE = update(Revision.__table__).where(Revision.__table__.c.project_id == bindparam("project"))
+_REFUSE = _REFUSE.values(
+    changes={}, category=None, submitted_at=None, reason=bindparam("why"), rejected=bindparam("values")
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +124,7 @@ def hold(project: Project, revision: Revision | None, planned: Plan, *, by: Call
             db.session.add(revision)
         revision.changes = {name: value for name, value in planned.after.items() if name != "category"}
         revision.category, revision.logo = planned.after.get("category"), planned.after.get("logo")
-        revision.submitted_at, revision.reason = revision.submitted_at or at, None
+        revision.submitted_at, revision.reason, revision.rejected = revision.submitted_at or at, None, None
     with refusing(fk_revisions_category_categories=Invalid.field("category", fields.NO_CATEGORY)):
         db.session.flush()
     if planned.after and planned.revision_changes:
@@ -217,8 +222,8 @@ def reject_each(
     """
     at = now()
     waited = {project_id: _waited(revision, at) for project_id, revision in held.items()}
-    nothing: dict[str, Any] = {"changes": {}, "category": None, "logo": None, "submitted_at": None, "reason": reason}
-    modify(update(Revision).where(Revision.project_id.in_(held)).values(nothing))
+    written = [{"project": project_id, "values": changes_of(revision)} for project_id, revision in held.items()]
+    db.session.connection().execute(_REFUSE, [{**one, "why": reason} for one in written])
     raising = update(Project).where(Project.id.in_(held)).values(version=Project.version + 1)
     modify(raising)
     columns = select(Project.id, Project.url_key, Project.title).where(Project.id.in_(held)).order_by(Project.id)

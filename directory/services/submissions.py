@@ -64,9 +64,10 @@ def edit(
 ) -> None:
     """Change validated fields of a project.
 
-    A rejected project goes back to review. When a member edits a live project, the fields that need review wait as its
-    revision, and the others apply at once. An administrator's edit applies at once and does not change the state. An
-    edit that changes nothing is not logged. `versions` are those that If-Match allows; None allows any.
+    A rejected project goes back to review, and so does one that was taken down, to its place in the queue. When a
+    member edits a live project, the fields that need review wait as its revision, and the others apply at once. An
+    administrator's edit applies at once and does not change the state. An edit that changes nothing is not logged.
+    `versions` are those that If-Match allows; None allows any.
     Raises Unauthenticated, NotFound, NotOwner, PreconditionFailed, Invalid, Duplicate.
     """
     require_active(by)
@@ -79,8 +80,8 @@ def edit(
     if not planned.changes and not planned.revision_changes:
         return
     project.version += 1
-    if was == Status.REJECTED and not by.is_admin:
-        project.status, project.rejection_reason, project.submitted_at = Status.PENDING, None, at
+    if not by.is_admin:
+        _give_back(project, at)
     if planned.changes:
         _write(project, planned.changes, at)
         states = {"from_state": was, "to_state": project.status}
@@ -145,6 +146,14 @@ def _locked(project_id: int, by: Caller, versions: Container[int] | None) -> Pro
     if versions is not None and project.version not in versions:
         raise PreconditionFailed
     return project
+
+
+def _give_back(project: Project, at: datetime) -> None:
+    """Send a rejected project, or one that was taken down, back to the queue; the latter to its place there."""
+    if project.status == Status.REJECTED:
+        project.status, project.rejection_reason, project.submitted_at = Status.PENDING, None, at
+    elif project.owner_since is not None:
+        project.rejection_reason = project.owner_since = None
 
 
 def _write(project: Project, changes: fields.Changes, at: datetime) -> None:

@@ -48,7 +48,7 @@ def take_down(user_id: int, *, by: Caller | None, notify: list[Endpoint], reason
 
 def _locked(user_id: int) -> list[Any]:
     """The user's live and pending projects, locked. Raises TooManyProjects."""
-    columns = (Project.id, Project.status, Project.title, Project.url_key, Project.submitted_at)
+    columns = (Project.id, Project.status, Project.title, Project.url_key, Project.submitted_at, Project.owner_since)
     query = select(*columns).where(Project.owner_id == user_id, Project.status.in_(OPEN)).order_by(Project.id)
     found = list(db.session.execute(query.limit(AT_ONCE + 1).with_for_update(key_share=True)))
     if len(found) > AT_ONCE:
@@ -57,14 +57,15 @@ def _locked(user_id: int) -> list[Any]:
 
 
 def _entries(project: Any, at: datetime, reason: str | None) -> list[dict[str, Any]]:
-    """The audit entries of a project. Only the rejection of a pending project has a waiting time."""
+    """The audit entries of a project. Only the rejection of a project in the queue has a waiting time."""
     facts = {**audit.about(project), "at": at, "reason": reason, "waited_seconds": None}
     live, pending, rejected = Status.LIVE.value, Status.PENDING.value, Status.REJECTED.value
     step = {"action": "project.unpublished", "from_state": live, "to_state": pending}
     last = {"action": "project.rejected", "from_state": pending, "to_state": rejected}
     if project.status == Status.LIVE:
         return [{**facts, **step}, {**facts, **last}]
-    return [{**facts, **last, "waited_seconds": (at - project.submitted_at).total_seconds()}]
+    waited = None if project.owner_since else (at - project.submitted_at).total_seconds()
+    return [{**facts, **last, "waited_seconds": waited}]
 
 
 def _notify(
@@ -90,6 +91,7 @@ def _reject(projects: list[Any], *, at: datetime, reason: str | None) -> None:
     values = {
         "status": Status.REJECTED,
         "rejection_reason": reason,
+        "owner_since": None,
         "updated_at": at,
         "submitted_at": case((was_live, literal(at, UtcDateTime())), else_=Project.submitted_at),
         "version": Project.version + case((was_live, 2), else_=1),

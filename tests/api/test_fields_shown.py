@@ -351,7 +351,7 @@ def declared(schema, name=""):
 
 def revised(name=""):
     """The members of a revision, which most projects here do not have."""
-    changes = below("changes", *fields.NAMES)
+    changes = below("changes", *fields.NAMES) | below("rejected", *fields.NAMES)
     return below(f"{name}.revision".strip("."), "submitted_at", "reason", *changes)
 
 

@@ -67,7 +67,7 @@ def test_a_page_costs_four_statements_whatever_its_size(
 
 
 def test_what_is_deleted_meanwhile_has_no_record(app: Flask, world: World) -> None:
-    gone = {"id": 4711, "owner": {"id": 4711}, "title": "Gone", "description": ""}
+    gone = {"id": 4711, "owner": {"id": 4711}, "title": "Gone", "description": "", "owner_has_page": True}
     with app.app_context():
         additions.add_background([gone])
     assert (gone["owner_stats"], gone["earlier"]) == ({"live": 0, "pending": 0, "rejected": 0}, 0)

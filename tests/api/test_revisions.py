@@ -271,7 +271,8 @@ def test_a_rejection_keeps_the_project_and_leaves_a_note(
     before = api.get(path(project)).json
     answer = decide(admin, project, "reject", "Spam.")
     assert answer.status_code == 200
-    note = {"changes": {}, "submitted_at": None, "reason": "Spam."}
+    written = {"title": "A", "url": "https://spam.example"}
+    note = {"changes": {}, "submitted_at": None, "reason": "Spam.", "rejected": written}
     assert (answer.json["revision"], answer.json["status"], answer.json["queue_position"]) == (note, "live", None)
     assert answer.json["rejection_reason"] is None
     assert owner.get(path(project)).json["revision"] == note
@@ -297,7 +298,8 @@ def test_the_note_of_a_rejection_ends_with_the_next_changes_or_a_withdrawal(
 ) -> None:
     owner.put(path(project), {"title": "A"})
     decide(admin, project, "reject")
-    assert owner.get(path(project)).json["revision"] == {"changes": {}, "submitted_at": None, "reason": None}
+    note = {"changes": {}, "submitted_at": None, "reason": None, "rejected": {"title": "A"}}
+    assert owner.get(path(project)).json["revision"] == note
     assert owner.put(path(project), {"title": "Tool"}).json["revision"] is not None  # which changes nothing
     again = owner.put(path(project), {"title": "B"}).json["revision"]
     assert (again["changes"], again["reason"]) == ({"title": "B"}, None)

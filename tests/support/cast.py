@@ -46,6 +46,7 @@ class Project:
     voters: set[int] = field(default_factory=set)
     upvotes: int = 0  # the voters who are not suspended
     revision: Revision | None = None
+    is_with_owner: bool = False  # it was taken down, and waits for its owner
     times: dict[str, str | None] = field(default_factory=dict)
     due: set[str] = field(default_factory=lambda: {"created_at", "submitted_at"})  # times that the next answer renews
 

@@ -114,6 +114,8 @@ class Model:
         project.fields, project.version = fields, project.version + 1
         if before == "rejected" and is_member:
             project.status, project.reason, project.due = "pending", None, {"submitted_at"}
+        elif project.is_with_owner and is_member:
+            project.reason, project.is_with_owner = None, False
         if applied:
             self._happened("edited", project, who, before, project.status, changes=applied, silent=before != "live")
         if held:
@@ -196,6 +198,7 @@ class Model:
             project.due = {"published_at"}
         elif target == "pending":
             project.due = {"submitted_at"}
+        project.is_with_owner = target == "pending"
         self._happened(PAST[decision], project, who, source, target, reason)
         return OK
 
@@ -300,7 +303,7 @@ class Model:
 def _waits(project: Project) -> str | None:
     """Since when a project, or its changes, wait for review."""
     if project.status == "pending":
-        return project.times["submitted_at"]
+        return None if project.is_with_owner else project.times["submitted_at"]
     return project.revision.submitted_at if project.revision and project.held else None
 
 

@@ -128,7 +128,10 @@ def decide(body: dict[str, Any]) -> Any:
 def _outcome(project_id: int, code: str | None, project: dict[str, Any] | None) -> dict[str, Any]:
     outcome: dict[str, Any] = {"id": project_id, "status": 200 if code is None else KINDS[code].status}
     outcome |= {} if code is None else {"code": code}
-    return outcome if project is None else {**outcome, "project": project}
+    if project is None:
+        return outcome
+    warned = {"warnings": [additions.OWNER_SUSPENDED]} if additions.is_of_suspended(project) else {}
+    return {**outcome, "project": project, **warned}
 
 
 @bp.get("/projects/<id:project_id>/history")

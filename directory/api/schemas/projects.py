@@ -141,8 +141,8 @@ class RevisionChanges(Strict):
 class RevisionOutput(Strict):
     """Changes of a live project that wait for review, or the note that the last ones were rejected.
 
-    After a rejection `changes` is empty, `submitted_at` null, and `reason` that of the rejection, until the next edit
-    or withdrawal.
+    After a rejection `changes` is empty, `submitted_at` null, `reason` that of the rejection, and `rejected` has what
+    was written, until the next edit or withdrawal.
     """
 
     changes = fields.Nested(RevisionChanges, required=True)
@@ -150,6 +150,9 @@ class RevisionOutput(Strict):
         required=True, allow_none=True, metadata={"description": "When the first of the changes was submitted."}
     )
     reason = fields.String(required=True, allow_none=True)
+    rejected = fields.Nested(
+        RevisionChanges, metadata={"description": "The values that were rejected; absent while changes wait."}
+    )
 
 
 class ProjectOutput(Strict):

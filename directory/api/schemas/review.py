@@ -11,7 +11,7 @@ from directory.http.fields import DayOrTime, Few, Matching, Prose, Search, Slug,
 from directory.models import AccountStatus
 from directory.models.base import HIGHEST_ID
 from directory.services.audit import ACTIONS, EVENTS
-from directory.services.catalog.additions import WARNINGS
+from directory.services.catalog.additions import OWNER_SUSPENDED, WARNINGS
 from directory.services.text import CATEGORY_SLUG_MAX
 from directory.services.vote_review import ACTIONS as DECISIONS
 from directory.services.vote_review import RULES
@@ -64,7 +64,8 @@ class QueueItem(ProjectOutput):
             "description": "What a reviewer should look at. `lookalike_title`: the title has letters that look like "
             "Latin ones and are of another script, in one word with Latin letters or as all its letters of that "
             "script. `same_repository`: another project of any state has its repository or website as its own "
-            "repository, or its repository as its own website."
+            "repository, or its repository as its own website. `owner_suspended`: the owner's account is suspended or "
+            "deleted."
         },
     )
 
@@ -136,6 +137,10 @@ class Decision(Strict):
     project = fields.Nested(
         ProjectDetail,
         metadata={"description": "The project as it is now: with 200, unless it is deleted, and with 412."},
+    )
+    warnings = fields.List(
+        Word((OWNER_SUSPENDED,)),
+        metadata={"description": "Present with `owner_suspended` if the owner of the project is suspended."},
     )
 
 

@@ -18,8 +18,9 @@ from directory.services.equal_addresses import repository_key
 
 P = Project.__table__.c
 LOOKALIKES = "lookalike_title"  # letters of the title look like those of another script
+OWNER_SUSPENDED = "owner_suspended"  # the owner's account is suspended
 SAME_REPOSITORY = "same_repository"  # another project has its repository, as repository or as website
-WARNINGS = (LOOKALIKES, SAME_REPOSITORY)
+WARNINGS = (LOOKALIKES, SAME_REPOSITORY, OWNER_SUSPENDED)
 
 
 def add_background(projects: list[dict[str, Any]]) -> None:
@@ -30,8 +31,14 @@ def add_background(projects: list[dict[str, Any]]) -> None:
         project["owner_stats"] = stats[project["owner"]["id"]]
         project["earlier"] = others.earlier(project)
         found = {LOOKALIKES: has_lookalikes(project["title"]), SAME_REPOSITORY: others.have_repository(project)}
+        found[OWNER_SUSPENDED] = is_of_suspended(project)
         project["warnings"] = [warning for warning in WARNINGS if found[warning]]
         project["description_html"] = html
+
+
+def is_of_suspended(project: dict[str, Any]) -> bool:
+    """Whether the owner of a project is suspended. A deleted account is too: nobody is there to answer for it."""
+    return not project["owner_has_page"]
 
 
 class _Others:

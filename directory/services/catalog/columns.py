@@ -10,6 +10,7 @@ from sqlalchemy import (
     ColumnElement,
     Subquery,
     UnaryExpression,
+    and_,
     any_,
     bindparam,
     case,
@@ -43,8 +44,13 @@ COLUMNS = (
 NAMES = (*(column.name for column in COLUMNS), "has_upvoted")
 ID, STATUS, OWNER, DESCRIPTION = (NAMES.index(name) for name in ("id", "status", "owner_id", "description"))
 # The additional columns for a signed-in caller: the revision, which only owners and administrators see.
-REVISION = (R.changes, R.category, R.submitted_at, R.reason)
+REVISION = (R.changes, R.category, R.submitted_at, R.reason, R.rejected)
 PENDING: ColumnElement[str] = literal_column(f"'{Status.PENDING}'")
+
+
+def in_queue(project: Any = P) -> ColumnElement[bool]:
+    """Whether a project waits for review: it is pending, and does not wait for its owner."""
+    return and_(project.status == PENDING, project.owner_since.is_(None))
 
 
 def after(signed_in: bool) -> int:
@@ -83,25 +89,30 @@ def shown(signed_in: bool) -> AnySelect:
 
 
 def revision(
-    changes: dict[str, Any] | None, category: str | None, submitted_at: datetime | None, reason: str | None
+    changes: dict[str, Any] | None,
+    category: str | None,
+    submitted_at: datetime | None,
+    reason: str | None,
+    rejected: dict[str, Any] | None,
 ) -> dict[str, Any] | None:
-    """The revision in these columns as its owner sees it; None without one."""
+    """The revision in these columns as its owner sees it; None without one. A refused one has what was written."""
     if changes is None:
         return None
     if category is not None:
         changes = {**changes, "category": category}
-    return {"changes": changes, "submitted_at": submitted_at, "reason": reason}
+    shown = {"changes": changes, "submitted_at": submitted_at, "reason": reason}
+    return shown if submitted_at is not None else {**shown, "rejected": rejected or {}}
 
 
 def waiting(dialect: str) -> Subquery:
-    """The table of projects that wait for review: pending ones, and live ones with pending changes.
+    """The table of projects that wait for review: those `in_queue`, and live ones with pending changes.
 
     `submitted_at` is that of the project, or of its changes. Each kind is read in the order of its index: PostgreSQL
     does so only if each part has its own ORDER BY, SQLite only if it has none. `unindexed` prevents SQLite from looking
     up the changes of each project, which it did if its last ANALYZE had found no changes.
     """
     columns = (P.status, P.category_id, P.owner_id, P.upvotes, P.hot, P.listed_at)
-    pending = select(P.id, P.submitted_at, *columns).where(P.status == PENDING)
+    pending = select(P.id, P.submitted_at, *columns).where(in_queue())
     changed = select(R.project_id.label("id"), R.submitted_at, *columns).join(
         projects, P.id == unindexed(R.project_id, dialect)
     )
@@ -114,10 +125,10 @@ def waiting(dialect: str) -> Subquery:
 
 def queue_position() -> ColumnElement[Any]:
     """The project's place in the queue, from 1; null if it does not wait. For a statement of `with_revision`."""
-    since = case((P.status == PENDING, P.submitted_at), else_=R.submitted_at)
+    since = case((in_queue(), P.submitted_at), else_=R.submitted_at)
     pending, changed = projects.alias("pending"), revisions.alias("changed")
     here = tuple_(since, P.id)
-    first = select(func.count()).select_from(pending).where(pending.c.status == PENDING)
+    first = select(func.count()).select_from(pending).where(in_queue(pending.c))
     second = select(func.count()).select_from(changed).where(changed.c.submitted_at.is_not(None))
     numbers = (
         first.where(tuple_(pending.c.submitted_at, pending.c.id) <= here),

@@ -244,13 +244,16 @@ def _capped_total(shape: ListShape) -> AnySelect:
 
 
 def _counters(shape: ListShape) -> AnySelect:
-    """The total by the counters of the categories; for the queue plus the pending revisions, which are few."""
+    """The total by the counters of the categories; for the queue plus the pending revisions, which are few.
+
+    Pending projects that wait for their owners are not in the queue.
+    """
     counters = list(COUNTERS.values()) if shape.status is None else [COUNTERS[Status(shape.status)]]
     if "waiting" in shape.filters:
         counters = [COUNTERS[Status.PENDING]]
     total: ColumnElement[Any] = func.coalesce(func.sum(sum(counters[1:], start=counters[0])), 0)
     if "waiting" in shape.filters:
-        total += _changed(shape.filters).scalar_subquery()
+        total += _changed(shape.filters).scalar_subquery() - _with_owner(shape.filters).scalar_subquery()
     query: AnySelect = select(total).select_from(categories)
     return query.where(categories.c.slug == bindparam("category")) if "category" in shape.filters else query
 
@@ -260,6 +263,14 @@ def _changed(filters: tuple[str, ...]) -> AnySelect:
     query: AnySelect = select(func.count()).select_from(R.project_id.table).where(R.submitted_at.is_not(None))
     if "category" in filters:
         query = query.join(projects, P.id == R.project_id).where(*ListShape(("category",), None, "").conditions())
+    return query.correlate(None)
+
+
+def _with_owner(filters: tuple[str, ...]) -> AnySelect:
+    """The number of pending projects that wait for their owners."""
+    query: AnySelect = select(func.count()).select_from(projects).where(P.owner_since.is_not(None))
+    if "category" in filters:
+        query = query.where(*ListShape(("category",), None, "").conditions())
     return query.correlate(None)
 
 

@@ -78,16 +78,16 @@ def votes(dialect: str) -> BatchedQuery:
 def _rest(dialect: str) -> AnySelect:
     """The fields of a project that only its owner and administrators see, as JSON."""
     array = func.json_build_array if dialect == "postgresql" else func.json_array
-    changes = R.changes if dialect == "postgresql" else func.json(R.changes)
-    columns = (P.id, P.rejection_reason, changes, *REVISION[1:])
+    changes, rejected = (column if dialect == "postgresql" else func.json(column) for column in (R.changes, R.rejected))
+    columns = (P.id, P.rejection_reason, changes, *REVISION[1:-1], rejected)
     return select(array(*columns)).select_from(P.id.table.outerjoin(revisions, R.project_id == P.id))
 
 
 def seen_by_owner(own: str | None) -> Iterator[tuple[str, dict[str, Any]]]:
     """The ids, as texts, and the private members of projects, from the last column of `votes`."""
-    for project_id, reason, changes, category, submitted_at, note in orjson.loads(own or "[]"):
+    for project_id, reason, changes, category, submitted_at, note, rejected in orjson.loads(own or "[]"):
         at = submitted_at and datetime.fromisoformat(submitted_at).replace(tzinfo=UTC)  # our connections are in UTC
-        yield str(project_id), {"rejection_reason": reason, "revision": revision(changes, category, at, note)}
+        yield str(project_id), {"rejection_reason": reason, "revision": revision(changes, category, at, note, rejected)}
 
 
 def _pairs(projects: Value, owners: Value, dialect: str) -> Any:

@@ -51,6 +51,7 @@ export const t = {
   edit: "Edit",
   editAgain: "Edit and send again",
   states: { live: "Live", pending: "In review", rejected: "Rejected" },
+  takenDown: "Taken down",
   reason: "Reason",
 
   history: "History",

@@ -1944,7 +1944,7 @@ export interface components {
             /** @description A category's slug. */
             category?: string;
         };
-        /** @description Changes of a live project that wait for review, or the note that the last ones were rejected. After a rejection `changes` is empty, `submitted_at` null, and `reason` that of the rejection, until the next edit or withdrawal. */
+        /** @description Changes of a live project that wait for review, or the note that the last ones were rejected. After a rejection `changes` is empty, `submitted_at` null, `reason` that of the rejection, and `rejected` has what was written, until the next edit or withdrawal. */
         Revision: {
             changes: components["schemas"]["RevisionChanges"];
             /**
@@ -1953,6 +1953,8 @@ export interface components {
              */
             submitted_at: string | null;
             reason: string | null;
+            /** @description The values that were rejected; absent while changes wait. */
+            rejected?: components["schemas"]["RevisionChanges"];
         };
         /** @description How many projects a user has in each state. */
         OwnerStats: {
@@ -2003,8 +2005,8 @@ export interface components {
             owner_stats: components["schemas"]["OwnerStats"];
             /** @description How many other submissions of the same URL exist, in whatever state. */
             earlier: number;
-            /** @description What a reviewer should look at. `lookalike_title`: the title has letters that look like Latin ones and are of another script, in one word with Latin letters or as all its letters of that script. `same_repository`: another project of any state has its repository or website as its own repository, or its repository as its own website. */
-            warnings: ("lookalike_title" | "same_repository")[];
+            /** @description What a reviewer should look at. `lookalike_title`: the title has letters that look like Latin ones and are of another script, in one word with Latin letters or as all its letters of that script. `same_repository`: another project of any state has its repository or website as its own repository, or its repository as its own website. `owner_suspended`: the owner's account is suspended or deleted. */
+            warnings: ("lookalike_title" | "same_repository" | "owner_suspended")[];
         };
         /** @description The page's place in the list. `page` is null for a request by cursor; a cursor is null at an end of the list. */
         Pagination: {
@@ -2097,6 +2099,8 @@ export interface components {
             code?: string;
             /** @description The project as it is now: with 200, unless it is deleted, and with 412. */
             project?: components["schemas"]["ProjectDetail"];
+            /** @description Present with `owner_suspended` if the owner of the project is suspended. */
+            warnings?: "owner_suspended"[];
         };
         /** @description The outcomes, in the order of the projects given. */
         DecisionList: {
@@ -4447,7 +4451,10 @@ export interface operations {
                      *             "revision": null,
                      *             "queue_position": null,
                      *             "description_html": "<p>Routing, templates and a development server, and little else.</p>"
-                     *           }
+                     *           },
+                     *           "warnings": [
+                     *             "owner_suspended"
+                     *           ]
                      *         }
                      *       ]
                      *     }

@@ -1,6 +1,6 @@
-// The question before something is approved that was live once: it was taken down, or changed.
+// The question before something is approved that was live once (taken down, or changed), or whose owner is suspended.
 import { approving, confirmApproval } from "../state/queue-decisions.ts";
-import { wasLive } from "../state/queue-record.ts";
+import { isOfSuspended, wasLive } from "../state/queue-record.ts";
 import { itemOf } from "../state/queue.ts";
 import { t } from "../text.ts";
 import { r } from "./review-text.ts";
@@ -9,10 +9,13 @@ import { Sheet } from "./sheet.tsx";
 export function ApprovalDialog() {
   const ids = approving.value;
   if (!ids) return null;
-  const titles = ids.flatMap((id) => (wasLive(itemOf(id)) ? [itemOf(id)?.title ?? ""] : []));
+  const items = ids.flatMap((id) => itemOf(id) ?? []);
+  const again = items.filter(wasLive).map((each) => each.title);
+  const ofSuspended = items.filter(isOfSuspended).map((each) => each.title);
   return (
-    <Sheet name="approve" title={r.approveAgain(ids.length, titles[0] ?? "")} close={close} onSubmit={submit}>
-      <p>{r.approveAgainWhy(titles)}</p>
+    <Sheet name="approve" title={r.approveAgain(ids.length, again[0] ?? ofSuspended[0] ?? "")} close={close} onSubmit={submit}>
+      {again.length > 0 && <p>{r.approveAgainWhy(again)}</p>}
+      {ofSuspended.length > 0 && <p>{r.approveOfSuspendedWhy(ofSuspended)}</p>}
       <p class="actions">
         <button type="submit" class="button primary" autofocus>{ids.length > 1 ? r.approveMany(ids.length) : r.approve}</button>
         <button type="button" class="button" onClick={close}>{t.cancel}</button>

@@ -32,6 +32,7 @@ export const r = {
   /** For each warning of a queue's item a short sign, and what it says. */
   warnings: {
     lookalike_title: { sign: "Aа", text: "The title has letters that look like those of another alphabet" },
+    owner_suspended: { sign: "⊘", text: "The owner is suspended" },
     same_repository: { sign: "⑂", text: "Another project has the same repository" },
   },
   wasLive: "Was live",
@@ -40,6 +41,9 @@ export const r = {
   approveAgainWhy: (titles: string[]) =>
     titles.length > 1 ? `${count(titles.length, "project")} among them were live before: they were taken down, or their owners changed them. They become public again.`
       : `${titles[0]} was live before: it was taken down, or its owner changed it. It becomes public again.`,
+  approveOfSuspendedWhy: (titles: string[]) =>
+    titles.length > 1 ? `The owners of ${count(titles.length, "project")} among them are suspended. The projects become public all the same.`
+      : `The owner of ${titles[0]} is suspended. The project becomes public all the same.`,
   again: (number: number) => `${count(number, "other submission")} of this URL`,
 
   approve: "Approve",

@@ -103,6 +103,11 @@ function Nothing({ tab }: { tab: Tab }) {
   return <Empty title={f.mineEmpty[tab]} why={f.mineEmptyWhy}><a class="button primary" href="/submit">{t.submit}</a></Empty>;
 }
 
+/** Whether it waits for its owner, and so has no place in the queue. */
+function isTakenDown({ status, queue_position }: Own): boolean {
+  return status === "pending" && queue_position === null;
+}
+
 function OwnRow({ project }: { project: Own }) {
   const { id, title, tagline, status, upvotes, rejection_reason, queue_position, submitted_at, revision } = project;
   const isOpen = open.value === id;
@@ -113,7 +118,7 @@ function OwnRow({ project }: { project: Own }) {
         <h2 dir="auto"><a href={pathOf(project)}>{title}</a></h2>
         <p class="tagline" dir="auto">{tagline}</p>
         <p class="meta">
-          <span class={`badge ${status}`}>{t.states[status]}</span>
+          <span class={`badge ${isTakenDown(project) ? "rejected" : status}`}>{isTakenDown(project) ? t.takenDown : t.states[status]}</span>
           {status === "live" && <span>{f.votes(upvotes)}</span>}
           {status === "pending" && queue_position != null && <span>{f.place(queue_position)}</span>}
           <Time at={submitted_at} />
@@ -122,6 +127,7 @@ function OwnRow({ project }: { project: Own }) {
         {revision && !revision.submitted_at && (
           <p class="reason" dir="auto"><strong>{f.changesRefused}.</strong> {revision.reason && `${t.reason}: ${revision.reason}`}</p>
         )}
+        {isTakenDown(project) && <p class="meta">{f.takenDownWhat}</p>}
         {rejection_reason && <p class="reason" dir="auto"><strong>{t.reason}:</strong> {rejection_reason}</p>}
         <p class="actions">
           <a class="button small" href={`/submit?project=${id}`}>{status === "rejected" ? t.editAgain : t.edit}</a>

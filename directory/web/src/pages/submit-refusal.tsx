@@ -1,8 +1,9 @@
 // What the service refused of a project's form: shown above it, scrolled to, focused and read out; and what reviewers refused.
+import type { ComponentChildren } from "preact";
 import { showHere } from "../parts/wrong.tsx";
 import { type Draft, EMPTY } from "../state/draft.ts";
 import { FORM } from "../state/form.ts";
-import { draft, existing, problem, theirs, write } from "../state/submission.ts";
+import { draft, existing, problem, rejectedDraft, takeRejected, theirs, write } from "../state/submission.ts";
 import { f } from "../text.forms.ts";
 
 /** What the service refused of the whole. */
@@ -22,8 +23,23 @@ export function Refusal() {
 }
 
 /** What reviewers refused, and why. */
-export function Refused({ title, reason }: { title: string; reason: string | null }) {
-  return <div class="banner rejected"><div class="grow"><p><strong>{title}</strong></p>{reason && <p dir="auto">{reason}</p>}</div></div>;
+export function Refused({ title, reason, children }: { title: string; reason: string | null; children?: ComponentChildren }) {
+  return (
+    <div class="banner rejected">
+      <div class="grow"><p><strong>{title}</strong></p>{reason && <p dir="auto">{reason}</p>}{children}</div>
+    </div>
+  );
+}
+
+/** Offers the text of the changes that were rejected, while the form does not have it. */
+export function TakeRejected() {
+  if (!rejectedDraft.value) return null;
+  return (
+    <>
+      <p>{f.takeRejectedWhy}</p>
+      <p class="actions"><button type="button" class="button small" onClick={takeRejected}>{f.takeRejected}</button></p>
+    </>
+  );
 }
 
 /** What another one saved meanwhile, beside what is written here, field by field. */

@@ -19,7 +19,7 @@ import {
 import { f } from "../text.forms.ts";
 import { t } from "../text.ts";
 import { Preview, savedLogo } from "./submit-preview.tsx";
-import { Both, Refusal, Refused } from "./submit-refusal.tsx";
+import { Both, Refusal, Refused, TakeRejected } from "./submit-refusal.tsx";
 
 const previewing = signal(false);
 const preview = new Resource<string>();
@@ -49,10 +49,13 @@ function SubmitPage() {
         <div class="banner pending"><p><strong>{f.changesWait(project.queue_position ?? null)}.</strong> {isAdministrator.value ? f.heldEditAdmin : f.heldEdit}</p></div>
       )}
       {project?.revision && !project.revision.submitted_at && (
-        <Refused title={`${f.changesRefused}.`} reason={project.revision.reason} />
+        <Refused title={`${f.changesRefused}.`} reason={project.revision.reason}><TakeRejected /></Refused>
       )}
-      {project?.rejection_reason && (
+      {project?.status === "rejected" && project.rejection_reason && (
         <Refused title={f.rejectedFor} reason={project.rejection_reason} />
+      )}
+      {project?.status === "pending" && project.queue_position === null && (
+        <Refused title={f.takenDownFor} reason={project.rejection_reason ?? null}><p>{f.takenDownWhat}</p></Refused>
       )}
       <div class="columns turned">
         <Form />

@@ -8,7 +8,7 @@ import {
   changed, chosen, current, decided, drop, go, isNarrow, isOpen, itemOf, loadQueue, readAhead, replace, rows, selected,
   waitingCount, without, type Item,
 } from "./queue.ts";
-import { recount, wasLive } from "./queue-record.ts";
+import { isOfSuspended, recount, wasLive } from "./queue-record.ts";
 import { deciders, type Decider } from "./queue-deciders.ts";
 import { waits } from "./queue-story.ts";
 import { address } from "./router.ts";
@@ -37,7 +37,7 @@ export const waiting = signal<readonly Batch[]>([]);
 export const sending = signal(0); // requests that are under way
 export const outcomes = signal<readonly Outcome[]>([]); // newest first
 export const told = signal({ text: "", bad: false, turn: 0 }); // what is said of the last act
-export const approving = signal<readonly number[] | null>(null); // what is asked about before it is approved: it was live before
+export const approving = signal<readonly number[] | null>(null); // what is asked about before it is approved: it was live before, or its owner is suspended
 export const rejecting = signal<readonly number[] | null>(null); // what the dialog with the reasons is about
 
 onNewCaller(() => {
@@ -96,7 +96,7 @@ function after(gone: readonly number[]): number {
 
 /** Approve; what was live before, and so was taken down or changed, only once it was asked about. */
 export function approve(ids: readonly number[] = chosen()): void {
-  if (readOnly.peek() || !ids.some((id) => wasLive(itemOf(id)))) return decide("approve", ids);
+  if (readOnly.peek() || !ids.some((id) => wasLive(itemOf(id)) || isOfSuspended(itemOf(id)))) return decide("approve", ids);
   approving.value = ids;
 }
 

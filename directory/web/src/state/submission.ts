@@ -106,6 +106,26 @@ export const isChanged = computed(() => {
   return !!before && JSON.stringify(draft.value) !== JSON.stringify(toDraft(before.project));
 });
 
+/** What is written, with the changes that were rejected; null where there are none, or the form has them. */
+export const rejectedDraft = computed(() => {
+  const project = edited.data.value?.project;
+  const rejected = project?.revision?.rejected;
+  if (!project || !rejected) return null;
+  const wanted = toDraft({ ...project, revision: { changes: rejected, submitted_at: null, reason: null } });
+  const [before, now] = [toDraft(project), draft.value];
+  const taken = Object.fromEntries((Object.keys(now) as Name[]).map((name) => [name, wanted[name] === before[name] ? now[name] : wanted[name]])) as Draft;
+  return JSON.stringify(taken) === JSON.stringify(now) ? null : taken;
+});
+
+/** Take over the changes that were rejected. */
+export function takeRejected(): void {
+  const taken = rejectedDraft.peek();
+  if (!taken) return;
+  draft.value = taken;
+  keep();
+  look();
+}
+
 export function leave(name: Name): void {
   if (FORM[name].link) {
     const full = withScheme(draft.peek()[name]);
