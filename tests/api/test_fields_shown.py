@@ -378,7 +378,8 @@ ELSEWHERE = {
     "GET /api/projects/check": below(
         "same[]", "id", "slug", "title", "tagline", "status", "upvotes", "has_upvoted"
     ),  # test_check.py
-    "POST /api/admin/projects/decisions": {"items[].code"} | revised("items[].project"),  # test_decisions.py
+    # test_decisions.py, test_with_owner.py
+    "POST /api/admin/projects/decisions": {"items[].code", "items[].warnings"} | revised("items[].project"),
     "GET /api/admin/projects/<id:project_id>/history": below("items[].votes", "number", "user_ids")
     | below("items[].user", "id", "username"),  # of other entries, in the log
     "POST /api/admin/webhooks/endpoints/<endpoint>/test": below(

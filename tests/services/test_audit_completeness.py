@@ -156,7 +156,16 @@ NOT_LOGGED = {
     "copy": "the log is copied with everything else",
     "tidy": "it deletes what has expired, as housekeeping does every hour",
 }
-NO_WRITE = {"export", "backup", "mail send-test", "webhooks list", "webhooks send-test", "users export", "users list"}
+NO_WRITE = {
+    "check",
+    "export",
+    "backup",
+    "mail send-test",
+    "webhooks list",
+    "webhooks send-test",
+    "users export",
+    "users list",
+}
 NO_WRITE |= {"webhooks work"}  # it delivers
 
 
