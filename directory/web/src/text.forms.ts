@@ -61,6 +61,7 @@ export const f = {
   logo: "Logo",
   logoHint: "PNG, JPEG or WebP, up to 1 MB. A square of 256 pixels or more looks best.",
   logoLarge: "This file is larger than 1 MB.",
+  logoKind: "A logo is a PNG, JPEG or WebP picture. Save this one as a PNG.",
   logoRefused: (why: string) => `The project is sent, but its logo was refused: ${why}`,
   removeLogo: "Remove the logo",
   write: "Write",

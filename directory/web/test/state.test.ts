@@ -8,6 +8,7 @@ const { Resource, forget } = await import("../src/state/resource.ts");
 const { address, start, withQuery } = await import("../src/state/router.ts");
 const form = await import("../src/state/submission.ts");
 const { check, FORM } = await import("../src/state/form.ts");
+const logos = await import("../src/state/logo.ts");
 const { tagsOf, withScheme } = await import("../src/state/tags.ts");
 const { EMPTY, stored } = await import("../src/state/draft.ts");
 const { Problem } = await import("../src/api/client.ts");
@@ -51,6 +52,19 @@ Deno.test("the last of several quick presses is what the service is left with", 
   await server.idle();
   assertEquals(server.calls.filter((call) => call.includes("upvote")), ["PUT /api/projects/2/upvote", "DELETE /api/projects/2/upvote"]);
   assertEquals(voteOf(project(2)).value, { on: false, count: 3 });
+});
+
+Deno.test("a file that cannot be a logo is refused before it is sent", () => {
+  const files: [File, string][] = [
+    [new File(["<svg/>"], "logo.svg", { type: "image/svg+xml" }), "A logo is a PNG, JPEG or WebP picture. Save this one as a PNG."],
+    [new File([new Uint8Array(2 ** 20 + 1)], "logo.png", { type: "image/png" }), "This file is larger than 1 MB."],
+  ];
+  for (const [file, fault] of files) {
+    logos.chooseLogo(file);
+    assertEquals([logos.logo.value, logos.logoFault.value], [null, fault]);
+  }
+  logos.chooseLogo(undefined);
+  assertEquals(logos.logoFault.value, "");
 });
 
 Deno.test("a refused vote is taken back with the reason", async () => {

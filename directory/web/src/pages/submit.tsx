@@ -10,7 +10,7 @@ import type { Draft } from "../state/draft.ts";
 import { FORM } from "../state/form.ts";
 import { Resource } from "../state/resource.ts";
 import { categories, loadCategories } from "../state/categories.ts";
-import { chooseLogo, logo, logoFault } from "../state/logo.ts";
+import { chooseLogo, KINDS, logo, logoFault } from "../state/logo.ts";
 import type { Page } from "../state/router.ts";
 import { isAdministrator, readOnly, session, user } from "../state/session.ts";
 import {
@@ -175,7 +175,7 @@ function LogoField() {
       {(attributes) => (
         <div class="logo-field">
           {saved && <Monogram name="" logo={saved} />}
-          <input {...attributes} type="file" accept="image/png,image/jpeg,image/webp" onChange={(event) => chooseLogo(event.currentTarget.files?.[0])} />
+          <input {...attributes} type="file" accept={KINDS.join()} onChange={(event) => chooseLogo(event.currentTarget.files?.[0])} />
           {saved && <button type="button" class="link" onClick={() => (logo.value = "remove")}>{f.removeLogo}</button>}
         </div>
       )}

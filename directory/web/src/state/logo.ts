@@ -3,22 +3,29 @@ import { signal } from "@preact/signals";
 import { api, ask, Problem } from "../api/client.ts";
 import { f } from "../text.forms.ts";
 
+export const KINDS = ["image/png", "image/jpeg", "image/webp"];
 export const logo = signal<File | "remove" | null>(null); // what the logo becomes; null leaves it
 export const logoPicture = signal(""); // the chosen file as a data: address, which the policy lets an image have
 export const logoFault = signal(""); // what is wrong with the file
 
 /** Take over a file that was chosen. */
 export function chooseLogo(file: File | undefined): void {
-  const isLarge = file && file.size > 2 ** 20;
-  logo.value = isLarge ? null : file ?? null;
-  logoFault.value = isLarge ? f.logoLarge : "";
+  const fault = file ? faultOf(file) : "";
+  logo.value = fault ? null : file ?? null;
+  logoFault.value = fault;
   logoPicture.value = "";
-  if (!file || isLarge) return;
+  if (!file || fault) return;
   const reader = new FileReader();
   reader.onload = () => {
     if (logo.peek() === file) logoPicture.value = String(reader.result);
   };
   reader.readAsDataURL(file);
+}
+
+/** What keeps a file from being a logo, as far as its size and its type tell. */
+function faultOf(file: File): string {
+  if (!KINDS.includes(file.type)) return f.logoKind;
+  return file.size > 2 ** 20 ? f.logoLarge : "";
 }
 
 /** Send the logo of a new project, which stays without one where it is refused: why, in words. */
