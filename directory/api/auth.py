@@ -77,7 +77,7 @@ def signed_in(view: Any, user: Any, secret: str) -> Response:
     transactional=False,
 )  # fmt: skip
 @among_few()
-def register(body: dict[str, Any]) -> Any:
+def register(body: dict[str, Any], next_path: str | None = None) -> Any:
     """Open an account and sign in."""
     if not current_app.config["REGISTRATION_OPEN"]:
         raise RegistrationClosed
@@ -90,7 +90,7 @@ def register(body: dict[str, Any]) -> Any:
     def work() -> tuple[Any, str]:
         user = accounts.register(username, email, hashed)
         if server is not None and may_mail:
-            recovery.ask_to_verify(user, server)
+            recovery.ask_to_verify(user, server, next_path=next_path)
         return user, sessions.begin(user.id, user_agent=user_agent())
 
     with account_limits.mailing(email, None, is_mailed=server is not None) as may_mail:

@@ -158,12 +158,12 @@ def callback(provider: str, query: dict[str, Any]) -> Any:
     if by is not None and user_id is not None:
         transaction(lambda: identities.join(claims, by=by))
     else:
-        give_cookie(response, _signed_in(claims))
+        give_cookie(response, _signed_in(claims, next_path))
     account_limits.give_back_sign_in()
     return response
 
 
-def _signed_in(claims: Claims) -> str:
+def _signed_in(claims: Claims, next_path: str) -> str:
     """The secret of a new session of the identity's account."""
     server, is_open = mail_server.configured(), current_app.config["REGISTRATION_OPEN"]
 
@@ -171,7 +171,7 @@ def _signed_in(claims: Claims) -> str:
         user, secret, is_new = identities.sign_in(claims, user_agent=user_agent(), registration_open=is_open)
         to_confirm = is_new and not user.email_verified
         if server and to_confirm and limits.enter_context(account_limits.mailing(user.email, user.id)):
-            recovery.ask_to_verify(user, server)
+            recovery.ask_to_verify(user, server, next_path=next_path if next_path != "/" else None)
         return user.id, secret
 
     for left in reversed(range(TRIES)):

@@ -88,7 +88,7 @@ def verify(body: dict[str, Any]) -> Any:
 @login_required
 @documented(raises=(NotFound,))
 @operation(status=202)
-def send_verification() -> Any:
+def send_verification(next_path: str | None = None) -> Any:
     """Mail the link that confirms the caller's e-mail address again.
 
     If the address is confirmed already, nothing is mailed.
@@ -96,7 +96,7 @@ def send_verification() -> Any:
     server, user = mail_server(), accounts.get(caller().id)
     if not user.email_verified:
         with account_limits.mailing(user.email, user.id, refuses=True):
-            recovery.ask_to_verify(user, server)
+            recovery.ask_to_verify(user, server, next_path=next_path)
 
 
 @bp.post("/notifications/<token>")

@@ -6,7 +6,7 @@ a plain frame.
 
 from typing import Any
 
-from flask import Blueprint, Response, g
+from flask import Blueprint, Response, g, request
 
 from directory.api import mail_server, recovery
 from directory.http.access import login_required, public
@@ -61,6 +61,16 @@ def forgot(query: dict[str, str], body: dict[str, Any]) -> Any:
     return see_other("/forgot?sent")
 
 
+def _next(query: Query) -> str:
+    """The page to open afterwards. Without `query`, by the address that a refused form was sent to."""
+    return own_path((request.args if query is None else query).get("next"))
+
+
+def _beyond(query: Query) -> str:
+    """The page to open afterwards, unless it is the directory."""
+    return next_path if (next_path := _next(query)) != "/" else ""
+
+
 def _token(query: Query) -> str:
     """The token in the address, or in the form that was refused."""
     return str((query or {}).get("token") or g.get("typed", {}).get("token", ""))
@@ -107,7 +117,7 @@ def verify_page(query: Query = None, form: Form = EMPTY) -> Answer:
     facts = {
         "account": accounts.get(by.id) if by else None,
         "is_sent": "sent" in given,
-        "next": own_path(given.get("next")),
+        "next": _next(query),
     }
     return _form_by_token("verify.html", "Confirm your e-mail address", form, query, **facts)
 
@@ -119,7 +129,7 @@ def verify_page(query: Query = None, form: Form = EMPTY) -> Answer:
 def verify(query: dict[str, str], body: dict[str, Any]) -> Any:
     """Confirm an e-mail address."""
     recovery.verify.view(body=body)  # type: ignore[attr-defined]
-    return see_other("/verify?done")
+    return see_other(address_with("/verify", done=1, next=_beyond(query)))
 
 
 @bp.post("/verify/again")
@@ -128,7 +138,7 @@ def verify(query: dict[str, str], body: dict[str, Any]) -> Any:
 @same_as(recovery.send_verification)
 def verify_again(query: dict[str, str]) -> Any:
     """Mail the link that confirms the caller's e-mail address again."""
-    recovery.send_verification.view()  # type: ignore[attr-defined]
+    recovery.send_verification.view(next_path=_beyond(query) or None)  # type: ignore[attr-defined]
     return see_other(address_with("/verify", sent=1, next=query.get("next")))
 
 

@@ -116,7 +116,8 @@ def sign_up_page(query: dict[str, str]) -> Any:
 def sign_up(query: dict[str, str], body: dict[str, Any]) -> Any:
     """Open an account, sign in, and go on to `next`; first, where mail is sent, to the page that says so."""
     _require_https()
-    to, signed = _next(query), auth.register.view(body=body)  # type: ignore[attr-defined]
+    to = _next(query)
+    signed = auth.register.view(body=body, next_path=to if to != "/" else None)  # type: ignore[attr-defined]
     if mail_server.configured():
         to = address_with("/verify", sent=1, next=to if to != "/" else "")
     return see_other(to, signed)

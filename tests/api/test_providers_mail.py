@@ -53,7 +53,7 @@ def test_an_address_that_the_provider_has_not_confirmed_gets_a_link(
 def test_an_account_is_opened_with_the_mail_that_confirms_its_address_or_not_at_all(
     app: Flask, provider: LyingProvider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(*_: Any) -> None:
+    def fail(*_: Any, **_named: Any) -> None:
         raise Unavailable
 
     monkeypatch.setattr(recovery, "ask_to_verify", fail)

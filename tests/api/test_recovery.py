@@ -5,6 +5,7 @@ import re
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import timedelta
+from html import unescape
 from threading import Barrier
 from typing import Any
 from unittest.mock import Mock
@@ -421,6 +422,42 @@ def test_a_registration_mails_a_link_that_verifies_its_address(app: Flask, api: 
     assert api.post(VERIFY, {"token": token}).status_code == 204
     assert user(app).email_verified
     assert refused(api.post(VERIFY, {"token": token}))
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_the_link_that_confirms_an_address_leads_back_to_what_one_was_doing(app: Flask, post: Any, again: bool) -> None:
+    browser = Browser(app)
+    fields = {"username": "ada", "email": "ada@example.org", "password": PASSWORD}
+    browser.call("POST", "/sign-up?next=/submit%3Fcategory%3Da%2526b", data=fields)
+    if again:
+        browser.call("POST", "/verify/again?next=/submit%3Fcategory%3Da%2526b")
+    link = re.search(r"https://directory\.example\.net(/verify\?token=\S+)\n", post()[-1].text)
+    assert link
+    for person in (Browser(app), browser):  # in another browser, which is signed out, and in the same
+        page = person.get(link[1]).text
+        action = re.search(r'action="(/verify[^"]*)"', page)
+        token = re.search(r'name="token" value="([^"]+)"', page)
+        assert action
+        assert token
+    done = browser.call("POST", unescape(action[1]), data={"token": token[1]})
+    assert done.status_code == 303
+    page = browser.get(done.headers["Location"]).text
+    assert 'href="/submit?category=a%26b"' in page
+    assert 'href="/mine"' in page
+
+
+@pytest.mark.parametrize("evil", ["//evil.example", "https://evil.example", "/\\evil.example", "javascript:alert(1)"])
+def test_the_link_that_confirms_an_address_leads_to_no_other_site(app: Flask, post: Any, evil: str) -> None:
+    browser = Browser(app)
+    fields = {"username": "ada", "email": "ada@example.org", "password": PASSWORD}
+    browser.call("POST", "/sign-up", data=fields, query_string={"next": evil})
+    [mail] = post()
+    assert "next=" not in mail.text
+    token = token_of(mail)
+    assert "evil" not in browser.get("/verify", query_string={"token": token, "next": evil}).text
+    done = browser.call("POST", "/verify", data={"token": token}, query_string={"next": evil})
+    assert "evil" not in done.headers["Location"]
+    assert "evil" not in browser.get("/verify", query_string={"done": 1, "next": evil}).text
 
 
 def test_a_link_that_verifies_is_mailed_again_until_it_is_used(app: Flask, world: World, post: Any) -> None:

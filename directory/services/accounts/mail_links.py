@@ -56,11 +56,14 @@ def token_of_link(link: Any, keys: Iterable[bytes]) -> str:
     return found
 
 
-def queue(purpose: LinkPurpose, user: User | None, email: str, server: MailServer) -> None:
+def queue(
+    purpose: LinkPurpose, user: User | None, email: str, server: MailServer, *, next_path: str | None = None
+) -> None:
     """Store a link or a notice to an address of a user, and queue its mail in the outbox.
 
     Without a user the same statements run, and nothing is mailed. The account is held active until the transaction
     ends: if it was suspended or deleted since it was read, nothing is mailed either, and no address is stored.
+    `next_path` is the page of this site to which the page of the link leads back.
     """
     if not hold_active(user.id if user else 0):
         user = None
@@ -76,7 +79,8 @@ def queue(purpose: LinkPurpose, user: User | None, email: str, server: MailServe
     db.session.add(link)
     db.session.flush()  # for its id
     about = {"id": user.id, "username": user.username} if user else None
-    payload = event_json(EVENTS[purpose], {"user": about, "link_id": link.id})
+    back = {"next": next_path} if next_path else {}
+    payload = event_json(EVENTS[purpose], {"user": about, "link_id": link.id, **back})
     [row] = rows_of(EVENTS[purpose], None, payload, [server], due=at_once())
     types = Delivery.__table__.c
     values = {n: v if isinstance(v, ColumnElement) else literal(v, types[n].type) for n, v in row.items()}

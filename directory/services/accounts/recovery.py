@@ -59,9 +59,9 @@ def tell_of_password(user: User, server: MailServer) -> None:
     mail_links.queue(LinkPurpose.PASSWORD_CHANGED, user, user.email, server)
 
 
-def ask_to_verify(user: User, server: MailServer) -> None:
-    """Mail a link that verifies the address of an account."""
-    mail_links.queue(LinkPurpose.VERIFY, user, user.email, server)
+def ask_to_verify(user: User, server: MailServer, *, next_path: str | None = None) -> None:
+    """Mail a link that verifies the address of an account. Its page leads back to `next_path`."""
+    mail_links.queue(LinkPurpose.VERIFY, user, user.email, server, next_path=next_path)
 
 
 def propose_email(by: Caller, email: str, *, known_hash: str, server: MailServer) -> User:

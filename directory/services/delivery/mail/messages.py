@@ -81,13 +81,13 @@ def _written(claim: Claim, server: MailServer) -> Message:
         to = _active(event["user"]["id"]).email
         return message(templates.test(server.site), to=to, server=server, message_id=claim.webhook_id)
     if claim.event in templates.OF_LINKS or claim.event in templates.OF_NOTICES:
-        return _of_link(claim, event["link_id"], server)
+        return _of_link(claim, event["link_id"], server, event.get("next"))
     if claim.event in templates.OF_DECISIONS:
         return _decision(claim, event, server)
     raise NotToBeSent(f"there is no text for {claim.event}")
 
 
-def _of_link(claim: Claim, link_id: int, server: MailServer) -> Message:
+def _of_link(claim: Claim, link_id: int, server: MailServer, next_path: str | None) -> Message:
     """The message with a link, or a notice, whose link no mail contains."""
     is_notice = claim.event in templates.OF_NOTICES
     link = _link(link_id)
@@ -95,7 +95,7 @@ def _of_link(claim: Claim, link_id: int, server: MailServer) -> Message:
         gone = "the account is suspended or deleted, or the notice is too old"
         raise NotToBeSent(gone if is_notice else "the link has been used, or it has expired")
     at, token = (link.created_at, "") if is_notice else (link.expires_at, mail_links.token_of_link(link, server.keys))
-    mail = templates.of_account(server.site, claim.event, link.username, at, token)
+    mail = templates.of_account(server.site, claim.event, link.username, at, token, next_path=next_path)
     made = message(mail, to=link.email, server=server, message_id=claim.webhook_id)
     return made if is_notice else replace(made, secrets=frozenset({token}))
 

@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
+from urllib.parse import quote
 
 from directory.services.site import Site
 from directory.services.text import isolated
@@ -60,7 +61,7 @@ OF_LINKS = {
     "account.email_verification": (
         "Confirm your e-mail address for {site}",
         "please confirm that this is your e-mail address:",
-        "{url}/verify?token={token}",
+        "{url}/verify?token={token}{back}",
         "The link works once, until {time}. If you have no account here, ignore this mail.",
     ),
 }
@@ -116,9 +117,21 @@ OF_DECISIONS = {
 }
 
 
-def of_account(site: Site, event: str, username: str, at: datetime, token: str) -> Mail:
-    """The mail with a link, which expires at this time, or the notice of a change at this time, which has no token."""
-    facts = {"site": one_line(site.name), "url": site.url, "time": f"{at:%d %B %Y, %H:%M} UTC", "token": token}
+def of_account(
+    site: Site, event: str, username: str, at: datetime, token: str, *, next_path: str | None = None
+) -> Mail:
+    """The mail with a link, which expires at this time, or the notice of a change at this time, which has no token.
+
+    The page of a link that confirms an address leads back to `next_path`.
+    """
+    back = f"&next={quote(next_path, safe='/')}" if next_path else ""
+    facts = {
+        "site": one_line(site.name),
+        "url": site.url,
+        "time": f"{at:%d %B %Y, %H:%M} UTC",
+        "token": token,
+        "back": back,
+    }
     subject, *paragraphs = (text.format_map(facts) for text in (OF_LINKS | OF_NOTICES)[event])
     return compose(site, subject, f"Hello {username},", *paragraphs)
 
