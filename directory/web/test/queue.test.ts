@@ -1,20 +1,8 @@
 // The state of the review queue without a browser: keys, decisions with their undo, outcomes, and what changed.
-import { assertEquals, deferred, type Deferred, reset, server } from "./support.ts";
+import { assertEquals, deferred, type Deferred, elapse as elapseOf, pauses, reset, server, turns, until } from "./support.ts";
 
-// The five seconds before a decision is sent pass when a test says so.
-const held = new Map<number, () => void>();
-const [later, never] = [globalThis.setTimeout, globalThis.clearTimeout];
-let timers = 1_000_000_000;
-Object.assign(globalThis, {
-  setTimeout: (act: () => void, wait = 0) => (wait === 5000 ? (held.set(++timers, act), timers) : later(act, wait)),
-  clearTimeout: (timer: number) => (held.delete(timer) ? undefined : never(timer)),
-});
-function elapse(): Promise<void> {
-  const due = [...held.values()];
-  held.clear();
-  for (const act of due) act();
-  return server.idle();
-}
+const [UNDO, REST] = [5000, 150]; // milliseconds: before a decision is sent, and before a row's history is read
+const elapse = () => elapseOf(UNDO);
 
 const queue = await import("../src/state/queue.ts");
 const decisions = await import("../src/state/queue-decisions.ts");
@@ -156,7 +144,7 @@ Deno.test("a page that is left sends at once what waits, alike decisions togethe
   navigate("/admin");
   await server.idle();
   assertEquals(sent.map((each) => [each.decision, each.items.map(({ id }) => id)]), [["approve", [1, 3]], ["reject", [2]]]);
-  assertEquals(held.size, 0);
+  assertEquals(pauses(UNDO), 0);
   navigate("/admin/queue");
   await server.idle();
   press("a");
@@ -173,7 +161,7 @@ Deno.test("a page that is opened reads once what was decided before is answered"
   navigate("/admin");
   server.calls.length = 0;
   const read = queue.loadQueue();
-  await new Promise((done) => later(done, 20));
+  await turns();
   assertEquals(server.calls.filter((call) => call.startsWith("GET /api/admin/projects")), []);
   answer.resolve({ items: [{ id: 1, status: 200, project: item(1, 2) }] });
   await read;
@@ -382,11 +370,10 @@ Deno.test("the history is read once a row is rested on, and tells of later versi
   await atQueue(3);
   const edit = entry(2, "project.edited", { at: "2026-11-21T10:00:00.000000Z", changes: { title: { from: "A", to: "B" } } });
   server.on("GET /api/admin/projects/2/history", () => server.page([edit, entry(2, "project.rejected", { reason: "No." }), entry(2, "project.submitted")]));
-  await new Promise((done) => later(done, 200));
+  await elapseOf(REST);
   server.calls.length = 0;
   press("j", "j", "k");
-  await new Promise((done) => later(done, 200));
-  await server.idle();
+  await elapseOf(REST);
   assertEquals(server.calls.filter((call) => call.includes("history")), ["GET /api/admin/projects/2/history"]);
   assertEquals([story.value?.decided?.reason, story.value?.changes, story.value?.later?.action], ["No.", [{ field: "title", from: "A", to: "B" }], "project.edited"]);
   assertEquals(address.value.pathname, "/admin/queue/2");
@@ -541,8 +528,10 @@ Deno.test("a read that began before a decision changes nothing", async () => {
   server.on("GET /api/admin/projects", () => late.promise);
   const reading = readAgain();
   press("a");
-  later(() => late.resolve(server.page([item(1), item(2), item(3)])), 50);
-  await elapse();
+  const elapsed = elapse();
+  await until(() => sent.length);
+  late.resolve(server.page([item(1), item(2), item(3)]));
+  await elapsed;
   await reading;
   assertEquals(ids(), [2, 3]);
 });

@@ -1,5 +1,5 @@
 // The state of the pages without a browser: votes, lists, what is typed, and the form of a submission.
-import { assertEquals, deferred, type Deferred, reset, server } from "./support.ts";
+import { assertEquals, deferred, type Deferred, elapse, reset, server } from "./support.ts";
 
 const { note, vote, voteOf } = await import("../src/state/votes.ts");
 const { loadSession, readOnly, session, user } = await import("../src/state/session.ts");
@@ -164,10 +164,10 @@ Deno.test("a title is looked for once its characters are composed", async () => 
   server.on("GET /api/projects/check", () => ({ same: [], similar: [] }));
   form.enterForm(null);
   form.write("title", "ずかんちょう", true);
-  await new Promise((done) => setTimeout(done, 450));
+  await elapse(400);
   assertEquals([stored().title, server.calls.includes("GET /api/projects/check")], ["ずかんちょう", false]);
   form.write("title", "図鑑帳");
-  await new Promise((done) => setTimeout(done, 450));
+  await elapse(400);
   assertEquals(server.calls.includes("GET /api/projects/check"), true);
   form.discard();
 });

@@ -1,5 +1,5 @@
 // The tables and charts of the console without a browser: what an address asks for, files, questions, sentences, bars.
-import { assertEquals, deferred, type Deferred, reset, server } from "./support.ts";
+import { assertEquals, deferred, elapse, reset, server, type Deferred } from "./support.ts";
 
 const { loadSession, user } = await import("../src/state/session.ts");
 const { address, navigate, start } = await import("../src/state/router.ts");
@@ -45,7 +45,7 @@ async function open(path: string, who: object | null = GRACE) {
   await server.idle();
 }
 
-const pause = () => new Promise((done) => setTimeout(done, 320));
+const pause = () => elapse(250); // milliseconds without a key before typed text is looked for
 
 Deno.test("an address says what a table shows, and what it cannot mean is left out", () => {
   const wanted = (text: string) => wantedBy(new URLSearchParams(text), FILTERS);
