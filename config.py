@@ -46,6 +46,7 @@ SERVING = frozenset(
     {
         "HOST", "PORT", "THREADS", "SERVER_WORKER", "WEB_CONCURRENCY", "REDIS_URL", "RATELIMIT_ENABLED", "CORS_ORIGINS",
         "TRUSTED_PROXIES", "RESPONSE_CACHE", "PUBLIC_MAX_AGE", "OIDC_PROVIDERS", "REQUIRE_PASSKEY", "METRICS_ENABLED",
+        "HSTS_SUBDOMAINS",
         "OTEL_EXPORTER_OTLP_ENDPOINT", "SENTRY_DSN", "WEB_ENABLED", "SITE_TAGLINE", "SITE_ACCENT", "SITE_LOGO",
         "SITE_IMAGE", "SITE_LINKS", "SITE_DIR", "LOG_LEVEL", "LOG_FORMAT", *GITHUB, *RATELIMITS,
     }
@@ -87,6 +88,7 @@ def load(environ: Mapping[str, str] | None = None) -> dict[str, Any]:
         "RATELIMIT_ENABLED": _flag(env, "RATELIMIT_ENABLED", True),
         "CORS_ORIGINS": _read(env, "CORS_ORIGINS", "", values.origins),
         "TRUSTED_PROXIES": _whole(env, "TRUSTED_PROXIES", 0, 0, 10),
+        "HSTS_SUBDOMAINS": _flag(env, "HSTS_SUBDOMAINS", True),
         "REGISTRATION_OPEN": _flag(env, "REGISTRATION_OPEN", True),
         "ALLOW_INTERNAL_URLS": _flag(env, "ALLOW_INTERNAL_URLS", False),
         "READ_ONLY": _flag(env, "READ_ONLY", False),

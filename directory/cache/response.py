@@ -39,14 +39,18 @@ class SharedHeaders:
 NO_SHARED_HEADERS = SharedHeaders(())
 
 
-@lru_cache
 def shared_headers(scheme: str, vary: str, cache_control: str = "", *, own: frozenset[str] = NONE) -> SharedHeaders:
     """The headers that all responses over `scheme` with these values share.
 
     `own` names the security headers that each of these responses has for itself, so they are not shared.
     """
-    security = [each for each in hooks.security_headers(scheme) if each[0] not in own]
-    return SharedHeaders([each for each in ((VARY, vary), *security, (CACHE_CONTROL, cache_control)) if each[1]])
+    security = tuple(each for each in hooks.security_headers(scheme) if each[0] not in own)
+    return _shared(((VARY, vary), *security, (CACHE_CONTROL, cache_control)))
+
+
+@lru_cache
+def _shared(pairs: tuple[tuple[str, str], ...]) -> SharedHeaders:
+    return SharedHeaders([each for each in pairs if each[1]])
 
 
 @lru_cache

@@ -30,13 +30,24 @@ HEADERS = {
     "Permissions-Policy": "browsing-topics=(), camera=(), geolocation=(), microphone=(), payment=(), usb=()",
     "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
 }
-HSTS = ("Strict-Transport-Security", "max-age=31536000; includeSubDomains")
 PUBLIC, PRIVATE = "public, no-cache", "private, no-cache"
 NO_STORE = ("/api/admin/", "/api/auth/")
 
 
+class Transport:
+    """The header by which browsers use HTTPS alone. It is the process's: refusals of the server have no application."""
+
+    hsts = ("Strict-Transport-Security", "max-age=31536000")
+
+    @classmethod
+    def use(cls, *, subdomains: bool) -> None:
+        """Extend it to the names below the site's own, or not."""
+        cls.hsts = (cls.hsts[0], "max-age=31536000; includeSubDomains" if subdomains else "max-age=31536000")
+
+
 def init_app(app: Flask) -> None:
     """Install the hooks for every request, including unknown paths."""
+    Transport.use(subdomains=app.config["HSTS_SUBDOMAINS"])
     app.before_request(_begin)
     app.before_request(cors.preflight)
     app.before_request(_check_write)
@@ -72,7 +83,7 @@ def public_caching(app: Flask) -> str:
 
 def security_headers(scheme: str) -> list[tuple[str, str]]:
     """The security headers of an answer over `scheme`."""
-    return [*HEADERS.items(), HSTS] if scheme == "https" else [*HEADERS.items()]
+    return [*HEADERS.items(), Transport.hsts] if scheme == "https" else [*HEADERS.items()]
 
 
 def request_id(given: str) -> str:

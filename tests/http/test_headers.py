@@ -71,6 +71,14 @@ def test_behind_tls_answers_carry_hsts(api):
         assert answer.headers["Strict-Transport-Security"] == "max-age=31536000; includeSubDomains"
 
 
+@pytest.mark.parametrize("cached", ["true", "false"])
+def test_a_site_at_the_apex_leaves_the_names_below_it_alone(make_app, cached):
+    api = Api(make_app(HSTS_SUBDOMAINS="false", RESPONSE_CACHE=cached))
+    for path in ("/api/projects", "/", "/nothing"):
+        answer = api.get(path, base_url="https://example.com")
+        assert answer.headers["Strict-Transport-Security"] == "max-age=31536000"
+
+
 def test_every_answer_has_a_request_id_and_an_error_repeats_it(answers):
     ids = [answer.headers.get_all("X-Request-ID") for answer in answers]
     assert all(len(each) == 1 and re.fullmatch("[0-9a-f]{32}", each[0]) for each in ids)

@@ -66,6 +66,7 @@ def test_everything_has_a_default_that_works(instance):
         "RATELIMIT_READ": "",
         "CORS_ORIGINS": (),
         "TRUSTED_PROXIES": 0,
+        "HSTS_SUBDOMAINS": True,
         "REGISTRATION_OPEN": True,
         "PREPARE_DATABASE": False,
         "ALLOW_INTERNAL_URLS": False,
