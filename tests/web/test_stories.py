@@ -316,3 +316,19 @@ def test_what_is_ones_own_with_its_state_and_history(chromium, app, world):
         expect(page.get_by_text("None of your projects is live")).to_be_visible()
         page.goto(f"{site}/users/ada")
         expect(page.get_by_text("No live projects yet")).to_be_visible()
+
+
+def test_a_vote_pressed_in_a_session_that_has_ended_is_counted_after_signing_in_again(chromium, app, world):
+    world.user("ada")
+    project = world.project(title="Lamp")
+    with served(app) as site, visitor(chromium, site, 401) as person:
+        page = person.enter("ada").open("/").page
+        page.request.post(f"{site}/api/auth/logout", headers={"Origin": site})
+        page.locator("[data-vote]").first.click()
+        page.get_by_label("Username or e-mail").fill("ada")
+        page.get_by_label("Password").fill(PASSWORD)
+        page.get_by_role("button", name="Sign in", exact=True).click()
+        expect(page.get_by_role("heading", name="Counted")).to_be_visible()
+        assert world.stored(project)["upvotes"] == 1
+        person.link("Go back").click()
+        expect(page.locator("[data-vote]").first).to_have_attribute("aria-pressed", "true")
