@@ -82,8 +82,8 @@ class Dispatcher:
             self._loop.call_soon(self._free)
 
     def _free(self) -> None:
-        """Close connections of slow clients until the others occupy little enough."""
-        excess, evicted = self.held - HELD_MAX * (EVICTED - 1) // EVICTED, []
+        """Close connections of slow clients until the others occupy half of what they may."""
+        excess, evicted = self.held - HELD_MAX // 2, []
         for connection in self._longest_waiting():
             if excess > 0 and connection.held:
                 excess -= connection.held

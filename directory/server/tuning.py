@@ -9,6 +9,7 @@ REQUEST_SECONDS = 20.0  # for a head and its body, from the first byte of the he
 CHUNK_MAX = 16  # bytes that a chunk may have beside its data, on top of HEAD_MAX for the whole body
 FIRST_BYTE_SECONDS = 5.0  # for the first byte of a new connection
 SEND_SECONDS = 20.0  # for a client to take any more of its response
+SEND_BUFFER = 65_536  # bytes of a response that the system takes before the client does; Linux takes twice as many
 LINGER_SECONDS = 2.0  # for a client to read the end of its response and to close
 DISCARD_MAX = 65_536  # bytes read from a connection that is being closed: with bytes unread it would be reset
 HELD_MAX = 64 * 2**20  # bytes that slow clients of a process may occupy: unfinished bodies, and responses not taken

@@ -4,6 +4,7 @@ import asyncio
 import errno
 import os
 import signal
+import socket
 import time
 from contextlib import suppress
 from functools import partial
@@ -14,7 +15,7 @@ from gunicorn.workers.base import Worker as Base
 
 from directory.server.dispatch import Dispatcher
 from directory.server.protocol import Connection
-from directory.server.tuning import NO_FILES_SECONDS, STOP_SECONDS, TICK_SECONDS
+from directory.server.tuning import NO_FILES_SECONDS, SEND_BUFFER, STOP_SECONDS, TICK_SECONDS
 
 NOTHING_TO_ACCEPT = {errno.EAGAIN, errno.EWOULDBLOCK, errno.ECONNABORTED}  # another process took it, or the client left
 
@@ -49,6 +50,8 @@ class Worker(Base):  # type: ignore[misc]
                 loop.add_signal_handler(number, self.handle_quit, number, None)
         for listener in self.sockets:
             listener.setblocking(False)
+            # Connections inherit it. Else the system copies megabytes for each client that takes nothing.
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER)
         while self.alive and os.getppid() == self.ppid:
             self._adjust_accepting()
             await self._tick()

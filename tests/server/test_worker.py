@@ -229,6 +229,14 @@ def test_clients_that_wait_make_room_for_others(make_worker: Callable[..., Runni
     assert len(running.worker._dispatcher.connections) <= 20
 
 
+def test_the_system_takes_little_of_a_response_before_its_client_does(make_worker: Callable[..., Running]) -> None:
+    running = make_worker()
+    running.size = 2**23
+    running.connect(HEALTH)
+    until(lambda: running.worker._dispatcher.held)
+    assert running.size - running.worker._dispatcher.held < 2**20
+
+
 def test_a_worker_that_runs_out_of_files_recovers(make_worker: Callable[..., Running], monkeypatch: Any) -> None:
     running = make_worker()
     running.ask(HEALTH)
