@@ -410,7 +410,8 @@ def test_a_lost_key_is_reset_from_the_command_line(app: Flask, browser: Browser,
     assert sign_in(app, one)[1].status_code == 401
     assert run.invoke(args=["users", "reset-passkeys", "ada"]).output.endswith("ada has no passkeys.\n")
     assert run.invoke(args=["users", "reset-passkeys", "nobody"]).exit_code == 1
-    assert actions(app) == ["user.passkey_added", "user.passkeys_reset"]
+    noted = [action for action in actions(app) if "passkey" in action]
+    assert noted == ["user.passkey_added", "user.passkeys_reset"]
 
 
 def test_the_export_lists_passkeys_and_the_deletion_of_the_account_removes_them(app: Flask, browser: Browser) -> None:

@@ -289,7 +289,7 @@ def test_the_pictures_of_one_user_wait_for_each_other_and_not_for_those_of_other
 
 
 @pytest.mark.parametrize(("exif", "expected"), [
-    (b"", 1), (b"II*\0", 1), (b"no EXIF at all", 1), (b"II*\0" + struct.pack("<I", 9_999), 1),
+    (b"", 1), (b"II*\0", 1), (b"no EXIF at all", 1), (b"II*\0" + struct.pack("<I", 9_999) + bytes(9), 1),
     (b"II*\0" + struct.pack("<IHHHII", 8, 1, 0x0112, 3, 1, 6) + bytes(4), 6),
     (b"MM\0*" + struct.pack(">IHHHIHH", 8, 1, 0x0112, 3, 1, 8, 0) + bytes(4), 8),
 ])  # fmt: skip
