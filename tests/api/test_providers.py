@@ -675,8 +675,8 @@ def test_a_sign_in_takes_few_statements(
     assert len(statements) == 2
     statements.clear()
     assert back(browser, provider.authorize(went.headers["Location"])).headers["Location"] == "/"
-    # who calls; the attempt, taken; the identity, its user, its use; the dead sessions, the new one, the visit
-    assert len(statements) == 8
+    # who calls; the attempt, taken; the identity, its user, its use; the new session, the visit
+    assert len(statements) == 7
     statements.clear()
     browser.get("/api/auth/identities")
     assert len(statements) == 3
