@@ -34,6 +34,9 @@ ADMIN = ("admin", "active")
 WRONG = "not the password"
 SORTS = ("newest", "upvotes", "popular")
 
+# Entries that the model leaves out; tests/services/test_audit_completeness.py has them.
+OF_ACCOUNTS = {"user.registered", "user.signed_in", "user.password_changed", "user.token_created", "user.token_revoked"}
+
 
 class Story(Teller):
     """The steps, and what holds after each."""
@@ -251,6 +254,7 @@ class Story(Teller):
                     e.project_title,
                 )
                 for e in db.session.scalars(select(AuditEntry).order_by(AuditEntry.id))
+                if e.action not in OF_ACCOUNTS
             ]
             sent = [(d.event, d.project_id) for d in db.session.scalars(select(Delivery).order_by(Delivery.id))]
         assert entries == [entry._replace(key=None) for entry in self.model.audit]

@@ -13,6 +13,8 @@ export interface Filter {
   name: string;
   /** The values that it has. An address with any other is read as one without it. */
   values?: readonly string[];
+  /** What its values are called here, where that is another name than elsewhere. */
+  named?: Readonly<Record<string, string>>;
   /** The values that are known once they are read, each with its name. */
   choices?: () => readonly (readonly [string, string])[];
   /** What its text looks like. Nothing matches any other text. */

@@ -161,7 +161,7 @@ function Filters<Row>({ listing }: { listing: Listing<Row> }) {
 }
 
 function Control<Row>({ filter, listing }: { filter: Filter; listing: Listing<Row> }) {
-  const { name, values, choices, pattern, isDay } = filter;
+  const { name, values, named, choices, pattern, isDay } = filter;
   const id = `filter-${name}`;
   const label = w.filter[name] ?? name;
   const now = address.value.searchParams.get(name) ?? "";
@@ -179,7 +179,7 @@ function Control<Row>({ filter, listing }: { filter: Filter; listing: Listing<Ro
       </div>
     );
   }
-  const known = choices ? choices() : values!.map((value) => [value, w.values[value] ?? value] as const);
+  const known = choices ? choices() : values!.map((value) => [value, named?.[value] ?? w.values[value] ?? value] as const);
   const missing = now && !known.some(([value]) => value === now) && choices;
   return (
     <div class="filter">

@@ -3,17 +3,24 @@ import { api, ask, type Schemas } from "../api/client.ts";
 import { day, Time } from "../parts/time.tsx";
 import type { Page } from "../state/router.ts";
 import { Frame } from "./frame.tsx";
-import { Listing, type Query } from "./listing.ts";
+import { DAY, Listing, type Query } from "./listing.ts";
 import { Listed, type Column } from "./table.tsx";
 import { w } from "./text.ts";
+import { FoundUsers, SelectedUsers } from "./users-bulk.tsx";
 
 type User = Schemas["UserDetail"];
+const yesNo = { true: w.yes, false: w.no };
 const list = new Listing<User>(
   "users",
   [
     { name: "q" },
     { name: "role", values: ["member", "admin"] },
     { name: "status", values: ["active", "suspended"] },
+    { name: "created_from", isDay: true, pattern: DAY },
+    { name: "created_to", isDay: true, pattern: DAY },
+    { name: "email_domain", pattern: /^[a-z0-9-]+(\.[a-z0-9-]+)+$/i },
+    { name: "email_verified", values: ["true", "false"], named: yesNo },
+    { name: "live", values: ["true", "false"], named: yesNo },
     { name: "sort", values: ["newest", "username", "submissions", "last_seen"] },
   ],
   (wanted, signal) => ask(api.GET("/api/admin/users", { params: { query: { limit: 50, ...wanted } as Query<"/api/admin/users"> }, signal })),
@@ -40,8 +47,17 @@ const columns: Column<User>[] = [
   },
 ];
 
+const selecting = {
+  nameOf: (each: User) => each.username,
+  actions: (rows: readonly User[]) => <SelectedUsers list={list} rows={rows} />,
+};
+
 export const users: Page = {
   enter: (_match, query) => list.enter(query),
-  view: () => <Frame title={w.pages["/admin/users"]}><Listed listing={list} columns={columns} keyOf={(each) => each.id} none={w.usersNone} /></Frame>,
+  view: () => (
+    <Frame title={w.pages["/admin/users"]}>
+      <Listed listing={list} columns={columns} keyOf={(each) => each.id} none={w.usersNone} selecting={selecting}><FoundUsers list={list} /></Listed>
+    </Frame>
+  ),
   title: () => w.pages["/admin/users"],
 };

@@ -1,0 +1,18 @@
+// What the console says about decisions about many users.
+import { count } from "../text.ts";
+
+const words = { suspend: ["Suspend", "suspended"], delete: ["Delete", "deleted"] } as const;
+type Decision = keyof typeof words;
+
+export const u = {
+  some: (decision: Decision, number: number) => `${words[decision][0]} ${count(number, "account")}`,
+  all: (decision: Decision, number: number) => `${words[decision][0]} all ${count(number, "account")} found…`,
+  title: (decision: Decision, number: number) => `${words[decision][0]} ${count(number, "account")}?`,
+  why: {
+    suspend: "They are signed out everywhere, their tokens stop working, and their votes no longer count, until they are restored. Administrators are left out.",
+    delete: "This cannot be undone. Sessions, tokens, votes, and pending and rejected projects are deleted. Live projects stay, under another name. Administrators are left out.",
+  },
+  unpublish: "Also take down all of their live and pending projects",
+  done: (decision: Decision, changed: number, remaining: number) =>
+    `${count(changed, "account")} ${words[decision][1]}${remaining ? `; ${count(remaining, "account")} left` : ""}.`,
+} as const;
