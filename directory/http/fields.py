@@ -130,7 +130,7 @@ class Truth(Flag):
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        document(self, type=["boolean", "string"], enum=[True, False, "true", "false"])
+        document(self, type=["boolean", "string"], pattern="^(true|false)$")
 
     def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> bool:
         known = {"true": True, "false": False}

@@ -21,7 +21,12 @@ from directory.services.text import CATEGORY_SLUG_MAX, SLUG, USERNAME
 
 EVERYWHERE = ("validation_failed", "unauthenticated", "internal", "unavailable")
 WRITES = ("malformed_json", "cross_site_request", "too_large", "unsupported_media_type", "read_only")
-BY_ACCESS = {"public": (), "member": (), "owner": ("not_owner", "not_found"), "admin": ("admin_required",)}
+BY_ACCESS = {
+    "public": (),
+    "member": (),
+    "owner": ("not_owner", "not_found"),
+    "admin": ("admin_required", "passkey_required"),
+}
 ANY_CREDENTIALS: list[dict[str, list[str]]] = [{"cookie": []}, {"bearer": []}]
 
 PATH_SCHEMAS: dict[str, dict[str, Any]] = {
@@ -117,11 +122,11 @@ class Route:
         """The body; None if the route takes none."""
         body = self.operation.body
         if isinstance(body, Upload):
-            return {"required": True, "content": {each: {} for each in body.media_types}}
+            content = {each: {"schema": {"type": "string", "format": "binary"}} for each in body.media_types}
+            return {"required": True, "content": content}
         if not isinstance(body, JsonBody) or body is NO_BODY:
             return None
-        content = {"application/json": {"schema": body.schema}}
-        return {"required": not body.optional, "content": content}
+        return {"required": not body.optional, "content": {"application/json": {"schema": body.schema}}}
 
     def security(self) -> list[dict[str, list[str]]]:
         """The credentials that the route needs or accepts."""

@@ -2234,16 +2234,10 @@ export interface components {
             created_to?: string | unknown | unknown;
             /** @description The whole domain of the e-mail address; no subdomains. */
             email_domain?: string;
-            /**
-             * @description Whether the e-mail address is confirmed.
-             * @enum {boolean|string}
-             */
-            email_verified?: true | false | "true" | "false";
-            /**
-             * @description Whether a project of the user is or was live; false: none ever was.
-             * @enum {boolean|string}
-             */
-            live?: true | false | "true" | "false";
+            /** @description Whether the e-mail address is confirmed. */
+            email_verified?: boolean | string;
+            /** @description Whether a project of the user is or was live; false: none ever was. */
+            live?: boolean | string;
         };
         /** @description A decision about many accounts: those of `ids`, or those that `match` all of the filters. `unpublish` goes with a suspension alone. */
         UserDecisionsInput: {
@@ -3021,16 +3015,14 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @constant */
-                    status?: 401;
-                    /** @enum {unknown} */
-                    code?: "unauthenticated";
-                };
+                "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description - `admin_required`: Everything under /api/admin is for administrators. */
-        AdminRequired: {
+        /**
+         * @description - `admin_required`: Everything under /api/admin is for administrators.
+         *     - `passkey_required`: This service takes administrators only in sessions that a passkey opened, and by tokens that were made in such a session. Until then an administrator is a member. The page of the account adds a passkey.
+         */
+        AdminRequiredOrPasskeyRequired: {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
@@ -3039,12 +3031,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @constant */
-                    status?: 403;
-                    /** @enum {unknown} */
-                    code?: "admin_required";
-                };
+                "application/problem+json": components["schemas"]["Problem"];
             };
         };
         /** @description - `validation_failed`: Values were refused. Each member of errors points to one, by a JSON Pointer into the body or by the name of a query parameter, and says why. One answer reports all that is wrong; of more than a hundred errors it has the first hundred, and errors_truncated is true. */
@@ -3057,12 +3044,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @constant */
-                    status?: 422;
-                    /** @enum {unknown} */
-                    code?: "validation_failed";
-                };
+                "application/problem+json": components["schemas"]["Problem"];
             };
         };
         /** @description - `rate_limited`: A rate limit is used up. Retry-After says in how many seconds to try again. */
@@ -3076,12 +3058,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @constant */
-                    status?: 429;
-                    /** @enum {unknown} */
-                    code?: "rate_limited";
-                };
+                "application/problem+json": components["schemas"]["Problem"];
             };
         };
         /** @description - `internal`: The service failed. The log has the details under the request's id. */
@@ -3094,12 +3071,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @constant */
-                    status?: 500;
-                    /** @enum {unknown} */
-                    code?: "internal";
-                };
+                "application/problem+json": components["schemas"]["Problem"];
             };
         };
         /** @description - `unavailable`: The database did not answer in time. No change was made in part; try again after Retry-After seconds. */
@@ -3113,12 +3085,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @constant */
-                    status?: 503;
-                    /** @enum {unknown} */
-                    code?: "unavailable";
-                };
+                "application/problem+json": components["schemas"]["Problem"];
             };
         };
         /** @description - `malformed_json`: The body could not be read as JSON: a syntax error, bytes that are not UTF-8, a key that is given twice, NaN or Infinity, or more than 32 levels of nesting. */
@@ -3131,19 +3098,15 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @constant */
-                    status?: 400;
-                    /** @enum {unknown} */
-                    code?: "malformed_json";
-                };
+                "application/problem+json": components["schemas"]["Problem"];
             };
         };
         /**
          * @description - `admin_required`: Everything under /api/admin is for administrators.
+         *     - `passkey_required`: This service takes administrators only in sessions that a passkey opened, and by tokens that were made in such a session. Until then an administrator is a member. The page of the account adds a passkey.
          *     - `cross_site_request`: A page of another origin caused this write. Writes are accepted from the service's own origin, from the origins that it is configured to trust, and from programs that send a bearer token. A program with a cookie has to send the service's own address in Origin.
          */
-        AdminRequiredOrCrossSiteRequest: {
+        AdminRequiredOrPasskeyRequiredOrCrossSiteRequest: {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
@@ -3152,12 +3115,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @constant */
-                    status?: 403;
-                    /** @enum {unknown} */
-                    code?: "admin_required" | "cross_site_request";
-                };
+                "application/problem+json": components["schemas"]["Problem"];
             };
         };
         /**
@@ -3173,12 +3131,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @constant */
-                    status?: 409;
-                    /** @enum {unknown} */
-                    code?: "duplicate" | "other_user";
-                };
+                "application/problem+json": components["schemas"]["Problem"];
             };
         };
         /** @description - `too_large`: A body may have 64 KiB at most, and a logo 1 MiB. */
@@ -3191,12 +3144,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @constant */
-                    status?: 413;
-                    /** @enum {unknown} */
-                    code?: "too_large";
-                };
+                "application/problem+json": components["schemas"]["Problem"];
             };
         };
         /** @description - `unsupported_media_type`: Send the body as application/json in UTF-8, and a logo as PNG, JPEG or WebP. */
@@ -3209,12 +3157,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @constant */
-                    status?: 415;
-                    /** @enum {unknown} */
-                    code?: "unsupported_media_type";
-                };
+                "application/problem+json": components["schemas"]["Problem"];
             };
         };
         /**
@@ -3231,12 +3174,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @constant */
-                    status?: 503;
-                    /** @enum {unknown} */
-                    code?: "unavailable" | "read_only";
-                };
+                "application/problem+json": components["schemas"]["Problem"];
             };
         };
         /** @description - `not_found`: There is nothing at this address, or the caller may not see it. */
@@ -3249,12 +3187,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @constant */
-                    status?: 404;
-                    /** @enum {unknown} */
-                    code?: "not_found";
-                };
+                "application/problem+json": components["schemas"]["Problem"];
             };
         };
         /**
@@ -3270,12 +3203,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @constant */
-                    status?: 409;
-                    /** @enum {unknown} */
-                    code?: "category_in_use" | "other_user";
-                };
+                "application/problem+json": components["schemas"]["Problem"];
             };
         };
         /** @description - `other_user`: X-Expected-User named another account than the one that is signed in; nothing was changed. A page sends the id of the account that it shows with each write, because another tab may have changed the session. */
@@ -3288,12 +3216,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @constant */
-                    status?: 409;
-                    /** @enum {unknown} */
-                    code?: "other_user";
-                };
+                "application/problem+json": components["schemas"]["Problem"];
             };
         };
         /**
@@ -3310,12 +3233,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @constant */
-                    status?: 409;
-                    /** @enum {unknown} */
-                    code?: "invalid_transition" | "duplicate" | "other_user";
-                };
+                "application/problem+json": components["schemas"]["Problem"];
             };
         };
         /** @description - `precondition_failed`: If-Match named a version of the project that is no longer the current one. */
@@ -3328,12 +3246,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @constant */
-                    status?: 412;
-                    /** @enum {unknown} */
-                    code?: "precondition_failed";
-                };
+                "application/problem+json": components["schemas"]["Problem"];
             };
         };
         /**
@@ -3349,12 +3262,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @constant */
-                    status?: 409;
-                    /** @enum {unknown} */
-                    code?: "invalid_transition" | "other_user";
-                };
+                "application/problem+json": components["schemas"]["Problem"];
             };
         };
         /**
@@ -3372,12 +3280,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @constant */
-                    status?: 409;
-                    /** @enum {unknown} */
-                    code?: "last_admin" | "too_many_projects" | "account_deleted" | "other_user";
-                };
+                "application/problem+json": components["schemas"]["Problem"];
             };
         };
         /**
@@ -3396,12 +3299,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @constant */
-                    status?: 409;
-                    /** @enum {unknown} */
-                    code?: "last_admin" | "too_many_projects" | "too_many_votes" | "account_deleted" | "other_user";
-                };
+                "application/problem+json": components["schemas"]["Problem"];
             };
         };
         /** @description - `cross_site_request`: A page of another origin caused this write. Writes are accepted from the service's own origin, from the origins that it is configured to trust, and from programs that send a bearer token. A program with a cookie has to send the service's own address in Origin. */
@@ -3414,12 +3312,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @constant */
-                    status?: 403;
-                    /** @enum {unknown} */
-                    code?: "cross_site_request";
-                };
+                "application/problem+json": components["schemas"]["Problem"];
             };
         };
         /** @description - `duplicate`: Something with the same identity exists: a username, an e-mail address, a category's slug, or a project of the same owner with the same URL. Each member of errors points to a value that is taken; existing is your own project that has the URL. */
@@ -3432,12 +3325,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @constant */
-                    status?: 409;
-                    /** @enum {unknown} */
-                    code?: "duplicate";
-                };
+                "application/problem+json": components["schemas"]["Problem"];
             };
         };
         /**
@@ -3453,12 +3341,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @constant */
-                    status?: 403;
-                    /** @enum {unknown} */
-                    code?: "cross_site_request" | "sign_in_again";
-                };
+                "application/problem+json": components["schemas"]["Problem"];
             };
         };
         /** @description - `provider_failed`: The provider's answer was not valid; reason says why. */
@@ -3471,12 +3354,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @constant */
-                    status?: 502;
-                    /** @enum {unknown} */
-                    code?: "provider_failed";
-                };
+                "application/problem+json": components["schemas"]["Problem"];
             };
         };
         /**
@@ -3494,12 +3372,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @constant */
-                    status?: 503;
-                    /** @enum {unknown} */
-                    code?: "unavailable" | "provider_unavailable" | "read_only";
-                };
+                "application/problem+json": components["schemas"]["Problem"];
             };
         };
         /**
@@ -3515,12 +3388,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @constant */
-                    status?: 409;
-                    /** @enum {unknown} */
-                    code?: "last_way_in" | "other_user";
-                };
+                "application/problem+json": components["schemas"]["Problem"];
             };
         };
         /**
@@ -3537,12 +3405,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @constant */
-                    status?: 401;
-                    /** @enum {unknown} */
-                    code?: "unauthenticated" | "invalid_credentials";
-                };
+                "application/problem+json": components["schemas"]["Problem"];
             };
         };
         /**
@@ -3558,12 +3421,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @constant */
-                    status?: 403;
-                    /** @enum {unknown} */
-                    code?: "account_suspended" | "cross_site_request";
-                };
+                "application/problem+json": components["schemas"]["Problem"];
             };
         };
         /**
@@ -3580,12 +3438,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @constant */
-                    status?: 409;
-                    /** @enum {unknown} */
-                    code?: "duplicate" | "account_deleted" | "other_user";
-                };
+                "application/problem+json": components["schemas"]["Problem"];
             };
         };
         /**
@@ -3602,12 +3455,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @constant */
-                    status?: 403;
-                    /** @enum {unknown} */
-                    code?: "passkey_required" | "cross_site_request" | "sign_in_again";
-                };
+                "application/problem+json": components["schemas"]["Problem"];
             };
         };
         /**
@@ -3625,12 +3473,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @constant */
-                    status?: 409;
-                    /** @enum {unknown} */
-                    code?: "last_admin" | "too_many_projects" | "too_many_votes" | "other_user";
-                };
+                "application/problem+json": components["schemas"]["Problem"];
             };
         };
         /**
@@ -3646,12 +3489,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @constant */
-                    status?: 409;
-                    /** @enum {unknown} */
-                    code?: "too_many_passkeys" | "other_user";
-                };
+                "application/problem+json": components["schemas"]["Problem"];
             };
         };
         /**
@@ -3668,12 +3506,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @constant */
-                    status?: 503;
-                    /** @enum {unknown} */
-                    code?: "unavailable" | "provider_unavailable";
-                };
+                "application/problem+json": components["schemas"]["Problem"];
             };
         };
         /**
@@ -3693,12 +3526,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @constant */
-                    status?: 403;
-                    /** @enum {unknown} */
-                    code?: "account_suspended" | "registration_closed" | "sign_in_cancelled" | "sign_in_expired" | "sign_in_refused" | "sign_in_again";
-                };
+                "application/problem+json": components["schemas"]["Problem"];
             };
         };
         /**
@@ -3714,12 +3542,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @constant */
-                    status?: 409;
-                    /** @enum {unknown} */
-                    code?: "address_taken" | "identity_taken";
-                };
+                "application/problem+json": components["schemas"]["Problem"];
             };
         };
         /**
@@ -3735,12 +3558,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @constant */
-                    status?: 403;
-                    /** @enum {unknown} */
-                    code?: "cross_site_request" | "registration_closed";
-                };
+                "application/problem+json": components["schemas"]["Problem"];
             };
         };
         /**
@@ -3756,12 +3574,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @constant */
-                    status?: 403;
-                    /** @enum {unknown} */
-                    code?: "email_not_verified" | "cross_site_request";
-                };
+                "application/problem+json": components["schemas"]["Problem"];
             };
         };
         /**
@@ -3777,12 +3590,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @constant */
-                    status?: 403;
-                    /** @enum {unknown} */
-                    code?: "not_owner" | "cross_site_request";
-                };
+                "application/problem+json": components["schemas"]["Problem"];
             };
         };
         /** @description - `not_owner`: The project belongs to somebody else; its owner and administrators may change it. */
@@ -3795,12 +3603,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @constant */
-                    status?: 403;
-                    /** @enum {unknown} */
-                    code?: "not_owner";
-                };
+                "application/problem+json": components["schemas"]["Problem"];
             };
         };
         /**
@@ -3816,12 +3619,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @constant */
-                    status?: 409;
-                    /** @enum {unknown} */
-                    code?: "not_votable" | "other_user";
-                };
+                "application/problem+json": components["schemas"]["Problem"];
             };
         };
     };
@@ -3951,7 +3749,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["AdminRequired"];
+            403: components["responses"]["AdminRequiredOrPasskeyRequired"];
             422: components["responses"]["ValidationFailed"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["Internal"];
@@ -4039,7 +3837,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["AdminRequired"];
+            403: components["responses"]["AdminRequiredOrPasskeyRequired"];
             422: components["responses"]["ValidationFailed"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["Internal"];
@@ -4093,7 +3891,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["AdminRequired"];
+            403: components["responses"]["AdminRequiredOrPasskeyRequired"];
             422: components["responses"]["ValidationFailed"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["Internal"];
@@ -4148,7 +3946,7 @@ export interface operations {
             };
             400: components["responses"]["MalformedJson"];
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["AdminRequiredOrCrossSiteRequest"];
+            403: components["responses"]["AdminRequiredOrPasskeyRequiredOrCrossSiteRequest"];
             409: components["responses"]["DuplicateOrOtherUser"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
@@ -4208,7 +4006,7 @@ export interface operations {
             };
             400: components["responses"]["MalformedJson"];
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["AdminRequiredOrCrossSiteRequest"];
+            403: components["responses"]["AdminRequiredOrPasskeyRequiredOrCrossSiteRequest"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["DuplicateOrOtherUser"];
             413: components["responses"]["TooLarge"];
@@ -4248,7 +4046,7 @@ export interface operations {
             };
             400: components["responses"]["MalformedJson"];
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["AdminRequiredOrCrossSiteRequest"];
+            403: components["responses"]["AdminRequiredOrPasskeyRequiredOrCrossSiteRequest"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["CategoryInUseOrOtherUser"];
             413: components["responses"]["TooLarge"];
@@ -4361,7 +4159,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["AdminRequired"];
+            403: components["responses"]["AdminRequiredOrPasskeyRequired"];
             422: components["responses"]["ValidationFailed"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["Internal"];
@@ -4464,7 +4262,7 @@ export interface operations {
             };
             400: components["responses"]["MalformedJson"];
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["AdminRequiredOrCrossSiteRequest"];
+            403: components["responses"]["AdminRequiredOrPasskeyRequiredOrCrossSiteRequest"];
             409: components["responses"]["OtherUser"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
@@ -4560,7 +4358,7 @@ export interface operations {
             };
             400: components["responses"]["MalformedJson"];
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["AdminRequiredOrCrossSiteRequest"];
+            403: components["responses"]["AdminRequiredOrPasskeyRequiredOrCrossSiteRequest"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["InvalidTransitionOrDuplicateOrOtherUser"];
             412: components["responses"]["PreconditionFailed"];
@@ -4640,7 +4438,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["AdminRequired"];
+            403: components["responses"]["AdminRequiredOrPasskeyRequired"];
             404: components["responses"]["NotFound"];
             422: components["responses"]["ValidationFailed"];
             429: components["responses"]["RateLimited"];
@@ -4734,7 +4532,7 @@ export interface operations {
             };
             400: components["responses"]["MalformedJson"];
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["AdminRequiredOrCrossSiteRequest"];
+            403: components["responses"]["AdminRequiredOrPasskeyRequiredOrCrossSiteRequest"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["InvalidTransitionOrOtherUser"];
             412: components["responses"]["PreconditionFailed"];
@@ -4832,7 +4630,7 @@ export interface operations {
             };
             400: components["responses"]["MalformedJson"];
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["AdminRequiredOrCrossSiteRequest"];
+            403: components["responses"]["AdminRequiredOrPasskeyRequiredOrCrossSiteRequest"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["InvalidTransitionOrOtherUser"];
             412: components["responses"]["PreconditionFailed"];
@@ -4909,7 +4707,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["AdminRequired"];
+            403: components["responses"]["AdminRequiredOrPasskeyRequired"];
             404: components["responses"]["NotFound"];
             422: components["responses"]["ValidationFailed"];
             429: components["responses"]["RateLimited"];
@@ -4967,7 +4765,7 @@ export interface operations {
             };
             400: components["responses"]["MalformedJson"];
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["AdminRequiredOrCrossSiteRequest"];
+            403: components["responses"]["AdminRequiredOrPasskeyRequiredOrCrossSiteRequest"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["OtherUser"];
             413: components["responses"]["TooLarge"];
@@ -5004,7 +4802,7 @@ export interface operations {
             };
             400: components["responses"]["MalformedJson"];
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["AdminRequiredOrCrossSiteRequest"];
+            403: components["responses"]["AdminRequiredOrPasskeyRequiredOrCrossSiteRequest"];
             409: components["responses"]["OtherUser"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
@@ -5040,7 +4838,7 @@ export interface operations {
             };
             400: components["responses"]["MalformedJson"];
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["AdminRequiredOrCrossSiteRequest"];
+            403: components["responses"]["AdminRequiredOrPasskeyRequiredOrCrossSiteRequest"];
             409: components["responses"]["OtherUser"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
@@ -5136,7 +4934,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["AdminRequired"];
+            403: components["responses"]["AdminRequiredOrPasskeyRequired"];
             422: components["responses"]["ValidationFailed"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["Internal"];
@@ -5191,7 +4989,7 @@ export interface operations {
             };
             400: components["responses"]["MalformedJson"];
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["AdminRequiredOrCrossSiteRequest"];
+            403: components["responses"]["AdminRequiredOrPasskeyRequiredOrCrossSiteRequest"];
             409: components["responses"]["OtherUser"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
@@ -5278,7 +5076,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["AdminRequired"];
+            403: components["responses"]["AdminRequiredOrPasskeyRequired"];
             404: components["responses"]["NotFound"];
             422: components["responses"]["ValidationFailed"];
             429: components["responses"]["RateLimited"];
@@ -5361,7 +5159,7 @@ export interface operations {
             };
             400: components["responses"]["MalformedJson"];
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["AdminRequiredOrCrossSiteRequest"];
+            403: components["responses"]["AdminRequiredOrPasskeyRequiredOrCrossSiteRequest"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["LastAdminOrTooManyProjectsOrAccountDeletedOrOtherUser"];
             413: components["responses"]["TooLarge"];
@@ -5410,7 +5208,7 @@ export interface operations {
             };
             400: components["responses"]["MalformedJson"];
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["AdminRequiredOrCrossSiteRequest"];
+            403: components["responses"]["AdminRequiredOrPasskeyRequiredOrCrossSiteRequest"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["LastAdminOrTooManyProjectsOrTooManyVotesOrAccountDeletedOrOtherUser"];
             413: components["responses"]["TooLarge"];
@@ -5450,7 +5248,7 @@ export interface operations {
             };
             400: components["responses"]["MalformedJson"];
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["AdminRequiredOrCrossSiteRequest"];
+            403: components["responses"]["AdminRequiredOrPasskeyRequiredOrCrossSiteRequest"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["OtherUser"];
             413: components["responses"]["TooLarge"];
@@ -5530,7 +5328,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["AdminRequired"];
+            403: components["responses"]["AdminRequiredOrPasskeyRequired"];
             422: components["responses"]["ValidationFailed"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["Internal"];
@@ -5595,7 +5393,7 @@ export interface operations {
             };
             400: components["responses"]["MalformedJson"];
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["AdminRequiredOrCrossSiteRequest"];
+            403: components["responses"]["AdminRequiredOrPasskeyRequiredOrCrossSiteRequest"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["OtherUser"];
             413: components["responses"]["TooLarge"];
@@ -5649,7 +5447,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["AdminRequired"];
+            403: components["responses"]["AdminRequiredOrPasskeyRequired"];
             422: components["responses"]["ValidationFailed"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["Internal"];
@@ -5714,7 +5512,7 @@ export interface operations {
             };
             400: components["responses"]["MalformedJson"];
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["AdminRequiredOrCrossSiteRequest"];
+            403: components["responses"]["AdminRequiredOrPasskeyRequiredOrCrossSiteRequest"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["OtherUser"];
             413: components["responses"]["TooLarge"];
@@ -8264,9 +8062,9 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "image/png": unknown;
-                "image/jpeg": unknown;
-                "image/webp": unknown;
+                "image/png": string;
+                "image/jpeg": string;
+                "image/webp": string;
             };
         };
         responses: {

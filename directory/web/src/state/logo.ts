@@ -46,7 +46,8 @@ export async function sendLogo(id: number, etag = ""): Promise<boolean> {
   const params = { path: { project_id: id } };
   const headers: Record<string, string> = etag ? { "If-Match": etag } : {};
   const path = "/api/projects/{project_id}/logo";
-  const upload = (file: File) => api.PUT(path, { params, headers: { ...headers, "Content-Type": file.type }, body: file, bodySerializer: () => file });
+  // The types of the document know bytes as a string; the serializer gives the file itself.
+  const upload = (file: File) => api.PUT(path, { params, headers: { ...headers, "Content-Type": file.type }, body: "", bodySerializer: () => file });
   try {
     await (chosen === "remove" ? ask(api.DELETE(path, { params, headers })) : ask(upload(chosen)));
   } catch (error) {
