@@ -106,14 +106,17 @@ def test_words_are_ascii_whatever_the_text() -> None:
     assert words("Hello, World_wide 2nd") == ["hello", "world", "wide", "2nd"]
 
 
+NO_WORDS: dict[str, Any] = {"title": "!", "tagline": "!", "tags": [], "description": "", "repository_url": None}
+
+
 def test_indexing_nothing_does_nothing(context: Any) -> None:
     search_index.index([])
-    empty = SimpleNamespace(title="!", tagline="!", tags=[], description="", url="https://[::1]/")
+    empty = SimpleNamespace(**NO_WORDS, url="no address")
     assert search_index.columns(empty) == {"title": "", "brief": "", "description": ""}
     assert search_index.vector(empty) == {"document": ""}
 
 
 @pytest.mark.parametrize("url", ["https://[", "https://xn--a/", "https://localhost/"])
 def test_an_address_without_a_domain_that_can_be_read_adds_no_word(url: str) -> None:
-    project = SimpleNamespace(title="!", tagline="!", tags=[], description="", url=url)
+    project = SimpleNamespace(**NO_WORDS, url=url)
     assert search_index.columns(project)["brief"] == ""

@@ -1,6 +1,7 @@
 """A directory as plain values, and what a search finds in it: by a look at each project, with no database."""
 
 import random
+import re
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
@@ -32,29 +33,45 @@ class Made(NamedTuple):
 
     def matches(self, query: str, part: str, *, beginnings: bool) -> bool:
         """Whether all words of a query are in a part."""
-        brief = f"{self.title} {self.brief} {' '.join(self.tags)}"
-        text = {"title": self.title, "brief": brief}.get(part, f"{brief} {self.description}")
-        has = {*words(text), *joined_words(self.title), *(() if part == "title" else joined_words(self.brief))}
-        return all(self._has(has, unit, beginnings=beginnings) for unit in query.split())
+        texts = [self.title]
+        texts += [] if part == "title" else [self.brief, *self.tags]
+        texts += [self.description] if part not in {"title", "brief"} else []
+        return all(self._has(texts, unit, beginnings=beginnings) for unit in query.split())
 
-    def _has(self, has: set[str], unit: str, *, beginnings: bool) -> bool:
+    def _has(self, texts: list[str], unit: str, *, beginnings: bool) -> bool:
+        has = {*words(" ".join(texts)), *joined_words(self.title)}
+        has |= {*joined_words(self.brief)} if self.brief in texts else set()
+
         def there(word: str) -> bool:
             if word in has or not beginnings or len(word) == 1:
                 return word in has
             return joined_word(word) in has or any(each.startswith(word) for each in has)
 
-        parts = unit.split(".")
-        return all(map(there, parts)) or there("".join(parts))
+        if "." not in unit:
+            return there(unit)
+        return there(unit.replace(".", "")) or any(
+            _are_neighbours(re.findall("[a-z]+", text), unit.split("."), beginnings=beginnings) for text in texts
+        )
 
     def rank(self, query: str) -> int | None:
         """How well it matches, as the contract says."""
         if not self.matches(query, "all", beginnings=True):
             return None
         if whole(self.title) == whole(query):
-            return 5
+            return 6 if self.title == query else 5
         steps = [("title", False), ("brief", False), ("title", True), ("brief", True)]
         reached = [self.matches(query, part, beginnings=beginnings) for part, beginnings in steps]
         return 4 - reached.index(True) if True in reached else 0
+
+
+def _are_neighbours(text: list[str], parts: list[str], *, beginnings: bool) -> bool:
+    """Whether the parts stand beside each other in a text; of the last one its beginning may be enough."""
+    *first, last = parts
+    return any(
+        text[at : at + len(first)] == first
+        and (text[at + len(first)] == last or (beginnings and text[at + len(first)].startswith(last)))
+        for at in range(len(text) - len(first))
+    )
 
 
 def expected(made: list[Made], filters: Filters, sort: str) -> list[int]:

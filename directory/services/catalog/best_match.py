@@ -12,28 +12,29 @@ from typing import Any, NamedTuple
 from sqlalchemy import BigInteger, bindparam, func, literal_column, select, tuple_, union
 
 from directory.db.statements import Prepared, Row
-from directory.models import Status, VoteRanking
+from directory.models import VoteRanking
 from directory.services.catalog import queries, search
-from directory.services.catalog.paging import AnySelect, Window
+from directory.services.catalog.paging import Window
 from directory.services.catalog.search_language import TIERS, Tier
 
 S = VoteRanking.__table__.c
 
 # The numbers of projects with the most votes, or after a cursor's position, that are read until these decide.
 LOOKED_AT = (64, 500, 2_500)
-BETTER = 64  # better matches than those, for each step of the rank
-# If fewer than RARE of the SAMPLE most voted projects match, a scan for `search.MOST` matches reads more than 200,000
-# projects. If more match, collecting them costs more.
-SAMPLE, RARE = 500, 25
+BETTER = 4_000  # better matches than those, for each step of the rank
+# If fewer than RARE of the SAMPLE most voted projects match, a scan for `search.MOST` matches reads more than 80,000
+# projects. Of a million projects it then costs more than to collect the matches.
+SAMPLE, RARE = 500, 60
 
-# The tiers that find all matches of a better rank, by rank. A title that equals the whole query may lack its words.
-_WHOLE, _TITLE, _BRIEF, *_BEGINNINGS, _ = TIERS
+# The tiers that find all matches of a better rank, by rank. What matches as a whole may lack words of the query.
+_EXACT, _WHOLE, _TITLE, _BRIEF, *_BEGINNINGS, _ = TIERS
 _BETTER: tuple[tuple[Tier, ...], ...] = (
-    (_WHOLE, _BEGINNINGS[1]),
-    (_WHOLE, _BRIEF, _BEGINNINGS[0]),
-    (_WHOLE, _BRIEF),
-    (_WHOLE, _TITLE),
-    (_WHOLE,),
+    (_EXACT, _WHOLE, _BEGINNINGS[1]),
+    (_EXACT, _WHOLE, _BRIEF, _BEGINNINGS[0]),
+    (_EXACT, _WHOLE, _BRIEF),
+    (_EXACT, _WHOLE, _TITLE),
+    (_EXACT, _WHOLE),
+    (_EXACT,),
     (),
 )
 
@@ -47,17 +48,26 @@ class Match(NamedTuple):
 
 
 class Search:
-    """A query for live projects: the names of its filters and their values, with those of `search.expressions`."""
+    """A query: the names of its filters, their values with those of `search_language.expressions`, and the state."""
 
-    def __init__(self, names: tuple[str, ...], given: dict[str, Any], dialect: str) -> None:
-        self.filters, self.given, self.dialect = queries.without_query(names), given, dialect
-        self.most_voted = cache(self._most_voted)  # so that `is_rare` does not read again what `page` has read
+    def __init__(self, names: tuple[str, ...], given: dict[str, Any], dialect: str, status: str | None) -> None:
+        filters = queries.by_project(queries.without_query(names))
+        self.list = queries.ListShape(filters, status, dialect, "upvotes", queries.CAPPED)
+        self.given = given
+        # So that `is_rare` and a further look do not read again what was read.
+        self.most_voted, self.better_than = cache(self._most_voted), cache(self._better_than)
 
     def _most_voted(self, looked_at: int, after: Match | None = None) -> list[Match]:
         """The matches among the projects with the most votes, or among those that follow a match."""
         here = {} if after is None else {"here_upvotes": after.upvotes, "here_id": after.id}
-        statement = _most_voted(self.filters, looked_at, after is not None, self.dialect)
+        statement = _most_voted(self.list, looked_at, after is not None)
         return _best(statement.all({**self.given, **here}))
+
+    def _better_than(self, rank: int) -> list[Match] | None:
+        """The matches of a better rank; None if there are too many."""
+        tiers = _BETTER[rank]
+        rows = _leading(self.list, tiers, BETTER + 1).all(self.given) if tiers else []
+        return None if len(rows) > BETTER else [match for match in _best(rows) if match.rank > rank]
 
 
 NARROWED_BY = {"status", "q", "category", "tag"}  # filters for which the vote rankings have the most voted projects
@@ -106,15 +116,18 @@ def _best_of_all(asked: Search, wanted: int, after: Match | None, looked_at: int
     # No more than best match looks at: all of these are among the matches with the most votes.
     matches = asked.most_voted(min(looked_at, search.MOST))
     seen = [match for match in matches if after is None or match < after][:wanted]
-    if len(seen) < wanted or (looked_at < LOOKED_AT[-1] and _has_many_better(seen)):
+    is_last = looked_at == LOOKED_AT[-1]
+    if not is_last and (len(seen) < wanted or _has_many_better(seen)):
         return None
-    better = _better_than(seen[-1].rank, asked)
+    # What is not known has the rank of the last one or a worse one, and fewer votes than those seen.
+    better = asked.better_than(seen[-1].rank if len(seen) == wanted else 0)
     if better is None:
         return None
-    others = set(better) - set(seen)
-    if others and not _is_looked_at(asked, min(others, key=lambda match: match[1:])):
+    found = sorted({*seen, *(match for match in better if after is None or match < after)}, reverse=True)[:wanted]
+    others = set(found) - set(seen)
+    if len(found) < wanted or (others and not _is_looked_at(asked, min(others, key=lambda match: match[1:]))):
         return None
-    return sorted({*seen, *(match for match in better if after is None or match < after)}, reverse=True)[:wanted]
+    return found
 
 
 def _has_many_better(seen: list[Match]) -> bool:
@@ -122,17 +135,10 @@ def _has_many_better(seen: list[Match]) -> bool:
     return sum(match.rank > seen[-1].rank for match in seen) > 2
 
 
-def _better_than(rank: int, asked: Search) -> list[Match] | None:
-    """The matches of a better rank; None if there are too many."""
-    tiers = _BETTER[rank]
-    rows = _leading(asked.filters, tiers, BETTER + 1, asked.dialect).all(asked.given) if tiers else []
-    return None if len(rows) > BETTER else [match for match in _best(rows) if match.rank > rank]
-
-
 def _is_looked_at(asked: Search, match: Match) -> bool:
     """Whether a match is certainly among the `search.MOST` matches with the most votes: fewer projects have more."""
     here = {**asked.given, "here_upvotes": match.upvotes, "here_id": match.id}  # `most` is given
-    [[above]] = _above(asked.filters, asked.dialect).all(here)
+    [[above]] = _above(asked.list).all(here)
     return bool(above < search.MOST)
 
 
@@ -146,39 +152,36 @@ def _best(rows: list[Row]) -> list[Match]:
 _HERE: Any = tuple_(bindparam("here_upvotes", type_=BigInteger), bindparam("here_id", type_=BigInteger))
 
 
-def _live(filters: tuple[str, ...], dialect: str) -> AnySelect:
-    """The live projects of a list that is narrowed by the filters."""
-    return queries.standing(queries.ListShape(queries.by_project(filters), Status.LIVE, dialect))
-
-
 @lru_cache
-def _most_voted(filters: tuple[str, ...], looked_at: int, after: bool, dialect: str) -> Prepared:
-    """The live projects of a list with the most votes, or those that follow a position, with their votes and rank."""
-    live = _live(filters, dialect).add_columns(S.upvotes)
+def _most_voted(listed: queries.ListShape, looked_at: int, after: bool) -> Prepared:
+    """The projects of a list with the most votes, or those that follow a position, with their votes and rank."""
+    ids, by = queries.by_index(listed)
+    votes, project_id = by.keys
+    ids = ids.add_columns(votes.label("upvotes"))
     if after:
-        live = live.where(tuple_(S.upvotes, S.project_id) < _HERE)
-    first = live.order_by(S.upvotes.desc(), S.project_id.desc()).limit(literal_column(str(looked_at))).subquery("first")
-    rank = search.rank_of(first.c.id, dialect).label("rank")
+        ids = ids.where(tuple_(votes, project_id) < _HERE)
+    first = ids.order_by(votes.desc(), project_id.desc()).limit(literal_column(str(looked_at))).subquery("first")
+    rank = search.rank_of(first.c.id, listed.dialect).label("rank")
     return Prepared(select(first.c.id, first.c.upvotes, rank))
 
 
 @lru_cache
-def _leading(filters: tuple[str, ...], tiers: tuple[Tier, ...], most: int, dialect: str) -> Prepared:
+def _leading(listed: queries.ListShape, tiers: tuple[Tier, ...], most: int) -> Prepared:
     """The ids of projects that match by one of `tiers`, `most` of each, with their votes and rank.
 
-    These are null unless the project matches the whole query and is live in the list narrowed by the filters.
+    These are null unless the project matches the whole query and is in the list.
     """
-    some = union(*(select(search.leading(tier, dialect, most).subquery()) for tier in tiers)).subquery("some")
+    some = union(*(select(search.leading(tier, listed.dialect, most).subquery()) for tier in tiers)).subquery("some")
     # Subqueries for one value, as in `search.found`: as tables all vote rankings might be read for these few.
-    listed = _live(filters, dialect).with_only_columns(S.upvotes)
-    votes = listed.where(S.project_id == some.c.id).correlate(some).scalar_subquery()
-    rank = search.rank_of(some.c.id, dialect)
-    return Prepared(select(some.c.id, votes.label("upvotes"), rank.label("rank")), replan=True)
+    votes = queries.standing(listed).with_only_columns(S.upvotes)
+    votes_of_one = votes.where(S.project_id == some.c.id).correlate(some).scalar_subquery()
+    rank = search.rank_of(some.c.id, listed.dialect)
+    return Prepared(select(some.c.id, votes_of_one.label("upvotes"), rank.label("rank")), replan=True)
 
 
 @lru_cache
-def _above(filters: tuple[str, ...], dialect: str) -> Prepared:
-    """The number of live projects of a list that have more votes than those of a position, no more than `most`."""
-    listed = _live(filters, dialect)
-    counted = listed.where(tuple_(S.upvotes, S.project_id) > _HERE).limit(bindparam("most", type_=BigInteger))
+def _above(listed: queries.ListShape) -> Prepared:
+    """The number of projects of a list that have more votes than those of a position, no more than `most`."""
+    ids, by = queries.by_index(listed)
+    counted = ids.where(tuple_(*by.keys) > _HERE).limit(bindparam("most", type_=BigInteger))
     return Prepared(select(func.count()).select_from(counted.subquery("higher")))

@@ -149,7 +149,7 @@ def page(filters: Filters, sort: str, window: Window, *, viewer: Caller | None) 
     viewed = {} if viewer is None else {"viewer_id": viewer.id}
     rows = None
     if sort == "best" and matches == queries.CAPPED and set(names) <= best_match.NARROWED_BY:
-        asked = best_match.Search(names, given, dialect)
+        asked = best_match.Search(names, given, dialect, filters.status)
         rows = _best(asked, window, viewed)
         if rows is None and best_match.is_rare(asked):
             matches = queries.COLLECTED
@@ -185,14 +185,14 @@ def _total(filters: Filters, given: dict[str, Any], matches: str) -> int:
 def _way(counted: search_counts.Matches, names: tuple[str, ...], status: str | None, sort: str) -> str:
     """The method for a search's page: few matches are collected; with more, the list is scanned for them.
 
-    For projects of all states there is an index for the order `newest` only, so in other orders all are collected.
+    A narrowed list may have few of them; of the plain lists the matches are counted.
     """
     if counted.number is None:
         return queries.CAPPED
     if counted.number <= search.MOST:
         return queries.FEW
     if names == ("q",):
-        return queries.CAPPED if sort == "newest" else queries.COLLECTED
+        return queries.CAPPED
     return queries.CAPPED if status == Status.LIVE and set(names) == {"status", "q"} else queries.MANY
 
 
@@ -202,9 +202,10 @@ def _best(asked: best_match.Search, window: Window, viewed: dict[str, Any]) -> l
     if matches is None:
         return None
     ids = [match.id for match in matches]
-    shown = queries.these(bool(viewed), asked.dialect).all({**viewed, "ids": ids})
-    by_id = {row[ID]: row for row in shown if row[STATUS] == Status.LIVE}
-    if len(by_id) < len(matches):  # one is no longer live
+    status = asked.list.status
+    shown = queries.these(bool(viewed), asked.list.dialect).all({**viewed, "ids": ids})
+    by_id = {row[ID]: row for row in shown if status in {None, row[STATUS]}}
+    if len(by_id) < len(matches):  # one has left the state
         return None
     return [(*by_id[match.id], search.MOST + 1, *match) for match in matches]
 

@@ -89,7 +89,7 @@ FIELDS = (
     ),
     Field(
         "repository_url", Kind.REPOSITORY, "https://code.example/flask", is_nullable=True, label="source code",
-        **REVIEWED,
+        **MAIN,
     ),
     Field(
         "logo_url", Kind.LINK, "https://flask.example/logo.svg", is_nullable=True, label="address of the logo",

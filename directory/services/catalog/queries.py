@@ -21,6 +21,7 @@ from sqlalchemy import (
     literal_column,
     or_,
     select,
+    union_all,
 )
 
 from directory.db.batched_query import BatchedQuery
@@ -154,7 +155,7 @@ def _listed(shape: ListShape) -> tuple[AnySelect, Sort, ColumnElement[Any]]:
     elif shape.sort == "best":
         listed = _most_voted(shape)
     else:
-        ids, by = _by_index(shape)
+        ids, by = by_index(shape)
         return ids, by, CAP if shape.matches == CAPPED else _total(shape)
     total = select(func.count()).select_from(listed).correlate(None).scalar_subquery()
     if shape.sort == "best":
@@ -164,14 +165,37 @@ def _listed(shape: ListShape) -> tuple[AnySelect, Sort, ColumnElement[Any]]:
     return select(listed.c.id), _order_of(SORTS[shape.sort], listed), total
 
 
-def _by_index(shape: ListShape) -> tuple[AnySelect, Sort]:
+def by_index(shape: ListShape) -> tuple[AnySelect, Sort]:
     """The ids by an index in the list's order, if there is one."""
     if "waiting" in shape.filters:
         queue = waiting(shape.dialect)
         return select(queue.c.id).where(*shape.conditions(queue.c)), _order_of(SORTS[shape.sort], queue)
     if shape.status and shape.sort in STANDINGS:
         return standing(shape), STANDINGS[shape.sort]
+    if shape.matches == CAPPED and shape.status is None and shape.sort != "newest":
+        return in_every_state(shape)
     return select(P.id).where(*shape.conditions()), SORTS[shape.sort]
+
+
+def in_every_state(shape: ListShape) -> tuple[AnySelect, Sort]:
+    """The ids of projects of all states, each state's in the order of its index, as `columns.waiting` has them.
+
+    For a list that is narrowed by no more than category, tag and query.
+    """
+    by = STANDINGS.get(shape.sort, SORTS[shape.sort])
+    *_, number = by.keys
+    columns = number.table.c
+    parts = [
+        select(columns.status, columns.category_id, number.label("id"), *by.keys[:-1]).where(
+            columns.status == literal_column(f"'{status}'")
+        )
+        for status in Status
+    ]
+    if shape.dialect == "postgresql":
+        parts = [select(part.order_by(*directed(by.keys, by, "top")).subquery()) for part in parts]
+    listed = union_all(*parts).subquery("every_state")
+    keys = (*(listed.c[key.name] for key in by.keys[:-1]), listed.c.id)
+    return select(listed.c.id).where(*shape.conditions(listed.c)), Sort(keys, by.descending)
 
 
 def standing(shape: ListShape) -> AnySelect:
@@ -183,20 +207,20 @@ def standing(shape: ListShape) -> AnySelect:
 
 def _collected(shape: ListShape) -> CTE:
     """The matches of a query BY_INDEX, or the projects that a voter has voted for, with the columns of the orders."""
-    by_index = shape.matches in BY_INDEX
-    ids = search.matching(shape.dialect) if by_index else select(upvotes.c.project_id.label("id")).where(BY_VOTER)
+    is_found = shape.matches in BY_INDEX
+    ids = search.matching(shape.dialect) if is_found else select(upvotes.c.project_id.label("id")).where(BY_VOTER)
     # Materialised: otherwise PostgreSQL may compare the words with each project, and SQLite may search for each.
     begun = ids.cte("matches").prefix_with("MATERIALIZED")
     listed: Any = waiting(shape.dialect).c if "waiting" in shape.filters else P
     columns = (listed.id, listed.upvotes, listed.hot, listed.listed_at, listed.submitted_at)
     query = select(*columns).join(begun, begun.c.id == listed.id)
-    narrowed = shape.conditions(listed, without="q" if by_index else "voter_id")
+    narrowed = shape.conditions(listed, without="q" if is_found else "voter_id")
     return query.where(*narrowed).cte("gathered").prefix_with("MATERIALIZED")
 
 
 def _most_voted(shape: ListShape) -> CTE:
     """The `cap` matches with the most votes, for a query with many matches; best match reads fewer."""
-    ids, by = _by_index(replace(shape, filters=without_query(shape.filters), sort="upvotes"))
+    ids, by = by_index(replace(shape, filters=without_query(shape.filters), sort="upvotes"))
     votes, project_id = by.keys
     query = search.with_rank(ids.add_columns(votes.label("upvotes")), project_id, shape.dialect)
     query = query.order_by(votes.desc(), project_id.desc()).limit(CAP)
@@ -234,12 +258,12 @@ def count(shape: ListShape) -> Prepared:
         return Prepared(select(func.count()).select_from(_collected(shape)), replan=True)
     if "q" in shape.filters:
         return Prepared(_capped_total(shape), replan=True)
-    ids, _ = _by_index(shape)
+    ids, _ = by_index(shape)
     return Prepared(select(func.count()).select_from(ids.subquery("among")), replan=True)
 
 
 def _capped_total(shape: ListShape) -> AnySelect:
-    within = _by_index(replace(shape, sort="upvotes"))[0].limit(CAP).correlate(None).subquery("within")
+    within = by_index(replace(shape, sort="upvotes"))[0].limit(CAP).correlate(None).subquery("within")
     return select(func.count()).select_from(within)
 
 

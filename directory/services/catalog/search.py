@@ -1,7 +1,7 @@
 """Full-text search: which projects match a query, and how well. The values are those of `search_language.expressions`.
 
-The rank of a match has six steps, see TIERS; equal ones are ordered by votes. Unlike bm25 or ts_rank none of it depends
-on other projects, so a cursor stays valid while they change.
+The rank of a match has a step for each of TIERS; equal ones are ordered by votes. Unlike bm25 or ts_rank none of it
+depends on other projects, so a cursor stays valid while they change.
 """
 
 from typing import Any
@@ -30,13 +30,14 @@ from directory.models import Status, VoteRanking
 from directory.services.catalog.columns import unindexed
 from directory.services.catalog.paging import AnySelect
 from directory.services.catalog.search_language import SUBSTRINGS, TIERS, WORDS, Tier, name
+from directory.services.catalog.search_words import BREAK
 
 # The total of a search counts no more matches, and best match ranks no more: those with the most votes.
 MOST = 10_000
 
 _PARTS = {"title": ("title",), "brief": ("title", "brief"), "anywhere": ("title", "brief", "description")}
 
-_SPACE = literal_column("' '", String)
+_BETWEEN = literal_column(f"' {BREAK} '", String)
 _index = named(
     "project_search",
     *(column("project_id", BigInteger), column("rowid", BigInteger), column("document")),
@@ -102,7 +103,7 @@ def ranked(candidates: FromClause, dialect: str) -> Select[tuple[int, int, int]]
     if dialect == "postgresql":
         entries = query.join(_index, _index.c.project_id == candidates.c.id)
         return entries.add_columns(_rank({tier: _reaches(tier, dialect) for tier in TIERS}))  # type: ignore[no-any-return]
-    # Five searches, each for all candidates: for few candidates that costs less than reading each text.
+    # A search for each tier, and for all candidates: for few candidates that costs less than reading each text.
     searches = {tier: select(_index.c.rowid).where(_holds(tier, dialect)).correlate(None) for tier in TIERS}
     return query.add_columns(_rank({tier: candidates.c.id.in_(found) for tier, found in searches.items()}))  # type: ignore[no-any-return]
 
@@ -131,9 +132,10 @@ def _ranked_entry(project_id: ColumnElement[int], dialect: str) -> Select[tuple[
 
 def _rank(reached: dict[Tier, ColumnElement[bool]]) -> ColumnElement[Any]:
     """The rank of matches, by the tier that they reach. Most reach the last tier alone, so it is tested early."""
-    whole, *better, brief, _ = TIERS
-    steps = [(reached[tier], len(TIERS) - n) for n, tier in enumerate(better, 2)]
-    return case((reached[whole], len(TIERS) - 1), (not_(reached[brief]), 0), *steps, else_=1).label("rank")
+    *whole, title, words, begun, brief, _ = TIERS
+    ranks = {tier: rank for rank, tier in enumerate(reversed(TIERS))}
+    first, others = ([(reached[tier], ranks[tier]) for tier in tiers] for tiers in (whole, (title, words, begun)))
+    return case(*first, (not_(reached[brief]), 0), *others, else_=1).label("rank")
 
 
 def _key(dialect: str) -> ColumnElement[int]:
@@ -152,8 +154,8 @@ def _reaches(tier: Tier, dialect: str) -> ColumnElement[bool]:
     """The same condition of a row that is at hand."""
     if dialect == "postgresql":
         return _holds(tier, dialect)
-    text: ColumnElement[str] = _SPACE
+    text: ColumnElement[str] = _BETWEEN
     for part in _PARTS[tier[0]]:
-        text = text + _index.c[part] + _SPACE
+        text = text + _index.c[part] + _BETWEEN
     asked = bindparam(name(tier, SUBSTRINGS), type_=String)
     return func.has_words(text, asked, type_=Boolean)  # a function of ours, see directory.db.engine

@@ -1,8 +1,9 @@
 """The search index: the texts of a project that are indexed, by FTS5 on SQLite and tsvector with GIN on PostgreSQL.
 
-It holds the words of `search_words` in three parts: the title (with one word more, for the title as a whole), tagline
-and tags, and the description. For title and tagline it also holds the words by which a query finds two or three words
-that it spells as one. The domains of the URL are beside the tags.
+It holds the words of `search_words` in three parts: the title, tagline and tags, and the description. Both databases
+have their places, which are the same, so that a query can ask for neighbours. For title and tagline the index also
+holds the words by which a query finds two or three words that it spells as one. Beside the title are words for the
+title as a whole, for its spelling, and for the addresses; beside the tags are the domains of the URL.
 """
 
 from collections.abc import Iterable
@@ -13,7 +14,17 @@ from sqlalchemy import text
 
 from directory.db.transactions import on_postgresql
 from directory.extensions import db
-from directory.services.catalog.search_words import domain_words, joined_words, readable_host, whole, words
+from directory.services.catalog.search_words import (
+    BREAK,
+    addressed,
+    domain_words,
+    indexed_words,
+    joined_words,
+    readable_host,
+    spelled,
+    whole,
+)
+from directory.services.equal_addresses import url_key
 
 _UPSERT = (
     "INSERT INTO project_search (project_id, document) VALUES (:id, CAST(:document AS tsvector)) "
@@ -53,20 +64,40 @@ def columns(project: Any) -> dict[str, str]:
 
 
 def vector(project: Any) -> dict[str, str]:
-    """A project as the text of a tsvector, whose positions only carry weights: 1A title, 2B brief, 3 description."""
-    weights: dict[str, list[str]] = {}
-    for weight, part in zip(("1A", "2B", "3"), _parts(project), strict=True):
-        for word in dict.fromkeys(part):
-            weights.setdefault(word, []).append(weight)
-    return {"document": " ".join(f"'{word}':{','.join(found)}" for word, found in weights.items())}
+    """A project as the text of a tsvector: each word with its places, and their weights: A title, B brief."""
+    places: dict[str, list[str]] = {}
+    place = 0
+    for weight, part in zip(("A", "B", ""), _parts(project), strict=True):
+        for word in part:
+            place += 1
+            if word != BREAK:
+                places.setdefault(word, []).append(f"{place}{weight}")
+        place += 1
+    return {"document": " ".join(f"'{word}':{','.join(found)}" for word, found in places.items())}
 
 
 def _parts(project: Any) -> tuple[list[str], list[str], list[str]]:
+    title, tagline = project.title, project.tagline
+    brief = [*indexed_words(tagline, *project.tags), *joined_words(tagline), *domain_words(_host(project.url))]
+    return (
+        [*indexed_words(title), *joined_words(title), *_keys(project)],
+        brief,
+        indexed_words(project.description),
+    )
+
+
+def _keys(project: Any) -> list[str]:
+    """The words that find a project by its whole title, by the title's spelling, and by its addresses."""
     key = whole(project.title)
-    title = [*words(project.title), *joined_words(project.title), *([key] if key else ())]
-    tagline = [*words(project.tagline), *joined_words(project.tagline)]
-    brief = [*tagline, *words(" ".join(project.tags)), *domain_words(_host(project.url))]
-    return title, brief, words(project.description)
+    titled = [] if key is None else [key, spelled(project.title)]
+    return [*titled, *dict.fromkeys(filter(None, map(_addressed, (project.url, project.repository_url))))]
+
+
+def _addressed(url: str | None) -> str | None:
+    try:
+        return None if url is None else addressed(url_key(url))
+    except ValueError:  # of an older version's rules
+        return None
 
 
 def _host(url: str) -> str:

@@ -1,11 +1,14 @@
 """A query in the languages of the engines, once for each step of the rank."""
 
+from collections.abc import Iterable, Sequence
 from itertools import accumulate
 
+from directory.services.catalog.search_addresses import address_keys
 from directory.services.catalog.search_words import (
     MAX_WORD_LENGTH,
     MAX_WORDS,
     Unit,
+    addressed,
     ascii_form,
     domain_word,
     is_beginning,
@@ -13,11 +16,13 @@ from directory.services.catalog.search_words import (
     query_units,
     runs,
     singulars,
+    spelled,
     whole,
 )
 
 # Where a project has all words, and how, from the best match to the worst.
 TIERS = (
+    ("title", "exact"),  # the title as it is spelled, or an address
     ("title", "whole"),
     ("title", "words"),
     ("brief", "words"),
@@ -41,10 +46,14 @@ def expressions(query: str, dialect: str) -> dict[str, str] | None:
     key = whole(query)
     if not asked or key is None:
         return None
+    keys = [addressed(each) for each in address_keys(query)]
+    exact, same, *tiers = TIERS
     written = {}
     for language, prefix in _LANGUAGES[dialect]:
-        written[name(TIERS[0], prefix)] = language.word(key, TIERS[0], as_beginning=False)
-        written |= {name(tier, prefix): language.all_of(asked, tier) for tier in (*TIERS[1:], WORDS)}
+        written[name(exact, prefix)] = language.one_of([spelled(query), *keys], exact)
+        written[name(same, prefix)] = language.one_of([key], same)
+        for tier in (*tiers, WORDS):
+            written[name(tier, prefix)] = language.all_of(asked, tier, keys if tier[0] == "anywhere" else [])
     return written
 
 
@@ -55,10 +64,15 @@ class _Language:
     OR = " | "
     OPEN, CLOSE = "(", ")"
 
-    def all_of(self, asked: list[Unit], tier: Tier) -> str:
-        """All units of a query, each by one of its spellings."""
+    def one_of(self, words: list[str], tier: Tier) -> str:
+        """At least one of some words, already in ASCII."""
+        return self.OR.join(self.word(word, tier, as_beginning=False) for word in words)
+
+    def all_of(self, asked: list[Unit], tier: Tier, instead: Iterable[str]) -> str:
+        """All units of a query, each by one of its spellings; or one of the words `instead` of all."""
+        others = [self.word(word, tier, as_beginning=False) for word in instead]
         return self.AND.join(
-            self._unit(unit, [*self._other_spellings(unit, tier), *joined], tier)
+            self._unit(unit, [*self._other_spellings(unit, tier), *joined, *others], tier)
             for unit, joined in zip(asked, self._joined(asked, tier), strict=True)
         )
 
@@ -67,14 +81,37 @@ class _Language:
         weights = ("*" if as_beginning else "") + _WEIGHTS[tier[0]]
         return f"'{word}'" + (f":{weights}" if weights else "")
 
+    def phrase(self, words: Sequence[str], tier: Tier, *, as_beginning: bool) -> str:
+        """Words that are neighbours; the last one may be a beginning."""
+        *first, last = map(ascii_form, words)
+        written = [*(self.word(word, tier, as_beginning=False) for word in first)]
+        return f"({' <-> '.join([*written, self.word(last, tier, as_beginning=as_beginning)])})"
+
     def _unit(self, unit: Unit, others: list[str], tier: Tier) -> str:
         """A unit: its words, or one of its other spellings."""
-        parts = self.AND.join(self._forms(part, tier) for part in unit.asked)
+        parts = self.AND.join(self._parts(unit, tier))
         return f"({self.OR.join([*others, f'({parts})'])})" if others else parts
+
+    def _parts(self, unit: Unit, tier: Tier) -> list[str]:
+        """The conditions for the words of a unit: that they are neighbours, if marks or quotes keep them together."""
+        if unit.quoted or (len(unit.parts) > 1 and not unit.unspaced):
+            return [self._neighbours(unit, tier)]
+        return [self._forms(part, tier) for part in unit.asked]
+
+    def _neighbours(self, unit: Unit, tier: Tier) -> str:
+        *first, last = unit.parts
+        if unit.quoted:
+            return self.phrase(unit.parts, tier, as_beginning=False)
+        starts = tier[1] == "beginnings" and is_beginning(last)
+        written = [self.phrase(unit.parts, tier, as_beginning=starts)]
+        written += [self.phrase((*first, singular), tier, as_beginning=False) for singular in singulars(last)]
+        return self.OPEN + self.OR.join(written) + self.CLOSE
 
     def _other_spellings(self, unit: Unit, tier: Tier) -> list[str]:
         """A unit as one word, as a domain, or as several words that the index also holds as one."""
-        spellings = []
+        spellings: list[str] = []
+        if unit.quoted:
+            return spellings
         if unit.is_joined:
             spellings.append(self._forms(unit.joined, tier))
         if domain := domain_word(unit):
@@ -106,8 +143,14 @@ class _Fts5(_Language):
     AND = " AND "
     OR = " OR "
 
-    def all_of(self, asked: list[Unit], tier: Tier) -> str:
-        return f"{_SCOPES[tier[0]]}({super().all_of(asked, tier)})"
+    def one_of(self, words: list[str], tier: Tier) -> str:
+        return f"{_SCOPES[tier[0]]}({super().one_of(words, tier)})"
+
+    def all_of(self, asked: list[Unit], tier: Tier, instead: Iterable[str]) -> str:
+        return f"{_SCOPES[tier[0]]}({super().all_of(asked, tier, instead)})"
+
+    def phrase(self, words: Sequence[str], tier: Tier, *, as_beginning: bool) -> str:
+        return self.word(" ".join(map(ascii_form, words)), tier, as_beginning=as_beginning)
 
     def word(self, word: str, tier: Tier, *, as_beginning: bool) -> str:
         return f'"{word}"' + ("*" if as_beginning else "")
@@ -123,8 +166,11 @@ class _Substrings(_Language):
     def word(self, word: str, tier: Tier, *, as_beginning: bool) -> str:
         return f" {word}{'' if as_beginning else ' '}"
 
+    def phrase(self, words: Sequence[str], tier: Tier, *, as_beginning: bool) -> str:
+        return self.word(" ".join(map(ascii_form, words)), tier, as_beginning=as_beginning)
+
     def _unit(self, unit: Unit, others: list[str], tier: Tier) -> str:
-        return self.AND.join(self.OR.join([self._forms(part, tier), *others]) for part in unit.asked)
+        return self.AND.join(self.OR.join([part, *others]) for part in self._parts(unit, tier))
 
 
 _LANGUAGES: dict[str, list[tuple[_Language, str]]] = {

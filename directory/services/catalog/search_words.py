@@ -2,6 +2,7 @@
 
 A word is folded (`characters.fold`) and written in ASCII, so that both databases compare it alike. Hyphens, dots and
 apostrophes join words: `e-mail` is indexed as `e`, `mail` and `email`, so that it is found by each of its spellings.
+A query that joins words asks for them as neighbours, or as one word; so does a phrase in quotes, for all of its words.
 In scripts without spaces each sequence of one, two and three characters is a word, so the characters of a query are
 found as neighbours. A change of the indexed texts needs a migration that indexes the projects again, as 0033 does.
 """
@@ -54,8 +55,13 @@ _ADDRESS = re.compile(
 )
 _WITH_PORT = re.compile(r"\s*([^\s/?#@:]+\.[^\s/?#@:]+):[0-9]+\S*\s*")
 
+# A phrase begins and ends beside a space or a bracket: the quotes of 12" and 15" are inches.
+_PHRASE = re.compile(r'(?<![^\s(\[{,;])["“”„«](?=\S)([^"“”„«»]*)(?<=\S)["“”»](?![^\s)\]},;.!?])')
+
 # Prefixes of words that no query finds by their beginning.
-_WHOLE, _JOINED, _DOMAIN = "=", "=+", "=."
+_WHOLE, _SPELLED, _JOINED, _DOMAIN, _ADDRESSED = "=", "==", "=+", "=.", "=#"
+# Between words that are not neighbours in the text.
+BREAK = "="
 
 _IRREGULAR = {
     "children": "child",
@@ -86,6 +92,7 @@ class Unit(NamedTuple):
     parts: tuple[str, ...]
     unspaced: bool = False
     dotted: bool = False  # it may be a domain
+    quoted: bool = False  # a phrase of a query: exactly these words, in this order
 
     @property
     def joined(self) -> str:
@@ -95,7 +102,7 @@ class Unit(NamedTuple):
     @property
     def is_joined(self) -> bool:
         """Whether the words are also one: numbers that dots join are versions and dates."""
-        return len(self.parts) > 1 and not self.unspaced and not self.joined.isdecimal()
+        return len(self.parts) > 1 and not (self.unspaced or self.quoted) and not self.joined.isdecimal()
 
     @property
     def is_symbol(self) -> bool:
@@ -105,14 +112,16 @@ class Unit(NamedTuple):
     @property
     def asked(self) -> tuple[str, ...]:
         """The words that a text has to have."""
-        return self._sequences(min(NEIGHBOURS, len(self.parts)))[:MAX_WORDS] if self.unspaced else self.parts
+        if self.unspaced and not self.quoted:
+            return self._sequences(min(NEIGHBOURS, len(self.parts)))[:MAX_WORDS]
+        return self.parts
 
     @property
-    def indexed(self) -> tuple[str, ...]:
-        """All words of a text that has this."""
+    def composed(self) -> tuple[str, ...]:
+        """The words of a text that has this, beside its parts."""
         if self.unspaced:
-            return tuple(each for size in range(1, NEIGHBOURS + 1) for each in self._sequences(size))
-        return (*self.parts, self.joined) if self.is_joined else self.parts
+            return tuple(each for size in range(2, NEIGHBOURS + 1) for each in self._sequences(size))
+        return (self.joined,) if self.is_joined else ()
 
     def _sequences(self, size: int) -> tuple[str, ...]:
         starts = range(len(self.parts) - size + 1)
@@ -135,7 +144,7 @@ def _unit(found: str) -> Unit:
     if found == ".net":
         return Unit((found,))
     if clusters := _CLUSTER.findall(found):
-        return Unit(tuple(clusters), unspaced=True)
+        return Unit(tuple(each[:MAX_WORD_LENGTH] for each in clusters), unspaced=True)
     return _joined_unit(found, _PATTERNS[1])
 
 
@@ -144,14 +153,30 @@ def _joined_unit(found: str, part: re.Pattern[str]) -> Unit:
 
 
 def query_units(query: str) -> list[Unit]:
-    """The words of a query. A whole address asks for its domain."""
+    """The words and phrases of a query. A whole address asks for its domain."""
     address = _ADDRESS.fullmatch(query) or _WITH_PORT.fullmatch(query)
-    return units(" ".join(map(readable_host, (query if address is None else address[1]).split())))
+    if address is not None:
+        return units(readable_host(address[1]))
+    found: list[Unit] = []
+    for n, text in enumerate(_PHRASE.split(query)):  # phrases are at the odd places
+        some = units(" ".join(map(readable_host, text.split())))
+        parts = tuple(part for unit in some for part in unit.parts)
+        found += some if n % 2 == 0 else [Unit(parts, quoted=True)] if parts else []
+    return found
 
 
 def words(text: str) -> list[str]:
-    """The words to index for a text: the parts of each unit and, if there are several, the joined word."""
-    return [ascii_form(word) for unit in units(text) for word in unit.indexed]
+    """The words of a text: the parts of each unit, and the words that these make together."""
+    return [ascii_form(word) for unit in units(text) for word in (*unit.parts, *unit.composed)]
+
+
+def indexed_words(*texts: str) -> list[str]:
+    """The words to index for texts: the parts in their order, a break behind each text, then composed words."""
+    found = [units(text) for text in texts]
+    parts = [[part for unit in some for part in unit.parts] for some in found]
+    ordered = [word for some in parts if some for word in (*some, BREAK)]
+    composed = [word for some in found for unit in some for word in unit.composed]
+    return [ascii_form(word) for word in (*ordered, *composed)]
 
 
 def joined_words(text: str) -> list[str]:
@@ -168,7 +193,7 @@ def joined_word(word: str) -> str:
 
 def runs(found: list[Unit]) -> Iterator[range]:
     """The places of neighbours that may be spelled as one word."""
-    symbols = [unit.is_symbol for unit in found]
+    symbols = [unit.is_symbol or unit.quoted for unit in found]
     numbers = [unit.joined.isdecimal() for unit in found]
     for size in range(2, MOST_JOINED + 1):
         for at in range(len(found) - size + 1):
@@ -210,7 +235,21 @@ def whole(text: str) -> str | None:
     found = [unit for unit in found if not unit.is_symbol] or found
     # Scripts without spaces may be written with some.
     joined = "".join("".join(unit.parts) if unit.unspaced else f" {''.join(unit.parts)} " for unit in found)
-    return _WHOLE + blake2b(joined.encode(), digest_size=16).hexdigest() if found else None
+    return _WHOLE + _digest(joined) if found else None
+
+
+def spelled(text: str) -> str:
+    """A word that two texts share exactly if they are also spelled alike, but for case, accents and spaces."""
+    return _SPELLED + _digest(" ".join(fold(text).split()))
+
+
+def addressed(key: str) -> str:
+    """The word of a project whose website or repository has this key."""
+    return _ADDRESSED + key[:32]
+
+
+def _digest(text: str) -> str:
+    return blake2b(text.encode(), digest_size=16).hexdigest()
 
 
 def ascii_form(word: str) -> str:

@@ -44,7 +44,7 @@ def nearest(query: str) -> list[str]:
 
 
 def _may_be_misspelled(unit: Unit) -> bool:
-    return not (unit.unspaced or unit.is_symbol) and SHORTEST <= len(unit.joined) <= LONGEST
+    return not (unit.unspaced or unit.quoted or unit.is_symbol) and SHORTEST <= len(unit.joined) <= LONGEST
 
 
 def _spellings(word: str) -> Iterator[str]:
@@ -99,10 +99,8 @@ def _known(words: list[str]) -> set[str]:
 
 _STATEMENTS = {
     "postgresql": """
-        SELECT word FROM unnest(:words) AS given(word) WHERE EXISTS (
-            SELECT FROM search_leading('title', CAST(quote_literal(word) AS tsquery), {most}) AS titled(id)
-            JOIN project_search ON project_search.project_id = titled.id WHERE project_search.live
-        ) OR EXISTS (SELECT FROM tag_counts WHERE tag = word AND live_projects > 0)
+        SELECT search_known_words(:words, {most})
+        UNION SELECT tag FROM tag_counts WHERE tag = ANY(:words) AND live_projects > 0
     """,
     # CROSS JOIN makes SQLite look up the words first.
     "sqlite": """

@@ -61,7 +61,7 @@ LOOKED_AT_ONCE = 2_000
 _ADDRESS = (Project.url, Project.url_key, Project.repository_url, Project.repository_key)
 _STANDING = ("status", "category_id", "upvotes", "hot")  # columns of a project that its vote ranking repeats
 
-_TEXTS = (Project.title, Project.tagline, Project.description, Project.url)
+_TEXTS = (Project.title, Project.tagline, Project.description, Project.url, Project.repository_url)
 _PARTS = ("title", "brief", "description")  # of a search entry on SQLite
 
 Scope = Callable[[ColumnElement[int]], ColumnElement[bool]]

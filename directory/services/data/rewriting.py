@@ -18,10 +18,10 @@ from directory.db.portions import Portions
 from directory.db.schema_changes import in_portion
 from directory.services.equal_addresses import repository_key, url_keys
 
-_NAMES = ("id", "owner_id", "title", "tagline", "description", "url", "url_key")
+_NAMES = ("id", "owner_id", "title", "tagline", "description", "url", "repository_url", "url_key")
 _PROJECTS = sa.table("projects", *map(sa.column, _NAMES), sa.column("tags", sa.JSON))
 # From migration 0034 on.
-_WITH_REPOSITORIES = sa.table("projects", *map(sa.column, (*_NAMES, "repository_url", "repository_key")))
+_WITH_REPOSITORIES = sa.table("projects", *map(sa.column, (*_NAMES, "repository_key")))
 POSTGRESQL = ("UPDATE project_search SET document = CAST(:document AS tsvector) WHERE project_id = :id",)
 SQLITE = (
     "REPLACE INTO project_search (rowid, title, brief, description) VALUES (:id, :title, :brief, :description)",
