@@ -375,9 +375,12 @@ ELSEWHERE = {
     ),
     "GET /api/admin/projects": revised("items[]"),
     "GET /api/projects/<id:project_id>/timeline": {"items[].reason"},  # the timeline of a rejected project, above
-    "GET /api/projects/check": below(
-        "same[]", "id", "slug", "title", "tagline", "status", "upvotes", "has_upvoted"
-    ),  # test_check.py
+    # test_check.py, test_same_repository.py
+    "GET /api/projects/check": {
+        member
+        for listed in ("same[]", "same_repository[]")
+        for member in below(listed, "id", "slug", "title", "tagline", "status", "upvotes", "has_upvoted")
+    },
     # test_decisions.py, test_with_owner.py
     "POST /api/admin/projects/decisions": {"items[].code", "items[].warnings"} | revised("items[].project"),
     "GET /api/admin/projects/<id:project_id>/history": below("items[].votes", "number", "user_ids")

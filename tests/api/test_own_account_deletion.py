@@ -202,7 +202,7 @@ def test_operators_may_use_a_reserved_name_and_who_has_one_stays(app: Flask, wor
     world.user("support")
     for name in ("admin", "support"):
         browser = Browser(app).sign_in(name)
-        assert browser.put(PATH, {"email": f"new-{name}@example.org"}).status_code == 200
+        assert browser.put(PATH, {"email": f"new-{name}@example.org", "current_password": PASSWORD}).status_code == 200
 
 
 @pytest.mark.parametrize("revoke", [True, False, None])
@@ -219,7 +219,12 @@ def test_tokens_are_revoked_with_a_password_if_asked(
 
 
 @pytest.mark.parametrize(
-    "body", [{"revoke_tokens": True}, {"revoke_tokens": False, "email": "new@example.org"}, {"revoke_tokens": "true"}]
+    "body",
+    [
+        {"revoke_tokens": True},
+        {"revoke_tokens": False, "email": "new@example.org", "current_password": PASSWORD},
+        {"revoke_tokens": "true"},
+    ],
 )
 def test_tokens_are_revoked_with_a_password_alone(world: World, ada: Caller, body: Any) -> None:
     token = world.caller(ada)

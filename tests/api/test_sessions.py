@@ -86,15 +86,6 @@ def test_a_session_ends_by_itself(app, browser, columns, alive):
     assert len(Browser(app).sign_in("ada").get("/api/auth/sessions").json["items"]) == 1 + alive
 
 
-def test_a_dead_session_is_cleared_away_at_the_next_login(app, world, browser):
-    world.user("bob")
-    age(app, last_seen_at=timedelta(days=15))
-    Browser(app).sign_in("bob")
-    Browser(app).sign_in("ada")
-    with app.app_context():
-        assert db.session.query(Session).count() == 2
-
-
 @pytest.mark.parametrize("cookie", ["dead", "", "a" * 5000, "\xff\xfe", '"; drop', "%00", "=;,"])
 def test_a_dead_cookie_reads_as_anonymous_on_a_public_route_and_is_refused_elsewhere(app, world, cookie):
     world.project()

@@ -199,7 +199,7 @@ def test_a_scrape_finds_the_project_that_has_waited_longest_in_an_index(many: Fl
     noted = Plans()
     with many.app_context():
         event.listen(db.engine, "before_cursor_execute", noted.note)
-        health.ledger(db.engine)
+        health.ledger(db.engine, 30)
         event.remove(db.engine, "before_cursor_execute", noted.note)
         [oldest] = [plan for plan in noted.explained() if "submitted_at" in plan]
     _reads_no_whole(oldest, "the oldest in the queue")

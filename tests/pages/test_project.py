@@ -37,6 +37,7 @@ def written(name, kind):
         Kind.LINE: (f"The {words}", f">The {words}<"),
         Kind.PROSE: (f"The {words}", f"The {words}"),
         Kind.LINK: (address, f'"{address}"'),
+        Kind.REPOSITORY: (address, f'"{address}"'),
         Kind.CATEGORY: ("tools", "/categories/tools"),
     }[kind]
 
