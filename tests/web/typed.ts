@@ -164,7 +164,7 @@ async function accounts(): Promise<void> {
   const users = await good(admin.GET("/api/admin/users", { params: { query: { sort: "submissions", limit: 1 } } }));
   expect("users", [users.items[0]?.username, "ada"], [typeof users.items[0]?.last_seen_at, "string"]);
   const shown = await good(admin.GET("/api/admin/users/{user_id}", { params: { path: { user_id: eve.id } } }));
-  expect("user", [shown.audit, []], [shown.stats.projects.total, 0]);
+  expect("user", [shown.audit.map((entry) => entry.action), ["user.registered"]], [shown.stats.projects.total, 0]);
   const decided = await good(admin.POST("/api/admin/users/decisions", { body: { decision: "suspend", match: { q: "nobody at all", live: false } } }));
   expect("many users", [decided.changed, 0], [decided.remaining, 0]);
   await good(admin.DELETE("/api/admin/users/{user_id}/sessions", { params: { path: { user_id: eve.id } } }));
