@@ -10,6 +10,7 @@ from tests.support.factories import PASSWORD
 from tests.support.visitor import visitor
 
 pytestmark = [pytest.mark.usefixtures("pages"), pytest.mark.parametrize("migrated", ["sqlite"], indirect=True)]
+HINT = re.compile(r"Passkeys work at \S+, not at this address\.\n+")  # a passkey needs a script
 PHONE = {"viewport": {"width": 360, "height": 740}, "has_touch": True, "is_mobile": True}
 
 
@@ -34,7 +35,7 @@ def test_the_text_of_a_page_is_the_same_with_and_without_javascript(chromium, ap
         with served(app) as site, visitor(chromium, site, 404, java_script_enabled=enabled) as person:
             if login:
                 person.enter(login)
-            texts.append({path: person.open(path).page.locator("body").inner_text() for path in paths})
+            texts.append({path: HINT.sub("", person.open(path).page.locator("body").inner_text()) for path in paths})
     assert texts[0] == texts[1]
     assert all(texts[0].values())
 

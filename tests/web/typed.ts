@@ -228,6 +228,13 @@ async function takedown(): Promise<void> {
   expect("suspended", [response.status, 401]);
 }
 
+/** The day when a copy of the database leaks: everybody is signed out, and no token is valid, that of the request included. */
+async function everybodyOut(): Promise<void> {
+  await good(admin.DELETE("/api/admin/sessions"));
+  await good(admin.DELETE("/api/admin/tokens"));
+  expect("everybody out", [(await admin.GET("/api/auth/me")).response.status, 401]);
+}
+
 async function accountDeletion(): Promise<void> {
   const own = await good(ada.GET("/api/auth/me/export"));
   expect("export", [own.complete, true], [own.account.username, "ada"]);
@@ -257,4 +264,5 @@ await accounts();
 await takedown();
 await accountDeletion();
 await around();
+await everybodyOut();
 console.log(JSON.stringify([...called]));

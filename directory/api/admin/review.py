@@ -92,7 +92,7 @@ def reject(project_id: int, body: dict[str, Any]) -> Any:
 @documented(raises=(InvalidTransition, PreconditionFailed))
 @operation(body=JsonBody(ReasonInput(), optional=True), answer=ProjectDetail())
 def unpublish(project_id: int, body: dict[str, Any]) -> Any:
-    """Take a live project down, back to the queue.
+    """Take a live project down. It waits for its owner: an edit that changes something gives it back to the queue.
 
     Its votes and the time of its first publication stay. Waiting changes are deleted. The owner sees the reason.
     """

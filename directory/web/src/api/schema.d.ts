@@ -236,7 +236,7 @@ export interface paths {
         };
         get?: never;
         /**
-         * Take a live project down, back to the queue
+         * Take a live project down. It waits for its owner: an edit that changes something gives it back to the queue
          * @description Its votes and the time of its first publication stay. Waiting changes are deleted. The owner sees the reason.
          *
          *     Needs an administrator.

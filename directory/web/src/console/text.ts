@@ -124,7 +124,7 @@ export const w = {
   bulkWhy: {
     approve: "Each becomes public in the version that this table shows; one that has changed since is left out. Its webhooks are sent at once.",
     reject: "Each leaves the queue. Its owner sees the reason, and can change it and send it again; this cannot be taken back here.",
-    unpublish: "Each goes back to the queue and is no longer listed. Votes stay. The owner sees the reason.",
+    unpublish: "None is listed any longer. Each waits for its owner, who sees the reason, and comes back to the queue once it is edited. Votes stay.",
     delete: "Each is deleted with its votes. This cannot be undone. The reason is written to the log.",
   },
   bulkOutcome: {
@@ -134,7 +134,7 @@ export const w = {
   },
   takeDown: "Take down",
   takeDownOf: (title: string) => `Take down ${title}`,
-  takeDownWhy: "The project goes back to the queue and is no longer listed. Its votes stay. Its owner sees the reason.",
+  takeDownWhy: "The project is no longer listed. It waits for its owner, who sees the reason, and comes back to the queue once it is edited. Its votes stay.",
   takenDownOne: (title: string) => `${title} is taken down.`,
 
   username: "Username",
