@@ -144,8 +144,7 @@ def refused_vote(form: Form, project_id: int) -> Answer:
     Whoever pressed the button is led to `finish_vote` by signing in or up, however this is done.
     """
     back = _back(request.args.to_dict(), project_id)
-    finish = address_with(f"/voted/{project_id}", next=back)
-    page, headers = refused(form, finish, back, "Sign in to vote.")
+    page, headers = refused(form, _finishing(project_id, back), back, "Sign in to vote.")
     if form.code == "unauthenticated" and _is_cast():
         headers = {**headers, **vote_cookie(project_id)}
     return page, headers
@@ -168,7 +167,7 @@ def uncounted_vote(form: Form, project_id: int) -> Answer:
     if form.code in {"not_found", "not_votable"}:
         gone = "This project is no longer in the directory, so your vote was not counted."
         form = replace(form, title="Not counted", problem=gone)
-    return refused(form, request.full_path, back)
+    return refused(form, _finishing(project_id, back), back)
 
 
 @bp.get("/voted/<id:project_id>")
@@ -183,7 +182,7 @@ def finish_vote(project_id: int, query: dict[str, str]) -> Any:
     """
     back = own_path(query.get("next"))
     if viewer() is None:
-        return see_other(address_with("/sign-in", next=own_path(request.full_path)))
+        return see_other(address_with("/sign-in", next=_finishing(project_id, back)))
     project = catalog.one(project_id, viewer=viewer())
     is_counted = request.method == "GET" and pressed_vote() == project_id
     if is_counted:
@@ -192,6 +191,11 @@ def finish_vote(project_id: int, query: dict[str, str]) -> Any:
     head_ = head.Head(f"Vote for {project['title']}", indexed=False)
     page, headers = show("vote.html", head_, here=back, project=project, is_counted=is_counted, back=back)
     return page, {**headers, **NO_STORE, **(vote_cookie(None) if is_counted else {})}
+
+
+def _finishing(project_id: int, back: str) -> str:
+    """The address that counts a vote after signing in, and leads back from there."""
+    return address_with(f"/voted/{project_id}", next=back)
 
 
 def _is_cast() -> bool:

@@ -26,6 +26,7 @@ REL = "nofollow ugc noopener"
 REMEMBERED = 256  # texts; a description has at most 10,000 characters
 STEPS, STEPS_MAX = "steps", 50_000  # calls of the parser's rules; a long README takes 5,000 to 12,000
 PAGE_STEPS = 10 * STEPS_MAX
+SEARCHED_IN_A_STEP = 100  # characters that a rule searches in the time of a step
 DEEPEST = 40  # nested blocks and marks; deeper ones are left out
 OPTIONS = {"html": False, "linkify": True, "maxNesting": DEEPEST, "strikethrough_single_tilde": True}
 ELEMENTS = {
@@ -186,7 +187,10 @@ def _parser() -> MarkdownIt:
 
 def _linkify(state: StateInline, silent: bool) -> bool:
     """The library's rule, where it can find a link. Before each "://" it searches all of the text before it."""
-    return state.pending[-5:].lower().endswith(("http", "https")) and linkify(state, silent)
+    if not state.pending[-5:].lower().endswith(("http", "https")):
+        return False
+    state.env[STEPS] += len(state.pending) // SEARCHED_IN_A_STEP
+    return linkify(state, silent)
 
 
 def _harmless_html(state: StateInline, silent: bool) -> bool:

@@ -18,7 +18,7 @@ PNG_KEPT = {b"IHDR", b"PLTE", b"tRNS", b"IEND"}
 DEEP_RGB = bytes([16, 2])  # depth and kind of colour in the head of a PNG
 JPEG_HEAD, JPEG_END = b"\xff\xd8", b"\xff\xd9"
 EXIF_HEAD, ICC_HEAD = b"Exif\0\0", b"ICC_PROFILE\0"
-MARKER = re.compile(rb"\xff+([^\x00\xff])", re.DOTALL)
+MARKER = re.compile(rb"\xff([^\x00\xff])", re.DOTALL)  # without the bytes that may fill up before it
 SCAN, END, APP0, APP1, APP2, ADOBE, LAST_APP, COMMENT = 0xDA, 0xD9, 0xE0, 0xE1, 0xE2, 0xEE, 0xEF, 0xFE
 ALONE = {0x01, *range(0xD0, 0xD8)}  # markers without a segment
 WEBP_FLAGS = ~0x2C & 0xFF  # of the extended header, without those of profile, EXIF and XMP
@@ -50,7 +50,7 @@ def read(content: bytes) -> PictureFile:
 
 
 def _png(content: bytes) -> PictureFile:
-    found, pixels, pieces = PictureFile(b""), [], {b"head": PNG_HEAD}
+    found, has_profile, pixels, pieces = PictureFile(b""), False, [], {b"head": PNG_HEAD}
     for kind, start, end in _chunks(content, 8, ">", 12):
         data = content[start:end]
         if kind == b"IDAT":
@@ -59,8 +59,8 @@ def _png(content: bytes) -> PictureFile:
             pieces[kind] = _chunk(kind, bytes(at % 2 and data[at - 1] for at in range(6)))  # as 8 bits: the decoder's
         elif kind in PNG_KEPT:
             pieces[kind] = content[start - 8 : end + 4]
-        elif kind == b"iCCP" and not found.profile:
-            found.profile = _inflated(data.partition(b"\0")[2][1:])
+        elif kind == b"iCCP" and not has_profile:  # a second one is none
+            has_profile, found.profile = True, _inflated(data.partition(b"\0")[2][1:])
         elif kind == b"eXIf":
             found.orientation = _orientation(data)
         if kind == b"IEND":

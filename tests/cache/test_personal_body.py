@@ -44,7 +44,7 @@ def test_votes_are_filled_in_whatever_the_texts_say(title: str) -> None:
 def test_what_the_owner_sees_stands_behind_the_public_members(text: str, voted: str | None) -> None:
     projects = [project(n, 10 + n) for n in (3, 33, 5)]
     changes = {"title": text, "tags": []}
-    own = [[33, text, changes, "games", "2026-11-20 10:00:00.12", None], [5, None, None, None, None, None]]
+    own = [[33, text, changes, "games", "2026-11-20 10:00:00.12", None, None], [5, *[None] * 6]]
     at = "2026-11-20T10:00:00.120000Z"
     revision = {"changes": {**changes, "category": "games"}, "submitted_at": at, "reason": None}
     seen = {33: {"rejection_reason": text, "revision": revision}, 5: {"rejection_reason": None, "revision": None}}

@@ -19,6 +19,8 @@ from directory.runtime.reload import running
 from tests.conftest import ENVIRONMENT
 from tests.support.serving import ROOT
 
+LOG = SimpleNamespace(error_log=None, warning=lambda *_: None)  # of gunicorn
+
 
 @pytest.fixture(autouse=True)
 def garbage_is_collected() -> Iterator[None]:
@@ -137,7 +139,7 @@ def test_a_deliverer_runs_beside_where_there_is_something_to_deliver_to(
 ) -> None:
     conf = load(**settings)
     conf.when_ready.__globals__["Supervisor"] = lambda command, _log: SimpleNamespace(start=lambda: None, run=command)
-    server = SimpleNamespace(log=SimpleNamespace(error_log=None))
+    server = SimpleNamespace(log=LOG)
     conf.on_starting(server)
     conf.when_ready(server)
 
@@ -146,7 +148,8 @@ def test_a_deliverer_runs_beside_where_there_is_something_to_deliver_to(
 
 
 def test_a_server_without_a_deliverer_reloads_and_ends(load: Any) -> None:
-    conf, server = load(), SimpleNamespace()
+    conf, app = load(), SimpleNamespace(extensions={})
+    server = SimpleNamespace(log=LOG, app=SimpleNamespace(wsgi=lambda: app))
     conf.on_starting(server)
 
     assert conf.on_reload(server) is None
@@ -166,9 +169,9 @@ def test_the_last_of_the_first_workers_prints_what_people_need_and_none_after_it
 ) -> None:
     conf = load(WEB_CONCURRENCY="3", LOG_FORMAT="text", PREPARE_DATABASE="true", SITE_NAME="Ours", HOST="::")
     conf.on_starting.__globals__["bootstrap"] = SimpleNamespace(prepare=lambda _app: "the passwords\n")
-    app = SimpleNamespace(app_context=nullcontext)
+    app = SimpleNamespace(app_context=nullcontext, extensions={})
     conf.post_fork.__globals__["db"] = SimpleNamespace(engine=SimpleNamespace(dispose=lambda close: None))
-    server = SimpleNamespace(app=SimpleNamespace(wsgi=lambda: app))
+    server = SimpleNamespace(app=SimpleNamespace(wsgi=lambda: app), log=LOG)
     conf.on_starting(server)
 
     tidied: list[Any] = []
@@ -187,7 +190,7 @@ def test_the_last_of_the_first_workers_prints_what_people_need_and_none_after_it
 
 def test_where_logs_are_json_nothing_but_what_seeding_printed_is_no_json(load: Any) -> None:
     conf = load(LOG_FORMAT="json")
-    server = SimpleNamespace()
+    server = SimpleNamespace(log=LOG)
     conf.on_starting(server)
 
     assert server.welcome == ""

@@ -146,6 +146,8 @@ HOSTILE = {
     "instructions": "<?" * 5_000,
     "autolinks": "<http:" * 1_600,
     "escapes": "\\[" * 5_000,
+    "schemes in brackets": "(http://" * 1_250,
+    "schemes in angles": "<http://" * 1_250,
     "breaks": "a\n" * 5_000,
 }
 
@@ -164,6 +166,12 @@ def test_no_text_costs_much_or_makes_much_html(name):
 def test_a_text_that_takes_too_many_steps_is_shown_as_it_was_written():
     text = "a & <b>\n>>>>\n" * 700
     assert markdown.html(text).startswith("<p>a &amp; &lt;b&gt;<br>&gt;&gt;&gt;&gt;<br>a &amp;")
+
+
+@pytest.mark.parametrize("piece", ["(http://", "<http://", ":http://"])
+def test_what_a_rule_searches_counts_as_steps(piece):
+    calls = markdown._rendered(piece * 10)[1]
+    assert markdown._rendered(piece * 1_250)[1] > 125 * calls  # more than the calls of the rules
 
 
 def test_several_texts_together_cost_a_bounded_number_of_steps(monkeypatch):

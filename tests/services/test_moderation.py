@@ -98,12 +98,14 @@ def test_the_reason_of_an_approval_is_for_the_log_alone(notifying: Flask, world:
     assert "Fine" not in json.dumps(outbox(notifying))
 
 
-def test_unpublishing_goes_to_the_end_of_the_queue_and_keeps_votes(notifying: Flask, world: World, admin: Api) -> None:
+def test_unpublishing_takes_a_project_out_of_the_queue_and_keeps_votes(
+    notifying: Flask, world: World, admin: Api
+) -> None:
     project = world.project(votes=2)
     world.project(status="pending")
     published = world.stored(project)["published_at"]
     taken_down = decide(admin, project, "unpublish", "Broken link").json
-    assert (taken_down["status"], taken_down["queue_position"], taken_down["upvotes"]) == ("pending", 2, 2)
+    assert (taken_down["status"], taken_down["queue_position"], taken_down["upvotes"]) == ("pending", None, 2)
     assert world.stored(project)["published_at"] == published
     back = decide(admin, project, "approve")
     assert world.stored(project)["published_at"] == published
@@ -127,9 +129,13 @@ def test_the_reason_stays_until_an_approval_or_an_edit_that_sends_the_project_ba
         return told[0]
 
     assert decide(admin, project, "unpublish", "Broken link").json["rejection_reason"] == "Broken link"
-    assert owner.put(path, {"title": "Mended"}).json["status"] == "pending"  # as it was: nothing is sent back
     assert reason() == "Broken link"
+    assert owner.put(path, {"title": "Mended"}).json["queue_position"] == 1  # an edit gives it back
+    assert reason() is None
     decide(admin, project, "approve", "Fine")
+    assert reason() is None
+    decide(admin, project, "unpublish", "Broken again")
+    decide(admin, project, "approve")
     assert reason() is None
     decide(admin, project, "unpublish")
     assert reason() is None

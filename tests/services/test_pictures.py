@@ -194,6 +194,9 @@ HOSTILE = {
     "sixteen bits": lambda: png(4_096, 4_096, zlib.compress(bytes(4_096 * (1 + 4_096 * 8)), 1), depth=16, colour=6),
     "pixels in tiny parts": lambda: png(1, 1, PIXEL, extra=chunk(b"IDAT", b"") * 80_000),
     "animation": lambda: animation(2_000),
+    "bytes that fill up": lambda: b"\xff\xd8" + b"\xff" * (pictures.UPLOAD_MAX - 3) + b"\0",
+    "bytes that fill up a scan": lambda: (jpeg := picture(kind="JPEG"))[:-2] + b"\xff" * 900_000 + b"\0" + jpeg[-2:],
+    "many profiles": lambda: png(1, 1, PIXEL, extra=chunk(b"iCCP", b"a\0\0" + zlib.compress(bytes(2**21), 9)) * 400),
 }  # fmt: skip
 
 

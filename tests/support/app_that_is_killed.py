@@ -15,7 +15,9 @@ from flask import Response, has_request_context, request
 from sqlalchemy import Engine, event
 from sqlalchemy.orm import Session
 
+from directory.extensions import db
 from directory.models import Delivery
+from directory.services.data import bulk
 from wsgi import app
 
 __all__ = ["app"]
@@ -29,14 +31,22 @@ def end() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-@event.listens_for(Session, "after_flush")
-def note(session: Any, _context: Any) -> None:
-    session.info["enqueued"] = any(isinstance(one, Delivery) for one in session.new)
+load_dicts = bulk.load_dicts
+
+
+def load_and_note(model: Any, rows: Any) -> None:
+    """Load rows, and note that there is something in the outbox."""
+    load_dicts(model, rows)
+    if model is Delivery and rows:
+        db.session.info["enqueued"] = True
+
+
+bulk.load_dicts = load_and_note
 
 
 @event.listens_for(Session, "after_commit")
 def die_after_commit(session: Any) -> None:
-    if session.info.get("enqueued") and SWITCH.exists() and not SWITCH.read_text():
+    if session.info.pop("enqueued", False) and SWITCH.exists() and not SWITCH.read_text():
         end()
 
 

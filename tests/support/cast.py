@@ -28,11 +28,12 @@ class Credential:
 
 @dataclass
 class Revision:
-    """The changes of a live project that wait, or, without any, the note that the last ones were refused."""
+    """The changes of a live project that wait; or, without any, why the last ones were rejected, and what they were."""
 
     changes: dict[str, Any]
     submitted_at: str | None = None  # known from the next answer
     reason: str | None = None
+    rejected: dict[str, Any] | None = None
 
 
 @dataclass

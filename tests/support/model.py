@@ -211,7 +211,8 @@ class Model:
     def _decide_changes(self, who: Credential, project: Project, decision: str, reason: str | None) -> Outcome:
         after = Project(0, project.owner, project.fields | project.held)
         if decision == "reject":
-            project.revision, project.version = Revision({}, reason=reason), project.version + 1
+            project.version += 1
+            project.revision = Revision({}, reason=reason, rejected=project.held)
             self._happened("edit_rejected", project, who, "live", "live", reason, silent=True)
             return OK
         if self._has(project.owner, after.key, other_than=project):

@@ -19,6 +19,9 @@ from tests.support.pictures import RED
 
 _numbers = count(1)
 
+# These end the credentials of all callers, those of a walk over all routes too.
+ENDING = {"DELETE /api/admin/sessions", "DELETE /api/admin/tokens"}
+
 
 class Route(NamedTuple):
     """A method on a path of the map."""

@@ -103,7 +103,7 @@ class Teller(RuleBasedStateMachine):
         if project.held and project.revision.submitted_at is None:
             project.revision.submitted_at = found["submitted_at"]
             assert found["submitted_at"] is not None
-        return vars(project.revision)
+        return {name: value for name, value in vars(project.revision).items() if name != "rejected" or value}
 
     def lists(self, body: dict[str, Any], expected: list[Project], viewer: Person | None, *, own: bool = False) -> None:
         """A list in an answer is the expected one, each project of it included; of one's `own` with their places."""

@@ -25,7 +25,7 @@ EMPTY = {
     "/admin/users": "1 shown",
     "/admin/categories": "No categories yet",
     "/admin/deliveries": "No deliveries yet",
-    "/admin/audit": "The log is empty",
+    "/admin/audit": "1 shown",
 }
 PAGES = [*EMPTY, "/admin/users/1"]
 READS = re.compile(r"/api/(admin/|categories)")

@@ -292,7 +292,11 @@ def _changed(filters: tuple[str, ...]) -> AnySelect:
 
 def _with_owner(filters: tuple[str, ...]) -> AnySelect:
     """The number of pending projects that wait for their owners."""
-    query: AnySelect = select(func.count()).select_from(projects).where(P.owner_since.is_not(None))
+    query: AnySelect = (
+        select(func.count())
+        .select_from(projects)
+        .where(P.owner_since.is_not(None), P.status == literal_column(f"'{Status.PENDING}'"))
+    )
     if "category" in filters:
         query = query.where(*ListShape(("category",), None, "").conditions())
     return query.correlate(None)
