@@ -76,7 +76,8 @@ def test_in_read_only_mode_it_says_so_and_a_vote_is_taken_back(chromium, make_ap
         page.get_by_label("Username or e-mail").fill("ada")
         page.get_by_label("Password").fill("whatever it is")
         person.button("Sign in").click()
-        expect(page.get_by_role("heading")).to_contain_text("Read-only")
+        expect(page.get_by_role("alert")).to_contain_text("Nothing can be changed at the moment")
+        expect(page.get_by_label("Username or e-mail")).to_have_value("ada")
 
 
 def test_over_the_limit_the_vote_is_taken_back_with_the_seconds_to_wait(chromium, make_app, world):

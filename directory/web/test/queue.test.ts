@@ -37,7 +37,7 @@ function item(id: number, version = 1, fields: object = {}) {
   return {
     id, version, slug: `p${id}`, title: `Project ${id}`, tagline: "", description: "", url: `https://example.org/${id}`, status: "pending",
     owner: { id: 9, username: "ada" }, category: { slug: "tools", name: "Tools" }, tags: [], submitted_at: at, updated_at: at,
-    owner_stats: { live: 0, pending: 1, rejected: 0 }, earlier: 0, ...fields,
+    owner_stats: { live: 0, pending: 1, rejected: 0 }, earlier: 0, warnings: [], ...fields,
   };
 }
 
@@ -501,6 +501,16 @@ Deno.test("what was live before is approved only once it was asked about", async
   assertEquals([decisions.approving.value, ids()], [null, [2, 3]]);
   press("a");
   assertEquals([decisions.approving.value, ids()], [null, [3]]);
+});
+
+Deno.test("a project whose owner is suspended is approved only once it was asked about", async () => {
+  await atQueue(2);
+  queue.queue.set({ ...queue.queue.data.value!, items: [item(1, 2, { warnings: ["owner_suspended"] }), item(2)] as any });
+  press("a");
+  assertEquals([decisions.approving.value, ids()], [[1], [1, 2]]);
+  press("Escape");
+  press("a", "Enter");
+  assertEquals([decisions.approving.value, ids()], [null, [2]]);
 });
 
 Deno.test("an owner's record follows one's own decisions", async () => {
