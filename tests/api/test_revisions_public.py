@@ -32,6 +32,7 @@ ADDRESSES: dict[str, list[str]] = {
     "/users/<username>": ["/ada"],
     "/categories/<slug>": ["/tools", "/games", "/games?sort=popular"],
     "/tags/<tag>": ["/a", "/held"],
+    "/voted/<id:project_id>": ["/{project}"],
     "/p/<id:project_id>": ["/{project}"],
     "/p/<id:project_id>/<title>": ["/{project}/project-0", "/{project}/zebra"],
     "/sitemap-<id:number>.xml": ["1.xml"],
