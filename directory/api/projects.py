@@ -27,7 +27,7 @@ from directory.http.validation import JsonBody
 from directory.services import audit, submissions, voting
 from directory.services.accounts import identity
 from directory.services.catalog import additions, catalog, fields, similar, suggestions
-from directory.services.catalog.queries import WITHOUT_VOTES
+from directory.services.catalog.orders import is_without_votes
 from directory.services.delivery.channels import Endpoint
 from directory.services.voting import Vote
 
@@ -58,7 +58,7 @@ def page_tags(page: dict[str, Any], query: dict[str, Any]) -> CacheTags | None:
     """
     items, is_numbered, sort = page["items"], page["pagination"]["page"] is not None, order(query)
     ids = tuple(item["id"] for item in items)
-    if sort in WITHOUT_VOTES or (is_numbered and not items):
+    if is_without_votes(sort) or (is_numbered and not items):
         return CacheTags(ids)
     if sort != "upvotes" or not is_numbered:
         return None

@@ -22,11 +22,13 @@ from directory.pages.layout import Answer, address_with, bp, here, page_number, 
 from directory.services import categories
 from directory.services.accounts import users
 from directory.services.catalog import catalog, suggestions, tags
+from directory.services.catalog.orders import PUBLIC
 from directory.services.catalog.paging import Slice, Window
 from directory.services.text import CATEGORY_SLUG_MAX, SLUG, TAG_MAX, USERNAME
 
 SIZE = 20
-SORTS = {"best": "Best match", "newest": "New", "popular": "Trending", "upvotes": "Top"}
+NAMES = {"best": "Best match", "newest": "New", "popular": "Trending", "upvotes": "Top"}
+SORTS = {sort: NAMES[sort] for sort in ("best", *PUBLIC)}  # each public order has a name
 QUERY = ProjectQuery(only=("q", "sort"))
 
 

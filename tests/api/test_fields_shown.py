@@ -11,6 +11,7 @@ from directory.services.delivery import outbox
 from tests.support.authenticator import Authenticator
 from tests.support.browsers import Browser
 from tests.support.factories import Api
+from tests.support.lists import ORDERS, by_each_filter
 from tests.support.routes import Targets, operation, routes, sending
 
 
@@ -126,10 +127,13 @@ def test_a_project_shows_what_each_caller_may_see(world, callers, owner, status)
     assert found == everywhere(strangers, strangers, OWN_DETAIL, OWN_DETAIL)
 
 
-@pytest.mark.parametrize("query", ["", "?sort=popular", "?sort=upvotes", "?q=things", "?owner=owner", "?tag=tag"])
+NARROWED = by_each_filter(status="live", category="tools", q="things", owner="owner", tag="tag")
+
+
+@pytest.mark.parametrize("query", ["", *(f"sort={each}" for each in ORDERS), *NARROWED])
 def test_the_public_list_shows_what_each_caller_may_see(world, callers, owner, query):
     world.project(owner, "live", votes=1, tags=["tag"])
-    found = {name: shown(caller, "GET", f"/api/projects{query}") for name, caller in callers.items()}
+    found = {name: shown(caller, "GET", f"/api/projects?{query}") for name, caller in callers.items()}
     assert found == everywhere(items(PROJECT, PAGES), items(PROJECT, PAGES), items(OWN, PAGES), items(OWN, PAGES))
 
 

@@ -14,6 +14,7 @@ from directory.services.catalog import search
 from tests.api.test_listing import ids, walk
 from tests.conftest import Statements
 from tests.support.factories import Api, World
+from tests.support.lists import ORDERS, by_each_filter
 
 
 def test_what_one_has_voted_for_is_listed_live_ones_unless_a_status_is_given(world: World, api: Api) -> None:
@@ -42,7 +43,10 @@ def test_what_one_has_voted_for_is_listed_live_ones_unless_a_status_is_given(wor
     assert ids(as_ada.get("/api/projects?upvoted=me")) == []
 
 
-@pytest.mark.parametrize("narrowed", ["", "&category=web", "&tag=x", "&owner=ada", "&q=thing", "&q=thing&tag=x"])
+NARROWED = by_each_filter(status="live", category="web", tag="x", owner="ada", q="thing")
+
+
+@pytest.mark.parametrize("narrowed", ["", *NARROWED, "q=thing&tag=x"])
 @pytest.mark.parametrize("most", [search.MOST, 1])  # with one match more the query is common
 def test_it_combines_with_filters_orders_pages_and_cursors(
     world: World, narrowed: str, most: int, monkeypatch: pytest.MonkeyPatch
@@ -56,10 +60,10 @@ def test_it_combines_with_filters_orders_pages_and_cursors(
     for project in (*liked, other):
         world.vote(project, ada)
     caller = world.caller(ada)
-    for sort in ("", "&sort=newest", "&sort=upvotes", "&sort=popular"):
-        path = f"/api/projects?upvoted=me&limit=2{sort}{narrowed}"
+    for sort in ("", *(f"&sort={each}" for each in ORDERS)):
+        path = f"/api/projects?upvoted=me&limit=2{sort}&{narrowed}"
         whole = ids(caller.get(path.replace("limit=2", "limit=100")))
-        assert whole == ([] if narrowed else [other]) + liked[::-1]
+        assert whole == ([other] if narrowed in {"", "status=live"} else []) + liked[::-1]
         assert walk(caller, path) == whole
         assert [*ids(caller.get(f"{path}&page=2")), *ids(caller.get(f"{path}&page=3"))] == whole[2:]
         total = caller.get(path).json["pagination"]

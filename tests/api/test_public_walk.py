@@ -12,11 +12,13 @@ from directory.extensions import db
 from directory.models import User
 from tests.conftest import Statements
 from tests.support.factories import PASSWORD, Api, World
+from tests.support.lists import ORDERS, by_each_filter
 
 # The queries to try on each public route, and whether its answer is a list of rows. A route has no rows where its
 # answer does not depend on the projects: an account, a probe, a document.
+NARROWED = by_each_filter(status="live", category="tools", tag="a", owner="ada", q="project")
 LISTS = {
-    "/api/projects": ["", "?sort=popular", "?sort=upvotes", "?q=project", "?tag=a", "?category=tools", "?owner=ada"],
+    "/api/projects": ["", *(f"?{each}" for each in (*(f"sort={each}" for each in ORDERS), *NARROWED))],
     "/api/projects.atom": [""],
     "/api/categories": [""],
     "/api/tags": [""],

@@ -13,6 +13,7 @@ from directory.services.accounts.identity import Caller
 from directory.services.catalog import fields
 from tests.conftest import Statements
 from tests.support.factories import Api, World
+from tests.support.lists import QUEUE_ORDERS
 from tests.support.reviewing import NOTIFYING, decide, decisions, outbox
 
 QUEUE = "/api/admin/projects?waiting=true"
@@ -494,7 +495,7 @@ def test_the_queue_has_submissions_and_revisions_by_how_long_they_wait(
     assert (refused.status_code, refused.json["errors"][0]["parameter"]) == (422, "waiting")
 
 
-@pytest.mark.parametrize("sort", ["oldest", "newest", "upvotes", "popular"])
+@pytest.mark.parametrize("sort", QUEUE_ORDERS)
 def test_the_queue_goes_on_by_page_and_by_cursor(world: World, ada: Caller, owner: Api, admin: Api, sort: str) -> None:
     projects = [world.project(ada, "pending" if n % 2 else "live") for n in range(6)]
     for each in projects[::2]:

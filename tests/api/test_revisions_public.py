@@ -9,6 +9,7 @@ from directory.services.catalog import fields
 from tests.api import test_logos
 from tests.api.test_public_walk import LISTS, Filled, public_reads
 from tests.support.factories import Api, World
+from tests.support.lists import ORDERS
 from tests.support.reviewing import NOTIFYING, decide
 
 HELD: dict[str, Any] = {
@@ -26,7 +27,7 @@ ADDRESSES: dict[str, list[str]] = {
     ],
     "/api/projects.atom": ["", "?category=tools", "?category=games", "?tag=a", "?tag=held"],
     "/api/tags": ["", "?prefix=h"],
-    "/": ["", "?q=zebra", "?q=project", "?sort=upvotes", "?sort=popular"],
+    "/": ["", "?q=zebra", "?q=project", *(f"?sort={each}" for each in ORDERS)],
     "/api/projects/<id:project_id>": ["/{project}"],
     "/api/users/<username:username>": ["/ada"],
     "/users/<username>": ["/ada"],

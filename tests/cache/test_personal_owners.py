@@ -7,6 +7,7 @@ import pytest
 from flask import Flask
 
 from tests.support.factories import World
+from tests.support.lists import ORDERS
 from tests.support.members import Personal, bearer, by_loop, by_wsgi
 from tests.support.reading import fast_path
 
@@ -63,7 +64,7 @@ def test_each_reads_what_is_theirs_whoever_read_before(make_app: Any, world: Wor
     with Personal() as counted:
         for _ in range(9):
             done.append(site.change())
-            listed = f"/api/projects?sort={chance.choice(['newest', 'upvotes'])}&limit={chance.choice([2, 9])}"
+            listed = f"/api/projects?sort={chance.choice(ORDERS)}&limit={chance.choice([2, 9])}"
             paths = [listed, f"/api/projects/{chance.choice(site.projects)}", f"/api/projects/{site.projects[-1]}"]
             for name, headers in chance.sample([*site.callers.items()], len(site.callers)):
                 for path in paths:

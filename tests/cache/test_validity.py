@@ -14,10 +14,10 @@ from directory.extensions import db
 from tests.conftest import Database
 from tests.support.caching import cache_of
 from tests.support.factories import Api, World
+from tests.support.lists import ORDERS, ORDERS_BY_VOTES
 from tests.support.voter import race
 
 pytestmark = pytest.mark.response_cache
-SORTS = ("newest", "upvotes", "popular")
 
 
 class Writer:
@@ -79,7 +79,7 @@ def test_an_answer_from_the_cache_equals_one_that_is_made_anew(
 ) -> None:
     writer = Writer(world, seed)
     cache = cache_of(app)
-    pages = [f"/api/projects?sort={sort}&limit=3&page={page}" for sort in SORTS for page in (1, 2, 3)]
+    pages = [f"/api/projects?sort={sort}&limit=3&page={page}" for sort in ORDERS for page in (1, 2, 3)]
     others = ("?q=project", "?tag=a&limit=3", "?category=games&sort=upvotes", "?limit=2&q=title&sort=upvotes")
     paths = [*pages, *(f"/api/projects{other}" for other in others), "/api/categories", "/api/projects.atom"]
     done: list[str] = []
@@ -103,7 +103,7 @@ def expected(fresh: Any, cached: Any) -> bytes:
 
 def test_an_empty_page_behind_a_cursor_is_valid_only_until_votes_change(app: Flask, world: World, api: Api) -> None:
     first, second = world.project(), world.project()
-    for sort in ("upvotes", "popular"):
+    for sort in ORDERS_BY_VOTES:
         set_votes(app, first, 3)
         set_votes(app, second, 1)
         cursor = api.get(f"/api/projects?sort={sort}&limit=1").json["pagination"]["next_cursor"]

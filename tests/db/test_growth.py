@@ -15,6 +15,7 @@ from directory.services import sitemap
 from directory.services.catalog import search, search_counts, similar, tags
 from tests.db.test_plans import Plans
 from tests.support.factories import Api, World
+from tests.support.lists import ORDERS
 
 SMALL, LARGE = 300, 3_000
 
@@ -120,7 +121,7 @@ def test_requests_cost_the_same_in_a_directory_ten_times_as_large(app: Flask, wo
     for status in ("live", "rejected"):
         world.project(ada, status)
     caller = world.caller(ada)
-    liked = [f"/api/projects?upvoted=me&sort={sort}" for sort in ("newest", "upvotes", "popular")]
+    liked = [f"/api/projects?upvoted=me&sort={sort}" for sort in ORDERS]
     paths = [
         *liked, "/api/projects?upvoted=me&limit=2&page=2", "/api/projects?upvoted=me&q=quokka",
         "/api/projects?upvoted=me&tag=quokka", "/api/projects?upvoted=me&status=pending", "/api/projects?owner=me",
@@ -148,7 +149,7 @@ def test_a_narrowed_search_for_a_common_word_costs_the_same_in_a_directory_ten_t
         grow(app, size)
         tag = caller.get("/api/tags?limit=1").json["items"][0]["tag"]
         narrowed = [f"q=was&limit=2&{narrow}" for narrow in ("category=web-frameworks", f"tag={tag}")]
-        paths = [f"/api/projects?{path}&sort={sort}" for path in narrowed for sort in ("newest", "upvotes", "popular")]
+        paths = [f"/api/projects?{path}&sort={sort}" for path in narrowed for sort in ORDERS]
         assert all(caller.get(path).json["pagination"]["total_capped"] for path in paths)
         costs.append(sum(effort(app, asked(app, caller, path)) for path in paths))
     assert costs[1] <= 4 * costs[0], costs

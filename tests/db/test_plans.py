@@ -37,6 +37,7 @@ from directory.services.sign_in.refusals import SignInExpired
 from tests.conftest import BACKENDS
 from tests.support import servers
 from tests.support.factories import Api, World
+from tests.support.lists import ORDERS, ORDERS_BY_VOTES, USER_ORDERS
 from tests.support.sized import SizedPostgresql, SizedSqlite
 
 SIZE = 3_000
@@ -116,13 +117,13 @@ def many(app: Flask) -> Flask:
 def test_every_hot_list_walks_an_index_that_is_in_its_order(many: Flask, world: World) -> None:
     admin = world.caller(world.admin())
     category = admin.get("/api/categories").json["items"][0]["slug"]
-    paths = [f"/api/projects?sort={sort}{narrow}" for sort in ("newest", "upvotes", "popular")
+    paths = [f"/api/projects?sort={sort}{narrow}" for sort in ORDERS
              for narrow in ("", f"&category={category}", "&page=3")]  # fmt: skip
     paths += ["/api/admin/projects", "/api/admin/projects?status=pending"]
     for path in [*paths, *(_by_cursor(admin, path) for path in paths)]:
         page = plans(many, admin, path)[0]
         _reads_no_whole(page, path)
-        assert ("ix_standings_" in page) == ("upvotes" in path or "popular" in path), (path, page)
+        assert ("ix_standings_" in page) == any(f"sort={sort}" in path for sort in ORDERS_BY_VOTES), (path, page)
         assert "Merge" not in page, (path, page)  # with all projects, as they stand in an index
         for found in _found(page):
             assert "TEMP B-TREE" not in found, (path, page)
@@ -173,7 +174,7 @@ def _by_cursor(caller: Api, path: str) -> str:
 
 def test_the_users_list_walks_an_index_and_looks_up_the_figures_of_its_page_alone(many: Flask, world: World) -> None:
     admin = world.caller(world.admin())
-    for sort in ("newest", "username", "submissions", "last_seen"):
+    for sort in USER_ORDERS:
         page, figures, *_ = plans(many, admin, f"/api/admin/users?sort={sort}&limit=5")
         assert "Seq Scan on users" not in page, page
         assert re.search(r"SCAN \w+ USING|Index", page), page
@@ -527,7 +528,7 @@ def test_a_search_goes_to_the_index_of_words_in_every_order(many: Flask, world: 
     admin = world.caller(world.admin())
     world.project(title="Xylophone")
     owner = admin.get("/api/projects?q=xylophone").json["items"][0]["owner"]["username"]
-    for order in ("", "&sort=newest", "&sort=upvotes", "&sort=popular", f"&sort=newest&owner={owner}"):
+    for order in ("", *(f"&sort={each}" for each in ORDERS), f"&sort=newest&owner={owner}"):
         for plan in plans(many, admin, f"/api/projects?q=xylophone{order}"):
             if plan.startswith("Result"):
                 continue  # the functions that count, see tests/services/test_search_many.py

@@ -10,9 +10,10 @@ from directory.db.transactions import transaction
 from directory.extensions import db
 from directory.models import Project
 from tests.support.factories import Api
+from tests.support.lists import ORDERS
 
 PUBLIC = [
-    "/", "/?sort=upvotes", "/?sort=popular", "/?q=lamp", "/?q=lamp&sort=upvotes", "/categories/tools", "/tags/blue",
+    "/", *(f"/?sort={each}" for each in ORDERS), "/?q=lamp", "/?q=lamp&sort=upvotes", "/categories/tools", "/tags/blue",
     "/tags/blue?sort=upvotes", "/users/ada", "/?page=2", "/sign-in", "/sign-up", "/submit", "/mine",
 ]  # fmt: skip
 

@@ -18,6 +18,7 @@ from directory.services.catalog.ranking import hot
 from directory.services.data import recount
 from tests.conftest import Database, Statements
 from tests.support.factories import PASSWORD, Api, World
+from tests.support.lists import ORDERS_BY_VOTES
 
 
 @pytest.fixture
@@ -103,7 +104,7 @@ def test_the_rank_and_the_standing_follow_at_once(app: Flask, world: World, root
     expect(3)
 
 
-@pytest.mark.parametrize("sort", ["upvotes", "popular"])
+@pytest.mark.parametrize("sort", ORDERS_BY_VOTES)
 @pytest.mark.parametrize("means", ["suspended", "discounted"])
 def test_the_orders_follow_on_the_next_request(world: World, api: Api, root: Api, sort: str, means: str) -> None:
     ring = [world.user() for _ in range(3)]

@@ -19,10 +19,11 @@ from directory.services.catalog import best_match, queries, search, search_count
 from directory.services.catalog.catalog import Filters, page
 from directory.services.catalog.paging import Position, Slice, Window
 from tests.support.factories import World
+from tests.support.lists import QUEUE_ORDERS
 from tests.support.search_reference import expected, listed, made_up, written
 
 QUERIES = ("ab", "abc", "a", "x", "ab cd", "cd abc", "node.js", "nodejs", "node js", "x ab", "none")
-SORTS = ("best", "newest", "upvotes", "popular", "oldest")
+SORTS = ("best", *QUEUE_ORDERS)
 
 
 class Undone(Exception):

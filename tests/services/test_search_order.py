@@ -10,6 +10,7 @@ from flask import Flask
 from directory.services.catalog import search
 from tests.support import titles
 from tests.support.factories import Api, World
+from tests.support.lists import ORDERS
 
 REAL = Path(__file__).with_name("real_projects.jsonl")
 ALL = Path(__file__).parents[3] / "shared" / "data" / "projects.jsonl"  # more of them, where there are
@@ -102,14 +103,14 @@ def test_best_match_looks_at_the_most_voted_where_more_match_than_are_counted(ap
     assert found(api, "lamp 9") == ["Lamp 9"]
 
 
-@pytest.mark.parametrize("sort", ["newest", "upvotes", "popular"])
+@pytest.mark.parametrize("sort", ORDERS)
 def test_the_other_orders_are_complete_where_more_match_than_are_counted(
     api: Api, capped: list[str], sort: str
 ) -> None:
     assert walk(api, "lamp", sort=sort, limit="3") == capped
 
 
-@pytest.mark.parametrize("sort", ["", "newest", "upvotes"])
+@pytest.mark.parametrize("sort", ["", *ORDERS])
 def test_a_capped_total_says_so_and_has_no_last_page(world: World, api: Api, capped: list[str], sort: str) -> None:
     order = {"sort": sort} if sort else {}
     for caller, path in ((api, "/api/projects"), (world.caller(world.admin()), "/api/admin/projects")):

@@ -18,6 +18,7 @@ from directory.models import Project as Row
 from tests.support.cast import Credential, Entry
 from tests.support.effort import effort
 from tests.support.factories import PASSWORD
+from tests.support.lists import ORDERS
 from tests.support.model import NOT_FOUND, PAST
 from tests.support.story import URLS, Teller
 
@@ -32,7 +33,6 @@ REASON = st.sampled_from([None, "Not yet."])
 VERDICT = st.sampled_from(sorted(PAST))
 ADMIN = ("admin", "active")
 WRONG = "not the password"
-SORTS = ("newest", "upvotes", "popular")
 
 # Entries that the model leaves out; tests/services/test_audit_completeness.py has them.
 OF_ACCOUNTS = {"user.registered", "user.signed_in", "user.password_changed", "user.token_created", "user.token_revoked"}
@@ -183,7 +183,7 @@ class Story(Teller):
             self.shown(body, viewer, placed=True)
 
     @rule(
-        number=NUMBER, sort=st.sampled_from(SORTS), own=st.booleans(),
+        number=NUMBER, sort=st.sampled_from(ORDERS), own=st.booleans(),
         status=st.sampled_from([None, "live", "pending", "rejected"]),
     )  # fmt: skip
     def browse(self, number: int, sort: str, own: bool, status: str | None) -> None:
@@ -213,7 +213,7 @@ class Story(Teller):
 
     @invariant()
     def everybody_sees_what_is_live_in_each_order(self) -> None:
-        for sort in SORTS:
+        for sort in ORDERS:
             body = self.must(self.api.get(f"/api/projects?limit=100&sort={sort}"), (200, None))
             self.lists(body, self.model.listed(None, None, False, sort), None)
 

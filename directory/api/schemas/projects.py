@@ -21,6 +21,7 @@ from directory.http.fields import (
     Word,
 )
 from directory.models import Status
+from directory.services.catalog import orders
 from directory.services.catalog.fields import BODY, FIELDS, OWNED, Field, Kind
 from directory.services.catalog.search import MOST
 from directory.services.catalog.search_words import MAX_WORD_LENGTH, MAX_WORDS
@@ -199,7 +200,7 @@ class ProjectQuery(PageQuery):
 
     status = Word(STATUSES, metadata={"description": "Default live; with owner=me every state."})
     category = Slug(CATEGORY_SLUG_MAX, metadata={"description": "A category's slug; an unknown one finds nothing."})
-    sort = Word(("newest", "popular", "upvotes"), metadata={"description": "Default newest; with q best match."})
+    sort = Word(orders.PUBLIC, metadata={"description": "Default newest; with q best match."})
     q = Search(200, metadata={"description": SEARCH})
     tag = Slug(TAG_MAX, metadata={"description": "Projects that carry this tag."})
     owner = Owner()

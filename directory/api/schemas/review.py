@@ -12,6 +12,7 @@ from directory.models import AccountStatus
 from directory.models.base import HIGHEST_ID
 from directory.services.audit import ACTIONS, EVENTS
 from directory.services.catalog.additions import OWNER_SUSPENDED, WARNINGS
+from directory.services.catalog.orders import SORTS
 from directory.services.text import CATEGORY_SLUG_MAX
 from directory.services.vote_review import ACTIONS as DECISIONS
 from directory.services.vote_review import RULES
@@ -32,7 +33,7 @@ class QueueQuery(PageQuery):
         },
     )
     sort = Word(
-        ("newest", "popular", "upvotes", "oldest"),
+        tuple(SORTS),
         metadata={"description": "Default newest; with waiting=true or status=pending oldest, the queue's order."},
     )
 

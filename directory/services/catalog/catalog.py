@@ -16,7 +16,7 @@ from directory.extensions import db
 from directory.models import AccountStatus, Project, Status
 from directory.services.accounts.identity import Caller
 from directory.services.accounts.sessions import Credential
-from directory.services.catalog import best_match, queries, readers, search, search_counts, search_language
+from directory.services.catalog import best_match, orders, queries, readers, search, search_counts, search_language
 from directory.services.catalog.columns import DESCRIPTION, ID, NAMES, OWNER, STATUS, after, revision
 from directory.services.catalog.paging import Slice, Window, cut
 
@@ -157,7 +157,7 @@ def page(filters: Filters, sort: str, window: Window, *, viewer: Caller | None) 
         shape = queries.ListShape(names, filters.status, dialect, sort, matches)
         statement = queries.page(shape, window.start, window.limit, viewer is not None)
         rows = statement.all({**given, **window.parameters(), **viewed})
-    found = cut(rows, queries.order(sort), window)
+    found = cut(rows, orders.named(sort), window)
     total = rows[0][after(viewer is not None)] if rows else None
     if total is None:
         total = search.MOST + 1 if matches == queries.CAPPED else _total(filters, given, matches)

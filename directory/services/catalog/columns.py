@@ -24,6 +24,7 @@ from sqlalchemy import (
 from sqlalchemy.sql.operators import custom_op
 
 from directory.models import Category, Project, Revision, Status, Upvote, User
+from directory.services.catalog import orders
 from directory.services.catalog.fields import FIELDS, Kind
 from directory.services.catalog.paging import AnySelect
 
@@ -111,7 +112,8 @@ def waiting(dialect: str) -> Subquery:
     does so only if each part has its own ORDER BY, SQLite only if it has none. `unindexed` prevents SQLite from looking
     up the changes of each project, which it did if its last ANALYZE had found no changes.
     """
-    columns = (P.status, P.category_id, P.owner_id, P.upvotes, P.hot, P.listed_at)
+    named = {"status": P.status, "category_id": P.category_id, "owner_id": P.owner_id, **orders.keys()}
+    columns = [column for name, column in named.items() if name not in {"id", "submitted_at"}]
     pending = select(P.id, P.submitted_at, *columns).where(in_queue())
     changed = select(R.project_id.label("id"), R.submitted_at, *columns).join(
         projects, P.id == unindexed(R.project_id, dialect)

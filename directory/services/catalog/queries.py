@@ -13,9 +13,7 @@ from sqlalchemy import (
     BigInteger,
     ColumnElement,
     FromClause,
-    Integer,
     bindparam,
-    column,
     func,
     literal,
     literal_column,
@@ -29,30 +27,18 @@ from directory.db.statements import Prepared
 from directory.models import Category, Project, ProjectTag, Revision, Status, Upvote, User, VoteRanking
 from directory.services.catalog import search
 from directory.services.catalog.columns import among, queue_position, shown, viewed, waiting, with_revision
+from directory.services.catalog.orders import BEST, SORTS, keys
 from directory.services.catalog.paging import AnySelect, Sort, carried, directed, windowed
 
 projects, categories, users = Project.__table__, Category.__table__, User.__table__
 tags, vote_rankings, upvotes = ProjectTag.__table__, VoteRanking.__table__, Upvote.__table__
 P, S, R = projects.c, vote_rankings.c, Revision.__table__.c
 
-SORTS = {
-    "newest": Sort((P.listed_at, P.id), descending=True),
-    "upvotes": Sort((P.upvotes, P.id), descending=True),
-    "popular": Sort((P.hot, P.id), descending=True),
-    "oldest": Sort((P.submitted_at, P.id), descending=False),
-}
-BEST = Sort((column("rank", Integer), P.upvotes, P.id), descending=True)  # of the rows of search.ranked
-# The orders by votes for projects of one state, by the table that has indexes for them.
-STANDINGS = {
-    "upvotes": Sort((S.upvotes, S.project_id), descending=True),
-    "popular": Sort((S.hot, S.project_id), descending=True),
-}
 CAP: Any = bindparam("cap", type_=BigInteger)  # the most matches of a query that are counted
 # Matches of a query: FEW and COLLECTED ones are found by the search index, MANY and CAPPED ones by a scan of the list;
 # CAPPED if the list too is known to have many.
 FEW, COLLECTED, MANY, CAPPED = "few", "collected", "many", "capped"
 BY_INDEX = {FEW, COLLECTED}
-WITHOUT_VOTES = SORTS.keys() - STANDINGS.keys()  # the orders that votes do not change
 COUNTERS = {
     Status.LIVE: categories.c.live_projects,
     Status.PENDING: categories.c.pending_projects,
@@ -126,11 +112,6 @@ def _one_tag(project_id: ColumnElement[int]) -> ColumnElement[Any]:
     return found.correlate(project_id.table).scalar_subquery()
 
 
-def order(sort: str) -> Sort:
-    """The order of that name; "best" (best match first) requires a query."""
-    return BEST if sort == "best" else SORTS[sort]
-
-
 @lru_cache(maxsize=300)  # each takes 50 KB; a few dozen are usual, thousands are possible
 def page(shape: ListShape, start: str, limit: int, signed_in: bool) -> Prepared:
     """A window of a list, with the list's total in each row, null if unknown.
@@ -167,14 +148,15 @@ def _listed(shape: ListShape) -> tuple[AnySelect, Sort, ColumnElement[Any]]:
 
 def by_index(shape: ListShape) -> tuple[AnySelect, Sort]:
     """The ids by an index in the list's order, if there is one."""
+    by = SORTS[shape.sort]
     if "waiting" in shape.filters:
         queue = waiting(shape.dialect)
-        return select(queue.c.id).where(*shape.conditions(queue.c)), _order_of(SORTS[shape.sort], queue)
-    if shape.status and shape.sort in STANDINGS:
-        return standing(shape), STANDINGS[shape.sort]
+        return select(queue.c.id).where(*shape.conditions(queue.c)), _order_of(by, queue)
+    if shape.status and by.by_votes:
+        return standing(shape), by.in_state
     if shape.matches == CAPPED and shape.status is None and shape.sort != "newest":
         return in_every_state(shape)
-    return select(P.id).where(*shape.conditions()), SORTS[shape.sort]
+    return select(P.id).where(*shape.conditions()), by
 
 
 def in_every_state(shape: ListShape) -> tuple[AnySelect, Sort]:
@@ -182,7 +164,7 @@ def in_every_state(shape: ListShape) -> tuple[AnySelect, Sort]:
 
     For a list that is narrowed by no more than category, tag and query.
     """
-    by = STANDINGS.get(shape.sort, SORTS[shape.sort])
+    by = SORTS[shape.sort].in_state
     *_, number = by.keys
     columns = number.table.c
     parts = [
@@ -212,8 +194,7 @@ def _collected(shape: ListShape) -> CTE:
     # Materialised: otherwise PostgreSQL may compare the words with each project, and SQLite may search for each.
     begun = ids.cte("matches").prefix_with("MATERIALIZED")
     listed: Any = waiting(shape.dialect).c if "waiting" in shape.filters else P
-    columns = (listed.id, listed.upvotes, listed.hot, listed.listed_at, listed.submitted_at)
-    query = select(*columns).join(begun, begun.c.id == listed.id)
+    query = select(listed.id, *(listed[name] for name in keys() if name != "id")).join(begun, begun.c.id == listed.id)
     narrowed = shape.conditions(listed, without="q" if is_found else "voter_id")
     return query.where(*narrowed).cte("gathered").prefix_with("MATERIALIZED")
 

@@ -59,7 +59,8 @@ from directory.services.equal_addresses import repository_key, url_keys
 LOOKED_AT_ONCE = 2_000
 
 _ADDRESS = (Project.url, Project.url_key, Project.repository_url, Project.repository_key)
-_STANDING = ("status", "category_id", "upvotes", "hot")  # columns of a project that its vote ranking repeats
+# The columns of a project that its vote ranking repeats.
+_STANDING = tuple(column.name for column in VoteRanking.__table__.c if column.name != "project_id")
 
 _TEXTS = (Project.title, Project.tagline, Project.description, Project.url, Project.repository_url)
 _PARTS = ("title", "brief", "description")  # of a search entry on SQLite

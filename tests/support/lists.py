@@ -1,0 +1,27 @@
+"""The orders and the filters of the lists, as the schemas of the routes have them: a new one is then tested as well."""
+
+from typing import Any, cast
+
+from marshmallow import Schema
+
+from directory.api.schemas.projects import ProjectQuery
+from directory.api.schemas.review import QueueQuery
+from directory.api.schemas.users import UsersQuery
+from directory.http.fields import Word
+from directory.services.catalog.orders import SORTS
+
+
+def _orders(query: Schema) -> tuple[str, ...]:
+    return cast(Word, query.fields["sort"]).words
+
+
+ORDERS, QUEUE_ORDERS, USER_ORDERS = (_orders(query) for query in (ProjectQuery(), QueueQuery(), UsersQuery()))
+ORDERS_BY_VOTES = tuple(name for name in ORDERS if SORTS[name].by_votes)
+FILTERS = ProjectQuery().fields.keys() - {"sort", "page", "limit", "cursor"}
+
+
+def by_each_filter(**values: Any) -> list[str]:
+    """Queries that each narrow the public list by one filter; `values` must have all filters that need no sign-in."""
+    missing = FILTERS - {"upvoted"} - values.keys()
+    assert not missing, f"this test needs values for the filters {sorted(missing)}"
+    return [f"{name}={value}" for name, value in values.items()]
