@@ -26,7 +26,7 @@ from directory.http.endpoint import documented, operation, versions_allowed
 from directory.http.validation import JsonBody
 from directory.services import audit, submissions, voting
 from directory.services.accounts import identity
-from directory.services.catalog import additions, catalog, fields, similar, suggestions
+from directory.services.catalog import additions, catalog, fields, search_operators, similar, suggestions
 from directory.services.catalog.orders import is_without_votes
 from directory.services.delivery.channels import Endpoint
 from directory.services.voting import Vote
@@ -87,6 +87,8 @@ def index(query: dict[str, Any]) -> Any:
     page, headers = listing(filters, order(query), query)
     if query.get("q") is not None and page["pagination"]["total"] == 0:
         page["suggestions"] = suggestions.nearest(query["q"])
+    if taken := search_operators.as_words(query.get("q") or ""):
+        page["searched_as_words"] = taken
     if query.get("owner") == "me":
         additions.add_queue_positions(page["items"])
     return page, headers

@@ -21,7 +21,7 @@ from directory.pages.crawlers import links_for_programs
 from directory.pages.layout import Answer, address_with, bp, here, page_number, page_view, show, with_page
 from directory.services import categories
 from directory.services.accounts import users
-from directory.services.catalog import catalog, suggestions, tags
+from directory.services.catalog import catalog, search_operators, suggestions, tags
 from directory.services.catalog.orders import PUBLIC
 from directory.services.catalog.paging import Slice, Window
 from directory.services.text import CATEGORY_SLUG_MAX, SLUG, TAG_MAX, USERNAME
@@ -207,7 +207,7 @@ def _list(at: Wanted, query: dict[str, str]) -> Answer:
         wanted=wanted, chosen=chosen, subject=_subject(wanted, chosen), categories=listed, found=found,
         projects=found.items, pages=pages, sorts=SORTS,
         suggested=suggestions.nearest(wanted.q) if wanted.q and not refused and not total else [],
-        refused=refused, typed=query.get("q", "").strip(),
+        as_words=search_operators.as_words(wanted.q or ""), refused=refused, typed=query.get("q", "").strip(),
     )  # fmt: skip
     if refused:
         raise SearchRefused(refused, (page, headers))

@@ -363,8 +363,9 @@ def revised(name=""):
 ELSEWHERE = {
     "GET /api/session": {"passkey_required"},  # test_passkeys.py
     "GET /api/auth/me/export": {"projects[].history[].reason"} | revised("projects[]"),  # test_own_account_deletion.py
-    # The list of one's own, above; test_search_scripts.py.
-    "GET /api/projects": {"items[].queue_position", "items[].description_html", "suggestions"} | revised("items[]"),
+    # The list of one's own, above; test_search_operators.py, test_search_scripts.py.
+    "GET /api/projects": {"items[].queue_position", "items[].description_html", "searched_as_words", "suggestions"}
+    | revised("items[]"),
     **dict.fromkeys(  # test_revisions.py
         (
             "GET /api/projects/<id:project_id>",

@@ -45,7 +45,6 @@ ADDRESSES: dict[str, list[str]] = {
     "/admin/projects/<id:project_id>": ["/{project}"],
     "/admin/queue/<id:project_id>": ["/{project}"],
     "/admin/users/<id:user_id>": ["/1"],
-    "/voted/<id:project_id>": ["/{project}"],
 }  # fmt: skip
 # The process's own figures, and addresses that answer with a random state.
 OF_THE_MOMENT = {

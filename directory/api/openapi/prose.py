@@ -119,6 +119,7 @@ EXAMPLES: dict[str, Any] = {
     "response": "",
     "rp": {"name": "Project Directory", "id": "projects.example"},
     "rpId": "projects.example",
+    "searched_as_words": ["OR"],
     "slug": "web-frameworks",
     "subject": "248289761001",
     "suggestions": ["flask"],

@@ -24,6 +24,7 @@ from directory.models import Status
 from directory.services.catalog import orders
 from directory.services.catalog.fields import BODY, FIELDS, OWNED, Field, Kind
 from directory.services.catalog.search import MOST
+from directory.services.catalog.search_operators import MOST as OPERATORS
 from directory.services.catalog.search_words import MAX_WORD_LENGTH, MAX_WORDS
 from directory.services.catalog.suggestions import MOST as SUGGESTIONS
 from directory.services.text import CATEGORY_SLUG_MAX, TAG_MAX
@@ -37,9 +38,10 @@ USERNAME = USERNAMES.pattern
 SEARCH = (
     "Full-text search in title, tagline, description and tags, for projects that have all of its words: "
     f"of the first {MAX_WORDS} words the first {MAX_WORD_LENGTH} letters. A word of two letters or more matches words "
-    "that begin with it, an English plural its singular. The best match is a title that equals the query; then all "
-    "words whole in the title, in title, tagline and tags, and as beginnings of words in the same two; last the "
-    f"matches by the description alone. Equal ones are ordered by votes. Of more than {MOST:,} matches the best are "
+    "that begin with it, an English plural its singular. Words in quotes are a phrase; there are no other operators. "
+    "The best match is a title that equals the query; then all words whole in the title, in title, tagline and tags, "
+    "and as beginnings of words in the same two; last the matches by the description alone. Equal ones are ordered by "
+    f"votes. Of more than {MOST:,} matches the best are "
     f"found among the {MOST:,} with the most votes; the other orders are complete."
 )
 
@@ -191,6 +193,14 @@ class ProjectPage(Strict):
             "maxItems": SUGGESTIONS,
             "description": "If a search found nothing: queries with the nearest spellings among the words of live "
             "titles and the tags, nearest first. The list is empty if no spelling is near.",
+        },
+    )
+    searched_as_words = fields.List(
+        fields.String(),
+        metadata={
+            "maxItems": OPERATORS,
+            "description": "If `q` has what other searches take as operators (`-word`, `AND`, `OR`, `NOT`, "
+            "`name:value`): the first of them. This search takes them as words.",
         },
     )
 

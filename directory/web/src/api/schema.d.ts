@@ -2759,6 +2759,8 @@ export interface components {
             pagination: components["schemas"]["Pagination"];
             /** @description If a search found nothing: queries with the nearest spellings among the words of live titles and the tags, nearest first. The list is empty if no spelling is near. */
             suggestions?: string[];
+            /** @description If `q` has what other searches take as operators (`-word`, `AND`, `OR`, `NOT`, `name:value`): the first of them. This search takes them as words. */
+            searched_as_words?: string[];
         };
         /** @description A submission; for a change every field is optional. */
         ProjectInput: {
@@ -4069,7 +4071,7 @@ export interface operations {
                 category?: string;
                 /** @description A username, or `me` (signed in). */
                 owner?: string;
-                /** @description Full-text search in title, tagline, description and tags, for projects that have all of its words: of the first 16 words the first 64 letters. A word of two letters or more matches words that begin with it, an English plural its singular. The best match is a title that equals the query; then all words whole in the title, in title, tagline and tags, and as beginnings of words in the same two; last the matches by the description alone. Equal ones are ordered by votes. Of more than 10,000 matches the best are found among the 10,000 with the most votes; the other orders are complete. */
+                /** @description Full-text search in title, tagline, description and tags, for projects that have all of its words: of the first 16 words the first 64 letters. A word of two letters or more matches words that begin with it, an English plural its singular. Words in quotes are a phrase; there are no other operators. The best match is a title that equals the query; then all words whole in the title, in title, tagline and tags, and as beginnings of words in the same two; last the matches by the description alone. Equal ones are ordered by votes. Of more than 10,000 matches the best are found among the 10,000 with the most votes; the other orders are complete. */
                 q?: string;
                 /** @description Only pending projects, and live projects with waiting changes. `oldest` then orders by the `submitted_at` of the project or of the changes. */
                 waiting?: "true";
@@ -7417,7 +7419,7 @@ export interface operations {
                 category?: string;
                 /** @description Default newest; with q best match. */
                 sort?: "newest" | "popular" | "upvotes";
-                /** @description Full-text search in title, tagline, description and tags, for projects that have all of its words: of the first 16 words the first 64 letters. A word of two letters or more matches words that begin with it, an English plural its singular. The best match is a title that equals the query; then all words whole in the title, in title, tagline and tags, and as beginnings of words in the same two; last the matches by the description alone. Equal ones are ordered by votes. Of more than 10,000 matches the best are found among the 10,000 with the most votes; the other orders are complete. */
+                /** @description Full-text search in title, tagline, description and tags, for projects that have all of its words: of the first 16 words the first 64 letters. A word of two letters or more matches words that begin with it, an English plural its singular. Words in quotes are a phrase; there are no other operators. The best match is a title that equals the query; then all words whole in the title, in title, tagline and tags, and as beginnings of words in the same two; last the matches by the description alone. Equal ones are ordered by votes. Of more than 10,000 matches the best are found among the 10,000 with the most votes; the other orders are complete. */
                 q?: string;
                 /** @description Projects that carry this tag. */
                 tag?: string;
@@ -7501,6 +7503,9 @@ export interface operations {
                      *       },
                      *       "suggestions": [
                      *         "flask"
+                     *       ],
+                     *       "searched_as_words": [
+                     *         "OR"
                      *       ]
                      *     }
                      */
