@@ -154,7 +154,7 @@ clean: ## Remove what the tools leave behind; .venv and instance stay
 # Here and not when it is first imported, for some environments keep Python from writing what it compiles: half of
 # a start would be spent on compiling the same again. Where nothing may be written here either, it is.
 .venv/.compiled: .venv/.run $(SOURCES)
-	@{ $(BIN)/python -m compileall -qq $(SOURCES) && touch $@; } 2>/dev/null || true
+	@{ $(PROGRESS) "Compiling" $(BIN)/python -m compileall -qq $(SOURCES) && touch $@ 2>/dev/null; } || true
 
 .venv/.test: $(BIN)/python requirements.txt requirements-extras.txt tests/requirements.txt constraints.txt
 	@$(PROGRESS) "Installing what runs and what tests" $(INSTALL) tests/requirements.txt

@@ -1,6 +1,7 @@
-"""Run a command that takes a while, and show on a terminal that it goes on: python .ci/progress.py TITLE COMMAND...
+"""Run a command that takes a while, and show that it goes on: python .ci/progress.py TITLE COMMAND...
 
-What the command prints is shown where it fails. It runs by the Python that makes `.venv`, so it needs no package.
+On a terminal one line moves; elsewhere there is another line every few seconds. What the command prints is shown where
+it fails. It runs by the Python that makes `.venv`, so it needs no package.
 """
 
 import subprocess
@@ -8,56 +9,75 @@ import sys
 import threading
 import time
 
-STEP = 0.2  # seconds between two looks
+STEP, EVERY = 0.2, 5.0  # seconds between two frames of a line that moves, and between two lines
 WIDTH = 60
+CLEAR = "\r\x1b[K"  # puts what follows in the place of a line that moves
 # How pip and uv begin a line that names a package, and what happens to it.
 WORDS = ("Collecting", "Downloading", "Installing", "Resolved", "Prepared", "Installed", "Successfully")
 
 
-class Reader(threading.Thread):
-    """Reads what the command prints, so that it never waits for us, and remembers its last step."""
+class Shown(threading.Thread):
+    """Shows for as long as the block runs how long it has taken, and its present step."""
 
-    def __init__(self, stream) -> None:
+    def __init__(self, title: str, *, moves: bool, clock=time.monotonic) -> None:
         super().__init__(daemon=True)
-        self._stream, self.lines, self.step = stream, [], ""
+        self.title, self.step, self.ended = title, "", threading.Event()
+        self._moves, self._clock, self._began = moves, clock, clock()
+
+    def __enter__(self) -> "Shown":
+        self._began = self._clock()
+        self.start()
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        self.ended.set()
+        self.join()
 
     def run(self) -> None:
-        """Read to the end."""
-        for line in self._stream:
-            self.lines.append(line)
-            if line.strip().startswith(WORDS):
-                self.step = line.strip()
+        """Write until the block has ended."""
+        while not self.ended.wait(STEP if self._moves else EVERY):
+            line = f"{self.title}: {self.seconds()}  {self.step[:WIDTH]}".rstrip()
+            # Another command, run at the same time, may have a line that moves on this terminal.
+            write(f"{CLEAR if sys.stderr.isatty() else ''}{line}{'' if self._moves else chr(10)}")
+
+    def seconds(self) -> str:
+        """How long it has taken."""
+        return f"{self._clock() - self._began:.0f} s"
+
+
+def read(stream, shown: Shown) -> list[str]:
+    """The lines that the command prints; the last step among them is shown."""
+    lines = []
+    for line in stream:
+        lines.append(line)
+        if line.strip().startswith(WORDS):
+            shown.step = line.strip()
+    return lines
 
 
 def main(title: str, command: list[str]) -> int:
     """Run the command; return its exit status."""
-    shown = sys.stderr.isatty()
-    began = time.monotonic()
-    sys.stderr.write(title if shown else f"{title}\n")
-    sys.stderr.flush()
+    moves = sys.stderr.isatty()
+    write(title if moves else f"{title}\n")
     output = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True, "errors": "replace"}
     process = subprocess.Popen(command, **output)  # noqa: S603 (the Makefile's own)
-    reader = Reader(process.stdout)
-    reader.start()
     try:
-        while process.poll() is None:
-            if shown:
-                show(f"{title}: {time.monotonic() - began:.0f} s  {reader.step[:WIDTH]}")
-            time.sleep(STEP)
+        with Shown(title, moves=moves) as shown:
+            lines = read(process.stdout, shown)
+            process.wait()
     except KeyboardInterrupt:  # the command has had it too
         process.wait()
         return 130
-    reader.join()
-    if shown:
-        show(f"{title}: {time.monotonic() - began:.0f} s\n")
+    if moves:
+        write(f"{CLEAR}{title}: {shown.seconds()}\n")
     if process.returncode:
-        sys.stderr.write("".join(reader.lines))
+        write("".join(lines))
     return process.returncode
 
 
-def show(line: str) -> None:
-    """Put a line in the place of the last one."""
-    sys.stderr.write(f"\r\x1b[K{line}")
+def write(text: str) -> None:
+    """Write to standard error at once."""
+    sys.stderr.write(text)
     sys.stderr.flush()
 
 

@@ -5,7 +5,7 @@ above it the build fails. With `--weights` it prints the weight of every bundle.
 and `check` checks their sources: types, the types made of the OpenAPI document, no hooks, no long files. `schema`
 rebuilds those types, `lighthouse` installs what `make lighthouse` runs, and `run` runs Deno itself, for all of it:
 the one on PATH, or the wheel of PyPI, which goes into .venv/web. The lock files refuse a package other than the tested
-one. A failure is one line: the API works without its pages.
+one. What takes long prints every few seconds how far it is. A failure is one line: the API works without its pages.
 """
 
 import os
@@ -15,6 +15,8 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+
+from progress import Shown
 
 ROOT = Path(__file__).resolve().parents[1]
 WEB, TOOLS, LIGHTHOUSE = ROOT / "directory" / "web", ROOT / "tests" / "web", ROOT / "bench" / "lighthouse"
@@ -35,6 +37,7 @@ DONE = {
     "lighthouse": "audited",
     "run": "run",
 }
+SHOWN = Shown("Pages", moves=False)
 ENVIRONMENT = {"DENO_NO_UPDATE_CHECK": "1", "DENO_TLS_CA_STORE": "mozilla,system", "NO_COLOR": "1"}
 
 
@@ -66,6 +69,7 @@ def _version(program: str) -> tuple[int, ...]:
 
 def step(what: str, command: list[str], folder: Path = ROOT) -> list[str]:
     """Run a command in silence, and return the lines that it printed. Raises CannotBuild."""
+    SHOWN.step = what
     environment = {**os.environ, **ENVIRONMENT}
     output = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True, "errors": "replace"}
     try:
@@ -126,6 +130,7 @@ def check() -> list[str]:
         schema(made)
         if made.read_bytes() != SCHEMA.read_bytes():
             wrong.append(f"{SCHEMA.relative_to(ROOT)} is not of docs/openapi.json: run python .ci/web.py schema")
+    SHOWN.step = "check the types"
     types = [deno(), "run", "-A", "node_modules/typescript/bin/tsc", "-p", str(WEB / "tsconfig.json")]
     ran = subprocess.run(types, cwd=TOOLS, env={**os.environ, **ENVIRONMENT}, stdout=subprocess.PIPE, text=True)  # noqa: S603
     return wrong + ran.stdout.splitlines()
@@ -146,21 +151,21 @@ def main(action: str, *arguments: str) -> int:
     try:
         if action == "run":
             return subprocess.call([deno(), "run", "-A", *arguments], env={**os.environ, **ENVIRONMENT})  # noqa: S603
-        if action == "check":
-            wrong = check()
-            sys.stderr.write("".join(f"{line}\n" for line in wrong))
-            return int(bool(wrong))
         actions = {
             "build": lambda: build("--weights" in arguments),
             "tools": tools,
+            "check": check,
             "lighthouse": lighthouse,
             "schema": lambda: (tools(), schema(SCHEMA)),
         }
-        actions[action]()
+        with SHOWN:
+            found = actions[action]()
     except CannotBuild as error:
         sys.stderr.write(f"The pages are not {DONE[action]}: {error}\n")
         return int(action != "check" or bool(os.environ.get("CI")))
-    return 0
+    wrong = found if action == "check" else []
+    sys.stderr.write("".join(f"{line}\n" for line in wrong))
+    return int(bool(wrong))
 
 
 if __name__ == "__main__":
