@@ -11,6 +11,7 @@ import pytest
 from cyclonedx import spdx
 from cyclonedx.model.bom import Bom
 
+from directory.services.build import VERSION
 from tests.support.web import require_pages
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -23,7 +24,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     require_pages(ROOT / "directory" / "web" / "node_modules" / ".deno")
     folder = tmp_path_factory.mktemp("sbom")
     subprocess.run([sys.executable, ".ci/sbom.py", folder], cwd=ROOT, check=True)
-    return {path.name.partition("-")[2].split(".", 3)[3]: path for path in folder.iterdir()}
+    return {path.name.removeprefix(f"project_directory-{VERSION}."): path for path in folder.iterdir()}
 
 
 def test_every_package_is_listed_with_a_licence_that_spdx_knows(written: dict[str, Path]) -> None:
