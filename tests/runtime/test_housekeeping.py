@@ -252,7 +252,8 @@ def test_an_entry_within_the_retention_cannot_be_deleted_with_the_old_ones(app: 
             )
         )
     with app.app_context():
-        assert transaction(lambda: audit.purge(1, 500)) == 0
+        for guarded in (True, False):
+            assert transaction(lambda guarded=guarded: audit.purge(1, 500, guarded=guarded)) == 0  # type: ignore[misc]
         db.session.remove()
         with pytest.raises(DatabaseError, match="append-only"), db.engine.begin() as connection:
             connection.execute(text("UPDATE audit_entries SET reason = 'x'"))

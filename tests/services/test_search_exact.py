@@ -94,6 +94,10 @@ ADDRESSES = [
 ]  # fmt: skip
 
 
+def test_what_is_no_address_has_no_key() -> None:
+    assert [address_keys(query) for query in ("https://[x/", "a word", "")] == [[], [], []]
+
+
 @pytest.mark.parametrize("field", ["url", "repository_url"])
 def test_an_address_finds_its_project_first(world: World, api: Api, field: str) -> None:
     owner = world.user()

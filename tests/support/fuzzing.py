@@ -35,6 +35,7 @@ from tests.support.factories import PASSWORD, World
 from tests.support.fuzzing_accounts import Accounts
 from tests.support.lying_provider import LyingProvider
 from tests.support.pictures import picture
+from tests.support.routes import ENDING
 
 CATEGORY = prose.EXAMPLES["category"]
 LOGO = picture()
@@ -60,7 +61,7 @@ BEYOND_SCHEMA = (
     "Must have a port of 1 to 65535, or none.",
     "There is no such category.",
     "The same project is given twice.",
-    "Give url, title, or both.",
+    "Give url, title or repository_url.",
 )
 
 
@@ -115,7 +116,7 @@ class Fuzzer:
             if self.sent[phase] < floor:
                 yield f"the {phase} phase sent {self.sent[phase]} requests, {floor} at least were to be sent"
         for label, route in self.operations.items():
-            if label == DOCUMENT:
+            if label == DOCUMENT or label in ENDING:
                 continue
             if route.access in MAY[self.role] and not any(status < 400 for status in self.answers[label]):
                 yield f"{label} never succeeded: {dict(self.answers[label])}"
@@ -125,7 +126,8 @@ class Fuzzer:
 
     def _run(self, seed: int, phases: tuple[str, ...]) -> Iterator[str]:
         schema = schemathesis.openapi.from_wsgi("/api/openapi.json", self.app, config=_config(self.token, seed, phases))
-        for event in from_schema(schema).execute():
+        asked = schema.exclude(lambda context: context.operation.label in ENDING)  # type: ignore[no-untyped-call]
+        for event in from_schema(asked).execute():
             if isinstance(event, events.ScenarioFinished):
                 self.sent[event.phase.value] += len(event.recorder.interactions)
                 for case_id, interaction in event.recorder.interactions.items():
@@ -242,6 +244,8 @@ def _mend_body(case: Any, operation: Route) -> None:
     body, schema = case.body, operation.operation.body.schema
     if not isinstance(body, dict) or not schema.fields:
         return
+    if operation.path == "/api/admin/users/decisions" and body.get("decision") != "suspend":
+        body.pop("unpublish", None)
     errors = schema.validate(body)
     body.update({name: prose.EXAMPLES[name] for name in errors if _beyond_schema(errors[name])})
     _mend_account(body, operation)
