@@ -175,7 +175,7 @@ def test_before_signing_in_the_page_of_a_pressed_vote_leads_to_it(app, world):
     project = world.project()
     answer = Browser(app).get(f"/voted/{project}?next=/mine")
     assert (answer.status_code, answer.headers["Location"]) == (
-        303, f"/sign-in?next=%2Fvoted%2F{project}%3Fnext%3D%2Fmine"
+        303, f"/sign-in?next=%2Fvoted%2F{project}%3Fnext%3D%252Fmine"
     )  # fmt: skip
 
 
