@@ -125,7 +125,8 @@ def look(scope: Scope) -> Look:
     stands = and_(*(getattr(VoteRanking, name) == getattr(Project, name) for name in _STANDING)).label("stands")
     columns = (Project.id, Project.upvotes, Project.hot, Project.listed_at, Project.tags, *_TEXTS, *_ADDRESS, stands)
     found = select(*columns).outerjoin(VoteRanking, VoteRanking.project_id == Project.id)
-    projects = list(db.session.execute(found.where(scope(Project.id.expression))))
+    in_order = found.where(scope(Project.id.expression)).order_by(Project.id)  # of duplicates the oldest keeps the key
+    projects = list(db.session.execute(in_order))
     votes = _votes(scope)
     tags = _tags(scope)
     indexed, entries = _indexed(scope, projects)

@@ -70,6 +70,10 @@ WAYS: dict[str, tuple[Answer, int | None]] = {
     "mumbles": (raw(b"220 ready\r\n"), None),
 }
 
+# In MB, of eight deliverers. The garbage collector and the allocator move some MB of each from turn to turn; a deliverer
+# that kept the answers would grow by hundreds.
+MOST_GROWN = 128
+
 
 def misbehave(webhook_id: str, _: int) -> Answer:
     """By the way that the id names; the stage's own notifications are taken."""
@@ -110,7 +114,7 @@ def receivers(each: int, deadline: float) -> Outcome:
         assert (state, code) == (expected, WAYS[way][1]), f"{way}: {state}, {code}"
         assert seconds < deadline + 1, f"{way}: {seconds:.1f} s"
     grown = (then - first) / 2**20
-    assert grown < 40, f"{grown:.0f} MB more"
+    assert grown < MOST_GROWN, f"{grown:.0f} MB more"
     longest = max(seconds for *_, seconds in found)
     return Outcome(
         f"twice {each} tries of each way, 8 deliverers",
