@@ -70,7 +70,7 @@ WAYS: dict[str, tuple[Answer, int | None]] = {
     "mumbles": (raw(b"220 ready\r\n"), None),
 }
 
-# In MB, of eight deliverers. The garbage collector and the allocator move some MB of each from turn to turn; a deliverer
+# In MB, of eight deliverers. The garbage collector and the allocator move some MB of each from turn to turn; deliverers
 # that kept the answers would grow by hundreds.
 MOST_GROWN = 128
 
