@@ -16,7 +16,7 @@ from sqlalchemy.engine import make_url
 import config
 from directory import create_app
 from directory.extensions import db
-from tests.support import pooler, quick, servers
+from tests.support import answers, pooler, quick, servers
 from tests.support.caching import close_snapshots
 from tests.support.factories import Api, World
 from tests.support.variants import ENVIRONMENT, OF_THE_RUN, reason_to_skip
@@ -33,6 +33,7 @@ ON = os.environ.get("TEST_DATABASES", "").split() or BACKENDS
 def pytest_configure(config: pytest.Config) -> None:
     os.environ["FLASK_SKIP_DOTENV"] = "1"  # what a developer's `.env` says is not tested
     quick.configure()
+    answers.record(config)
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
