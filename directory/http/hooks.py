@@ -134,7 +134,7 @@ def _check_write() -> None:
     if request.method not in SAFE_METHODS and request.routing_exception is None:
         require_writable()
         write_checks.refuse_cross_site()
-        write_checks.refuse_other_user()
+        write_checks.refuse_other_user(write_checks.expected_user(request.environ))
 
 
 def _finish(response: Response) -> Response:

@@ -8,15 +8,20 @@ from typing import Any, NoReturn
 from urllib.parse import parse_qsl
 
 from flask import request
+from werkzeug.exceptions import RequestEntityTooLarge
 
 from directory.errors import Invalid, MalformedJson, TooLarge, UnsupportedMediaType
+from directory.http import multipart
+from directory.http.multipart import FormContent
 
 BODY_MAX, UPLOAD_MAX = 65_536, 2**20
-UPLOADS = re.compile("/api/projects/[0-9]{1,19}/logo")  # the paths at which bodies may be larger
+FORM_MAX = 2 * UPLOAD_MAX  # of a form with a logo, so that its texts are read even if the logo is too large
+# The paths at which bodies may be larger.
+UPLOADS, FORMS = re.compile("/api/projects/[0-9]{1,19}/logo"), re.compile("/submit|/mine/[0-9]{1,19}/edit")
 DEPTH_MAX = 32
 DIGITS_MAX = 4_300
 _NAME_MAX = 64
-JSON, FORM = "application/json", "application/x-www-form-urlencoded"
+JSON, FORM, MULTIPART = "application/json", "application/x-www-form-urlencoded", "multipart/form-data"
 FIELDS_MAX = 30
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -40,16 +45,25 @@ def read_json(*, required: bool) -> tuple[Any, list[dict[str, str]]]:
     return value, errors
 
 
-def read_form() -> list[tuple[str, str]]:
-    """The fields of an HTML form, in its order. Raises Invalid, TooLarge, UnsupportedMediaType."""
-    data = _read_body()
+def read_form() -> FormContent:
+    """The content of an HTML form, in its order. Raises Invalid, TooLarge, UnsupportedMediaType."""
+    data = _read_body(body_max(request.method, request.path))
+    content_type = request.headers.get("Content-Type", "")
+    is_multipart = content_type.partition(";")[0].strip(" \t").lower() == MULTIPART
     if not data:
-        return []
-    _require_type(FORM)
+        return FormContent()
+    if is_multipart:
+        _require_no_coding()
+    else:
+        _require_type(FORM)
     try:
-        return parse_qsl(data.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=FIELDS_MAX)
-    except ValueError:
+        return multipart.decode(data, content_type) if is_multipart else FormContent(_parsed_form(data))
+    except (ValueError, RequestEntityTooLarge):
         raise Invalid([{"pointer": pointer([]), "detail": "The form cannot be read."}]) from None
+
+
+def _parsed_form(data: bytes) -> list[tuple[str, str]]:
+    return parse_qsl(data.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=FIELDS_MAX)
 
 
 def read_upload(media_types: Sequence[str]) -> bytes:
@@ -67,6 +81,8 @@ def read_upload(media_types: Sequence[str]) -> bytes:
 
 def body_max(method: str, path: str) -> int:
     """The limit of a request's body in bytes."""
+    if method == "POST" and FORMS.fullmatch(path):
+        return FORM_MAX
     return UPLOAD_MAX if method == "PUT" and UPLOADS.fullmatch(path) else BODY_MAX
 
 

@@ -10,6 +10,7 @@ from flask import g
 from marshmallow import Schema, ValidationError
 
 from directory.errors import Invalid
+from directory.http import write_checks
 from directory.http.fields import Flag, Strict
 from directory.http.request_body import pointer, printable, read_form, read_json, read_upload
 
@@ -137,9 +138,9 @@ class FormBody(Body):
     check: Check | None = None
 
     def arguments(self) -> dict[str, Any]:
-        """Raises Invalid, TooLarge, UnsupportedMediaType."""
-        fields = read_form()
-        g.typed = dict(fields)  # an error shows the form again with these values
+        """Raises Invalid, TooLarge, UnsupportedMediaType, OtherUser."""
+        fields = take_form()
+        write_checks.refuse_other_user(g.aside.get(EXPECTED_USER))
         given: dict[str, Any] = {name: value for name, value in fields if value}
         for name in given:
             if isinstance(self.schema.fields.get(name), Flag):
@@ -148,6 +149,25 @@ class FormBody(Body):
         repeated = dict.fromkeys(name for name in names if names.count(name) > 1)
         refused = [{"pointer": pointer([name]), "detail": "Must be given once."} for name in repeated]
         return _loaded(self, given, refused)
+
+
+EXPECTED_USER, KEPT = "expected_user", "kept"
+ASIDE = (EXPECTED_USER, KEPT)  # fields that any form may have: the account that it shows, and what another form had
+
+
+def take_form() -> list[tuple[str, str]]:
+    """The fields of the form, without those of ASIDE. Raises Invalid, TooLarge, UnsupportedMediaType.
+
+    They stay in `g.typed`, so that a refusal can show them, those of ASIDE in `g.aside`, and the chosen files in
+    `g.files`; also if they cannot be read, when there are none.
+    """
+    g.typed, g.aside, g.files = {}, {}, {}
+    content = read_form()
+    g.files = content.files
+    g.aside = {name: value for name, value in content.fields if name in ASIDE}
+    fields = [(name, value) for name, value in content.fields if name not in ASIDE]
+    g.typed = dict(fields)
+    return fields
 
 
 @dataclass(frozen=True)

@@ -54,14 +54,22 @@ def _host(scheme: str, netloc: str) -> str:
     return netloc.lower().removesuffix(DEFAULT_PORTS.get(scheme, ""))
 
 
-def refuse_other_user() -> None:
+def refuse_other_user(expected: str | None) -> None:
     """Raise OtherUser for a write that is meant for another account. If the session has ended, the route refuses."""
-    environ = request.environ
-    if _EXPECTED_USER in environ and (caller := viewer()) is not None and is_for_other_user(environ, caller):
+    if expected is not None and (caller := viewer()) is not None and is_other(expected, caller):
         raise OtherUser
+
+
+def expected_user(environ: dict[str, Any]) -> str | None:
+    """The account that the request with this WSGI environment is meant for; None if it does not say."""
+    return environ.get(_EXPECTED_USER)
 
 
 def is_for_other_user(environ: dict[str, Any], caller: Caller) -> bool:
     """Whether the request with this WSGI environment is meant for another account than the caller's."""
-    expected: str | None = environ.get(_EXPECTED_USER)
+    return is_other(expected_user(environ), caller)
+
+
+def is_other(expected: str | None, caller: Caller) -> bool:
+    """Whether an expected account, if there is one, is another than the caller's."""
     return expected is not None and expected.strip() != str(caller.id)

@@ -14,15 +14,15 @@ from flask import Response, g, request
 from marshmallow import Schema
 from sqlalchemy.exc import SQLAlchemyError
 
-from directory.errors import DirectoryError
-from directory.http import problem_details
+from directory.errors import DirectoryError, OtherUser
+from directory.http import problem_details, write_checks
 from directory.http.authentication import viewer
 from directory.http.endpoint import Operation
-from directory.http.request_body import read_form
-from directory.http.validation import FormBody
-from directory.pages.layout import Answer, explained, problem_of, with_page
+from directory.http.validation import EXPECTED_USER, FormBody, take_form
+from directory.pages.head import Head
+from directory.pages.layout import Answer, explained, problem_of, show, with_page
 
-SECRET = ("password", "token")
+SECRET = ("password", "token")  # the last words of the names of fields that are not shown again
 BLANK = "Please fill this in."
 NO_STORE = {"Cache-Control": "no-store"}
 
@@ -31,13 +31,17 @@ View = Callable[..., Any]
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """The content of a form: the typed values, the errors by field, and the error of the whole, its title and code."""
+    """The content of a form: the typed values, the errors by field, and the error of the whole, its title and code.
+
+    Both are in the order of the form. `has_file` is true if a file was sent with it, which no page can give back.
+    """
 
     values: dict[str, str] = field(default_factory=dict)
     errors: dict[str, str] = field(default_factory=dict)
     problem: str = ""
     title: str = ""
     code: str = ""
+    has_file: bool = False
 
 
 EMPTY = Form()
@@ -53,7 +57,8 @@ def same_as(view: Any, body: Schema | None = None) -> Operation:
 def shows(page: Any) -> Callable[[View], View]:
     """Show `page` if a view refuses the input: the page with the form, or a function for forms that many pages have.
 
-    It gets the `Form` as `form`, and the arguments of the path.
+    It gets the `Form` as `form`, and the arguments of the path. If another account is signed in now, or the page cannot
+    be shown any more, what was typed is shown for copying instead.
     """
     answer: Callable[..., Answer] = getattr(page, "view", page)
 
@@ -63,15 +68,45 @@ def shows(page: Any) -> Callable[[View], View]:
             try:
                 return view(**path)
             except DirectoryError as error:
-                response = problem_details.of_view(error)
-                shown = with_page(response, answer(form=_refused(problem_of(response)), **path))
+                _take_unread_form()
+                response = problem_details.of_view(OtherUser() if _is_of_other_user() else error)
+                shown = with_page(response, _page_or_text(answer, _refused(problem_of(response)), path))
                 shown.headers.update(NO_STORE)
                 return shown
 
         run.form_again = partial(_again, answer)  # type: ignore[attr-defined]
+        run.form_page = answer  # type: ignore[attr-defined]
         return run
 
     return decorate
+
+
+def _take_unread_form() -> None:
+    """Read the form of a request that was refused before its form was read, as far as it can be read."""
+    if "typed" not in g:
+        with suppress(DirectoryError):
+            take_form()
+
+
+def _is_of_other_user() -> bool:
+    user = viewer() if EXPECTED_USER in g.aside else None
+    return user is not None and write_checks.is_other(g.aside[EXPECTED_USER], user)
+
+
+def _page_or_text(answer: Callable[..., Answer], form: Form, path: dict[str, Any]) -> Answer:
+    """The page with the form; if it cannot be shown, as after its project was deleted, what was typed in it."""
+    try:
+        return text_of_form(form) if form.code == OtherUser.code else answer(form=form, **path)
+    except DirectoryError:
+        if not form.values:
+            raise
+        return text_of_form(form)
+
+
+def text_of_form(form: Form) -> Answer:
+    """What was typed in a form that cannot be sent any more, for copying."""
+    texts = {name: text for name, text in form.values.items() if text.strip()}
+    return show("form_text.html", Head(form.title, indexed=False), here="/", form=form, texts=texts)
 
 
 def _again(answer: Callable[..., Answer], response: Response) -> Answer:
@@ -79,8 +114,7 @@ def _again(answer: Callable[..., Answer], response: Response) -> Answer:
 
     Where the form cannot be shown, as one of mail on a site that sends none, the problem is explained.
     """
-    with suppress(DirectoryError):
-        g.typed = dict(read_form())
+    _take_unread_form()
     try:
         viewer()
         return answer(form=_refused(problem_of(response)), **(request.view_args or {}))
@@ -93,20 +127,25 @@ def _refused(problem: dict[str, Any]) -> Form:
     errors: dict[str, str] = {}
     rest: list[str] = []
     for each in problem.get("errors", []):
-        name = each.get("pointer", "").removeprefix("#/")
+        name = each.get("pointer", "").removeprefix("#/").partition("/")[0]
         if name and name != "token":
-            errors[name] = each["detail"] if typed.get(name) else BLANK
+            errors.setdefault(name, each["detail"] if typed.get(name) or name in g.files else BLANK)
         else:
             rest.append(each["detail"])
-    values = {name: value for name, value in typed.items() if name not in SECRET}
-    return Form(
-        values, errors, " ".join(rest) or ("" if errors else problem["detail"]), problem["title"], problem["code"]
-    )
+    places = {name: place for place, name in enumerate(typed)}
+    errors = dict(sorted(errors.items(), key=lambda each: places.get(each[0], len(places))))
+    values = {name: value for name, value in typed.items() if not name.endswith(SECRET)}
+    said = " ".join(rest) or ("" if errors else problem["detail"])
+    return Form(values, errors, said, problem["title"], problem["code"], has_file=bool(g.files))
 
 
 def see_other(location: str, signed: Response | None = None) -> Response:
     """The answer to a form that was accepted; with the cookie that an answer of the API sets."""
-    response = Response(status=303, headers={"Location": location, **NO_STORE})
+    return with_cookies(Response(status=303, headers={"Location": location, **NO_STORE}), signed)
+
+
+def with_cookies(response: Response, signed: Response | None) -> Response:
+    """A response with the cookies that an answer of the API sets."""
     for cookie in signed.headers.getlist("Set-Cookie") if signed else ():
         response.headers.add("Set-Cookie", cookie)
     return response

@@ -41,7 +41,11 @@ IN_PERSON = {
             "Nothing was changed, because your browser did not confirm that you sent this from a page of this site. "
             "Try again. If that fails too, a browser extension or a proxy may be removing the Origin header."
         ),
-    )
+    ),
+    "other_user": (
+        "Another account is signed in",
+        "Nothing was changed, because the page was made for another account. Sign in to that account to go on.",
+    ),
 }
 log = logging.getLogger(__name__)
 
@@ -141,7 +145,7 @@ def explained(response: Response) -> Answer:
     problem = problem_of(response)
     is_missing = response.status_code == 404
     head = Head("Page not found" if response.status_code in (404, 405) else problem["title"], indexed=False)
-    return _rendered("problem_page.html", head, known(), problem=problem, is_missing=is_missing, here=_own_address())
+    return _rendered("problem_page.html", head, known(), problem=problem, is_missing=is_missing, here=own_address())
 
 
 def problem_of(response: Response) -> dict[str, Any]:
@@ -151,7 +155,7 @@ def problem_of(response: Response) -> dict[str, Any]:
     return {**problem, "title": title, "detail": detail}
 
 
-def _own_address() -> str:
+def own_address() -> str:
     """The address to which a reader of this page returns; "/" if the page has no GET."""
     if request.method not in ("GET", "HEAD"):
         return "/"

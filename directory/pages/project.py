@@ -3,22 +3,19 @@
 With JavaScript the buttons of votes send them to the API.
 """
 
-from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
-from flask import request
+from flask import g, request
 from werkzeug.routing import RequestRedirect
 
 from directory.api import projects
-from directory.errors import DirectoryError
 from directory.http import rate_limits
 from directory.http.access import login_required, owner_required, public
 from directory.http.authentication import caller, pressed_vote, viewer, vote_cookie
 from directory.http.cache_policy import CacheTags
 from directory.http.endpoint import Versions, operation
 from directory.http.fields import Strict, Whole, Word
-from directory.http.request_body import read_form
 from directory.pages import head
 from directory.pages.forms import NO_STORE, Form, same_as, see_other, shows
 from directory.pages.layout import PAGE, Answer, address_with, bp, here, own_path, show
@@ -199,10 +196,8 @@ def _finishing(project_id: int, back: str) -> str:
 
 
 def _is_cast() -> bool:
-    """Whether the form of a refused vote casts one. It may have been refused before it was read."""
-    with suppress(DirectoryError):
-        return dict(read_form()).get("vote") == "cast"
-    return False
+    """Whether the form of a refused vote casts one."""
+    return bool(g.typed.get("vote") == "cast")
 
 
 def _back(query: dict[str, str], project_id: int) -> str:

@@ -1,17 +1,23 @@
 """Signing in, up and out: forms over the API's own routes."""
 
+import json
+from contextlib import suppress
+from functools import wraps
 from typing import Any
 from urllib.parse import urlsplit
 
-from flask import current_app, request
+from flask import Response, current_app, g, request
+from werkzeug.exceptions import HTTPException
 
 from directory.api import auth, mail_server, passkeys
-from directory.errors import Invalid
+from directory.errors import DirectoryError, Invalid, Unauthenticated
 from directory.http.access import public
-from directory.http.authentication import viewer
-from directory.pages.forms import EMPTY, Form, same_as, see_other, shows
+from directory.http.authentication import become, viewer
+from directory.http.request_body import parse_json
+from directory.http.validation import KEPT
+from directory.pages.forms import EMPTY, NO_STORE, Form, same_as, see_other, shows, with_cookies
 from directory.pages.head import Head
-from directory.pages.layout import Answer, address_with, bp, own_path, page_view, show
+from directory.pages.layout import Answer, address_with, bp, own_address, own_path, page_view, show, with_page
 
 FAILED = "Signing in did not succeed. Try again."
 FAILURES = {
@@ -45,9 +51,56 @@ def sign_in_form(form: Form = EMPTY, query: dict[str, str] | None = None, reason
     facts = {
         "next": to, "reason": reason, "can_reset": mail_server.configured() is not None,
         "has_passkeys": passkeys.are_on(),
-        "providers": current_app.extensions["providers"].values(),
+        "providers": current_app.extensions["providers"].values(), "kept": g.get("aside", {}).get(KEPT, ""),
     }  # fmt: skip
     return show("sign_in.html", Head("Sign in", indexed=False), here=to, form=form, **facts)
+
+
+ENDED = "Your session has ended. Sign in to go on: what you wrote is kept."
+
+
+def again(form: Form) -> Answer:
+    """The form that signs in, for a member's form that was sent after the session had ended.
+
+    It carries what was typed, which is in the member's form again after signing in.
+    """
+    g.aside[KEPT] = json.dumps(form.values, ensure_ascii=False) if any(form.values.values()) else ""
+    return sign_in_form(query={"next": request.path}, reason=ENDED if g.aside[KEPT] else "Sign in to go on.")
+
+
+def _kept_form(to: str, signed: Response) -> Response | None:
+    """The form at `to` that was sent without a session, with what was typed; None if there was none."""
+    kept = g.aside.get(KEPT)
+    adapter = current_app.create_url_adapter(request)
+    if not kept or adapter is None:
+        return None
+    with suppress(DirectoryError, HTTPException):
+        values = parse_json(kept.encode())
+        endpoint, path = adapter.match(urlsplit(to).path, method="POST")
+        page = getattr(current_app.view_functions[endpoint], "form_page", None)
+        if page is not None and is_texts(values):
+            become(signed)
+            response = Response(headers=NO_STORE)
+            return with_page(with_cookies(response, signed), page(form=Form(values), **path))
+    return None
+
+
+def is_texts(values: Any) -> bool:
+    """Whether these are the values of a form."""
+    return isinstance(values, dict) and all(isinstance(text, str) for text in values.values())
+
+
+def asks_to_sign_in(view: Any) -> Any:
+    """Decorate the view of a member's page: anonymous callers are sent to the page that signs in, and come back."""
+
+    @wraps(view)
+    def run(**path: Any) -> Any:
+        try:
+            return view(**path)
+        except Unauthenticated:
+            return see_other(address_with("/sign-in", next=own_address()))
+
+    return run
 
 
 def refused(form: Form, then: str, back: str, reason: str = "Sign in to go on.") -> Answer:
@@ -92,7 +145,8 @@ def _require_https() -> None:
 def sign_in(query: dict[str, str], body: dict[str, Any]) -> Any:
     """Sign in by username or e-mail address, and go on to `next`."""
     _require_https()
-    return see_other(_next(query), auth.login.view(body=body))  # type: ignore[attr-defined]
+    signed = auth.login.view(body=body)  # type: ignore[attr-defined]
+    return _kept_form(_next(query), signed) or see_other(_next(query), signed)
 
 
 def sign_up_form(form: Form = EMPTY, query: dict[str, str] | None = None, **_path: Any) -> Answer:
