@@ -24,6 +24,7 @@ class Credential:
     id: int
     headers: dict[str, str]
     alive: bool = True
+    parent: "Credential | None" = None  # the token that made this token
 
 
 @dataclass

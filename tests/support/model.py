@@ -249,7 +249,14 @@ class Model:
         """Let credentials die: all of a person's, or those of a kind."""
         for one in self.credentials:
             if one.person is of and one is not but and kind in (None, one.kind):
-                one.alive = False
+                self.die(one)
+
+    def die(self, one: Credential) -> None:
+        """Let a credential die, and with a token those that it made."""
+        one.alive = False
+        for made in self.credentials:
+            if made.parent is one and made.alive:
+                self.die(made)
 
     def change_password(self, who: Credential | None, present: str, new: str) -> Outcome:
         if denied := self.denied(who):

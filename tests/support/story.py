@@ -132,7 +132,8 @@ class Teller(RuleBasedStateMachine):
         body = self.must(answer, self.model.denied(who) or (201, None))
         if who and who.alive:
             headers = {"Authorization": f"Bearer {body['token']}"}
-            self.model.credentials.append(Credential(who.person, "token", body["id"], headers))
+            parent = who if who.kind == "token" else None
+            self.model.credentials.append(Credential(who.person, "token", body["id"], headers, parent=parent))
 
     def add(self, who: Credential | None, fields: dict[str, str]) -> None:
         """Submit a project."""

@@ -145,7 +145,8 @@ class Story(Teller):
         path = f"/api/auth/{'sessions' if one.kind == 'cookie' else 'tokens'}/{one.id}"
         own = who is not None and one.alive and one.person is who.person
         self.must(self.send(who, "DELETE", path), self.model.denied(who) or ((204, None) if own else NOT_FOUND))
-        one.alive = one.alive and not (own and who is not None and who.alive)
+        if own and who is not None and who.alive:
+            self.model.die(one)
 
     @rule(number=NUMBER, right=st.booleans())
     def change_password(self, number: int, right: bool) -> None:
