@@ -101,7 +101,7 @@ lint-api: .venv/.run ## Lint docs/openapi.json with spectral and redocly (needs 
 	  2>/dev/null >.venv/node/redocly.json || true; $(PYTHON) -c 'import json; found = json.load(open(".venv/node/redocly.json")); \
 	  print(*(one["ruleId"] + ": " + one["message"] for one in found["problems"]), sep="\n"); exit(bool(found["problems"]))'
 
-tests-for: ## Print the test files that belong to what you changed, or to FILES, as in FILES=directory/services/voting.py
+tests-for: ## Print the test files that belong to what you changed, or to FILES, as in FILES=directory/services/votes/voting.py
 	@$(PYTHON) .ci/tests_for.py $(FILES)
 
 screenshots: .venv/.test .venv/.compiled $(PAGES) ## Take pictures of every page into .venv/screenshots; SCREENSHOTS_ARGS as in '--empty'

@@ -24,7 +24,7 @@ import config
 from directory import create_app
 from directory.db.transactions import transaction
 from directory.services.catalog import search_index
-from directory.services.equal_addresses import url_key
+from directory.services.text.equal_addresses import url_key
 
 CHUNK = 5_000
 COPIES = {

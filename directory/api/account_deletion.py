@@ -14,7 +14,7 @@ from directory.http.access import login_required
 from directory.http.authentication import caller
 from directory.http.endpoint import documented, operation
 from directory.http.validation import Errors, JsonBody
-from directory.services import account_deletion, account_export
+from directory.services.accounts import account_deletion, account_export
 from directory.services.sign_in.refusals import SignInAgain
 
 bp = Blueprint("account", __name__, url_prefix="/api/auth/me")

@@ -8,7 +8,7 @@ from directory.api.schemas.projects import CategoryList
 from directory.http.access import public
 from directory.http.cache_policy import CachePolicy, CacheTags
 from directory.http.endpoint import operation
-from directory.services import categories
+from directory.services.catalog import categories
 
 bp = Blueprint("categories", __name__, url_prefix="/api/categories")
 

@@ -5,7 +5,7 @@ from typing import Any
 from urllib.parse import urlencode
 from xml.etree.ElementTree import Element, SubElement, tostring
 
-from directory.services import feed
+from directory.services.catalog import feed
 from directory.services.site import Site
 from directory.services.timestamps import timestamp
 

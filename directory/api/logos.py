@@ -15,8 +15,8 @@ from directory.http.authentication import caller
 from directory.http.endpoint import documented, operation, versions_allowed
 from directory.http.files import FOREVER
 from directory.http.validation import Upload
-from directory.services import logos, pictures
 from directory.services.catalog import catalog
+from directory.services.pictures import logos, pictures
 
 bp = Blueprint("images", __name__, url_prefix="/images")
 DIGEST = re.compile("[0-9a-f]{64}")

@@ -8,7 +8,7 @@ from directory.api.schemas.site import MarkdownInput, MarkdownOutput
 from directory.http.access import public
 from directory.http.endpoint import operation
 from directory.http.validation import JsonBody
-from directory.services import markdown
+from directory.services.text import markdown
 
 bp = Blueprint("markdown", __name__, url_prefix="/api/markdown")
 

@@ -24,12 +24,14 @@ from directory.http.authentication import caller, viewer
 from directory.http.cache_policy import CachePolicy, CacheTags
 from directory.http.endpoint import documented, operation, versions_allowed
 from directory.http.validation import JsonBody
-from directory.services import audit, submissions, voting
+from directory.services import audit
 from directory.services.accounts import identity
 from directory.services.catalog import additions, catalog, fields, search_operators, similar, suggestions
 from directory.services.catalog.orders import is_without_votes
 from directory.services.delivery.channels import Endpoint
-from directory.services.voting import Vote
+from directory.services.review import submissions
+from directory.services.votes import voting
+from directory.services.votes.voting import Vote
 
 bp = Blueprint("projects", __name__, url_prefix="/api/projects")
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from directory.db.transactions import transaction
 from directory.errors import DirectoryError
 from directory.extensions import db
-from directory.services import user_decisions
-from directory.services.user_decisions import Decision
+from directory.services.accounts import user_decisions
+from directory.services.accounts.user_decisions import Decision
 
 LOOKED_UP = 100  # accounts whose ids are read at a time
 

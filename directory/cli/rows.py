@@ -26,10 +26,10 @@ from directory.errors import DirectoryError, Invalid
 from directory.http.fields import DayOrTime, Prose, Word
 from directory.http.request_body import parse_json
 from directory.models import Status, now
-from directory.services import pictures
 from directory.services.catalog.fields import BODY, OWNED, Kind
 from directory.services.catalog.fields import FIELDS as TABLE
 from directory.services.data.import_export import READ_ONLY, WRITABLE
+from directory.services.pictures import pictures
 from directory.services.timestamps import timestamp
 
 FORMATS = ("jsonl", "csv")

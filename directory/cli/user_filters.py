@@ -13,7 +13,7 @@ from directory.errors import Invalid
 from directory.extensions import db
 from directory.models import AccountStatus
 from directory.services.accounts import users as people
-from directory.services.user_decisions import Decision, remaining, waiting
+from directory.services.accounts.user_decisions import Decision, remaining, waiting
 
 SHOWN = 10  # accounts that a dry run names
 DONE = {"suspend": "suspended", "delete": "deleted"}

@@ -16,11 +16,11 @@ from directory.cli.output import TO_FILE, opened
 from directory.db.transactions import lift_time_limits, transaction
 from directory.errors import NotFound
 from directory.models import AccountStatus, Role, User
-from directory.services import account_deletion, account_export, takedown
-from directory.services.accounts import accounts, sessions
+from directory.services.accounts import account_deletion, account_export, accounts, sessions
 from directory.services.accounts import users as people
 from directory.services.accounts.identity import Caller
 from directory.services.catalog.paging import Window
+from directory.services.review import takedown
 from directory.services.sign_in import passkeys
 
 users = AppGroup("users", help="Manage accounts.")

@@ -10,7 +10,7 @@ from flask.sessions import SecureCookieSession, SessionInterface
 from werkzeug.routing import BaseConverter, MapAdapter
 
 from directory.models.base import HIGHEST_ID
-from directory.services.text import CATEGORY_SLUG_MAX, SLUG, USERNAME
+from directory.services.text.rules import CATEGORY_SLUG_MAX, SLUG, USERNAME
 
 
 def _numbers_to(highest: int) -> str:

@@ -23,7 +23,7 @@ from directory.http.cache_policy import NO_POLICY, CachePolicy, CacheTags
 from directory.http.serialization import compiled
 from directory.http.validation import NO_BODY, NOTHING, Body, checked_query, read_loosely
 from directory.services.accounts.sessions import Credential
-from directory.services.voting import Vote
+from directory.services.votes.voting import Vote
 
 View = Callable[..., Any]
 HTML = "text/html; charset=utf-8"

@@ -8,11 +8,11 @@ from typing import Any, ClassVar
 from flask import current_app, has_app_context
 from marshmallow import Schema, ValidationError, fields, missing
 
-from directory.services import markdown
-from directory.services.characters import without_invisible
-from directory.services.links import URL_MAX, check_url
-from directory.services.repositories import web_address
-from directory.services.text import SLUG, clean_text, is_visible
+from directory.services.text import markdown
+from directory.services.text.characters import without_invisible
+from directory.services.text.links import URL_MAX, check_url
+from directory.services.text.repositories import web_address
+from directory.services.text.rules import SLUG, clean_text, is_visible
 from directory.services.timestamps import timestamp
 
 # The patterns of texts in the OpenAPI document, in the syntax that JavaScript, Python and Rust share. They allow rare

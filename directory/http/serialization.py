@@ -10,7 +10,7 @@ from typing import Any
 from marshmallow import Schema, fields
 
 from directory.http.fields import RenderedMarkdown, Timestamp
-from directory.services import markdown
+from directory.services.text import markdown
 from directory.services.timestamps import timestamp
 
 Dump = Callable[[Any], Any]

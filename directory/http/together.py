@@ -23,7 +23,7 @@ from directory.http.cache_policy import CREDENTIALS
 from directory.http.converters import ID
 from directory.http.wsgi import Answer, behind_proxies, read_body
 from directory.services.accounts import sessions
-from directory.services.voting import CountAlone, Vote
+from directory.services.votes.voting import CountAlone, Vote
 
 log = logging.getLogger(__name__)
 LOOKUP_SECONDS = 0.5  # timeout of the statement that finds the callers of a batch

@@ -9,7 +9,7 @@ from directory.errors import NotFound
 from directory.http.access import public
 from directory.http.client_address import prefers_json
 from directory.http.endpoint import operation, tag
-from directory.services import sitemap
+from directory.services.catalog import sitemap
 from directory.services.site import Site
 from directory.services.timestamps import timestamp
 

@@ -18,8 +18,8 @@ from directory.http.endpoint import HTML, operation
 from directory.pages.build import Build
 from directory.pages.head import DESCRIPTION, Head, path_of, source_of
 from directory.services import build as own_build
-from directory.services import links, markdown
 from directory.services.site import Site
+from directory.services.text import links, markdown
 
 bp = Blueprint("pages", __name__)
 

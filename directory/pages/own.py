@@ -21,7 +21,7 @@ from directory.http.files import StoredFile, respond
 from directory.pages import layout
 from directory.pages.build import media_type
 from directory.pages.head import Head
-from directory.services import markdown
+from directory.services.text import markdown
 
 NAMESPACE = "own"  # of the routes of its pages
 PAGES, TEMPLATES, STATIC = "pages", "templates", "static"

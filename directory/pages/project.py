@@ -20,10 +20,11 @@ from directory.pages import head
 from directory.pages.forms import NO_STORE, Form, same_as, see_other, shows
 from directory.pages.layout import PAGE, Answer, address_with, bp, here, own_path, show
 from directory.pages.signing_in import refused
-from directory.services import audit, submissions
+from directory.services import audit
 from directory.services.catalog import catalog
 from directory.services.catalog.fields import OWNED
 from directory.services.catalog.paging import Window
+from directory.services.review import submissions
 
 RELATED = 4
 LABELS = {field.name: field.label or field.name for field in OWNED}

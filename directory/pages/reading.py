@@ -19,12 +19,11 @@ from directory.http.pagination import DEPTH
 from directory.pages import head
 from directory.pages.crawlers import links_for_programs
 from directory.pages.layout import Answer, address_with, bp, here, page_number, page_view, show, with_page
-from directory.services import categories
 from directory.services.accounts import users
-from directory.services.catalog import catalog, search_operators, suggestions, tags
+from directory.services.catalog import catalog, categories, search_operators, suggestions, tags
 from directory.services.catalog.orders import PUBLIC
 from directory.services.catalog.paging import Slice, Window
-from directory.services.text import CATEGORY_SLUG_MAX, SLUG, TAG_MAX, USERNAME
+from directory.services.text.rules import CATEGORY_SLUG_MAX, SLUG, TAG_MAX, USERNAME
 
 SIZE = 20
 NAMES = {"best": "Best match", "newest": "New", "popular": "Trending", "upvotes": "Top"}

@@ -14,11 +14,12 @@ from flask import Flask
 from directory.db import deadline
 from directory.db.errors import is_unavailable
 from directory.db.transactions import transaction
-from directory.services import audit, logos
+from directory.services import audit
 from directory.services.accounts import mail_links, sessions
 from directory.services.deleting import MostWouldGo
 from directory.services.delivery import claims
 from directory.services.delivery.schedule import Policy
+from directory.services.pictures import logos
 from directory.services.sign_in import attempts, passkeys
 
 log = logging.getLogger(__name__)

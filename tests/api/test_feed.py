@@ -10,7 +10,8 @@ from directory.api import feed as pages
 from directory.db.transactions import transaction
 from directory.extensions import db
 from directory.models import Project
-from directory.services import feed, submissions
+from directory.services.catalog import feed
+from directory.services.review import submissions
 from tests.support.factories import Api
 
 ATOM = "{http://www.w3.org/2005/Atom}"

@@ -12,7 +12,7 @@ from directory.db.transactions import transaction
 from directory.extensions import db
 from directory.models import Logo, Project, now
 from directory.models.base import small_digest
-from directory.services import logos, pictures
+from directory.services.pictures import logos, pictures
 from tests.support.factories import Api
 from tests.support.pictures import RED, picture
 

@@ -11,8 +11,7 @@ from sqlalchemy import select
 from directory.api import account_deletion
 from directory.extensions import db
 from directory.models import Session, Token, User
-from directory.services import account_export
-from directory.services.accounts import usernames
+from directory.services.accounts import account_export, usernames
 from directory.services.accounts.identity import Caller
 from tests.conftest import Statements
 from tests.support.account_deletion import leave

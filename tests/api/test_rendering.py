@@ -5,8 +5,8 @@ import time
 import pytest
 
 from directory.extensions import db
-from directory.services import markdown
 from directory.services.accounts.identity import Caller
+from directory.services.text import markdown
 from tests.support.factories import World
 
 LAZY = "a\n>>>>\n" * 1_400

@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 import pytest
 
 from directory.extensions import db
-from directory.services import sitemap
+from directory.services.catalog import sitemap
 from tests.conftest import Statements
 from tests.support.factories import Api, World
 

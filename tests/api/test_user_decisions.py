@@ -12,10 +12,10 @@ from directory.api.admin import users as routes
 from directory.db.transactions import transaction
 from directory.extensions import db
 from directory.models import AuditEntry, Project, Session, Token, User
-from directory.services import account_deletion, takedown
-from directory.services.accounts import sessions
+from directory.services.accounts import account_deletion, sessions
 from directory.services.accounts.identity import Caller
 from directory.services.data import recount
+from directory.services.review import takedown
 from tests.support.factories import Api, World
 from tests.support.reviewing import NOTIFYING
 
@@ -185,7 +185,7 @@ def test_an_account_with_too_much_is_left_out_and_the_others_are_decided(
 def test_an_account_that_no_longer_matches_under_its_lock_stays(
     app: Flask, world: World, admin: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from directory.services import user_decisions
+    from directory.services.accounts import user_decisions
 
     made = spammers(app, world, 2)
     found = user_decisions.waiting
@@ -204,7 +204,7 @@ def test_an_account_that_no_longer_matches_under_its_lock_stays(
 def test_a_caller_who_is_no_longer_an_administrator_decides_nothing(
     app: Flask, world: World, admin: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from directory.services import user_decisions
+    from directory.services.accounts import user_decisions
 
     spammers(app, world, 1)
     me, found = admin.get("/api/auth/me").json["id"], user_decisions.waiting

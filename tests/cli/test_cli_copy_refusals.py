@@ -10,7 +10,8 @@ from sqlalchemy.exc import DataError, OperationalError
 
 from directory.db.transactions import writing
 from directory.extensions import db
-from directory.services import categories, health
+from directory.services import health
+from directory.services.catalog import categories
 from directory.services.data import bulk, copying, seeding
 from tests.conftest import Database, build
 from tests.support.copies import change, emptied, held, nothing, run, target

@@ -18,8 +18,9 @@ from directory.cli import rows
 from directory.db.transactions import transaction
 from directory.extensions import db
 from directory.models import AuditEntry, Category, Delivery, Logo, Project, ProjectTag, User, now
-from directory.services import logos, pictures, submissions
 from directory.services.data import import_export
+from directory.services.pictures import logos, pictures
+from directory.services.review import submissions
 from tests.conftest import ENVIRONMENT
 from tests.support.factories import World
 from tests.support.pictures import RED, picture, png

@@ -12,8 +12,8 @@ from sqlalchemy.exc import DatabaseError, IntegrityError
 from directory.db.transactions import transaction
 from directory.extensions import db
 from directory.models import AuditEntry, Project
-from directory.services import submissions
-from directory.services.equal_addresses import key_apart, repository_key, url_key
+from directory.services.review import submissions
+from directory.services.text.equal_addresses import key_apart, repository_key, url_key
 from tests.support.factories import World
 
 pytestmark = pytest.mark.direct("migrates")

@@ -12,8 +12,7 @@ from sqlalchemy import Connection, event, text
 
 from directory.db.engine import BUSY_TIMEOUT
 from directory.extensions import db
-from directory.services import sitemap
-from directory.services.catalog import search, search_counts, similar, tags
+from directory.services.catalog import search, search_counts, similar, sitemap, tags
 from tests.db.test_plans import Plans
 from tests.support.factories import Api, World
 from tests.support.lists import ORDERS

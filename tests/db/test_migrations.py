@@ -17,8 +17,9 @@ from sqlalchemy.exc import DatabaseError, IntegrityError
 
 from directory.db.transactions import transaction
 from directory.extensions import db
-from directory.services import health, moderation
+from directory.services import health
 from directory.services.data import recount
+from directory.services.review import moderation
 from tests.conftest import ENVIRONMENT, Database
 from tests.support.factories import Api, World
 from tests.support.waiting import until

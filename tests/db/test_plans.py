@@ -26,14 +26,16 @@ from directory.models import (
     User,
     now,
 )
-from directory.services import audit, health, takedown, vote_review
+from directory.services import audit, health
 from directory.services.accounts import mail_links, sessions
 from directory.services.accounts.identity import Caller
 from directory.services.catalog import queries, readers
 from directory.services.delivery.channels import Webhook
+from directory.services.review import takedown
 from directory.services.sign_in import attempts, identities
 from directory.services.sign_in.provider import Claims
 from directory.services.sign_in.refusals import SignInExpired
+from directory.services.votes import vote_review
 from tests.conftest import BACKENDS
 from tests.support import servers
 from tests.support.factories import Api, World

@@ -13,7 +13,7 @@ from directory.extensions import db
 from directory.models import Project
 from directory.services.catalog import search_index
 from directory.services.data import rewriting
-from directory.services.equal_addresses import key_apart, url_key
+from directory.services.text.equal_addresses import key_apart, url_key
 from tests.conftest import Database
 from tests.support.factories import World
 from tests.support.migrating import Run

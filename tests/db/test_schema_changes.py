@@ -18,8 +18,9 @@ from sqlalchemy.exc import DBAPIError
 from directory.db import portions, schema_changes
 from directory.db.transactions import transaction
 from directory.extensions import db
-from directory.services import health, vote_review
+from directory.services import health
 from directory.services.data import recount
+from directory.services.votes import vote_review
 from tests.conftest import ENVIRONMENT, Database
 from tests.support.factories import World
 from tests.support.migrating import Run

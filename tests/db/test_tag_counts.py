@@ -14,8 +14,8 @@ from sqlalchemy import Connection, event, select, text
 from directory.db.transactions import transaction, writing
 from directory.extensions import db
 from directory.models import Project, TagCount
-from directory.services import moderation
 from directory.services.data import recount
+from directory.services.review import moderation
 from tests.support.factories import World
 
 on_postgresql = pytest.mark.parametrize("migrated", ["postgresql"], indirect=True)

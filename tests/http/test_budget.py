@@ -18,7 +18,7 @@ from marshmallow import fields
 
 from directory.http.fields import Line, Prose
 from directory.http.validation import FormBody, JsonBody, Upload
-from directory.services import markdown
+from directory.services.text import markdown
 from tests.services.test_pictures import HOSTILE as PICTURES
 from tests.support import effort
 from tests.support.factories import Api, World

@@ -12,7 +12,7 @@ from directory.extensions import db
 from directory.models import DeliveryAttempt, LinkPurpose, MailLink, User
 from directory.services.accounts import mail_links
 from directory.services.accounts.identity import Caller
-from directory.services.text import ascii_address
+from directory.services.text.rules import ascii_address
 from tests.http.test_hostile import IDS, JSON, VALUES, complaint, found
 from tests.support.factories import PASSWORD, Api, World
 from tests.support.mailbox import Mailbox

@@ -23,9 +23,9 @@ from directory.http.metrics import VOTES
 from directory.http.together import BatchedRequest, Together
 from directory.http.wsgi import Answer, read_body
 from directory.models import Token, Upvote, User, now
-from directory.services import voting
 from directory.services.accounts import sessions
 from directory.services.accounts.identity import Caller
+from directory.services.votes import voting
 from tests.conftest import Database, Statements
 from tests.support.factories import World
 

@@ -14,7 +14,8 @@ from directory.api.admin import log_files
 from directory.db.transactions import transaction
 from directory.extensions import db
 from directory.models import AuditEntry
-from directory.services import audit, categories
+from directory.services import audit
+from directory.services.catalog import categories
 from tests.conftest import Statements
 from tests.support.factories import Api, World
 

@@ -4,7 +4,7 @@ import unicodedata
 
 import pytest
 
-from directory.services.characters import fold, has_lookalikes, script, without_invisible
+from directory.services.text.characters import fold, has_lookalikes, script, without_invisible
 
 FOLDED = {
     "Latin": [("Łódź", "lodz"), ("Smørrebrød", "smorrebrod"), ("ISPARTA ısparta İsparta", "isparta isparta isparta"),

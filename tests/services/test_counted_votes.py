@@ -11,11 +11,11 @@ from directory.db import deadline
 from directory.db.transactions import transaction
 from directory.extensions import db
 from directory.models import Project, Upvote, User, VoteDiscount, VoteRanking, now
-from directory.services import vote_review, voting
 from directory.services.accounts import accounts
 from directory.services.accounts.identity import Caller
 from directory.services.catalog.ranking import hot
 from directory.services.data import recount
+from directory.services.votes import vote_review, voting
 from tests.conftest import Database, Statements
 from tests.support.factories import PASSWORD, Api, World
 from tests.support.lists import ORDERS_BY_VOTES

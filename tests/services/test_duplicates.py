@@ -11,9 +11,9 @@ from sqlalchemy import select, text
 from directory.db.transactions import transaction
 from directory.extensions import db
 from directory.models import Project
-from directory.services import submissions
 from directory.services.accounts.identity import Caller
-from directory.services.equal_addresses import are_duplicates
+from directory.services.review import submissions
+from directory.services.text.equal_addresses import are_duplicates
 from tests.conftest import Database
 from tests.services.test_equal_addresses import REPOSITORIES
 from tests.services.test_vote_races import WAITING

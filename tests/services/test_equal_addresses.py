@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from directory.services import links
-from directory.services.equal_addresses import are_duplicates, key_apart, needs_no_review, repository_key, url_key
+from directory.services.text import links
+from directory.services.text.equal_addresses import are_duplicates, key_apart, needs_no_review, repository_key, url_key
 
 
 def check_url(value):

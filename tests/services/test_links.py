@@ -2,8 +2,8 @@
 
 import pytest
 
-from directory.services import links
-from directory.services.links import URL_MAX, ascii_host
+from directory.services.text import links
+from directory.services.text.links import URL_MAX, ascii_host
 
 
 def check_url(value):

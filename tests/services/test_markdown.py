@@ -6,7 +6,7 @@ from importlib.metadata import distributions
 
 import pytest
 
-from directory.services import markdown
+from directory.services.text import markdown
 
 REL = 'rel="nofollow ugc noopener"'
 

@@ -14,7 +14,7 @@ import pytest
 from PIL import Image, ImageCms
 
 from directory.errors import Invalid, Unavailable
-from directory.services import picture_files, pictures
+from directory.services.pictures import picture_files, pictures
 from tests.support.pictures import chunk, picture, png
 from tests.support.serving import ROOT
 
@@ -126,7 +126,7 @@ COSTLY = {
 MEASURE = """
 import sys
 from pathlib import Path
-from directory.services import pictures
+from directory.services.pictures import pictures
 def peak():
     return int(next(line for line in open("/proc/self/status") if line.startswith("VmHWM")).split()[1]) // 1024
 for path in sys.argv[1:]:

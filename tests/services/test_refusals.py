@@ -6,8 +6,8 @@ import pytest
 
 from directory.errors import Invalid
 from directory.models import now
-from directory.services import submissions
 from directory.services.accounts import sessions
+from directory.services.review import submissions
 
 
 def test_a_token_that_has_expired_is_not_made(app, world):

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from directory.services.repositories import web_address
+from directory.services.text.repositories import web_address
 from tests.support.factories import Api, World
 
 WEB = "https://github.com/ada/tool"

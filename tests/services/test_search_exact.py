@@ -13,7 +13,7 @@ from directory.models import Project
 from directory.services.catalog import search_counts, search_index
 from directory.services.catalog.search_addresses import address_keys
 from directory.services.catalog.search_words import query_units
-from directory.services.equal_addresses import url_key
+from directory.services.text.equal_addresses import url_key
 from tests.services.test_search_order import REAL
 from tests.support import titles
 from tests.support.factories import Api, World

@@ -13,9 +13,10 @@ from directory.extensions import db
 from directory.http import endpoint
 from directory.http.authentication import viewer
 from directory.models import Project, Upvote
-from directory.services import submissions, voting
-from directory.services.counted_votes import COUNTS
 from directory.services.data import recount
+from directory.services.review import submissions
+from directory.services.votes import voting
+from directory.services.votes.counted_votes import COUNTS
 from tests.conftest import Database
 from tests.support import concurrent_calls
 from tests.support.factories import World

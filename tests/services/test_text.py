@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from directory.services.text import LOCAL_PART_MAX, PROJECT_SLUG_MAX, SLUG, clean_text, is_email, slugify
+from directory.services.text.rules import LOCAL_PART_MAX, PROJECT_SLUG_MAX, SLUG, clean_text, is_email, slugify
 
 
 def line(value: str, minimum: int = 1, maximum: int = 100) -> str:

@@ -10,10 +10,10 @@ from sqlalchemy import func, select, text
 from directory.db.transactions import transaction
 from directory.extensions import db
 from directory.models import AuditEntry, Project, Upvote, User, VoteDiscount
-from directory.services import vote_review
 from directory.services.accounts import accounts
-from directory.services.counted_votes import COUNTS
 from directory.services.data import recount
+from directory.services.votes import vote_review
+from directory.services.votes.counted_votes import COUNTS
 from tests.conftest import Database
 from tests.support import concurrent_calls
 from tests.support.factories import PASSWORD, World

@@ -21,11 +21,11 @@ from directory.db.transactions import transaction
 from directory.errors import NotFound, Unauthenticated, Unavailable
 from directory.extensions import db
 from directory.models import AccountStatus, Project, Session, Token, Upvote, User, now
-from directory.services import voting
 from directory.services.accounts import sessions
 from directory.services.accounts.identity import Caller
 from directory.services.catalog.ranking import hot
-from directory.services.voting import CountAlone, Vote, VoteCall
+from directory.services.votes import voting
+from directory.services.votes.voting import CountAlone, Vote, VoteCall
 from tests.conftest import Database
 from tests.support import votes as votes_of
 from tests.support.factories import World
@@ -293,7 +293,7 @@ def test_what_is_no_lock_is_no_locked_project(app: Flask, world: World, statemen
 def test_a_database_that_is_not_upgraded_yet_counts_votes_one_by_one(app: Flask, world: World, caplog: Any) -> None:
     """As while an upgrade is under way, and after a step back."""
     project, users = world.project(), [world.user() for _ in range(3)]
-    caplog.set_level("INFO", "directory.services.voting")
+    caplog.set_level("INFO", "directory.services.votes.voting")
     with app.app_context():
         signature = "votes(bigint[], bigint[], text[], timestamptz)"
         with db.engine.begin() as connection:

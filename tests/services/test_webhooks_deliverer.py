@@ -17,12 +17,12 @@ from directory.db.transactions import transaction
 from directory.extensions import db
 from directory.models import now
 from directory.runtime import housekeeping
-from directory.services import moderation
 from directory.services.delivery import claims, deliveries
 from directory.services.delivery.channels import Endpoint
 from directory.services.delivery.deliverer import Deliverer
 from directory.services.delivery.schedule import DELAYS, HOUR, Policy
 from directory.services.delivery.webhooks import sender
+from directory.services.review import moderation
 from tests.conftest import Database, build
 from tests.support.chaosproxy import ChaosProxy
 from tests.support.factories import World

@@ -8,8 +8,7 @@ from sqlalchemy import func, select
 from directory.db.transactions import transaction
 from directory.extensions import db
 from directory.models import Project, Session, Token, Upvote
-from directory.services import account_deletion
-from directory.services.accounts import accounts
+from directory.services.accounts import account_deletion, accounts
 from directory.services.accounts.identity import Caller
 from directory.services.data import recount
 from tests.support.factories import PASSWORD

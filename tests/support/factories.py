@@ -11,11 +11,11 @@ from flask.testing import FlaskClient
 from directory.db.transactions import transaction
 from directory.extensions import db
 from directory.models import Category, Project, Role, Token, User
-from directory.services import moderation, submissions
 from directory.services.accounts import sessions
 from directory.services.accounts.identity import Caller
 from directory.services.accounts.passwords import hash_password
 from directory.services.catalog import catalog
+from directory.services.review import moderation, submissions
 from tests.support import votes as votes_of
 
 PASSWORD = "correct horse battery"

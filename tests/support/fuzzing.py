@@ -29,7 +29,7 @@ from directory.models import Token
 from directory.services.accounts.identity import Caller
 from directory.services.accounts.passwords import check_password_rules
 from directory.services.accounts.usernames import is_reserved
-from directory.services.text import LOCAL_PART_MAX
+from directory.services.text.rules import LOCAL_PART_MAX
 from tests.support import effort
 from tests.support.factories import PASSWORD, World
 from tests.support.fuzzing_accounts import Accounts

@@ -16,7 +16,7 @@ from pathlib import Path
 from flask import Flask
 
 from directory.services.catalog.search_words import whole
-from directory.services.equal_addresses import url_key
+from directory.services.text.equal_addresses import url_key
 from tests.conftest import BACKENDS, build, migrate
 from tests.support import servers
 from tests.support.caching import close_snapshots

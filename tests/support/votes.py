@@ -5,7 +5,7 @@ from typing import Any
 from flask import Flask
 
 from directory.services.accounts.identity import Caller
-from directory.services.voting import CountAlone, Vote, count
+from directory.services.votes.voting import CountAlone, Vote, count
 
 
 def toggle(project_id: int, *, by: Caller) -> dict[str, Any]:

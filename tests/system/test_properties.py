@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from directory.services.text import clean_text
+from directory.services.text.rules import clean_text
 from tests.support.browsers import COOKIE
 from tests.support.effort import effort
 from tests.support.routes import operation, routes, unsafe

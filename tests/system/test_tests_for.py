@@ -19,7 +19,7 @@ def printed(*files: str) -> list[str]:
 @pytest.mark.parametrize(
     ("file", "test"),
     [
-        ("directory/services/voting.py", "tests/services/test_voting.py"),
+        ("directory/services/votes/voting.py", "tests/services/test_voting.py"),
         ("directory/cache/store.py", "tests/server/test_reads.py"),  # imports it
         ("directory/templates/project.html", "tests/pages/test_project.py"),
         ("tests/db/test_deadline.py", "tests/db/test_deadline.py"),

@@ -9,7 +9,7 @@ from flask import Flask
 
 from directory.db.transactions import transaction
 from directory.models import Project
-from directory.services import moderation
+from directory.services.review import moderation
 from tests.conftest import ENVIRONMENT, Database
 from tests.support import deliverers
 from tests.support.factories import World

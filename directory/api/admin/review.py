@@ -31,8 +31,10 @@ from directory.http.endpoint import documented, operation, versions_allowed
 from directory.http.problem_kinds import KINDS
 from directory.http.validation import JsonBody
 from directory.models import now
-from directory.services import audit, categories, moderation, vote_review
-from directory.services.catalog import additions, catalog
+from directory.services import audit
+from directory.services.catalog import additions, catalog, categories
+from directory.services.review import moderation
+from directory.services.votes import vote_review
 
 DECISIONS = DecisionsInput()
 

@@ -23,10 +23,11 @@ from directory.http.access import admin_required
 from directory.http.authentication import caller
 from directory.http.endpoint import documented, operation
 from directory.http.validation import JsonBody
-from directory.services import account_deletion, audit, takedown
-from directory.services.accounts import accounts, sessions
+from directory.services import audit
+from directory.services.accounts import account_deletion, accounts, sessions
 from directory.services.accounts import users as people
-from directory.services.user_decisions import AT_ONCE, Decision, remaining
+from directory.services.accounts.user_decisions import AT_ONCE, Decision, remaining
+from directory.services.review import takedown
 
 FILTERS = tuple(UserFilters().fields)
 SECONDS = 2.5  # after which no further account of a decision is begun, so that the answer is within the deadline

@@ -17,7 +17,7 @@ from directory.http.problem_kinds import KINDS
 from directory.http.validation import NO_BODY, NOTHING, JsonBody, Upload
 from directory.http.write_checks import EXPECTED_USER
 from directory.models.base import HIGHEST_ID
-from directory.services.text import CATEGORY_SLUG_MAX, SLUG, USERNAME
+from directory.services.text.rules import CATEGORY_SLUG_MAX, SLUG, USERNAME
 
 EVERYWHERE = ("validation_failed", "unauthenticated", "internal", "unavailable")
 WRITES = ("malformed_json", "cross_site_request", "too_large", "unsupported_media_type", "read_only")

@@ -27,8 +27,8 @@ from directory.services.catalog.search import MOST
 from directory.services.catalog.search_operators import MOST as OPERATORS
 from directory.services.catalog.search_words import MAX_WORD_LENGTH, MAX_WORDS
 from directory.services.catalog.suggestions import MOST as SUGGESTIONS
-from directory.services.text import CATEGORY_SLUG_MAX, TAG_MAX
-from directory.services.text import USERNAME as USERNAMES
+from directory.services.text.rules import CATEGORY_SLUG_MAX, TAG_MAX
+from directory.services.text.rules import USERNAME as USERNAMES
 
 AnyField = fields.Field[Any]
 

@@ -13,9 +13,9 @@ from directory.models.base import HIGHEST_ID
 from directory.services.audit import ACTIONS, EVENTS
 from directory.services.catalog.additions import OWNER_SUSPENDED, WARNINGS
 from directory.services.catalog.orders import SORTS
-from directory.services.text import CATEGORY_SLUG_MAX
-from directory.services.vote_review import ACTIONS as DECISIONS
-from directory.services.vote_review import RULES
+from directory.services.text.rules import CATEGORY_SLUG_MAX
+from directory.services.votes.vote_review import ACTIONS as DECISIONS
+from directory.services.votes.vote_review import RULES
 
 
 class QueueQuery(PageQuery):

@@ -8,7 +8,7 @@ from marshmallow import fields, missing
 from directory.api.schemas.accounts import UserOutput
 from directory.http.fields import Matching, Prose, Slug, Strict, Timestamp, Whole, Word
 from directory.services.catalog.fields import NAMES
-from directory.services.text import CATEGORY_SLUG_MAX, TAG_MAX
+from directory.services.text.rules import CATEGORY_SLUG_MAX, TAG_MAX
 
 
 class SiteOutput(Strict):

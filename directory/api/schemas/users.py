@@ -12,8 +12,8 @@ from directory.api.schemas.review import AuditOutput, Number
 from directory.http.fields import DayOrTime, Few, Flag, Matching, Prose, Search, Strict, Timestamp, Truth, Word
 from directory.models import AccountStatus, Role
 from directory.models.base import HIGHEST_ID
+from directory.services.accounts.user_decisions import DECISIONS
 from directory.services.accounts.users import SORTS
-from directory.services.user_decisions import DECISIONS
 
 WITH_SUSPENSION = ("unpublish", "reason")
 DELETED = "When the account was deleted. It is suspended, and has neither an address nor a password."

@@ -21,11 +21,12 @@ from directory.errors import (
 )
 from directory.extensions import db, modify
 from directory.models import AccountStatus, Role, User
-from directory.services import audit, voting
+from directory.services import audit
 from directory.services.accounts import mail_links, sessions, usernames
 from directory.services.accounts.identity import Caller
 from directory.services.accounts.passwords import check_password_rules, hash_password, needs_rehash, verify_password
-from directory.services.text import ascii_address
+from directory.services.text.rules import ascii_address
+from directory.services.votes import voting
 
 CHOSEN = "Your username can no longer be changed."
 # The votes of suspended users do not count. A suspension, or its end, changes the counters for all votes of the user in

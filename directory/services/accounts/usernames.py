@@ -11,8 +11,8 @@ from sqlalchemy import select
 
 from directory.extensions import db
 from directory.models import Role, User
-from directory.services.characters import fold
-from directory.services.text import USERNAME
+from directory.services.text.characters import fold
+from directory.services.text.rules import USERNAME
 
 #: As `_reading` returns them: hyphens, underscores and final digits do not change how a name reads.
 NAMES = frozenset({

@@ -13,7 +13,7 @@ from directory.extensions import db
 from directory.models import NEVER, Project, Status, Upvote, User, UserCount, UserSubmissions
 from directory.services.catalog.columns import among
 from directory.services.catalog.paging import AnySelect, Slice, Sort, Window, fetch
-from directory.services.text import ascii_address
+from directory.services.text.rules import ascii_address
 
 SORTS = {
     "newest": Sort((User.created_at, User.id), descending=True),

@@ -10,11 +10,11 @@ from sqlalchemy.orm import aliased
 from directory.db.statements import Prepared, Row
 from directory.extensions import db
 from directory.models import Project, Status
-from directory.services import markdown
 from directory.services.catalog.columns import among, waiting
 from directory.services.catalog.paging import AnySelect
-from directory.services.characters import has_lookalikes
-from directory.services.equal_addresses import repository_key
+from directory.services.text import markdown
+from directory.services.text.characters import has_lookalikes
+from directory.services.text.equal_addresses import repository_key
 
 P = Project.__table__.c
 LOOKALIKES = "lookalike_title"  # letters of the title look like those of another script

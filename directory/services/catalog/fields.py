@@ -10,8 +10,8 @@ from sqlalchemy import select
 from directory.errors import Invalid
 from directory.extensions import db
 from directory.models import Category, Project
-from directory.services.equal_addresses import repository_key, url_key
-from directory.services.text import slugify
+from directory.services.text.equal_addresses import repository_key, url_key
+from directory.services.text.rules import slugify
 
 NO_CATEGORY = "There is no such category."
 

@@ -2,7 +2,7 @@
 
 import re
 
-from directory.services.equal_addresses import url_key
+from directory.services.text.equal_addresses import url_key
 
 # With or without a scheme, a user and a port, as browsers show an address and as git takes it.
 _WITH_SCHEME = re.compile(r"(?:git\+)?(https?|git|ssh)://(?:[^\s/?#@]*@)?([^\s/?#@:]+(?::[0-9]+)?)([/?#]\S*)?", re.I)

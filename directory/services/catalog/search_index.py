@@ -24,7 +24,7 @@ from directory.services.catalog.search_words import (
     spelled,
     whole,
 )
-from directory.services.equal_addresses import url_key
+from directory.services.text.equal_addresses import url_key
 
 _UPSERT = (
     "INSERT INTO project_search (project_id, document) VALUES (:id, CAST(:document AS tsvector)) "

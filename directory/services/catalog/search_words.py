@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import idna
 
-from directory.services.characters import fold, is_symbol
+from directory.services.text.characters import fold, is_symbol
 
 MAX_WORDS = 16  # of a query; more narrow nothing down
 MAX_WORD_LENGTH = 64

@@ -17,7 +17,7 @@ from directory.models import Project, Upvote
 from directory.services.accounts.identity import Caller
 from directory.services.catalog.columns import among
 from directory.services.catalog.search_words import whole, words
-from directory.services.equal_addresses import url_key
+from directory.services.text.equal_addresses import url_key
 
 COMMON = 100  # projects; a word that more of them have is common
 MOST_WORDS = 8  # the longest words of a title that are looked up

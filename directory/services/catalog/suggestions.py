@@ -16,7 +16,7 @@ from directory.db.statements import Prepared
 from directory.extensions import db
 from directory.models import Status
 from directory.services.catalog.search_words import Unit, ascii_form, query_units
-from directory.services.characters import fold, script
+from directory.services.text.characters import fold, script
 
 MOST = 3  # suggestions, and words of a query that are corrected
 SHORTEST, LONGEST = 3, 20  # letters of a word that is corrected

@@ -12,15 +12,17 @@ from directory.db.errors import refusing
 from directory.errors import Duplicate, Invalid
 from directory.extensions import db
 from directory.models import AccountStatus, Category, Logo, Project, Revision, Role, Status, User, now
-from directory.services import audit, categories, logos
+from directory.services import audit
 from directory.services.accounts.identity import Caller
 from directory.services.accounts.usernames import is_reserved
+from directory.services.catalog import categories
 from directory.services.catalog.fields import FIELDS, OWNED, filled
 from directory.services.catalog.paging import as_dict
 from directory.services.data import wholesale
 from directory.services.data.wholesale import Draft
-from directory.services.equal_addresses import repository_key, url_key
-from directory.services.text import USERNAME
+from directory.services.pictures import logos
+from directory.services.text.equal_addresses import repository_key, url_key
+from directory.services.text.rules import USERNAME
 
 # The fields of a submission, in the order of an export, and the further fields of an export.
 WRITABLE = tuple(field.name for field in FIELDS if field.in_export and field in OWNED)

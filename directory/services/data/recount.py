@@ -48,13 +48,14 @@ from directory.models import (
     VoteRanking,
 )
 from directory.models.base import HIGHEST_ID
-from directory.services import audit, revisions, submissions
+from directory.services import audit
 from directory.services.catalog import fields, search_counts, search_index
 from directory.services.catalog.paging import AnySelect
 from directory.services.catalog.queries import COUNTERS
 from directory.services.catalog.ranking import hot
-from directory.services.counted_votes import COUNTS
-from directory.services.equal_addresses import repository_key, url_keys
+from directory.services.review import revisions, submissions
+from directory.services.text.equal_addresses import repository_key, url_keys
+from directory.services.votes.counted_votes import COUNTS
 
 LOOKED_AT_ONCE = 2_000
 

@@ -16,7 +16,7 @@ from sqlalchemy import Connection, Row, text
 
 from directory.db.portions import Portions
 from directory.db.schema_changes import in_portion
-from directory.services.equal_addresses import repository_key, url_keys
+from directory.services.text.equal_addresses import repository_key, url_keys
 
 _NAMES = ("id", "owner_id", "title", "tagline", "description", "url", "repository_url", "url_key")
 _PROJECTS = sa.table("projects", *map(sa.column, _NAMES), sa.column("tags", sa.JSON))

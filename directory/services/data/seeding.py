@@ -12,7 +12,7 @@ from directory.services.accounts.accounts import TAKEN
 from directory.services.catalog.fields import filled
 from directory.services.data import bulk, wholesale
 from directory.services.data.demo import Person, Story, Submission
-from directory.services.equal_addresses import url_key
+from directory.services.text.equal_addresses import url_key
 
 
 @dataclass(slots=True)

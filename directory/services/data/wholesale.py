@@ -19,8 +19,8 @@ from directory.services.catalog import search_index
 from directory.services.catalog.fields import WRITTEN
 from directory.services.catalog.ranking import hot
 from directory.services.data import bulk
-from directory.services.equal_addresses import repository_key, url_key
-from directory.services.text import slugify
+from directory.services.text.equal_addresses import repository_key, url_key
+from directory.services.text.rules import slugify
 
 VOTE = ("user_id", "project_id", "created_at")
 

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from directory.services import base64url
 from directory.services.sign_in.refusals import SignInRefused
-from directory.services.text import ascii_address, is_email
+from directory.services.text.rules import ascii_address, is_email
 
 SUBJECT_MAX = 255  # of OpenID Connect
 CODE_MAX = 2048

@@ -7,7 +7,7 @@ from typing import Any
 from urllib.parse import quote
 
 from directory.services.site import Site
-from directory.services.text import isolated
+from directory.services.text.rules import isolated
 
 SUBJECT_MAX = 200
 FSI, PDI = "\u2068", "\u2069"

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from directory.services.site import Site
-from directory.services.text import isolated
+from directory.services.text.rules import isolated
 
 NAMES = {
     "project.approved": "Project approved",

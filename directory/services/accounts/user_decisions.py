@@ -12,10 +12,10 @@ from sqlalchemy import ColumnElement, func, or_, select
 from directory.errors import DirectoryError, TooManyProjects, TooManyVotes
 from directory.extensions import db
 from directory.models import AccountStatus, Project, Role, User
-from directory.services import account_deletion, takedown
-from directory.services.accounts import accounts, users
+from directory.services.accounts import account_deletion, accounts, users
 from directory.services.accounts.identity import Caller
 from directory.services.delivery.channels import Endpoint
+from directory.services.review import takedown
 
 DECISIONS = ("suspend", "delete")
 AT_ONCE = 1_000  # the most accounts that one request decides about

@@ -12,8 +12,8 @@ from directory.services.accounts.identity import Caller
 from directory.services.catalog import catalog
 from directory.services.catalog.catalog import Filters
 from directory.services.catalog.paging import Window
-from directory.services.counted_votes import COUNTS
 from directory.services.sign_in import identities, passkeys
+from directory.services.votes.counted_votes import COUNTS
 
 PROJECTS_MAX, VOTES_MAX = 1_000, 10_000  # of one export, because the answer is not streamed
 AT_ONCE = 100

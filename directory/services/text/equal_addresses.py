@@ -15,8 +15,8 @@ import unicodedata
 from typing import Any
 from urllib.parse import urlsplit
 
-from directory.services.links import AUTHORITY, NOT_A_URL, URL, parsed
-from directory.services.repositories import is_forge, is_gitlab
+from directory.services.text.links import AUTHORITY, NOT_A_URL, URL, parsed
+from directory.services.text.repositories import is_forge, is_gitlab
 
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _CONTENT = ("#/", "#!")  # beginnings of fragments by which a page selects its content

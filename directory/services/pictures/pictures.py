@@ -11,8 +11,8 @@ from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 from directory.errors import Invalid, Unavailable
-from directory.services import picture_files
-from directory.services.picture_files import PictureFile
+from directory.services.pictures import picture_files
+from directory.services.pictures.picture_files import PictureFile
 
 if TYPE_CHECKING:
     from PIL.Image import Image

@@ -20,7 +20,7 @@ from markdown_it.rules_inline import StateInline, emphasis, linkify, strikethrou
 from markdown_it.token import Token
 from markupsafe import escape
 
-from directory.services.characters import is_symbol
+from directory.services.text.characters import is_symbol
 
 REL = "nofollow ugc noopener"
 REMEMBERED = 256  # texts; a description has at most 10,000 characters

@@ -3,7 +3,7 @@
 import re
 import unicodedata
 
-from directory.services.characters import without_invisible
+from directory.services.text.characters import without_invisible
 
 #: The form of category slugs and tags; use it with `fullmatch`.
 SLUG = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")

@@ -13,8 +13,7 @@ from directory.db.statements import Prepared
 from directory.extensions import db
 from directory.models import Project, VoteRanking
 from directory.models.base import HIGHEST_ID
-from directory.services import categories
-from directory.services.catalog import tags
+from directory.services.catalog import categories, tags
 from directory.services.catalog.columns import unindexed
 from directory.services.catalog.paging import AnySelect
 

@@ -19,7 +19,7 @@ from directory.services import audit
 from directory.services.accounts.identity import Caller, require_active
 from directory.services.catalog.paging import Slice, Sort, Window, as_dict, fetch
 from directory.services.catalog.ranking import hot
-from directory.services.counted_votes import COUNTS, DISCOUNTED
+from directory.services.votes.counted_votes import COUNTS, DISCOUNTED
 
 ACTIONS = {"discount": "project.votes_discounted", "count": "project.votes_counted"}
 RULES = ("new_accounts", "unverified", "single_owner")

@@ -10,13 +10,14 @@ from directory.db.errors import refusing
 from directory.errors import Duplicate, Invalid, NotFound, PreconditionFailed
 from directory.extensions import db, modify
 from directory.models import Project, Status, now
-from directory.services import audit, revisions
+from directory.services import audit
 from directory.services.accounts.identity import Caller, require_active
 from directory.services.catalog import catalog, counters, fields, search_index
 from directory.services.catalog.ranking import hot
 from directory.services.delivery import outbox
 from directory.services.delivery.channels import Endpoint
-from directory.services.equal_addresses import Address, repository_key, url_key
+from directory.services.review import revisions
+from directory.services.text.equal_addresses import Address, repository_key, url_key
 
 ADDRESS = frozenset({"url", "repository_url"})  # the fields that make duplicates
 OTHER_REPOSITORY = "You have another project of this website, with this repository or without one."

@@ -16,12 +16,13 @@ from directory.errors import DirectoryError, Duplicate, InvalidTransition, NotFo
 from directory.extensions import db, modify
 from directory.models import Project, Revision, Status, now
 from directory.models.base import UtcDateTime
-from directory.services import audit, revisions, submissions
+from directory.services import audit
 from directory.services.accounts.identity import Caller, require_active
 from directory.services.catalog import catalog, counters
 from directory.services.catalog.ranking import hot
 from directory.services.delivery import outbox
 from directory.services.delivery.channels import Endpoint
+from directory.services.review import revisions, submissions
 
 PAST = {"approve": "approved", "reject": "rejected", "unpublish": "unpublished"}
 # States of a live project with a revision: its changes are pending, or were rejected.

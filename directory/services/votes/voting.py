@@ -10,7 +10,7 @@ SQLite a statement costs no round trip, so this module does it, under the write 
 callers share one transaction (docs/adr/0013).
 
 A vote that an administrator has discounted is not in the counter, whether it is set or cleared. The votes of a
-suspended user are removed from the counters (services/counted_votes.py); on PostgreSQL by a trigger.
+suspended user are removed from the counters (services/votes/counted_votes.py); on PostgreSQL by a trigger.
 
 If another transaction has locked a project, only the votes for that project are delayed: the rest of the batch is
 counted without them, a few callers wait for the lock, and further ones are refused at once. On SQLite the lock is that
@@ -35,7 +35,7 @@ from directory.models import AccountStatus, Project, Status, Upvote, User, VoteD
 from directory.models.base import UtcDateTime
 from directory.services.accounts.identity import Caller
 from directory.services.catalog.ranking import hot
-from directory.services.counted_votes import DISCOUNTED
+from directory.services.votes.counted_votes import DISCOUNTED
 
 log = logging.getLogger(__name__)
 projects, upvotes, discounts = Project.__table__, Upvote.__table__, VoteDiscount.__table__

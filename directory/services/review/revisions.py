@@ -23,7 +23,7 @@ from directory.services.catalog import catalog, fields, search_index
 from directory.services.catalog.fields import Changes
 from directory.services.delivery import outbox
 from directory.services.delivery.channels import Endpoint
-from directory.services.equal_addresses import needs_no_review
+from directory.services.text.equal_addresses import needs_no_review
 
 # For the log: an event of a revision leaves the project live.
 NO_MOVE = {"from_state": Status.LIVE, "to_state": Status.LIVE}

@@ -7,7 +7,7 @@ a name, so the script is taken from the name.
 import re
 import unicodedata
 
-from directory.services.equal_letters import SAME, usual
+from directory.services.text.equal_letters import SAME, usual
 
 # Default_Ignorable_Code_Point, which renderers do not show, and marks of interlinear annotations.
 _IGNORED = (

@@ -1,0 +1,1 @@
+"""The queue: submissions, revisions, decisions and what is taken down."""

@@ -1,0 +1,1 @@
+"""Rules for what people write: characters, addresses, Markdown."""

@@ -1,0 +1,1 @@
+"""Votes: giving and withdrawing them, which of them count, and their review."""
