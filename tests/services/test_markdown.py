@@ -80,6 +80,7 @@ def link(address: str, text: str | None = None) -> str:
             ":rocket: :+1: a:b:c :nope: `:fire:` :latin_small_letter_a:",
             "🚀 👍 a:b:c :nope: <code>:fire:</code> :latin_small_letter_a:",
         ),
+        (":keycap_digit_one: :keycap_number_sign:", ":keycap_digit_one: :keycap_number_sign:"),
         ("[m](mailto:a@b.org)", "[m](mailto:a@b.org)"),
         ("[x](data:text/html,y) [v](vbscript:x)", "[x](data:text/html,y) [v](vbscript:x)"),
         ("<b onclick=x>hi</b>", "&lt;b onclick=x&gt;hi"),

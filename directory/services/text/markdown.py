@@ -328,7 +328,8 @@ def _emoji(found: re.Match[str]) -> str:
         char = unicodedata.lookup(found[1].replace("_", " "))
     except KeyError:
         return found[0]
-    return char if is_symbol(char) else found[0]
+    # Some names are of sequences of characters, such as those of keycaps.
+    return char if len(char) == 1 and is_symbol(char) else found[0]
 
 
 def _tick(first: Token) -> None:
