@@ -6,7 +6,7 @@ from typing import Any
 from flask import Blueprint, Response, current_app
 
 from directory.api import mail_server
-from directory.api.password_checks import among_few, confirm_password, missing_password
+from directory.api.password_checks import among_few, confirm_password, guessing, missing_password
 from directory.api.schemas.accounts import (
     AccountChanges,
     LoginInput,
@@ -106,21 +106,22 @@ def register(body: dict[str, Any], next_path: str | None = None) -> Any:
 def login(body: dict[str, Any]) -> Any:
     """Sign in by username or e-mail address.
 
-    After many wrong passwords for a login within an hour, an attempt from a new address takes up to two seconds longer.
+    After many wrong passwords for a login within an hour, attempts from new addresses take turns: a wrong password is
+    answered up to four seconds later, and an attempt for which there is no turn is refused with 429.
     """
-    with among_few() as place:
+    with guessing():
         found = accounts.find(body["login"])
-        attempt = account_limits.guess_at_login(body["login"], found.id if found else None)
+        may_check = account_limits.guess_at_login(body["login"], found.id if found else None)
         accounts.release()
-        with place.guessing(attempt):
-            user = accounts.authenticate(found if attempt.may_pass else None, body["password"])
+        user = accounts.authenticate(found if may_check else None, body["password"])
         new_hash = accounts.upgraded_hash(user, body["password"])
 
         def work() -> tuple[Any, str]:
             secret = accounts.login(user.id, user.password_hash, new_hash=new_hash, user_agent=user_agent())
             return accounts.get(user.id), secret
 
-        return signed_in(login, *transaction(work))
+        made = transaction(work)
+    return signed_in(login, *made)
 
 
 @bp.post("/logout")

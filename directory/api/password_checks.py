@@ -3,17 +3,14 @@
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from threading import Lock
+from threading import BoundedSemaphore
 from typing import Any
-
-from flask import current_app
 
 from directory.db import deadline, slots
 from directory.db.fair_semaphore import FairSemaphore
 from directory.db.slots import given_back
 from directory.errors import InvalidCredentials, Unauthenticated, Unavailable, WrongPassword
 from directory.http import account_limits
-from directory.http.account_limits import Attempt
 from directory.http.authentication import caller
 from directory.http.validation import Errors
 from directory.models import User
@@ -25,89 +22,62 @@ from directory.services.sign_in import identities
 DOOR = 2 * AT_ONCE
 _door = FairSemaphore(DOOR)
 
-# The most attempts that a process delays at the same time; further ones are not delayed. A delay that gives its slot
-# back costs a thread that waits. With gunicorn's own worker it holds one of the threads that serve: at most a quarter
-# of them, each for a short time.
-DELAYED_MAX = 64
-HELD_SECONDS = 0.25
-_delayed, _delayed_lock = [0], Lock()
+# The most answers that a process withholds at the same time, each in a thread; further ones are not withheld.
+WITHHELD_MAX = 64
+_withheld = BoundedSemaphore(WITHHELD_MAX)
 sleep = time.sleep
 
 
-class Place:
-    """A caller's place among the few."""
-
-    def __init__(self) -> None:
-        self._is_in = False
-
-    def enter(self, *, again: bool = False) -> None:
-        """Wait to be let in after those that wait already; `again` before them. Raises Unavailable."""
-        if not _door.acquire(0) and not _let_in(again):
-            raise Unavailable
-        self._is_in = True
-
-    def leave(self) -> None:
-        """Let the next caller in, unless the place was left before."""
-        if self._is_in:
-            self._is_in = False
-            _door.release()
-
-    @contextmanager
-    def guessing(self, attempt: Attempt) -> Iterator[None]:
-        """Delay the block as long as an attempt has to wait, and count it where the block finds the password wrong.
-
-        Meanwhile others get the place. Then the caller gets the next free one, before all callers that came later.
-        Raises Unavailable.
-        """
-        if attempt.delay:
-            self.leave()
-            _delay(attempt.delay)
-            self.enter(again=True)
-        try:
-            yield
-        except (InvalidCredentials, WrongPassword):
-            account_limits.count_failure()
-            raise
-        account_limits.remember_address()
-        account_limits.give_back()
-
-
 @contextmanager
-def among_few() -> Iterator[Place]:
+def among_few() -> Iterator[None]:
     """Let few callers at once into the block, or into the view that it decorates; the others wait without a slot.
 
     A view has it within `operation`, which counts the request first: a caller over the limit waits for none of this.
     Raises Unavailable if the wait takes all of a request's time.
     """
-    place = Place()
-    place.enter()
+    if not _door.acquire(0) and not _let_in():
+        raise Unavailable
     try:
-        yield place
+        yield
     finally:
-        place.leave()
+        _door.release()
 
 
-def _let_in(again: bool) -> bool:
+@contextmanager
+def guessing() -> Iterator[None]:
+    """Let few callers at once into the block, which counts a guess (`account_limits`) and checks its password.
+
+    A wrong password counts as a failure, and the answer waits for the turn of the guess. Raises Unavailable.
+    """
+    try:
+        with among_few():
+            yield
+    except (InvalidCredentials, WrongPassword):
+        account_limits.count_failure()
+        _withhold(account_limits.seconds_to_turn())
+        raise
+    account_limits.remember_address()
+    account_limits.give_back()
+
+
+def _let_in() -> bool:
     accounts.release()  # the caller's session may have been looked up; its connection goes to others during the wait
     with given_back():
-        return _door.acquire(deadline.remaining(deadline.SECONDS), first=again)
+        return _door.acquire(deadline.remaining(deadline.SECONDS))
 
 
-def _delay(seconds: float) -> None:
-    """Wait without a slot, or not at all if too many wait already."""
-    gives_back = slots.current.get() is not None
-    at_most = DELAYED_MAX if gives_back else max(1, current_app.config["THREADS"] // 4)
-    with _delayed_lock:
-        if _delayed[0] >= at_most:
-            return
-        _delayed[0] += 1
-    try:
-        accounts.release()
-        with given_back():
-            sleep(deadline.remaining(seconds if gives_back else min(seconds, HELD_SECONDS)))
-    finally:
-        with _delayed_lock:
-            _delayed[0] -= 1
+def _withhold(seconds: float) -> None:
+    """Wait without a slot. Under gunicorn's own worker, which has none, the wait would hold a thread: it is left out.
+
+    Turns limit the guesses, whether or not their answers wait.
+    """
+    if seconds and slots.current.get() is not None and _withheld.acquire(blocking=False):
+        try:
+            accounts.release()
+            with given_back():
+                sleep(deadline.remaining(seconds))
+        finally:
+            _withheld.release()
 
 
 def missing_password(body: dict[str, Any], detail: str) -> Errors:
@@ -128,8 +98,8 @@ def confirm_password(given: str | None) -> User:
     if given is None:
         identities.require_fresh_session(caller())
         return user
-    attempt = account_limits.guess_at_own_password(user.username, user.id)
+    account_limits.guess_at_own_password(user.username, user.id)
     accounts.release()
-    with among_few() as place, place.guessing(attempt):
+    with guessing():
         accounts.require_password(user.password_hash, given)
     return user

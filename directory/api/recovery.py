@@ -57,6 +57,7 @@ def reset(body: dict[str, Any]) -> Any:
     revoke_tokens = body.get("revoke_tokens", False)
     transaction(lambda: recovery.reset(body["token"], hashed, revoke_tokens=revoke_tokens, server=server))
     account_limits.give_back_link()
+    account_limits.remember_address(user.username, user.email)
 
 
 def username_of(token: str) -> str | None:

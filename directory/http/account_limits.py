@@ -1,9 +1,9 @@
 """Limits of accounts: guesses at a password, and links that any caller has mailed to an account or an address."""
 
 import logging
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 from flask import g
 
@@ -14,58 +14,59 @@ from directory.services.accounts.accounts import canonical_login
 log = logging.getLogger(__name__)
 GUESSES = ("auth", "account", "password")  # the limits that count a guess at a password
 
-# A login has so many failures an hour, from any addresses, without a delay: half of the hundred of an account, which
-# has two logins. If both counted together, a delay would reveal which e-mail address belongs to which username.
+# A login has so many failures an hour, from any addresses, before guesses take turns: half of the hundred of an account
+# that has two logins. If both counted together, a turn would reveal which e-mail address belongs to which username.
 FREE_FAILURES = 50
-# A delay, and the failures after which it doubles.
-FIRST_SECONDS, MOST_SECONDS, DOUBLED_EVERY = 0.25, 1.0, 10
+# The seconds between two turns at a login: after FREE_FAILURES, at most, and the failures after which they double.
+FIRST_PAUSE, LONGEST_PAUSE, DOUBLED_EVERY = 0.25, 4.0, 10
 
 
-@dataclass(frozen=True, slots=True)
-class Attempt:
-    """A counted guess at a password.
-
-    `may_pass` is false if the password must not be checked. The guess first waits `delay` seconds.
-    """
-
-    may_pass: bool = True
-    delay: float = 0.0
-
-
-def guess_at_login(login: str, account_id: int | None) -> Attempt:
-    """Count a guess at the password of a login. Raises RateLimited.
+def guess_at_login(login: str, account_id: int | None) -> bool:
+    """Count a guess at the password of a login, and return whether the password may be checked. Raises RateLimited.
 
     The limit that refuses with 429 counts the login, not the account. If it counted the account, five wrong logins by
     username and one by e-mail address would reveal whether the two belong together. A second limit counts the account
-    under either name, so that two names do not allow more guesses. Over this limit the attempt may not pass: the caller
-    treats the account as unknown, and answers as for a wrong password, even if it is right. An unknown login is counted
-    in the same way, so that the time reveals nothing.
+    under either name, so that two names do not allow more guesses. Over this limit the password may not be checked: the
+    caller treats the account as unknown, and answers as for a wrong password, even if it is right. An unknown login is
+    counted in the same way, so that the time reveals nothing.
     """
     g.login, g.account_id = canonical_login(login), account_id
     # The headers of a login show no limit of an account: only `auth`, or the limit that refuses.
     rate_limits.hit("account", shown=False)
-    return _slowed(may_pass=_spent("password"))
+    _take_turn("first" if rate_limits.hits("account") <= 1 else "again")
+    return _spent("password")
 
 
-def guess_at_own_password(username: str, account_id: int) -> Attempt:
+def guess_at_own_password(username: str, account_id: int) -> None:
     """Count a guess at the caller's own password like a guess at a login. Raises RateLimited."""
     g.login, g.account_id = username, account_id
     for tier in GUESSES:
         rate_limits.hit(tier)
-    return _slowed(may_pass=True)
+    _take_turn("own")
 
 
-def _slowed(*, may_pass: bool) -> Attempt:
-    """The attempt, with a delay that depends on the failures of this login in the last hour, from any addresses.
+def _take_turn(line: str) -> None:
+    """Give the guess a turn, if this login has many failures in the last hour, from any addresses. Raises RateLimited.
 
-    A delay refuses no right password, so guesses cannot lock out an owner. An address from which this login has
-    succeeded does not wait. Addresses that keep guessing wait twice as long as those that try once.
+    The turns of a line are a pause apart, which grows with the failures, however many addresses guess. A wrong password
+    is answered at its turn (`seconds_to_turn`), a right one at once. A guess whose turn would be too late gets none.
+
+    Guesses do not lock the owner out: an address from which this login has succeeded needs no turn, and those who try
+    for the first time in some minutes, those who try again, and those who are signed in do not wait for one another.
     """
     failures = rate_limits.hits("failures")
     if failures < FREE_FAILURES or rate_limits.hits("signed_in"):
-        return Attempt(may_pass)
-    delay = FIRST_SECONDS * 2 ** ((failures - FREE_FAILURES) // DOUBLED_EVERY)
-    return Attempt(may_pass, min(delay, MOST_SECONDS) * (1 if rate_limits.hits("account") <= 1 else 2))
+        return
+    pause = min(FIRST_PAUSE * 2 ** ((failures - FREE_FAILURES) // DOUBLED_EVERY), LONGEST_PAUSE)
+    wait = rate_limits.reserve("failures", line, pause, at_most=LONGEST_PAUSE)
+    if wait > LONGEST_PAUSE:
+        raise RateLimited(math.ceil(wait - LONGEST_PAUSE), "failures")
+    g.seconds_to_turn = wait
+
+
+def seconds_to_turn() -> float:
+    """The seconds until the turn of this request's guess; 0 if it needs none."""
+    return float(g.get("seconds_to_turn", 0.0))
 
 
 def count_failure() -> None:
@@ -96,10 +97,10 @@ def give_back_link() -> None:
         rate_limits.give_back("recovery")
 
 
-def remember_address() -> None:
-    """Remember, for 30 days, that this login has succeeded from this address."""
-    if not rate_limits.hits("signed_in"):
-        _spent("signed_in")
+def remember_address(*logins: str) -> None:
+    """Remember, for 30 days, that the owner of these logins, or of the one that was guessed at, uses this address."""
+    known = [canonical_login(login) for login in logins] or [g.login]
+    rate_limits.count_all("signed_in", [rate_limits.at_this_address(login) for login in known])
 
 
 @contextmanager

@@ -12,6 +12,12 @@ from directory.models import now
 
 # Backs off as the library does: checks a lost Redis after 1, 2, 4 … 32 seconds.
 CHECKS_MAX = 5
+# Returns the milliseconds until the next turn, which it reserves by the time that a key has to live.
+RESERVE = """
+local wait = math.max(0, redis.call('PTTL', KEYS[1])) + tonumber(ARGV[1])
+if wait <= tonumber(ARGV[2]) then redis.call('SET', KEYS[1], '1', 'PX', wait) end
+return wait
+"""
 
 
 class Window(NamedTuple):
@@ -26,9 +32,11 @@ class ProcessMemory(MemoryStorage):
     """The library's storage in memory, made thread-safe: if two threads start its timer at once, one of them fails."""
 
     STORAGE_SCHEME = ["process"]  # noqa: RUF012 (as the library has it)
+    base_exceptions: Any = ()  # it is never away
 
     def __init__(self, uri: str | None = None, **options: Any) -> None:
         self._turn = Lock()
+        self._reserved: dict[str, float] = {}  # the last turn of each line, in time.monotonic()
         super().__init__(uri, **options)
 
     def acquire_entry(self, key: str, limit: int, expiry: int, amount: int = 1) -> bool:
@@ -46,6 +54,16 @@ class ProcessMemory(MemoryStorage):
         with self._turn:
             if entries := self.events.get(key):
                 entries.pop(0)  # the newest first
+
+    def reserve(self, key: str, pause: float, at_most: float) -> float:
+        """The seconds until the next turn of a line, which is reserved unless they are more than `at_most`."""
+        now = time.monotonic()
+        with self._turn:
+            self._reserved = {line: at for line, at in self._reserved.items() if at > now}
+            wait = max(0.0, self._reserved.get(key, now) - now) + pause
+            if wait <= at_most:
+                self._reserved[key] = now + wait
+        return wait
 
     def count(self, item: RateLimitItem, asked: list[tuple[str, bool]]) -> list[Window]:
         """For each key the window of `item`, after counting a request if the second value is true."""
@@ -77,6 +95,11 @@ class Redis(RedisStorage):
     def take_back(self, key: str) -> None:
         """Remove the latest entry of a window."""
         self.storage.lpop(self.prefixed_key(key))  # the newest first
+
+    def reserve(self, key: str, pause: float, at_most: float) -> float:
+        """The same as `ProcessMemory.reserve`: a key that Redis keeps until the last turn."""
+        milliseconds = int(1000 * pause), int(1000 * at_most)
+        return int(self.storage.eval(RESERVE, 1, self.prefixed_key(key), *milliseconds)) / 1000
 
     def acquire_entry(self, key: str, limit: int, expiry: int, amount: int = 1) -> bool:
         """Count a hit if the limit allows it, and return whether it does."""

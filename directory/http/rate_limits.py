@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 from flask import Flask, Response, current_app, g, request
 from limits import RateLimitItem, parse_many
@@ -23,6 +23,7 @@ from directory.http.converters import hookless
 from directory.http.rate_limit_storage import ProcessMemory, fall_back, look_for_redis
 from directory.services.accounts.identity import Caller
 
+T = TypeVar("T")
 STRATEGY = "moving-window"  # the only one that limits every window, not only those that begin at fixed times
 # Strategies use keys of different types, so the name of a key includes the strategy.
 PREFIX = f"directory:{STRATEGY}"
@@ -77,11 +78,16 @@ def key_of(user: Caller | None) -> str:
 KEYS: dict[str, Callable[[], str]] = {
     **dict.fromkeys(("voting", "submission", "write", "admin", "read", "new_address"), lambda: key_of(viewer())),
     **dict.fromkeys(("auth", "not_guessed", "recovery", "sign_in"), client_address),
-    "account": lambda: f"{_masked(g.login)}@{client_address()}",
+    "account": lambda: at_this_address(g.login),
     "password": lambda: f"{g.account_id or _masked(g.login)}@{client_address()}",
     "failures": lambda: _masked(g.login),
-    "signed_in": lambda: f"{_masked(g.login)}@{client_address()}",
+    "signed_in": lambda: at_this_address(g.login),
 }
+
+
+def at_this_address(login: str) -> str:
+    """The key of a login from the caller's address."""
+    return f"{_masked(login)}@{client_address()}"
 
 
 def mail_keys(address: str, account_id: int | None, *, is_mailed: bool) -> list[tuple[str, str]]:
@@ -183,17 +189,23 @@ def count_all(tier: str, keys: list[str], *, counts: bool = True) -> list[Count]
     """
     if not _is_limited(tier):
         return [Count(True, [])] * len(keys)
+    return _in_storage(lambda storage: _count_all(storage, tier, keys, counts))
+
+
+def _in_storage(work: Callable[[Any], T]) -> T:
+    """The result of work with the storage: the memory of the process if Redis is away. Other errors are not caught."""
     look_for_redis()
+    storage = cast(Any, limiter.limiter.storage)
     try:
-        return _count_all(tier, keys, counts)
-    except Exception:
+        return work(storage)
+    except storage.base_exceptions:
         fall_back()  # only the first request waits for the timeout of an unresponsive Redis
-        return _count_all(tier, keys, counts)
+    return work(limiter.limiter.storage)
 
 
-def _count_all(tier: str, keys: list[str], counts: bool) -> list[Count]:
-    """`count_all` with the current storage. A request that one limit refuses is not counted against later limits."""
-    items, storage = _items(_limits(tier)), cast(Any, limiter.limiter.storage)
+def _count_all(storage: Any, tier: str, keys: list[str], counts: bool) -> list[Count]:
+    """`count_all` with a storage. A request that one limit refuses is not counted against later limits."""
+    items = _items(_limits(tier))
     admitted, states = [True] * len(keys), [dict[RateLimitItem, LimitState]() for _ in keys]
     for item in sorted(items):  # the shortest window first
         names = [item.key_for(PREFIX, key, tier) for key in keys]
@@ -222,12 +234,19 @@ def give_back(tier: str, requests: int = 1) -> None:
 
 
 def take_back(tier: str, key: str, requests: int = 1) -> None:
-    """Remove the latest hits of a key."""
-    try:
-        for item in _items(_limits(tier)) * requests:
-            limiter.limiter.storage.take_back(item.key_for(PREFIX, key, tier))  # type: ignore[attr-defined]
-    except Exception:
-        fall_back()  # the hits counted in an unreachable Redis are lost
+    """Remove the latest hits of a key. Those counted in an unreachable Redis are lost."""
+    names = [item.key_for(PREFIX, key, tier) for item in _items(_limits(tier))] * requests
+    _in_storage(lambda storage: [storage.take_back(name) for name in names])
+
+
+def reserve(tier: str, line: str, pause: float, *, at_most: float) -> float:
+    """Reserve the next turn in a line of this request's key, and return the seconds until then.
+
+    It is `pause` seconds after the last one that is reserved, or after now. A turn that is more than `at_most` seconds
+    away is not reserved.
+    """
+    name = f"{PREFIX}/turn/{tier}/{line}/{KEYS[tier]()}"
+    return float(_in_storage(lambda storage: storage.reserve(name, pause, at_most)))
 
 
 def hits(tier: str) -> int:

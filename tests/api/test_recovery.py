@@ -379,6 +379,26 @@ def test_links_asked_for_a_username_do_not_tell_its_address_to_those_who_guess_i
     assert found[0][0] == 409
 
 
+def test_guesses_do_not_keep_out_an_owner_who_opens_a_mailed_link(
+    limited: Flask, mailbox: Mailbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in (("FREE_FAILURES", 1), ("FIRST_PAUSE", 1000.0), ("LONGEST_PAUSE", 1000.0)):
+        monkeypatch.setattr(account_limits, name, value)
+    World(limited).user("ada")
+    for login in ("ada", "ada@example.org"):
+        wrong = {"login": login, "password": "not the password"}
+        codes = [as_stranger(limited, number, "/api/auth/login", wrong) for number in range(4)]
+        assert codes == [401, 401, 429, 429]
+    assert as_stranger(limited, 100, FORGOT, {"login": "ada"}) == 202
+    [server] = limited.extensions["webhooks"]
+    send_all(delivery_thread(limited, server, quick()))
+    assert as_stranger(limited, 100, RESET, {"token": token_of(mailbox.taken[0]), "password": NEW}) == 204
+    for login in ("ada", " Ada@Example.org"):
+        right = {"login": login, "password": NEW}
+        assert as_stranger(limited, 101, "/api/auth/login", right) == 429
+        assert as_stranger(limited, 100, "/api/auth/login", right) == 200
+
+
 def test_a_member_tries_ten_new_addresses_an_hour(limited: Flask) -> None:
     world = World(limited)
     world.user("ada")

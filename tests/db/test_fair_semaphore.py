@@ -12,7 +12,7 @@ WITHIN = 30.0
 
 
 def waiting(semaphore: FairSemaphore, number: int) -> None:
-    until(lambda: len(semaphore._first) + len(semaphore._waiting) == number)
+    until(lambda: len(semaphore._waiting) == number)
 
 
 def test_it_lets_so_many_in_and_one_more_for_each_that_leaves() -> None:
@@ -25,18 +25,18 @@ def test_it_lets_so_many_in_and_one_more_for_each_that_leaves() -> None:
     assert not semaphore.acquire(0)
 
 
-def test_the_first_to_come_is_let_in_first_but_after_those_that_come_again() -> None:
+def test_the_first_to_come_is_let_in_first() -> None:
     semaphore, order = FairSemaphore(1), []
     semaphore.acquire(0)
 
-    def enter(name: str, first: bool) -> None:
-        assert semaphore.acquire(WITHIN, first=first)
+    def enter(name: str) -> None:
+        assert semaphore.acquire(WITHIN)
         order.append(name)
         semaphore.release()
 
     with ThreadPoolExecutor(5) as pool:
-        for number, (name, first) in enumerate([("c", False), ("d", False), ("a", True), ("e", False), ("b", True)], 1):
-            pool.submit(enter, name, first)
+        for number, name in enumerate("abcde", 1):
+            pool.submit(enter, name)
             waiting(semaphore, number)
         semaphore.release()
     assert order == ["a", "b", "c", "d", "e"]
@@ -49,7 +49,7 @@ def test_a_caller_whose_wait_ends_takes_no_place_from_another() -> None:
     with ThreadPoolExecutor(2) as pool:
         patient = pool.submit(semaphore.acquire, WITHIN)
         waiting(semaphore, 1)
-        assert not semaphore.acquire(0.01, first=True)
+        assert not semaphore.acquire(0.01)
         waiting(semaphore, 1)
         semaphore.release()
         assert patient.result(WITHIN)
@@ -87,8 +87,8 @@ def test_however_many_come_and_give_up_no_more_are_in_than_there_are_places() ->
     def enter(number: int) -> int:
         start.wait(WITHIN)
         entered = 0
-        for turn in range(200):
-            if semaphore.acquire(0.001 if number % 2 else WITHIN, first=turn % 3 == 0):
+        for _ in range(200):
+            if semaphore.acquire(0.001 if number % 2 else WITHIN):
                 with lock:
                     inside[0] += 1
                     most[0] = max(most[0], inside[0])

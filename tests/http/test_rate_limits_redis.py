@@ -17,7 +17,7 @@ from limits import parse as parse_limit
 from limits.strategies import MovingWindowRateLimiter
 from prometheus_client.parser import text_string_to_metric_families as parse
 
-from directory.http.rate_limit_storage import Redis
+from directory.http.rate_limit_storage import ProcessMemory, Redis
 from tests.conftest import ENVIRONMENT, Database
 from tests.http.test_rate_limits import WINDOW, passed_of_twenty, shorter_than_the_window
 from tests.support import servers
@@ -272,3 +272,13 @@ def test_a_hit_that_is_taken_back_leaves_room_for_one_more_and_no_others(storage
     counts.take_back(item.key_for("one"))
     assert [limits.hit(item, "one") for _ in range(2)] == [True, False]
     assert limits.get_window_stats(item, "other").remaining == 2
+
+
+@pytest.mark.parametrize("where", ["memory", "redis"])
+def test_turns_are_a_pause_apart_and_none_is_reserved_that_is_too_far_away(
+    storage: Server, database: Database, where: str
+) -> None:
+    turns = ProcessMemory() if where == "memory" else Redis(storage.url)
+    waits = [turns.reserve("one", pause, 3000.0) for pause in (1000.0, 1500.0, 1000.0, 250.0, 250.0, 500.0)]
+    assert waits == pytest.approx([1000, 2500, 3500, 2750, 3000, 3500], abs=100)
+    assert turns.reserve("another", 0.25, 1.0) == pytest.approx(0.25)
