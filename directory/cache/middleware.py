@@ -9,10 +9,11 @@ from flask import Flask
 from directory.cache.memo import Memo
 from directory.cache.reads import Read, read_from
 from directory.cache.responder import Responder
-from directory.cache.response import STATUSES, AccessRecorder, Headers, cacheable_response
+from directory.cache.response import STATUSES, AccessRecorder, cacheable_response
 from directory.cache.snapshot_source import SnapshotSource
 from directory.extensions import db
 from directory.http import hooks
+from directory.http.headers import Headers
 from directory.http.wsgi import read_body
 
 Environ = dict[str, Any]

@@ -31,8 +31,9 @@ from directory.cache.tuning import BYPASS_ALL_SECONDS, BYPASS_SECONDS, BYPASSES_
 from directory.db.errors import log_failure
 from directory.db.statements import Row
 from directory.errors import DirectoryError
-from directory.http import endpoint, hooks
-from directory.http.cache_policy import CREDENTIALS, CacheTags
+from directory.http import endpoint
+from directory.http.cache_policy import CacheTags
+from directory.http.headers import of_app
 from directory.services.accounts.sessions import Credential
 
 CAPACITY = 6 * 2**20  # bytes of responses in the memory of a process
@@ -73,8 +74,7 @@ class Responder:
         count = count_nothing if metrics is None else metrics.count_cache
         self.store: Store[CachedResponse] = Store(CAPACITY, count)
         self.routes = CacheableRoutes(flask)
-        self._vary = ", ".join([*CREDENTIALS, *(["Origin"] if flask.config["CORS_ORIGINS"] else [])])
-        self._cache_control = hooks.public_caching(flask)
+        self._headers = of_app(flask)
         self._flights = SingleFlight()
         self._waiting: deque[PendingRead] = deque()
         self._bypassed_until: dict[Credential, float] = {}  # by time.monotonic()
@@ -193,7 +193,7 @@ class Responder:
             query_string, view = read.query.encode("latin-1"), match.view
             rendered = endpoint.read(view.operation, view.view, read.path, match.arguments, query_string)
         operation = match.view.operation
-        public = public_response(rendered, read.scheme, self._vary, operation, match.rule, self._cache_control)
+        public = public_response(rendered, self._headers, read.scheme, read.path, operation, match.rule)
         self.put(read, snapshot, public, rendered.cache_tags)
         return public
 
@@ -294,7 +294,7 @@ class Responder:
         if rendered is None:
             return None
         operation = match.view.operation
-        public = public_response(rendered, read.scheme, self._vary, operation, match.rule, self._cache_control)
+        public = public_response(rendered, self._headers, read.scheme, read.path, operation, match.rule)
         if user_id is None:
             return ReaderResponse(public, None)
         return self._private(public, user_id, public.body, public.etag)

@@ -4,9 +4,7 @@ It also makes the constant responses, and logs and counts the requests that are 
 """
 
 import time
-from collections.abc import Iterable
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Any
 
 from flask import Flask
@@ -14,49 +12,14 @@ from flask import Flask
 from directory.cache.personal_body import PersonalParts
 from directory.cache.reads import Read
 from directory.http import endpoint, hooks
-from directory.http.cache_policy import CREDENTIALS
+from directory.http.headers import AnswerHeaders, CommonHeaders, Facts, Headers, of_app, without_common
 from directory.http.wsgi import header_lines
 
 SCHEMES = ("http", "https")
 STATUSES = {200: "200 OK", 304: "304 NOT MODIFIED"}
-VARY, CACHE_CONTROL = "Vary", "Cache-Control"
-NONE: frozenset[str] = frozenset()
 _PER_REQUEST = {"content-type", "content-length", "x-request-id"}  # the headers that are written for each request
 
-Headers = list[tuple[str, str]]
-
-
-class SharedHeaders:
-    """Headers that many responses have in common, stored once: as pairs, and as they are sent."""
-
-    __slots__ = ("lines", "pairs")
-
-    def __init__(self, pairs: Iterable[tuple[str, str]]) -> None:
-        self.pairs = tuple(pairs)
-        self.lines = header_lines(self.pairs)
-
-
-NO_SHARED_HEADERS = SharedHeaders(())
-
-
-def shared_headers(scheme: str, vary: str, cache_control: str = "", *, own: frozenset[str] = NONE) -> SharedHeaders:
-    """The headers that all responses over `scheme` with these values share.
-
-    `own` names the security headers that each of these responses has for itself, so they are not shared.
-    """
-    security = tuple(each for each in hooks.security_headers(scheme) if each[0] not in own)
-    return _shared(((VARY, vary), *security, (CACHE_CONTROL, cache_control)))
-
-
-@lru_cache
-def _shared(pairs: tuple[tuple[str, str], ...]) -> SharedHeaders:
-    return SharedHeaders([each for each in pairs if each[1]])
-
-
-@lru_cache
-def private_headers(public: SharedHeaders) -> SharedHeaders:
-    """The same headers for a response that is for one caller alone."""
-    return SharedHeaders([*(each for each in public.pairs if each[0] != CACHE_CONTROL), (CACHE_CONTROL, hooks.PRIVATE)])
+NO_SHARED_HEADERS = CommonHeaders(())
 
 
 @dataclass(slots=True)
@@ -65,11 +28,12 @@ class CachedResponse:
 
     media_type: str
     headers: Headers
-    shared: SharedHeaders
+    shared: CommonHeaders
     etag: str
     body: bytes
     route: str
     personal: PersonalParts | None = None
+    private: CommonHeaders = NO_SHARED_HEADERS  # those that it shares where it is for one caller alone
     _lines: bytes = field(default=b"", compare=False)
 
     def render(self, request: Read) -> tuple[int, Headers, bytes]:
@@ -94,46 +58,38 @@ class CachedResponse:
     def for_reader(self, body: bytes, etag: str) -> "CachedResponse":
         """The response for one caller alone, with another body."""
         headers = [("ETag", etag) if each[0] == "ETag" else each for each in self.headers]
-        return CachedResponse(self.media_type, headers, private_headers(self.shared), etag, body, self.route)
+        return CachedResponse(self.media_type, headers, self.private, etag, body, self.route)
 
     def _content(self) -> Headers:
         return [*self.headers, ("Content-Type", self.media_type), ("Content-Length", str(len(self.body)))]
 
 
 def public_response(
-    rendered: endpoint.Rendered, scheme: str, vary: str, spec: endpoint.Operation, rule: str, cache_control: str
+    rendered: endpoint.Rendered, headers: AnswerHeaders, scheme: str, path: str, spec: endpoint.Operation, rule: str
 ) -> CachedResponse:
-    """The public response with this content, over `scheme`; its Vary ends with `vary`.
-
-    `cache_control` is its Cache-Control, unless it has one of its own.
-    """
-    own, etag = rendered.headers, "" if rendered.etag is None else f'"{rendered.etag}"'
-    vary = ", ".join(each for each in (own.get(VARY, ""), vary) if each)
-    shared = shared_headers(
-        scheme, vary, "" if CACHE_CONTROL in own else cache_control, own=frozenset(hooks.HEADERS.keys() & own)
-    )
-    headers = [*(each for each in own.items() if each[0] != VARY), *([("ETag", etag)] if etag else [])]
+    """The public response with this content to a request for `path` over `scheme`."""
+    etag = "" if rendered.etag is None else f'"{rendered.etag}"'
+    own = [*rendered.headers.items(), *([("ETag", etag)] if etag else [])]
+    facts = Facts("GET", path, scheme, "", is_constant=spec.constant)
+    shared, private = headers.common(own, 200, facts), headers.common(own, 200, facts._replace(is_signed_in=True))
     # A copy, because the encoder's bytes keep alive the whole buffer that they were written into.
     body = bytes(memoryview(rendered.body))
     personal = PersonalParts(spec.cache) if PersonalParts.fits(spec) else None
-    return CachedResponse(rendered.media_type or "", headers, shared, etag, body, rule, personal)
+    return CachedResponse(rendered.media_type or "", without_common(own), shared, etag, body, rule, personal, private)
 
 
 def constant_responses(app: Flask) -> dict[tuple[str, str, str], CachedResponse]:
     """The responses that are the same for every anonymous reader until the process ends, by the keys of the reads."""
-    made, cache_control = {}, hooks.public_caching(app)
+    made = {}
     for rule in app.url_map.iter_rules():
         view: Any = app.view_functions[rule.endpoint]
         spec: endpoint.Operation = getattr(view, "operation", endpoint.Operation())
         # Where reads are rate-limited there is no response cache, because each read has to be counted.
         if spec.constant or (spec.cache.constant and "response_cache" in app.extensions):
-            names = ([] if spec.constant else [*CREDENTIALS]) + (["Origin"] if app.config["CORS_ORIGINS"] else [])
             with app.app_context():
                 content = endpoint.read(spec, view.view, rule.rule, {}, b"")
             for scheme in SCHEMES:
-                made[scheme, rule.rule, ""] = public_response(
-                    content, scheme, ", ".join(names), spec, rule.rule, cache_control
-                )
+                made[scheme, rule.rule, ""] = public_response(content, of_app(app), scheme, rule.rule, spec, rule.rule)
     return made
 
 

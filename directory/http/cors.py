@@ -46,16 +46,3 @@ def _methods() -> list[str]:
         return ANY_METHOD
     adapter = current_app.url_map.bind_to_environ(request.environ)
     return sorted({*adapter.allowed_methods(), *(request.url_rule.methods or set())})
-
-
-def add_headers(response: Response) -> None:
-    """Add the headers that allow a page of a trusted origin to read the answer."""
-    if not current_app.config["CORS_ORIGINS"]:
-        return
-    response.vary.add("Origin")
-    origin = request.headers.get("Origin")
-    if origin is not None and is_trusted(origin):
-        response.headers["Access-Control-Allow-Origin"] = origin
-        response.headers["Access-Control-Allow-Credentials"] = "true"
-        response.headers["Access-Control-Expose-Headers"] = EXPOSED
-        response.headers["Cross-Origin-Resource-Policy"] = "cross-origin"

@@ -16,7 +16,7 @@ from werkzeug.http import parse_accept_header, parse_etags
 
 from directory.errors import NotFound
 from directory.http import endpoint, hooks
-from directory.http.cache_policy import CREDENTIALS
+from directory.http.headers import Facts, Headers, of_app
 from directory.http.wsgi import Answer
 
 FOREVER = "public, max-age=31536000, immutable"  # for a file whose address changes with its content
@@ -33,7 +33,7 @@ class StoredFile:
     caching: str = FOREVER
 
     @cached_property
-    def _variants(self) -> dict[bool, tuple[list[tuple[str, str]], str, bytes]]:
+    def _variants(self) -> dict[bool, tuple[Headers, str, bytes]]:
         """The headers, the ETag and the body of the plain and of the compressed file."""
         found = {}
         for is_compressed, body in ((False, self.content), (True, self.compressed)):
@@ -48,7 +48,7 @@ class StoredFile:
         """The request headers that its answers vary by."""
         return [] if self.compressed is None else ["Accept-Encoding"]
 
-    def answer(self, accepts: str, has: str | None) -> tuple[int, list[tuple[str, str]], bytes]:
+    def answer(self, accepts: str, has: str | None) -> tuple[int, Headers, bytes]:
         """The status, the headers and the body, by the client's Accept-Encoding and If-None-Match."""
         is_compressed = self.compressed is not None and _takes_gzip(accepts)
         described, etag, body = self._variants[is_compressed]
@@ -66,7 +66,6 @@ class Files:
 
     def __init__(self, app: Flask) -> None:
         self._app, self._finds = app, dict[str, tuple[str, Find]]()
-        self._origin = ["Origin"] if app.config["CORS_ORIGINS"] else []
 
     def add(self, rule: str, find: Find) -> None:
         """Register `find` for the files of a public route without a rate limit. Its rule is `/word/<name>`."""
@@ -87,13 +86,12 @@ class Files:
             return None
         status, headers, body = found.answer(environ.get("HTTP_ACCEPT_ENCODING", ""), environ.get("HTTP_IF_NONE_MATCH"))
         identity = hooks.request_id(environ.get("HTTP_X_REQUEST_ID", ""))
-        vary = [*found.vary, *([] if "immutable" in found.caching else CREDENTIALS), *self._origin]
-        headers += [("Vary", ", ".join(vary)), ("X-Request-ID", identity)]
-        headers += hooks.security_headers(environ["wsgi.url_scheme"])
+        own = [*headers, *([("Vary", ", ".join(found.vary))] if found.vary else [])]
+        whole = of_app(self._app).complete(own, status, Facts(method, path, environ["wsgi.url_scheme"], identity))
         hooks.log_request(method, path, status, began, request_id=identity, user_id=None)
         if (metrics := self._app.extensions.get("metrics")) is not None:
             metrics.count(method, rule, status, time.perf_counter() - began)
-        return Answer(STATUSES[status], headers, b"" if method == "HEAD" else body)
+        return Answer(STATUSES[status], whole, b"" if method == "HEAD" else body)
 
     @staticmethod
     def _is_simple(environ: dict[str, Any]) -> bool:

@@ -11,52 +11,30 @@ from flask import Flask, Response, current_app, g, request
 
 from directory import logs
 from directory.db.transactions import require_writable
-from directory.http import cors, write_checks
+from directory.http import cors, headers, rate_limits, write_checks
 from directory.http.authentication import known
-from directory.http.cache_policy import CREDENTIALS
 
 log = logging.getLogger(logs.ACCESS)
 
-ROUTE = "directory.route"  # the key of the route in the request's environment
+# Keys of the request's environment: its route, and when it began, by time.perf_counter().
+ROUTE, BEGAN = "directory.route", "directory.began"
 TOKEN_IN_PATH = re.compile("^(/api/auth/notifications/).+")  # removed from log lines
 SAFE_METHODS = {"GET", "HEAD", "OPTIONS", "TRACE"}
 REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
-HEADERS = {
-    "X-Content-Type-Options": "nosniff",
-    "X-Frame-Options": "DENY",
-    "Referrer-Policy": "no-referrer",
-    "Cross-Origin-Opener-Policy": "same-origin",
-    "Cross-Origin-Resource-Policy": "same-origin",
-    "Permissions-Policy": "browsing-topics=(), camera=(), geolocation=(), microphone=(), payment=(), usb=()",
-    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
-}
-PUBLIC, PRIVATE = "public, no-cache", "private, no-cache"
-NO_STORE = ("/api/admin/", "/api/auth/")
-
-
-class Transport:
-    """The header by which browsers use HTTPS alone. It is the process's: refusals of the server have no application."""
-
-    hsts = ("Strict-Transport-Security", "max-age=31536000")
-
-    @classmethod
-    def use(cls, *, subdomains: bool) -> None:
-        """Extend it to the names below the site's own, or not."""
-        cls.hsts = (cls.hsts[0], "max-age=31536000; includeSubDomains" if subdomains else "max-age=31536000")
 
 
 def init_app(app: Flask) -> None:
     """Install the hooks for every request, including unknown paths."""
-    Transport.use(subdomains=app.config["HSTS_SUBDOMAINS"])
+    headers.init_app(app)
     app.before_request(_begin)
     app.before_request(cors.preflight)
     app.before_request(_check_write)
-    app.after_request(_finish)
-    app.wsgi_app = SecurityHeaders(app.wsgi_app)  # type: ignore[method-assign]
+    app.after_request(_log)
+    app.wsgi_app = CompleteHeaders(app.wsgi_app)  # type: ignore[method-assign]
 
 
-class SecurityHeaders:
-    """Adds missing security headers to every answer.
+class CompleteHeaders:
+    """Gives every request its id and the time of its beginning, and completes the headers of its answer.
 
     It is a middleware because Flask's own headers object takes ten times as long.
     """
@@ -67,23 +45,24 @@ class SecurityHeaders:
     def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
         """Answer a request."""
 
-        def start(status: str, headers: list[tuple[str, str]], *exc_info: Any) -> Any:
-            own = {name for name, _ in headers}
-            added = [each for each in security_headers(environ["wsgi.url_scheme"]) if each[0] not in own]
-            return start_response(status, [*headers, *added], *exc_info)
+        def start(status: str, own: list[tuple[str, str]], *exc_info: Any) -> Any:
+            whole = headers.of_app().complete(own, number := int(status[:3]), _facts(environ, number))
+            return start_response(status, whole, *exc_info)
 
+        environ["HTTP_X_REQUEST_ID"] = request_id(environ.get("HTTP_X_REQUEST_ID", ""))
+        environ.setdefault(BEGAN, time.perf_counter())
         return self._app(environ, start)
 
 
-def public_caching(app: Flask) -> str:
-    """The Cache-Control of a public answer: caches revalidate each time, except a shared cache with PUBLIC_MAX_AGE."""
-    seconds = app.config["PUBLIC_MAX_AGE"]
-    return PUBLIC if seconds is None else f"public, max-age=0, must-revalidate, s-maxage={seconds}"
-
-
-def security_headers(scheme: str) -> list[tuple[str, str]]:
-    """The security headers of an answer over `scheme`."""
-    return [*HEADERS.items(), Transport.hsts] if scheme == "https" else [*HEADERS.items()]
+def _facts(environ: dict[str, Any], status: int) -> headers.Facts:
+    """The facts of the current request."""
+    view = current_app.view_functions.get(request.endpoint or "")
+    limits = rate_limits.header_lines(g.get("limit_states", {}))
+    has_one_answer = getattr(getattr(view, "operation", None), "constant", False)
+    return headers.Facts(
+        environ["REQUEST_METHOD"], request.path, environ["wsgi.url_scheme"], environ["HTTP_X_REQUEST_ID"],
+        known() is not None, has_one_answer and status < 400, environ.get("HTTP_ORIGIN"), limits,
+    )  # fmt: skip
 
 
 def request_id(given: str) -> str:
@@ -101,8 +80,7 @@ def log_request(method: str, path: str, status: int, began: float, **facts: Any)
 def _begin() -> None:
     environ, rule = request.environ, request.url_rule
     environ[ROUTE] = rule.rule if rule else "none"
-    g.request_id = request_id(environ.get("HTTP_X_REQUEST_ID", ""))
-    g.began = time.perf_counter()
+    g.request_id = environ["HTTP_X_REQUEST_ID"]
 
 
 def answer_error(
@@ -123,7 +101,7 @@ def answer_error(
                 response = app.handle_exception(fault)
             return response(environ, start_response)
 
-    return SecurityHeaders(answer)(environ, start_response)
+    return CompleteHeaders(answer)(environ, start_response)
 
 
 def _check_write() -> None:
@@ -137,29 +115,7 @@ def _check_write() -> None:
         write_checks.refuse_other_user(write_checks.expected_user(request.environ))
 
 
-def _finish(response: Response) -> Response:
-    user = known()
-    response.headers.add("X-Request-ID", g.request_id)
-    is_public = user is None and request.method in ("GET", "HEAD") and "Set-Cookie" not in response.headers
-    _caching(response, public_caching(current_app) if is_public else PUBLIC if user is None else PRIVATE)
-    if not _is_constant(response):
-        response.vary.update(CREDENTIALS)
-    cors.add_headers(response)
-    path = TOKEN_IN_PATH.sub(r"\1", request.path)
-    log_request(request.method, path, response.status_code, g.began, user_id=user.id if user else None)
+def _log(response: Response) -> Response:
+    user, path = known(), TOKEN_IN_PATH.sub(r"\1", request.path)
+    log_request(request.method, path, response.status_code, request.environ[BEGAN], user_id=user.id if user else None)
     return response
-
-
-def _is_constant(response: Response) -> bool:
-    """Whether all callers get this answer: an immutable file, or the answer of a constant route."""
-    view = current_app.view_functions.get(request.endpoint or "")
-    has_one_answer = getattr(getattr(view, "operation", None), "constant", False) and response.status_code < 400
-    return has_one_answer or "immutable" in response.headers.get("Cache-Control", "")
-
-
-def _caching(response: Response, default: str) -> None:
-    own = response.headers.get("Cache-Control", "")
-    if response.status_code >= 400 or (request.path.startswith(NO_STORE) and "no-store" not in own):
-        response.headers["Cache-Control"] = "no-store"
-    elif not own:
-        response.headers.add("Cache-Control", default)

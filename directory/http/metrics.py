@@ -11,7 +11,7 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
-from flask import Flask, Response, current_app, g, request
+from flask import Flask, Response, current_app, request
 
 from directory.extensions import limiter
 from directory.http import hooks
@@ -152,7 +152,7 @@ def on_fallback() -> bool:
 
 def _observe(response: Response) -> Response:
     metrics: Metrics = current_app.extensions["metrics"]
-    seconds = time.perf_counter() - g.began
+    seconds = time.perf_counter() - request.environ[hooks.BEGAN]
     metrics.observe(request.method, request.environ[hooks.ROUTE], response.status_code, seconds)
     if request.endpoint in VOTES and response.status_code == 200:
         metrics.count_vote(response.get_json())

@@ -21,12 +21,14 @@ from directory.errors import (
 )
 from directory.http import hooks
 from directory.http.client_address import client_address
+from directory.http.headers import AnswerHeaders, Facts
 from directory.http.problem_kinds import KINDS
 from directory.http.wsgi import Answer
 
 NO_SPACE = "The disk of the database is full, so nothing can be changed. What is there can be read."
 log = logging.getLogger(__name__)
 MEDIA_TYPE = "application/problem+json"
+WITHOUT_APPLICATION = AnswerHeaders()
 # Logged with the caller's address and the account whose password was tried; the request's line, with the same id, has
 # the rest.
 REFUSALS = {
@@ -86,11 +88,9 @@ def without_request(status: int, detail: str) -> Answer:
     identity = hooks.request_id("")
     log.info("refused", extra={"status": status, "reason": detail, "request_id": identity})
     content = orjson.dumps(body("internal" if status >= 500 else "bad_request", status, detail, identity))
-    headers = [
-        ("Content-Type", MEDIA_TYPE), ("Content-Length", str(len(content))), ("X-Request-ID", identity),
-        ("Cache-Control", "no-store"), *hooks.security_headers("http"),
-    ]  # fmt: skip
-    return Answer(f"{status} {HTTPStatus(status).phrase.upper()}", headers, content)
+    own = [("Content-Type", MEDIA_TYPE), ("Content-Length", str(len(content)))]
+    whole = WITHOUT_APPLICATION.complete(own, status, Facts("", "", "http", identity, is_constant=True))
+    return Answer(f"{status} {HTTPStatus(status).phrase.upper()}", whole, content)
 
 
 def of_framework(error: HTTPException) -> Response:

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any, NamedTuple, TypeVar, cast
 
-from flask import Flask, Response, current_app, g, request
+from flask import Flask, current_app, g, request
 from limits import RateLimitItem, parse_many
 from limits.strategies import MovingWindowRateLimiter
 
@@ -65,7 +65,6 @@ def init_app(app: Flask) -> None:
     # The library's own fallback has the bugs that our storage fixes, and no setting replaces it. One limiter serves all
     # applications of a process in turn, so the state of an earlier application's Redis is reset.
     limiter._fallback_limiter, limiter._storage_dead = MovingWindowRateLimiter(ProcessMemory()), False
-    app.after_request(_headers)
 
 
 def key_of(user: Caller | None) -> str:
@@ -289,8 +288,3 @@ def header_lines(states: dict[str, list[LimitState]]) -> list[tuple[str, str]]:
     policy = (f"{name};q={s.item.amount};w={s.item.get_expiry()}" for name, s in named)
     state = (f"{name};r={s.remaining};t={s.wait}" for name, s in named)
     return [("RateLimit-Policy", ", ".join(policy)), ("RateLimit", ", ".join(state))]
-
-
-def _headers(response: Response) -> Response:
-    response.headers.update(header_lines(g.get("limit_states", {})))
-    return response

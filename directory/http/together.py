@@ -18,8 +18,7 @@ from flask import Flask, g
 from directory.db import deadline
 from directory.db.errors import log_failure
 from directory.errors import RateLimited
-from directory.http import authentication, endpoint, hooks, metrics, rate_limits, write_checks
-from directory.http.cache_policy import CREDENTIALS
+from directory.http import authentication, endpoint, headers, hooks, metrics, rate_limits, write_checks
 from directory.http.converters import ID
 from directory.http.wsgi import Answer, behind_proxies, read_body
 from directory.services.accounts import sessions
@@ -89,7 +88,7 @@ class Together:
         self._metrics: metrics.Metrics | None = app.extensions.get("metrics")
         self._tracing: Any = app.extensions.get("tracing")
         self._trusts_origins = bool(app.config["CORS_ORIGINS"])
-        self._vary = ", ".join([*CREDENTIALS, *(["Origin"] if self._trusts_origins else [])])
+        self._headers = headers.of_app(app)
         hops = app.config["TRUSTED_PROXIES"]
         nothing: Any = lambda _environ, _start: ()  # noqa: E731
         self._believe = behind_proxies(nothing, hops) if hops else nothing
@@ -171,32 +170,34 @@ class Together:
         """The response that Flask and our hooks would make from the data."""
         environ = request.environ
         body, identity = endpoint.render(data, request.view.operation).body, environ["HTTP_X_REQUEST_ID"]
-        headers = [
-            JSON, ("Content-Length", str(len(body))), *rate_limits.header_lines(request.limit_states),
-            ("X-Request-ID", identity), ("Cache-Control", hooks.PRIVATE),
-            ("Vary", self._vary),
-            *hooks.security_headers(environ["wsgi.url_scheme"]),
-        ]  # fmt: skip
         method, path = environ["REQUEST_METHOD"], environ["PATH_INFO"]
+        whole = self._headers.complete(
+            [JSON, ("Content-Length", str(len(body)))], 200,
+            headers.Facts(
+                method, path, environ["wsgi.url_scheme"], identity, is_signed_in=True,
+                limits=rate_limits.header_lines(request.limit_states),
+            ),
+        )  # fmt: skip
         hooks.log_request(method, path, 200, request.began, request_id=identity, user_id=request.caller.id)
         if self._metrics is not None:
             self._metrics.observe(method, request.rule, 200, time.perf_counter() - request.began)
             self._metrics.count_vote(data)
-        return Answer("200 OK", headers, body)
+        return Answer("200 OK", whole, body)
 
     def _refusal(self, request: BatchedRequest, error: Exception) -> Answer:
         """The response that the application makes from an error."""
         started: list[Any] = []
+        request.environ[hooks.BEGAN] = request.began
 
         def prepare() -> None:
-            g._login_user, g.limit_states, g.began = request.caller, request.limit_states, request.began
+            g._login_user, g.limit_states = request.caller, request.limit_states
 
         def start(status: str, headers: list[tuple[str, str]], *_: Any) -> Any:
             started[:] = status, headers
 
         body = read_body(hooks.answer_error(self._app, error, request.environ, start, prepare))
-        status, headers = started
-        return Answer(status, headers, body)
+        status, whole = started
+        return Answer(status, whole, body)
 
     def _traced(self, request: BatchedRequest, answer: Answer) -> Answer:
         if self._tracing is not None:

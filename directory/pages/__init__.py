@@ -10,7 +10,7 @@ from typing import Any
 
 from flask import Flask
 
-from directory.http import hooks
+from directory.http import headers
 from directory.pages import (
     build,
     crawlers,
@@ -33,7 +33,7 @@ __all__ = ["errors", "init_app", "project", "reading", "shells", "signing_in"]
 def init_app(app: Flask) -> None:
     """Add the pages, or with WEB_ENABLED=false one short page instead. Raises SiteError."""
     with_pages = app.config["WEB_ENABLED"]
-    own_site = own.read(app.config["SITE_DIR"] if with_pages else "", hooks.public_caching(app))
+    own_site = own.read(app.config["SITE_DIR"] if with_pages else "", headers.of_app(app).public)
     app.extensions["own_site"] = own_site
     pictures = {_picture_name(app.config, name): app.config[name].content for name in PICTURES if app.config[name]}
     built = build.of_operator(build.load(), app.config["SITE_ACCENT"], pictures) if with_pages else build.Build()

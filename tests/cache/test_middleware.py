@@ -1,5 +1,6 @@
 """The cache middleware gives public responses again, the same as the application's, and leaves it everything else."""
 
+import re
 from typing import Any
 
 import pytest
@@ -208,3 +209,5 @@ def test_an_error_before_the_route_is_known_is_500(app: Flask, api: Api, monkeyp
     monkeypatch.setattr(app.session_interface, "open_session", fail)
     answer = api.get("/api/nothing")
     assert (answer.status_code, answer.json["code"]) == (500, "internal")
+    assert re.fullmatch("[0-9a-f]{32}", answer.headers["X-Request-ID"])
+    assert answer.headers["Cache-Control"] == "no-store"

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from directory.http.hooks import HEADERS
+from directory.http.headers import SECURITY
 from directory.http.request_body import BODY_MAX, UPLOAD_MAX
 from tests.support.processes import free_port
 from tests.support.proxy import Answer, Nginx, call, nginx_there
@@ -83,7 +83,7 @@ def is_problem(answer: Answer, status: int, code: str) -> bool:
     request_id = answer.headers["x-request-id"]
     assert answer.headers["content-type"] == "application/problem+json"
     assert answer.headers["cache-control"] == "no-store"
-    assert {name: answer.headers[name.lower()] for name in HEADERS} == HEADERS
+    assert {name: answer.headers[name.lower()] for name in SECURITY} == SECURITY
     assert answer.headers["strict-transport-security"] == "max-age=31536000; includeSubDomains"
     assert said.keys() == {"type", "title", "status", "detail", "code", "request_id"}
     assert (said["status"], said["type"], said["request_id"]) == (status, f"/api/problems/{code}", request_id)
