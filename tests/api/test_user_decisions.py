@@ -14,6 +14,8 @@ from directory.extensions import db
 from directory.models import AuditEntry, Project, Session, Token, User
 from directory.services.accounts import account_deletion, sessions
 from directory.services.accounts.identity import Caller
+from directory.services.accounts.user_decisions import Decision, waiting
+from directory.services.accounts.users import Filters
 from directory.services.data import recount
 from directory.services.review import takedown
 from tests.support.factories import Api, World
@@ -127,6 +129,30 @@ def test_all_that_match_are_suspended_and_what_they_submitted_taken_down(app: Fl
     )
     assert admin.post(PATH, taking_down).json == {"changed": 0, "remaining": 0}
     assert faults(app) == []
+
+
+def test_who_has_submitted_nothing_is_suspended_too_and_only_what_is_open_keeps_a_suspended_one_waiting(
+    app: Flask, world: World, admin: Api
+) -> None:
+    idle = world.user("idle")
+    done, open_ = world.user("done"), world.user("open")
+    world.project(done, "rejected")
+    project = world.project(open_)
+    change(app, done, status="suspended")
+    change(app, open_, status="suspended")
+    body = {"decision": "suspend", "unpublish": True, "ids": [idle.id, done.id, open_.id]}
+    assert admin.post(PATH, body).json == {"changed": 2, "remaining": 0}
+    assert status(app)["idle"] == "suspended"
+    assert world.stored(project)["status"] == "rejected"
+
+
+def test_the_accounts_are_in_the_order_of_their_ids_behind_the_last_one(app: Flask, world: World) -> None:
+    users = [world.user().id for _ in range(4)]
+    decision = Decision(decision="delete", filters=Filters(), ids=(*reversed(users),), by=None, notify=[])
+    with app.app_context():
+        assert waiting(decision) == users
+        assert waiting(decision, 2) == users[:2]
+        assert waiting(decision, 2, users[1]) == users[2:]
 
 
 def test_those_given_are_deleted_but_no_administrator_and_not_the_caller(app: Flask, world: World, admin: Api) -> None:

@@ -100,6 +100,8 @@ DUPLICATES = [
     ("https://\uff45xample.com/", "https://example.com/"),
 ]  # fmt: skip
 DIFFERENT = [
+    ("https://github.com/ada/tool?q=1", "https://github.com/ada/tool"),
+    ("https://example.com/a?tab=readme", "https://example.com/a"),
     ("https://example.com/a?q#/b?c", "https://example.com/a?q"),
     ("https://example.com/a", "https://example.com/b"),
     ("https://example.com/a", "https://example.com/A"),
@@ -184,6 +186,12 @@ def test_the_key_of_a_repository_is_that_of_its_address():
 def test_what_the_rules_do_not_take_for_an_address_equals_itself_alone(url):
     assert needs_no_review(url, url)
     assert not needs_no_review(url, f"{url}/")
+
+
+@pytest.mark.parametrize("old", ["\u2488com", "https://[::g]", "https://exa mple.com"], ids=ascii)
+def test_from_what_the_rules_do_not_take_for_an_address_review_is_needed(old):
+    assert needs_no_review(old, old)
+    assert not needs_no_review(old, "https://example.com")
 
 
 def test_the_capital_sharp_s_is_another_letter_of_a_host():

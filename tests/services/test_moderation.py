@@ -5,8 +5,11 @@ from typing import Any
 
 import pytest
 from flask import Flask
+from sqlalchemy import select
 
 from directory.api.schemas.projects import ProjectOutput
+from directory.extensions import db
+from directory.models import AuditEntry
 from directory.services.catalog.fields import IN_WEBHOOKS
 from tests.support.factories import Api, World
 from tests.support.reviewing import NOTIFYING, decide, decisions, outbox
@@ -35,6 +38,40 @@ def test_approval_publishes_notifies_and_is_logged_once(notifying: Flask, world:
     assert event["type"] == "project.approved"
     assert event["data"]["approved_by"]["username"] == "root"
     assert event["data"]["project"]["status"] == "live"
+
+
+@pytest.mark.parametrize(("decision", "state", "to_state"), [
+    ("approve", "pending", "live"), ("reject", "pending", "rejected"), ("unpublish", "live", "pending"),
+])  # fmt: skip
+def test_the_log_says_where_a_decision_leads_and_how_long_the_project_has_waited(
+    notifying: Flask, world: World, admin: Api, decision: str, state: str, to_state: str
+) -> None:
+    project = world.project(status=state)
+    before = world.stored(project)
+    decide(admin, project, decision)
+    with notifying.app_context():
+        entry = db.session.scalars(select(AuditEntry).order_by(AuditEntry.id.desc()).limit(1)).one()
+    assert (entry.from_state, entry.to_state) == (state, to_state)
+    assert (entry.waited_seconds is None) == (decision == "unpublish")  # what is live waits for nobody
+    after = world.stored(project)
+    assert after["updated_at"] == entry.at > before["updated_at"]
+    # Only what is taken down gets a new place, for the time when its owner gives it back.
+    assert (after["submitted_at"] == before["submitted_at"]) == (decision != "unpublish")
+
+
+def test_a_live_project_whose_changes_were_rejected_may_be_unpublished_and_rejected_again(
+    notifying: Flask, world: World, admin: Api
+) -> None:
+    owner = world.user()
+    project = world.project(owner)
+    world.revise(project, owner, title="Changed")
+    assert decide(admin, project, "reject", "No.").status_code == 200
+    version = world.stored(project)["version"]
+    again = decide(admin, project, "reject", "Other.")
+    assert (again.status_code, again.json["revision"]["reason"]) == (200, "No.")
+    assert world.stored(project)["version"] == version
+    assert decide(admin, project, "unpublish", "Down.").json["status"] == "pending"
+    assert decisions(notifying) == ["project.edit_held", "project.edit_rejected", "project.unpublished"]
 
 
 def test_the_notification_carries_the_public_fields(notifying: Flask, world: World, api: Api, admin: Api) -> None:
