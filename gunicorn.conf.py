@@ -8,11 +8,13 @@ import gc
 # Imported objects stay in memory: garbage collection takes a seventh of the import time. `pre_fork` enables it again.
 gc.disable()
 
+import mmap
 import os
 import resource
 import sys
 from contextlib import suppress
 from ctypes import CDLL
+from functools import partial
 from threading import Thread
 
 from gunicorn.glogging import Logger
@@ -107,7 +109,7 @@ def say_warnings(server):
 def when_ready(server):
     """Start the deliverer, where there is anything to deliver to and it does not run elsewhere."""
     if delivers():
-        server.deliverer = Supervisor(DELIVERER, server.log.error_log)
+        server.deliverer = Supervisor(DELIVERER, server.log.error_log, partial(count_crash, server, "deliverer"))
         server.deliverer.start()
 
 
@@ -121,6 +123,7 @@ def pre_fork(server, worker):
 
     A configuration that replaces this hook has to do the same.
     """
+    worker.is_done = mmap.mmap(-1, 1)  # shared with the worker, which writes 1 if it ends as it should
     gc.freeze()
     gc.enable()
 
@@ -152,6 +155,7 @@ def worker_exit(server, worker):
 
     PostgreSQL needs no such thing, and one that is mute would hold up the end.
     """
+    worker.is_done[0] = isinstance(ending := sys.exception(), SystemExit) and not ending.code
     app = server.app.wsgi()
     with app.app_context():
         if not on_postgresql():
@@ -161,11 +165,20 @@ def worker_exit(server, worker):
 
 
 def child_exit(server, worker):
-    """Delete the metrics of a worker that has ended."""
+    """Delete the metrics of a worker that has ended, and count it if it crashed or was killed."""
+    if not worker.is_done[0]:
+        count_crash(server, "worker")
+    worker.is_done.close()
     if os.environ.get(FOLDER_VARIABLE):
         from prometheus_client import multiprocess  # once the folder has a name, for it looks for that when imported
 
         multiprocess.mark_process_dead(worker.pid)
+
+
+def count_crash(server, kind):
+    """Count a process that has ended by itself."""
+    if metrics := server.app.wsgi().extensions.get("metrics"):
+        metrics.crashes.count(kind)
 
 
 def on_reload(server):
@@ -187,6 +200,6 @@ def on_reload(server):
 
 
 def on_exit(server):
-    """Stop the deliverer, which ends the exchange in hand first."""
+    """Stop the deliverer, which first ends the exchange under way."""
     if server.deliverer:
         server.deliverer.stop()

@@ -4,6 +4,7 @@ Each process answers a scrape for all processes of its server: they share the fo
 variable of the client library. If the operator does not set it, gunicorn's configuration does.
 """
 
+import mmap
 import os
 import time
 from functools import partial
@@ -22,6 +23,27 @@ BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
 MEMORY_SECONDS = 5.0  # interval at which a process that answers requests measures its memory
 MEMORY = Path("/proc/self/statm")  # Linux: sizes in pages; the second is the resident size
 VOTES = {"projects.toggle_vote", "projects.cast_vote", "projects.withdraw_vote"}
+
+
+class Crashes:
+    """How many workers and deliverers of a server have ended without a request to, and were started again.
+
+    The numbers are in memory that a process shares with those that it forks. The server alone writes them, each kind in
+    one thread; every worker can show them, even if it is the only one, which shares no folder.
+    """
+
+    KINDS = ("worker", "deliverer")
+
+    def __init__(self) -> None:
+        self._counts = memoryview(mmap.mmap(-1, 8 * len(self.KINDS))).cast("Q")
+
+    def count(self, kind: str) -> None:
+        """Count one more of a kind."""
+        self._counts[self.KINDS.index(kind)] += 1
+
+    def counts(self) -> dict[str, int]:
+        """The numbers by kind."""
+        return dict(zip(self.KINDS, self._counts, strict=True))
 
 
 class Metrics:
@@ -44,6 +66,7 @@ class Metrics:
             "directory_request_seconds", "Time to answer.", labels, registry=self.registry, buckets=BUCKETS
         )
         self.started = time.time()  # in the server, from which its processes have it
+        self.crashes = Crashes()
         votes = counter("directory_votes", "Votes acknowledged, by what they left behind.", ("vote",))
         self._votes = {vote: votes.labels(vote) for vote in ("cast", "withdrawn")}
         # Without labels, so that they exist at 0: PromQL sees no increase in the first value of a new series.

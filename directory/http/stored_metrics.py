@@ -51,7 +51,8 @@ class Stored:
         yield decisions
         submitted = ledger.actions["project.submitted"]
         yield CounterMetricFamily("directory_submissions", "Projects submitted.", value=submitted)
-        yield GaugeMetricFamily("directory_pending_projects", "Projects that wait for review.", value=ledger.pending)
+        text = "Pending projects that wait for review, and not for their owners."
+        yield GaugeMetricFamily("directory_pending_projects", text, value=ledger.pending)
         yield GaugeMetricFamily(
             "directory_oldest_pending_seconds",
             "How long the project or revision that was submitted first has waited for review; 0: none.",
@@ -72,18 +73,28 @@ def _of_this_host() -> Iterator[Metric]:
     yield GaugeMetricFamily("directory_clock_skew_seconds", skew, value=clock.skew())
     read_only = "1 while READ_ONLY is set."
     yield GaugeMetricFamily("directory_read_only", read_only, value=float(current_app.config["READ_ONLY"]))
-    started = current_app.extensions["metrics"].started
-    yield GaugeMetricFamily("directory_start_time_seconds", "When the server started or reloaded.", value=started)
+    metrics = current_app.extensions["metrics"]
+    text = "When the server started or reloaded."
+    yield GaugeMetricFamily("directory_start_time_seconds", text, value=metrics.started)
+    text = "Processes that ended without a request to, and were started again, by kind."
+    crashes = CounterMetricFamily("directory_crashes", text, labels=["process"])
+    for kind, number in metrics.crashes.counts().items():
+        crashes.add_metric([kind], number)
+    yield crashes
 
 
 def _outbox(ledger: health.Ledger) -> Iterator[Metric]:
-    """Webhooks and mails by state, 0 if none are sent, and the age of the oldest pending one, for each receiver."""
+    """Webhooks and mails by state, 0 if none are sent, and the age of the oldest pending one, for each receiver.
+
+    Of the mails given up, those are `dead` that the mail server did not take; the others are `refused`.
+    """
     yield _by_label("directory_deliveries", "Webhook deliveries by state.", "state", ledger.deliveries)
     configured = {each.name for each in current_app.extensions["webhooks"] if each.format != MAIL}
     ages = {name: _age(ledger.oldest.get(name)) for name in sorted({*configured, *ledger.oldest} - {MAIL})}
     text = "Age of the oldest pending delivery of an endpoint; 0: none."
     yield _by_label("directory_oldest_delivery_seconds", text, "endpoint", ages)
-    yield _by_label("directory_mails", "Mails by state.", "state", ledger.mails)
+    mails = {**ledger.mails, "dead": ledger.failed_mails, "refused": ledger.mails["dead"] - ledger.failed_mails}
+    yield _by_label("directory_mails", "Mails by state.", "state", mails)
     oldest_mail = _age(ledger.oldest.get(MAIL))
     yield GaugeMetricFamily("directory_oldest_mail_seconds", "Age of the oldest pending mail; 0: none.", oldest_mail)
 

@@ -4,6 +4,7 @@ import logging
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 from flask import Flask, current_app
@@ -14,6 +15,7 @@ from directory.services import health
 from directory.services.data import seeding
 
 log = logging.getLogger(__name__)
+SAID_EVERY = 5.0  # seconds between two lines about a seeding that takes long; `flask db upgrade` prints its own
 FLASK = (sys.executable, "-m", "flask", "--app", str(Path(__file__).resolve().parents[2] / "wsgi.py"))
 
 
@@ -27,11 +29,13 @@ def prepare(app: Flask) -> str:
     seeded = ""
     with app.app_context():
         if not _migrated():
+            log.info("migrating", extra={"database": db.address})
             _run("db", "upgrade")
             log.info("migrated", extra={"database": db.address, "revision": ", ".join(health.heads())})
         if app.config["APP_ENV"] != "production" and seeding.is_empty():
             log.info("seeding an empty database", extra={"database": db.address})
             seeded = _run("seed", "--if-empty")
+            log.info("seeded", extra={"database": db.address})
         db.session.remove()
         db.engine.dispose()
     return seeded
@@ -46,10 +50,22 @@ def _migrated() -> bool:
 
 
 def _run(*command: str) -> str:
-    """The output of the command. It logs warnings and above: the server logs one line for all migrations."""
+    """The output of the command. It logs warnings and above: the server logs two lines for all migrations."""
     level = "ERROR" if current_app.config["LOG_LEVEL"] == "ERROR" else "WARNING"
     environment = {**os.environ, "LOG_LEVEL": level}
-    ran = subprocess.run([*FLASK, *command], env=environment, stdout=subprocess.PIPE, text=True)  # noqa: S603 (our own)
+    with subprocess.Popen([*FLASK, *command], env=environment, stdout=subprocess.PIPE, text=True) as ran:  # noqa: S603
+        output = _output(ran, is_silent=command[0] == "seed")
     if ran.returncode:
         raise SystemExit(ran.returncode)
-    return ran.stdout
+    return output
+
+
+def _output(ran: "subprocess.Popen[str]", *, is_silent: bool) -> str:
+    """What a command prints until it ends. Meanwhile a line is logged now and then, if the command is silent itself."""
+    began = time.monotonic()
+    while True:
+        try:
+            return ran.communicate(timeout=SAID_EVERY)[0]
+        except subprocess.TimeoutExpired:
+            if is_silent:
+                log.info("still seeding", extra={"seconds": round(time.monotonic() - began)})

@@ -5,7 +5,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 
 SETTLED = 60.0  # seconds after which a death is the first of its kind again
@@ -14,7 +14,7 @@ STOP_TIMEOUT = 20.0  # seconds; a webhook exchange under way ends within 15
 
 
 class Supervisor:
-    """Runs one command in a process of its own.
+    """Runs one command in a process of its own. `died` is called, in our thread, each time it has ended by itself.
 
     The child's standard input is a pipe without data. The pipe closes when this process ends, also by kill -9, and
     the command stops when it reads that end. This works on every system and needs no parent that is still alive.
@@ -23,8 +23,14 @@ class Supervisor:
     waits for ever where a worker has been born with it; `posix_spawn` needs none, and our own is there from the start.
     """
 
-    def __init__(self, command: Sequence[str], log: logging.Logger, pause: float = 1.0) -> None:
-        self._command, self._log, self._first_pause = list(command), log, pause
+    def __init__(
+        self,
+        command: Sequence[str],
+        log: logging.Logger,
+        died: Callable[[], None] = lambda: None,
+        pause: float = 1.0,
+    ) -> None:
+        self._command, self._log, self._first_pause, self._died = list(command), log, pause, died
         self._reading, self._writing = os.pipe()
         self._lock, self._stopping, self._renewing = threading.Lock(), threading.Event(), False
         self._thread = threading.Thread(target=self._keep, name="supervisor", daemon=True)
@@ -61,6 +67,7 @@ class Supervisor:
                 pause = self._first_pause
             if not self._stopping.is_set() and not self._renewing:
                 self._log.warning("the webhook deliverer has ended and is started again in %g s", pause)
+                self._died()
                 self._stopping.wait(pause)
                 pause = min(pause * 2, LONGEST_PAUSE)
             self._renewing = False

@@ -9,14 +9,14 @@ from pathlib import Path
 from threading import Lock, Thread
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from sqlalchemy import Connection, Engine, case, func, inspect, literal_column, select, text
+from sqlalchemy import ColumnElement, Connection, Engine, and_, case, func, inspect, literal_column, select, text
 
 from directory.db.deadline import within
 from directory.models import (
     AccountStatus,
     AuditEntry,
-    Category,
     Delivery,
+    DeliveryAttempt,
     DeliveryState,
     MailLink,
     PasskeyChallenge,
@@ -31,12 +31,28 @@ from directory.services.accounts.sessions import LIFETIME
 from directory.services.catalog.columns import in_queue
 from directory.services.catalog.paging import AnySelect
 from directory.services.delivery.channels import MAIL
-from directory.services.delivery.claims import PENDING
-from directory.services.delivery.schedule import RETENTION
+from directory.services.delivery.claims import PENDING, RECIPIENT_REFUSED
+from directory.services.delivery.schedule import DELAYS, RETENTION
 
 T = TypeVar("T")
 MIGRATIONS = Path(__file__).resolve().parents[2] / "migrations"
 OF_MAIL = Delivery.endpoint == literal_column(f"'{MAIL}'")
+# Mail that the server has not refused because of its recipient, at the last try: anybody can give an address that does
+# not exist, so such a refusal says nothing about the server.
+NOT_REFUSED: ColumnElement[bool] = and_(
+    OF_MAIL,
+    select(DeliveryAttempt.error)
+    .where(DeliveryAttempt.delivery_id == Delivery.id)
+    .order_by(DeliveryAttempt.id.desc())
+    .limit(1)
+    .scalar_subquery()
+    .is_distinct_from(RECIPIENT_REFUSED),
+)
+OLDEST_MAIL = select(func.min(Delivery.created_at)).where(PENDING, NOT_REFUSED)
+# Others ended before their last try: the recipient or the message was refused for good, or there was no recipient.
+FAILED_MAILS = select(func.count()).where(
+    Delivery.state == DeliveryState.DEAD, Delivery.attempts >= len(DELAYS), NOT_REFUSED
+)
 EXPIRIES = (SignInAttempt.expires_at, PasskeyChallenge.expires_at, MailLink.expires_at)
 QUEUE = (
     select(func.min(Project.submitted_at)).where(in_queue(Project)),
@@ -151,17 +167,20 @@ class Connections(NamedTuple):
 class Ledger:
     """The numbers of webhooks and mails by state, of audit entries by counted action, and of accounts by status.
 
-    `oldest` has the time of the oldest pending delivery of each endpoint; `due` is when the first unclaimed delivery
-    was due. `pending` is the number of pending projects, `pending_since` the time of the oldest entry of the queue.
+    `failed_mails` are the dead mails whose tries all failed, the last one not because of the recipient. `oldest` has
+    the time of the oldest pending delivery of each endpoint, of mail without what was refused because of its recipient;
+    `due` is when the first unclaimed delivery was due. `pending` is the number of pending projects that wait for
+    review, `pending_since` the time of the oldest entry of the queue.
     `expired_since` is when the first row expired that housekeeping has not deleted. `transaction`, the start of the
     oldest transaction that has written or locked something, and `connections` are PostgreSQL's only.
     """
 
     deliveries: dict[str, int]
     mails: dict[str, int]
+    failed_mails: int
     actions: dict[str, int]
     accounts: dict[str, int]
-    oldest: dict[str, datetime]
+    oldest: dict[str, datetime | None]
     due: datetime | None
     transaction: datetime | None
     pending: int
@@ -181,9 +200,10 @@ def ledger(engine: Engine, audit_days: int | None) -> Ledger:
         states = {(bool(of_mail), state): count for of_mail, state, count in connection.execute(by_state)}
         actions = dict(connection.execute(by_action.group_by(AuditEntry.action)).all())
         accounts = {status: int(users) for status, users in connection.execute(by_status)}
-        oldest = dict(connection.execute(by_endpoint).all())
+        oldest = {**dict(connection.execute(by_endpoint).all()), MAIL: connection.scalar(OLDEST_MAIL)}
+        failed = connection.scalar(FAILED_MAILS) or 0
         due = connection.scalar(select(func.min(free)).where(PENDING))
-        pending = connection.scalar(select(func.coalesce(func.sum(Category.pending_projects), 0))) or 0
+        pending = connection.scalar(select(func.count()).where(in_queue(Project))) or 0
         since = _earliest(connection.execute(select(*(each.scalar_subquery() for each in QUEUE))).one())
         expired = _expired_since(connection, audit_days)
         transaction, connections = None, Connections()
@@ -193,12 +213,13 @@ def ledger(engine: Engine, audit_days: int | None) -> Ledger:
     return Ledger(
         {state: states.get((False, state), 0) for state in DeliveryState},
         {state: states.get((True, state), 0) for state in DeliveryState},
+        failed,
         {action: actions.get(action, 0) for action in COUNTED},
         {status: accounts.get(status, 0) for status in AccountStatus},
         oldest,
         due,
         transaction,
-        int(pending),
+        pending,
         since,
         expired,
         connections,

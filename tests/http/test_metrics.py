@@ -175,6 +175,17 @@ def test_the_queue_of_review_is_measured(app, world, scrape):
     assert 900 <= found[names[1]] < 1000
 
 
+def test_a_project_that_waits_for_its_owner_is_not_in_the_queue(app, api, world, scrape):
+    project = world.project(status="pending")
+    world.caller(world.admin()).post(f"/api/admin/projects/{world.project()}/unpublish", {"reason": "Broken link."})
+    with app.app_context():
+        taken_down = update(Project).where(Project.id != project)
+        transaction(lambda: db.session.execute(taken_down.values(submitted_at=ago(900))))
+    found = scrape()
+    assert found["directory_pending_projects",] == 1
+    assert found["directory_oldest_pending_seconds",] < 900
+
+
 def test_a_revision_waits_as_a_submission_does(app, world, scrape):
     with app.app_context():
         waiting = Revision(project_id=world.project(), changes={}, submitted_at=ago(900))

@@ -2,6 +2,7 @@
 
 import json
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -45,14 +46,15 @@ def environment(url: str, **settings: str) -> dict[str, str]:
 
 
 def test_a_server_over_an_empty_database_begins_with_the_demo(empty: str, tmp_path: Path) -> None:
-    """All migrations are one line of the log, and the passwords are printed after it."""
+    """Each step is logged when it begins and when it ends, and the passwords are printed at the end."""
     with serving(environment(empty, LOG_LEVEL="INFO"), tmp_path / "log") as server:
         assert server.request("GET", "/readyz") == 200
     assert rows(empty, "projects") > 0
     log = server.log.read_text()
     lines = [json.loads(line) for line in log.splitlines() if line.startswith("{")]
-    before = [line for line in lines if line["message"] in {"migrated", "seeding an empty database"}]
-    assert [line.get("revision") for line in before] == [health.heads()[0], None]
+    before = [line for line in lines if line["logger"] == bootstrap.__name__ and line["message"] != "still seeding"]
+    assert [line["message"] for line in before] == ["migrating", "migrated", "seeding an empty database", "seeded"]
+    assert [line.get("revision") for line in before] == [None, health.heads()[0], None, None]
     assert {line["database"] for line in before} == {empty.replace(":secret@", ":***@")}
     assert not [line for line in lines if line["logger"].startswith("alembic")]
     assert log.index("Booting worker") < log.index("Passwords are random")
@@ -84,6 +86,18 @@ def rows(url: str, table: str) -> int:
 def test_what_seeding_prints_is_returned(app: Flask, commands: list[Any]) -> None:
     assert bootstrap.prepare(app) == "printed"
     assert commands == [("seed", "--if-empty")]
+
+
+def test_a_seeding_that_takes_long_is_logged_while_it_does(
+    app: Flask, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The command, in the place of ours, waits until a line is logged about it."""
+    logged, waits = tmp_path / "logged", "import pathlib, sys\nwhile not pathlib.Path(sys.argv[1]).exists(): pass"
+    monkeypatch.setattr(bootstrap, "FLASK", (sys.executable, "-c", f"{waits}\nprint('done')", str(logged)))
+    monkeypatch.setattr(bootstrap, "SAID_EVERY", 0.05)
+    monkeypatch.setattr(bootstrap.log, "info", lambda *_, **__: logged.touch())
+    with app.app_context():
+        assert bootstrap._run("seed") == "done\n"
 
 
 def test_a_prepared_database_is_only_checked(app: Flask, world: World, commands: list[Any]) -> None:

@@ -138,7 +138,9 @@ def test_a_deliverer_runs_beside_where_there_is_something_to_deliver_to(
     load: Any, settings: dict[str, str], beside: bool
 ) -> None:
     conf = load(**settings)
-    conf.when_ready.__globals__["Supervisor"] = lambda command, _log: SimpleNamespace(start=lambda: None, run=command)
+    conf.when_ready.__globals__["Supervisor"] = lambda command, _log, _died: SimpleNamespace(
+        start=lambda: None, run=command
+    )
     server = SimpleNamespace(log=LOG)
     conf.on_starting(server)
     conf.when_ready(server)
@@ -202,9 +204,13 @@ def test_what_a_dead_worker_measured_of_itself_is_forgotten(
     conf = load()
     (tmp_path / "gauge_livemax_41.db").touch()
     (tmp_path / "gauge_livemax_42.db").touch()
-    conf.child_exit(None, SimpleNamespace(pid=41, age=1))
+    workers = [SimpleNamespace(pid=pid) for pid in (41, 42)]
+    for worker in workers:
+        conf.pre_fork(None, worker)
+        worker.is_done[0] = True
+    conf.child_exit(None, workers[0])
     monkeypatch.setenv("PROMETHEUS_MULTIPROC_DIR", str(tmp_path))
-    conf.child_exit(None, SimpleNamespace(pid=42, age=2))
+    conf.child_exit(None, workers[1])
 
     assert [path.name for path in tmp_path.glob("gauge*")] == ["gauge_livemax_41.db"]
 

@@ -201,7 +201,7 @@ def test_probes_and_metrics_tell_mail_from_webhooks(make_app: Any, world: World,
     app = make_app(**mailbox.settings, WEBHOOK_URL="https://h.example/", WEBHOOK_SECRET=SECRET, METRICS_ENABLED="true")
     hook, mail = app.extensions["webhooks"]
     queue(app, mail, 1, created_at=now() - timedelta(seconds=900))
-    queue(app, mail, 1, state="dead", settled_at=now())
+    queue(app, mail, 1, state="dead", attempts=10, settled_at=now())
     with app.app_context():
         put(hook, 3, created_at=now() - timedelta(seconds=100))
     checks = Api(app).get("/readyz").json["checks"]
@@ -216,6 +216,7 @@ def test_probes_and_metrics_tell_mail_from_webhooks(make_app: Any, world: World,
         'directory_mails{state="pending"}': 1,
         'directory_mails{state="delivered"}': 0,
         'directory_mails{state="dead"}': 1,
+        'directory_mails{state="refused"}': 0,
         'directory_deliveries{state="pending"}': 3,
         'directory_deliveries{state="delivered"}': 0,
         'directory_deliveries{state="dead"}': 0,
@@ -224,6 +225,58 @@ def test_probes_and_metrics_tell_mail_from_webhooks(make_app: Any, world: World,
     assert 900 <= float(ages["directory_oldest_mail_seconds"]) < 1000
     [age] = [float(value) for name, value in ages.items() if name.startswith("directory_oldest_delivery_seconds{")]
     assert 100 <= age < 200
+
+
+@pytest.mark.parametrize(("reply", "given_up", "age"), [
+    ("550 5.1.1 user unknown", "refused", 0),
+    ("450 4.1.2 domain not found", "refused", 0),
+    ("552 5.3.4 message too big", "refused", 0),
+    ("550 5.7.1 relaying denied", "dead", 900),
+    ("451 4.3.0 out of disk", "dead", 900),
+])  # fmt: skip
+def test_an_invented_mailbox_is_not_counted_as_a_fault_of_the_mail_server(
+    make_app: Any, world: World, mailbox: Mailbox, reply: str, given_up: str, age: int
+) -> None:
+    mailbox.script = {"RCPT": reply}
+    app = make_app(**mailbox.settings, METRICS_ENABLED="true")
+    [mail] = app.extensions["webhooks"]
+    queue(app, mail, world.user("ada").id, created_at=now() - timedelta(seconds=900))
+    try_once(app, mail)
+    assert age <= measured(app)["directory_oldest_mail_seconds"] < age + 100
+    make_due(app)
+    send_all(delivery_thread(app, mail, quick(delays=AT_ONCE)))
+    counted = {word: measured(app)[f'directory_mails{{state="{word}"}}'] for word in ("pending", "dead", "refused")}
+    assert counted == {"pending": 0, "dead": 0, "refused": 0, given_up: 1}
+
+
+def test_the_last_try_decides_whether_a_mail_waits_for_the_server(
+    make_app: Any, world: World, mailbox: Mailbox
+) -> None:
+    app = make_app(**mailbox.settings, METRICS_ENABLED="true")
+    [mail] = app.extensions["webhooks"]
+    queue(app, mail, world.user("ada").id, created_at=now() - timedelta(seconds=900))
+    for reply, age in (("450 4.2.0 greylisted", 0), ("451 4.3.0 out of disk", 900), ("450 4.2.0 greylisted", 0)):
+        mailbox.script = {"RCPT": reply}
+        make_due(app)
+        try_once(app, mail)
+        assert age <= measured(app)["directory_oldest_mail_seconds"] < age + 100
+
+
+def try_once(app: Flask, mail: MailServer) -> None:
+    """Try what is due, once: the next try is an hour later."""
+    send_all(delivery_thread(app, mail, quick(delays=(0.0,) + (3600.0,) * 9)))
+
+
+def make_due(app: Flask) -> None:
+    with app.app_context():
+        pending = update(Delivery).where(Delivery.state == "pending")
+        transaction(lambda: db.session.execute(pending.values(next_attempt_at=now() - timedelta(seconds=1))))
+
+
+def measured(app: Flask) -> dict[str, float]:
+    """The values of a scrape by name and labels."""
+    lines = (line for line in Api(app).get("/metrics").text.splitlines() if line.startswith("directory_"))
+    return {name: float(value) for name, value in (line.rsplit(" ", 1) for line in lines)}
 
 
 def test_no_line_of_the_log_holds_an_address_or_a_password(

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from directory.services.delivery.claims import Outcome
+from directory.services.delivery.claims import RECIPIENT_REFUSED, Outcome
 from directory.services.delivery.mail import messages, smtp, templates
 from directory.services.delivery.mail.templates import Mail
 from directory.services.site import Site
@@ -150,7 +150,8 @@ def test_a_refusal_at_any_step_is_the_outcome(step: str, reply: str) -> None:
     with Mailbox({step: reply}) as mailbox:
         outcome = send(mailbox.server())
 
-    assert (outcome.status, outcome.error, outcome.response) == (int(reply[:3]), None, reply[4:])
+    error = RECIPIENT_REFUSED if "mailbox" in reply and step in {"RCPT", "DATA"} else None
+    assert (outcome.status, outcome.error, outcome.response) == (int(reply[:3]), error, reply[4:])
     assert (outcome.delivered, mailbox.taken) == (False, [])
 
 
@@ -190,6 +191,36 @@ def test_a_refusal_of_the_recipient_or_the_message_for_good_is_final(step: str, 
     with Mailbox({step: reply}) as mailbox:
         outcome = send(mailbox.server())
     assert (outcome.delivered, outcome.is_final) == (False, is_final)
+
+
+@pytest.mark.parametrize(
+    ("step", "reply", "is_of_recipient"),
+    [
+        ("RCPT", "550 5.1.1 user unknown", True),
+        ("RCPT", "450 4.1.2 recipient address rejected: domain not found", True),
+        ("RCPT", "450 4.1.1 unverified address", True),
+        ("RCPT", "450 4.2.0 greylisted", True),
+        ("RCPT", "552 5.2.2 mailbox full", True),
+        ("RCPT", "550 no such user here", True),
+        ("RCPT", "450 mailbox unavailable", True),
+        ("DATA", "550 5.1.1 user unknown", True),
+        ("RCPT", "550 5.7.1 relaying denied", False),
+        ("RCPT", "550 relay not permitted", False),
+        ("RCPT", "450 4.1.8 sender's domain not found", False),
+        ("RCPT", "451 4.3.0 out of disk", False),
+        ("RCPT", "451 local error", False),
+        ("DATA", "554 5.6.0 bad content", False),
+        ("MAIL", "550 5.1.1 user unknown", False),
+        ("MAIL", "450 mailbox unavailable", False),
+    ],
+)
+def test_a_refusal_of_the_recipient_is_distinguished_from_a_fault_of_the_server(
+    step: str, reply: str, is_of_recipient: bool
+) -> None:
+    with Mailbox({step: reply}) as mailbox:
+        outcome = send(mailbox.server())
+    assert outcome.error == (RECIPIENT_REFUSED if is_of_recipient else None)
+    assert outcome.status == int(reply[:3])
 
 
 @pytest.mark.parametrize("step", STEPS)

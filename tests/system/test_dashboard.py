@@ -119,6 +119,12 @@ def test_promtool_takes_the_alerts_the_configuration_and_every_expression(promto
     assert f"{len(EXPRESSIONS)} rules found" in run(promtool, "check", "rules", tmp_path / "panels.yml")
 
 
+def test_each_alert_is_tested_to_fire_and_not_to_fire() -> None:
+    groups = yaml.safe_load((PROMETHEUS / "alerts_test.yml").read_text())["tests"]
+    tried = {(test["alertname"], bool(test["exp_alerts"])) for group in groups for test in group["alert_rule_test"]}
+    assert tried == {(rule["alert"], fires) for rule in RULES for fires in (True, False)}
+
+
 def test_the_alerts_fire_when_they_should_and_not_before(promtool: Path) -> None:
     assert "SUCCESS" in run(promtool, "test", "rules", PROMETHEUS / "alerts_test.yml")
 

@@ -2,6 +2,7 @@
 
 import ast
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -117,22 +118,55 @@ def _said(source: Path) -> dict[str, set[str]]:
     return found
 
 
+def _members(source: Path) -> dict[str, set[str]]:
+    """The members that a file adds to each of its messages, besides those of all lines."""
+    found: dict[str, set[str]] = {}
+    tree = ast.parse(source.read_text())
+    for function in (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)):
+        named = {
+            ast.unparse(node.targets[0]): _keys(node.value, {})
+            for node in ast.walk(function)
+            if isinstance(node, ast.Assign)
+        }
+        for call in (node for node in ast.walk(function) if isinstance(node, ast.Call) and node.args):
+            texts = [arg.value for arg in call.args if isinstance(arg, ast.Constant) and isinstance(arg.value, str)]
+            name = ast.unparse(call.func)
+            if texts and re.fullmatch(r"(\w+\.)*_?log(ger)?\.\w+|log_failure", name):
+                given = {keyword.arg: keyword.value for keyword in call.keywords}
+                members = _keys(given.get("extra"), named) - {"request_id"}
+                members |= {"exception"} if "exc_info" in given or name.endswith(".exception") else set()
+                members |= {"reason", "exception"} if name == "log_failure" else set()
+                found.setdefault(_written(texts[0]), set()).update(members)
+    return found
+
+
+def _keys(value: ast.expr | None, named: dict[str, set[str]]) -> set[str]:
+    """The keys of the dictionaries in an expression, and of those that its names stand for."""
+    if value is None:
+        return set()
+    parts = list(ast.walk(value))
+    keys = [key for part in parts if isinstance(part, ast.Dict) for key in part.keys]
+    found = {str(key.value) for key in keys if isinstance(key, ast.Constant)}
+    return found.union(*(named.get(part.id, set()) for part in parts if isinstance(part, ast.Name)))
+
+
 def _written(message: str) -> str:
     return re.sub(r"%[gsd]", "…", message)
 
 
-def _everything_said() -> dict[str, set[str]]:
+def _everywhere(read: Callable[[Path], dict[str, set[str]]]) -> dict[str, set[str]]:
+    """What is read in each source, together."""
     sources = [*(ROOT / "directory").rglob("*.py"), *ROOT.glob("*.py")]
     found: dict[str, set[str]] = {}
     for source in (each for each in sources if "node_modules" not in each.parts):
-        for message, levels in _said(source).items():
-            found.setdefault(message, set()).update(levels)
+        for message, values in read(source).items():
+            found.setdefault(message, set()).update(values)
     return found
 
 
 def test_every_message_of_ours_is_on_the_page_and_no_other_with_its_level() -> None:
     told = {words(row[0])[0]: set(re.findall(r"\w+", row[1])) for row in rows("Log")}
-    said = _everything_said()
+    said = _everywhere(_said)
     assert said.pop("… …") == set()  # `DELIVERIES` has the words
     assert said.pop("…") == {"warning"}  # lines about settings, which say all themselves
     said |= DELIVERIES
@@ -146,6 +180,20 @@ def test_every_message_of_ours_is_on_the_page_and_no_other_with_its_level() -> N
         assert re.split("…|,", message)[0] in Path(file).read_text()
     assert told.keys() - elsewhere.keys() == said.keys()
     assert {message: levels for message, levels in said.items() if told[message] != levels} == {}
+
+
+def test_the_members_of_every_message_are_on_the_page_and_no_other() -> None:
+    added = _everywhere(_members)
+    of_deliveries = added.pop("… …")
+    added |= dict.fromkeys(DELIVERIES, of_deliveries)
+    told: dict[str, set[str]] = {}
+    members: set[str] = set()
+    for message, _, cell, _ in rows("Log"):
+        members = members if cell.startswith("the same") else set(words(cell))
+        told[words(message)[0]] = members
+    assert of_deliveries
+    assert {message: names for message, names in added.items() if told.get(message, names) != names} == {}
+    assert {message for message, names in told.items() if names} - added.keys() == {"request"}
 
 
 def test_every_logged_refusal_is_on_the_page() -> None:

@@ -22,6 +22,7 @@ from directory.services.delivery.schedule import RETENTION, Policy
 PENDING = Delivery.state == literal_column("'pending'")
 GONE = 410
 ERROR_MAX = 200
+RECIPIENT_REFUSED = "the recipient was refused"  # an error: the try failed because of the recipient, not of the server
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,7 @@ class Claim:
 class Outcome:
     """The outcome of a try: the receiver's status, or the reason why there is none; `retry_after` in seconds.
 
-    One that `is_final` is not tried again.
+    `error` may be RECIPIENT_REFUSED beside a status. An outcome that `is_final` is not tried again.
     """
 
     status: int | None

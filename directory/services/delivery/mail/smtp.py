@@ -8,7 +8,7 @@ from base64 import b64encode
 from typing import Any
 
 from directory.services.delivery.channels import MailServer
-from directory.services.delivery.claims import Outcome
+from directory.services.delivery.claims import RECIPIENT_REFUSED, Outcome
 from directory.services.delivery.mail.messages import Message
 from directory.services.delivery.schedule import Policy
 from directory.services.delivery.wire import Wire, excerpt, reason, until_deadline
@@ -32,6 +32,10 @@ FINAL = re.compile(r"5\.(1\.([1-46]|10)|2\.[13]|3\.4|6\.[0-9]+)\b")
 EXTENDED = re.compile(r"[245]\.[0-9]{1,3}\.[0-9]{1,3}\b")
 # Without an extended code (RFC 5321, RFC 7504): no such mailbox, or a domain without mail. 550 also refuses to relay.
 FINAL_CODES, RELAYING = {550, 551, 553, 556}, re.compile("relay", re.IGNORECASE)
+# Refusals, for now or for good, of the recipient's address (4.1.2: its domain cannot be found) or mailbox: they say
+# nothing about the server. Without an extended code 450 is a mailbox that is not available.
+OF_RECIPIENT = re.compile(r"[45]\.(1\.([1-6]|9|10)|2\.[0-9]+)\b")
+CODES_OF_RECIPIENT = {450, *FINAL_CODES}
 
 
 def _is_final(code: int, reply: bytes) -> bool:
@@ -40,6 +44,14 @@ def _is_final(code: int, reply: bytes) -> bool:
     if EXTENDED.match(text):
         return code // 100 == 5 and FINAL.match(text) is not None
     return code in FINAL_CODES and RELAYING.search(text) is None
+
+
+def _is_of_recipient(code: int, reply: bytes) -> bool:
+    """Whether a reply to the recipient or to the message says something about the recipient, not about the server."""
+    text = reply.decode("ascii", "replace").lstrip()
+    if EXTENDED.match(text):
+        return OF_RECIPIENT.match(text) is not None
+    return code in CODES_OF_RECIPIENT and RELAYING.search(text) is None
 
 
 class _NoReply(Exception):
@@ -126,7 +138,9 @@ class _Exchange:
         """How it went. The reply after the content decides, even where the connection is cut after it."""
         if self._code is not None:
             is_final = self._is_addressed and _is_final(self._code, self._reply)
-            return Outcome(self._code, None, milliseconds, self._excerpt(), is_final=is_final)
+            is_of_recipient = self._is_addressed and _is_of_recipient(self._code, self._reply)
+            error = RECIPIENT_REFUSED if is_of_recipient else None
+            return Outcome(self._code, error, milliseconds, self._excerpt(), is_final=is_final)
         if not ended or self.wire.was_cut:
             return Outcome(None, f"no answer within {self._policy.deadline:g} s", milliseconds)
         return Outcome(None, self._error, milliseconds)
