@@ -10,10 +10,13 @@ import click
 from alembic import context
 from alembic.operations.ops import AddColumnOp, CreateIndexOp, CreateTableOp, DropColumnOp, DropIndexOp, DropTableOp
 from flask import current_app
+from sqlalchemy import Connection, inspect
 
 from directory.cli.console import refusals
+from directory.db import sql_files
 from directory.db.engine import BUSY_TIMEOUT
 from directory.db.portions import Doing
+from directory.db.schema_changes import in_short_transaction
 
 db = current_app.extensions["migrate"].db
 POOLED = "DATABASE_URL leads through a connection pooler: migrate with an address of PostgreSQL itself."
@@ -21,8 +24,16 @@ SAID_EVERY = 10.0  # seconds between two lines about the progress
 RUNNING = 0x70647331  # the key of the advisory lock that a run holds
 BY_HAND = (
     "{} cannot be done by one ALTER on both databases, so no migration was written. Write it by hand: "
-    "`flask db revision` makes the file, 0017_accounts_deleted.py shows the pattern, CONTRIBUTING explains it."
+    "`flask db revision` makes the file, 0038_duplicates_decisions_and_words.py shows the pattern, and CONTRIBUTING "
+    "explains it."
 )
+# Migrations between release 0.1.0 and the next became 0037 and 0038. The last one of each has their schema.
+TAKEN_AS = {"0033": "0037", "0036": "0038"}
+BETWEEN_RELEASES = (
+    "The database is at migration {}, between two releases. Check out commit {}, run `flask db upgrade` there, and "
+    "then here again."
+)
+LAST_WITH = dict.fromkeys(range(9, 33), "f352d1e") | {34: "7b8409c9", 35: "7b8409c9"}
 # What both databases do in place, and undo. SQLite would rebuild the table for anything else, and lose its triggers.
 ON_BOTH = (AddColumnOp, CreateIndexOp, CreateTableOp, DropColumnOp, DropIndexOp, DropTableOp)
 
@@ -105,11 +116,44 @@ def reporting() -> Iterator[None]:
         thread.join()
 
 
+def take_over() -> None:
+    """Take a database of the last migration before 0037 or 0038 as being there. Raises ClickException for one between.
+
+    The functions and triggers are then those of the files, whose text differs in spaces from those before.
+    """
+    with db.engine.connect().execution_options(**{BUSY_TIMEOUT: 30_000}) as connection:
+        if not inspect(connection).has_table("alembic_version"):
+            return
+        at = connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar() or ""
+        if at.isdigit() and int(at) in LAST_WITH:
+            raise click.ClickException(BETWEEN_RELEASES.format(at, LAST_WITH[int(at)]))
+        if at not in TAKEN_AS:
+            return
+        for file in sql_files.names(connection.dialect.name) if at == "0036" else ():
+            install = partial(sql_files.install, connection, file)
+            install() if connection.dialect.name == "sqlite" else in_short_transaction(connection, install)
+        connection.exec_driver_sql(f"UPDATE alembic_version SET version_num = '{TAKEN_AS[at]}'")  # noqa: S608 (our own)
+        connection.commit()
+
+
+def create_if_empty(connection: Connection) -> None:
+    """Make all tables at once in a database without any that is to be upgraded to the newest migration."""
+    given, running = context.get_context().environment_context.context_opts, context.get_context()
+    is_upgrade = getattr(given["fn"], "__name__", "") == "upgrade"
+    if not is_upgrade or given["destination_rev"] not in {"head", "heads", context.get_head_revision()}:
+        return
+    if set(inspect(connection).get_table_names()) <= {"alembic_version"} and not running.get_current_heads():
+        sql_files.create(connection, db.metadata)
+        running.stamp(context.script, "head")
+    connection.commit()
+
+
 @refusals()
 def run() -> None:
     """Migrate over one connection, each migration in a transaction of its own."""
     sqlite = db.engine.dialect.name == "sqlite"
     with alone(), db.engine.connect() as connection:
+        take_over()
         if sqlite:
             # A batch operation rebuilds a table; with foreign keys on, dropping the old one empties its children.
             # Inside a transaction the pragma does nothing, so it goes to the driver before there is one.
@@ -130,8 +174,10 @@ def run() -> None:
             process_revision_directives=require_plain_alter,
             transaction_per_migration=True,
         )
-        with reporting(), context.begin_transaction():
-            context.run_migrations()
+        with reporting():
+            create_if_empty(connection)
+            with context.begin_transaction():
+                context.run_migrations()
         connection.commit()
         if sqlite:
             broken = connection.exec_driver_sql("PRAGMA foreign_key_check").fetchall()

@@ -19,7 +19,7 @@ UNAVAILABLE_STATES = {"55P03", "25006", "25P03"}
 # BUSY, LOCKED, NOMEM, READONLY, IOERR, CORRUPT, FULL, CANTOPEN, NOTADB
 SQLITE_UNAVAILABLE = {5, 6, 7, 8, 10, 11, 13, 14, 26}
 
-# What triggers refuse by the name of a unique constraint, with the columns that SQLite would name (migration 0034).
+# What triggers (sql/*/duplicates.sql) refuse by the name of a unique constraint, and the columns SQLite would name.
 BY_TRIGGER = {"uq_projects_owner_id_url_key": "projects.owner_id, projects.url_key"}
 
 # Errors that need an operator, by SQLSTATE or SQLite's name of the error.

@@ -6,7 +6,7 @@ its beginning. So each step has to be repeatable.
 
 import re
 import time
-from collections.abc import Callable, Mapping, Set
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any, TypeVar
 
@@ -14,6 +14,7 @@ from alembic import op
 from sqlalchemy import Connection, text
 from sqlalchemy.exc import SQLAlchemyError
 
+from directory.db import sql_files
 from directory.db.errors import state_of
 from directory.db.portions import Doing, Portions
 from directory.db.transactions import lift_time_limits
@@ -23,10 +24,6 @@ LOCK_MILLISECONDS = 50  # timeout of a step's wait for a lock, because other tra
 PAUSE = 0.2  # seconds before a step that did not get its locks is tried again
 TRIES = 1_500  # of a step, in some six minutes
 CONFLICTS = {"55P03", "40P01"}  # lock not available, deadlock
-NOTED = (  # the columns of projects whose changes the trigger records
-    "SELECT a.attname FROM pg_trigger t JOIN pg_attribute a ON a.attrelid = t.tgrelid AND a.attnum = ANY (t.tgattr) "
-    "WHERE t.tgname = 'projects_noted' AND t.tgrelid = 'projects'::regclass ORDER BY a.attnum"
-)
 
 
 def in_short_transaction(bind: Connection, work: Callable[[], T]) -> T:
@@ -116,8 +113,8 @@ def build_indexes(bind: Connection, indexes: Mapping[str, str]) -> None:
             bind.exec_driver_sql("RESET lock_timeout")
 
 
-def rebuild_on_sqlite(bind: Connection, table: str, *, without: str) -> None:
-    """Make a table of SQLite again without a constraint, which ALTER TABLE cannot drop there.
+def rebuild_on_sqlite(bind: Connection, table: str, *, without: str = "", having: str = "") -> None:
+    """Make a table of SQLite again `without` one constraint or `having` one more, which ALTER TABLE cannot do there.
 
     Its indexes and triggers are made again as they are, and its next id stays. Foreign keys are off while migrating, so
     nothing is deleted with the old table.
@@ -127,7 +124,8 @@ def rebuild_on_sqlite(bind: Connection, table: str, *, without: str) -> None:
     (old,) = (sql for kind, sql in parts if kind == "table")
     if without not in old:
         return
-    new = re.sub(rf",\s*{re.escape(without)}", "", old).replace(f"CREATE TABLE {table}", f"CREATE TABLE {table}_new", 1)
+    new = re.sub(rf",\s*{re.escape(without)}", "", old) if without else f"{old.rstrip().removesuffix(')')}, {having})"
+    new = re.sub(rf'CREATE TABLE "?{table}"?', f"CREATE TABLE {table}_new", new, count=1)
     # Generated columns are hidden.
     names = bind.exec_driver_sql(f"SELECT name FROM pragma_table_xinfo('{table}') WHERE hidden = 0").scalars()  # noqa: S608 (our own names)
     columns = ", ".join(names)
@@ -156,7 +154,7 @@ def add_project_column(name: str, kind: str) -> None:
 
     def work() -> None:
         op.execute(f"ALTER TABLE projects ADD COLUMN IF NOT EXISTS {name} {kind}")
-        note_projects(op.get_bind(), also={name})
+        sql_files.install(op.get_bind(), "notes")  # of the columns that the table has
 
     with op.get_context().autocommit_block():
         in_short_transaction(op.get_bind(), work)
@@ -164,15 +162,9 @@ def add_project_column(name: str, kind: str) -> None:
 
 def drop_project_column(name: str) -> None:
     """Drop a column of projects, and stop recording its changes. For a migration's `downgrade`."""
-    if op.get_bind().dialect.name == "postgresql":
-        note_projects(op.get_bind(), without={name})
+    if op.get_bind().dialect.name != "postgresql":
+        op.execute(f"ALTER TABLE projects DROP COLUMN {name}")
+        return
+    op.execute("DROP TRIGGER projects_noted ON projects")  # it may name the column
     op.execute(f"ALTER TABLE projects DROP COLUMN {name}")
-
-
-def note_projects(bind: Connection, also: Set[str] = frozenset(), without: Set[str] = frozenset()) -> None:
-    """Make PostgreSQL's trigger also record changes of `also`, and not of `without`; public answers show them."""
-    columns = [name for name in bind.exec_driver_sql(NOTED).scalars() if name not in also | without]
-    watched = ", ".join([*columns, *sorted(also)])
-    when = f"AFTER INSERT OR DELETE OR TRUNCATE OR UPDATE OF {watched} ON projects FOR EACH STATEMENT"
-    bind.exec_driver_sql(f"CREATE OR REPLACE TRIGGER projects_noted {when} EXECUTE FUNCTION note_anything()")
-    bind.exec_driver_sql("ALTER TABLE projects ENABLE ALWAYS TRIGGER projects_noted")
+    sql_files.install(op.get_bind(), "notes")

@@ -1,6 +1,6 @@
 """Accounts, browser sessions, API tokens and mailed links."""
 
-from sqlalchemy import CheckConstraint, ForeignKey, Index, String, UniqueConstraint, false, true
+from sqlalchemy import CheckConstraint, ForeignKey, Index, String, UniqueConstraint, false, text, true
 from sqlalchemy.orm import Mapped, mapped_column
 
 from directory.extensions import db
@@ -35,7 +35,8 @@ class User(db.Model):  # type: ignore[name-defined,misc]
     role: Mapped[str] = mapped_column(String(16), default=Role.MEMBER)
     status: Mapped[str] = mapped_column(String(16), default=AccountStatus.ACTIVE)
     created_at: Mapped[Instant] = mapped_column(default=now)
-    last_seen_at: Mapped[Instant] = mapped_column(default=NEVER)
+    # The version before adds users without it while this one is installed.
+    last_seen_at: Mapped[Instant] = mapped_column(default=NEVER, server_default=text("'1970-01-01 00:00:00.000000'"))
     deleted_at: Mapped[Instant | None]
     email_verified_at: Mapped[Instant | None]
     notify: Mapped[bool] = mapped_column(default=True, server_default=true())

@@ -17,7 +17,7 @@ from directory.services.text.equal_addresses import key_apart, repository_key, u
 from tests.support.factories import World
 
 pytestmark = pytest.mark.direct("migrates")
-BEFORE = "0021"
+BEFORE = "0008"
 # Addresses with what the previous version compared of each.
 OLD = {
     "https://example.com/%7Eu": "example.com/%7Eu", "https://example.com/?b=1&a=2": "example.com?b=1&a=2",
@@ -102,7 +102,7 @@ def test_projects_of_one_website_survive_a_downgrade_and_the_next_id_stays(app: 
     last = world.project(ada)
     with app.app_context():
         transaction(lambda: submissions.remove(last, by=ada, notify=[]))
-        flask_migrate.downgrade(revision="0033")
+        flask_migrate.downgrade(revision="0037")
         db.session.remove()
     with pytest.raises(IntegrityError):
         execute(app, "UPDATE projects SET url_key = 'one'")
@@ -120,7 +120,7 @@ def test_projects_of_one_website_survive_a_downgrade_and_the_next_id_stays(app: 
 def test_an_upgrade_tells_apart_what_a_fragment_selects(app: Flask, world: World) -> None:
     project = world.project(url="https://app.example/#/one")
     with app.app_context():
-        flask_migrate.downgrade(revision="0033")
+        flask_migrate.downgrade(revision="0037")
         db.session.remove()
     execute(app, "UPDATE projects SET url_key = :key", key=old_key("app.example"))
     execute(app, "UPDATE audit_entries SET url_key = :key", key=old_key("app.example"))
@@ -143,3 +143,27 @@ def test_recount_replaces_the_key_of_a_repository_and_keeps_duplicates_apart(app
     runner.invoke(args=["recount"])
     assert keys(app) == {first: url_key(site), second: key_apart(site, second)}
     assert runner.invoke(args=["recount", "--check"]).exit_code == 0
+
+
+@pytest.mark.parametrize("is_kept", [True, False])
+def test_an_upgrade_leaves_the_log_of_other_projects_with_the_key_that_one_of_them_keeps(
+    app: Flask, world: World, is_kept: bool
+) -> None:
+    """Two projects had one key, which the rule of today gives to one of them or to none."""
+    apart = world.project(url="https://app.example/#/one")
+    other = world.project(url="https://app.example/" if is_kept else "https://app.example/#/two")
+    old = url_key("https://app.example/")
+    with app.app_context():
+        flask_migrate.downgrade(revision="0037")
+        db.session.remove()
+    execute(app, "UPDATE projects SET url_key = :key", key=old)
+    execute(app, "UPDATE audit_entries SET url_key = :key", key=old)
+    log = "INSERT INTO audit_entries (action, at, url_key) VALUES ('project.deleted', '2026-01-01 00:00:00', :key)"
+    execute(app, log, key=old)
+    with app.app_context():
+        flask_migrate.upgrade()
+        db.session.remove()
+        entries = select(AuditEntry.project_id, AuditEntry.url_key).distinct()
+        found = dict(db.session.execute(entries).all())
+    last = old if is_kept else url_key("https://app.example/#/two")
+    assert found == {apart: url_key("https://app.example/#/one"), other: last, None: last}

@@ -1,4 +1,4 @@
-"""Migrations 0033 and 0036 write keys and search entries again, a portion at a time, while others write."""
+"""Migration 0038 writes keys and search entries again, a portion at a time, while others write."""
 
 from typing import Any
 
@@ -7,12 +7,11 @@ import pytest
 from flask import Flask
 from sqlalchemy import select, text
 
-from directory.db import portions
+from directory.db import portions, rewriting
 from directory.db.transactions import transaction
 from directory.extensions import db
 from directory.models import Project
 from directory.services.catalog import search_index
-from directory.services.data import rewriting
 from directory.services.text.equal_addresses import key_apart, url_key
 from tests.conftest import Database
 from tests.support.factories import World
@@ -45,7 +44,7 @@ def spoil(app: Flask, database: Database, projects: list[int]) -> None:
                     db.session.execute(text(statement), {"id": project, **entry})
                 db.session.execute(text("UPDATE projects SET url_key = id WHERE id = :id"), {"id": project})
 
-        flask_migrate.downgrade(revision="0032")
+        flask_migrate.downgrade(revision="0037")
         db.session.remove()
         transaction(write)
 

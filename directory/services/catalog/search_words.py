@@ -4,7 +4,7 @@ A word is folded (`characters.fold`) and written in ASCII, so that both database
 apostrophes join words: `e-mail` is indexed as `e`, `mail` and `email`, so that it is found by each of its spellings.
 A query that joins words asks for them as neighbours, or as one word; so does a phrase in quotes, for all of its words.
 In scripts without spaces each sequence of one, two and three characters is a word, so the characters of a query are
-found as neighbours. A change of the indexed texts needs a migration that indexes the projects again, as 0033 does.
+found as neighbours. A change of the indexed texts needs a migration that indexes the projects again, as 0038 does.
 """
 
 import re
