@@ -12,11 +12,13 @@ from flask import Flask
 
 from directory.http import headers
 from directory.pages import (
+    account,
     build,
     crawlers,
     errors,
     layout,
     mailed_links,
+    mine,
     own,
     project,
     reading,
@@ -27,7 +29,7 @@ from directory.pages import (
 
 PICTURES = {"SITE_LOGO": "logo", "SITE_IMAGE": "image"}
 
-__all__ = ["errors", "init_app", "project", "reading", "shells", "signing_in"]
+__all__ = ["account", "errors", "init_app", "mine", "project", "reading", "shells", "signing_in"]
 
 
 def init_app(app: Flask) -> None:

@@ -58,11 +58,11 @@ def project_page(project_id: int, title: str) -> Answer:
     others = [each for each in related if each["id"] != project_id][:RELATED]
     return show(
         "project.html", _head(project), tags=_tags(project, related), project=project, is_own=is_own, related=others,
-        events=events, event_names=EVENTS, revised=_revised(project),
+        events=events, event_names=EVENTS, revised=revised(project),
     )  # fmt: skip
 
 
-def _revised(project: dict[str, Any]) -> list[str]:
+def revised(project: dict[str, Any]) -> list[str]:
     """The fields whose changes wait for review, in words."""
     return [LABELS[name] for name in (project.get("revision") or {}).get("changes", {})]
 
@@ -97,7 +97,13 @@ def _head(project: dict[str, Any]) -> head.Head:
 
 def not_done(form: Form, project_id: int) -> Answer:
     """Why a button's form was refused; for a caller who is not signed in, the form that signs in."""
-    return refused(form, f"/p/{project_id}", f"/p/{project_id}")
+    back = _project_address(request.args.to_dict(), project_id)
+    return refused(form, back, back)
+
+
+def _project_address(query: dict[str, str], project_id: int) -> str:
+    """The page with the button: the project's, unless the form says another one."""
+    return own_path(query.get("next"), f"/p/{project_id}")
 
 
 class VersionForm(Strict):
@@ -111,9 +117,9 @@ class VersionForm(Strict):
 @owner_required
 @same_as(projects.delete)
 def delete(project_id: int, query: dict[str, str]) -> Any:
-    """Delete a project with its votes, and go to the caller's public page, which needs no JavaScript."""
+    """Delete a project with its votes, and go to the caller's projects."""
     projects.delete.view(project_id=project_id)  # type: ignore[attr-defined]
-    return see_other(f"/users/{caller().username}?deleted")
+    return see_other("/mine?done=deleted")
 
 
 @bp.post("/withdraw/<id:project_id>")
@@ -121,13 +127,13 @@ def delete(project_id: int, query: dict[str, str]) -> Any:
 @owner_required
 @same_as(projects.withdraw_revision, VersionForm())
 def withdraw(project_id: int, query: dict[str, str], body: dict[str, Any]) -> Any:
-    """Withdraw the changes that wait for review, or dismiss their refusal, and go back to the project.
+    """Withdraw the changes that wait for review, or dismiss their refusal, and go back to the page with the button.
 
     Raises PreconditionFailed if the project has changed since the page was made.
     """
     shown = Versions({body["version"]}, set()) if "version" in body else None
     submissions.withdraw(project_id, by=caller(), versions=shown)
-    return see_other(f"/p/{project_id}")
+    return see_other(_project_address(query, project_id))
 
 
 class VoteForm(Strict):

@@ -159,8 +159,7 @@ def member(username: str, query: dict[str, str]) -> Any:
     # The sum of votes is that of all projects, also of those on other pages.
     shown = CacheTags(tuple(each["id"] for each in items)) if pages == 1 else None
     return show(
-        "member.html", about, tags=shown, member=profile, projects=items, page=wanted.page, pages=pages,
-        is_deleted="deleted" in query,
+        "member.html", about, tags=shown, member=profile, projects=items, page=wanted.page, pages=pages
     )  # fmt: skip
 
 

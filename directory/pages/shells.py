@@ -24,22 +24,6 @@ def submit_page() -> Answer:
     return shell("members", Head("Submit a project", path="/submit"))
 
 
-@bp.get("/mine")
-@public
-@operation(tier=None, page=True, etag=True, cache=PAGE)
-def own_projects_page() -> Answer:
-    """Show the member's own projects."""
-    return shell("members", Head("Your projects", indexed=False))
-
-
-@bp.get("/account")
-@public
-@operation(tier=None, page=True, etag=True, cache=PAGE)
-def account_page() -> Answer:
-    """Show the member's account."""
-    return shell("members", Head("Your account", indexed=False))
-
-
 @bp.get("/admin")
 @bp.get("/admin/queue")
 @bp.get("/admin/queue/<id:project_id>")

@@ -31,9 +31,15 @@ VOTE = states("401 200 200 200 401 200", pending="401 404 409 404 401 409")
 # Absent, and there, as a project is; a form goes on to another page.
 SIGNED_OUT = states("200 303 303 303 401 303")
 DONE = states("303 303 303 303 401 303")
+# A member's page leads to the page that signs in; a member's form that was sent without a session shows its form.
+OWN_PAGE = states("303 200 200 200 401 200")
+OWN_FORM = states("401 303 303 303 401 303")
+REFUSED = states("401 422 422 422 401 422")
+MISSING = states("401 404 404 404 401 404")
+OWN_ROW = states("401 404 303 404 401 404")
 # The same for everybody; the API decides what they show.
 PAGES = (
-    "GET /submit", "GET /mine", "GET /account", "GET /admin", "GET /admin/queue",
+    "GET /submit", "GET /admin", "GET /admin/queue",
     "GET /admin/queue/<id:project_id>", "GET /admin/projects",
     "GET /admin/projects/<id:project_id>", "GET /admin/users", "GET /admin/users/<id:user_id>",
     "GET /admin/categories", "GET /admin/deliveries", "GET /admin/audit",
@@ -142,6 +148,25 @@ TABLE = {
     "GET /voted/<id:project_id>": states("303 200 200 200 401 200", pending="303 404 200 404 401 200"),
     "POST /withdraw/<id:project_id>": states("401 403 303 403 401 303", pending="401 404 404 404 401 404"),
     "POST /delete/<id:project_id>": states("401 403 303 403 401 303", pending="401 404 303 404 401 303"),
+    "GET /mine": OWN_PAGE,
+    "GET /mine/<id:project_id>": states("303 403 200 403 401 200", pending="303 404 200 404 401 200"),
+    "GET /account": OWN_PAGE,
+    "GET /account/deleted": PUBLIC,
+    "GET /account/<path:form>": DONE,
+    "POST /account/username": REFUSED,
+    "POST /account/email": OWN_FORM,
+    "POST /account/verification": MISSING,
+    "POST /account/notices": OWN_FORM,
+    "POST /account/password": REFUSED,
+    "POST /account/providers": MISSING,
+    "POST /account/providers/<id:identity_id>/remove": MISSING,
+    "POST /account/passkeys/<id:passkey_id>/name": MISSING,
+    "POST /account/passkeys/<id:passkey_id>/remove": MISSING,
+    "POST /account/sessions/<id:session_id>/end": OWN_ROW,
+    "POST /account/sessions/end": OWN_FORM,
+    "POST /account/tokens": states("401 200 200 200 401 200"),
+    "POST /account/tokens/<id:token_id>/revoke": OWN_ROW,
+    "POST /account/delete": REFUSED,
     "GET /categories/<slug>": PUBLIC,
     "GET /tags/<tag>": PUBLIC,
     "GET /users/<username>": PUBLIC,

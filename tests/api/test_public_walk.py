@@ -26,13 +26,14 @@ LISTS = {
 SINGLE = {"/api/projects/<id:project_id>": [""], "/api/users/<username:username>": [""]}
 # These answer from constants, settings, the process or the caller alone, or are pages, which have tests of their own.
 WITHOUT_ROWS = {
-    "/", "/account", "/admin", "/admin/audit", "/admin/categories", "/admin/deliveries", "/admin/projects",
+    "/", "/account/deleted", "/account/<path:form>",
+    "/admin", "/admin/audit", "/admin/categories", "/admin/deliveries", "/admin/projects",
     "/admin/projects/<id:project_id>", "/admin/queue",
     "/admin/queue/<id:project_id>", "/admin/users", "/admin/users/<id:user_id>", "/api/docs",
     "/api/docs/<version>/<name>", "/api/openapi.json", "/api/problems", "/api/problems/<code>", "/api/session",
     "/api/auth/providers/<provider>", "/api/auth/providers/<provider>/callback", "/assets/<name>", "/favicon.svg",
     "/static/<path:name>",
-    "/healthz", "/images/<name>.webp", "/metrics", "/mine",
+    "/healthz", "/images/<name>.webp", "/metrics",
     "/p/<id:project_id>", "/p/<id:project_id>/<title>", "/readyz", "/reset",
     "/robots.txt", "/sitemap.xml", "/sitemap-<id:number>.xml",
     "/sitemap-lists.xml", "/submit", "/users/<username>", "/verify", "/sign-in",

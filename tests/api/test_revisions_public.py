@@ -42,6 +42,7 @@ ADDRESSES: dict[str, list[str]] = {
     "/images/<name>.webp": ["/none.webp"], "/static/<path:name>": ["/none"],
     "/api/docs/<version>/<name>": ["/none/none.css"],
     "/api/auth/notifications/<token>": ["/1-x"],
+    "/account/<path:form>": ["/email"],
     "/admin/projects/<id:project_id>": ["/{project}"],
     "/admin/queue/<id:project_id>": ["/{project}"],
     "/admin/users/<id:user_id>": ["/1"],

@@ -52,7 +52,7 @@ def test_a_route_is_found_by_an_id_exactly_where_the_url_map_finds_it(app: Flask
 @pytest.mark.parametrize(
     ("path", "is_covered"),
     [
-        ("/", True), ("/p/1/x", True), ("/mine", True), ("/admin/queue", True), ("/api/projects", True),
+        ("/", True), ("/p/1/x", True), ("/sign-in", True), ("/admin/queue", True), ("/api/projects", True),
         ("/api/nothing", True), ("/healthz", False), ("/readyz", False), ("/assets/x.js", False), ("/api.html", False),
         ("", False), ("*", False),
     ],

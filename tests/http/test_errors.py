@@ -266,6 +266,8 @@ def test_an_unknown_method_on_a_known_path_is_405_and_names_the_known_ones(app, 
     for route in routes(app):
         known.setdefault(route.rule, set()).add(route.method)
     for rule, methods in known.items():
+        if rule.startswith("/account/"):
+            methods.add("GET")  # of /account/<path:form>, which leads from the address of each form to the page
         path = rule.replace("<slug:slug>", "tools").replace("<username:username>", "ada")
         path = f"{path.partition('<')[0]}1{path.partition('>')[2]}" if "<id:" in path else path
         allowed = methods | {"OPTIONS"} | ({"HEAD"} if "GET" in methods else set())

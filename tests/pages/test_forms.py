@@ -217,7 +217,7 @@ def test_every_form_of_another_site_is_refused_with_a_page(app, world):
     world.user("ada")
     browser = Browser(app).sign_in("ada")
     project = world.project()
-    paths = [form.rule.replace("<id:project_id>", str(project)) for form in forms(app)]
+    paths = [re.sub("<id:[a-z_]+>", str(project), form.rule) for form in forms(app)]
     assert len(paths) >= 8
     for path in paths:
         for headers in (
@@ -230,7 +230,8 @@ def test_every_form_of_another_site_is_refused_with_a_page(app, world):
     assert browser.signed_in()
 
 
-def test_a_form_is_a_form(app, world, api):
+def test_a_form_is_a_form(app, world):
+    api = world.caller(world.user())
     for path in (form.rule for form in forms(app) if "<" not in form.rule and form.rule != "/sign-out"):
         assert api.post(path, {"login": "ada"}).status_code in {404, 415}
         assert api.call(
@@ -261,8 +262,8 @@ def test_its_owner_deletes_a_project_by_a_button(app, world):
     browser = Browser(app).sign_in("ada")
     assert browser.post(f"/delete/{other}").status_code == 403
     answer = browser.post(f"/delete/{own}")
-    assert (answer.status_code, answer.headers["Location"]) == (303, "/users/ada?deleted")
-    assert "The project is deleted." in text_of(browser.get("/users/ada?deleted"))
+    assert (answer.status_code, answer.headers["Location"]) == (303, "/mine?done=deleted")
+    assert "The project is deleted." in text_of(browser.get("/mine?done=deleted"))
     assert browser.get(f"/p/{own}").status_code == 404
     assert Browser(app).post(f"/delete/{other}").status_code == 401
 

@@ -14,10 +14,13 @@ from tests.support.factories import Api
 HTML = "text/html; charset=utf-8"
 BROWSER = {"Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"}
 SHELLS = [
-    "/submit", "/mine", "/account", "/admin", "/admin/queue", "/admin/queue/7", "/admin/projects", "/admin/users",
+    "/submit", "/admin", "/admin/queue", "/admin/queue/7", "/admin/projects", "/admin/users",
     "/admin/users/7", "/admin/categories", "/admin/deliveries", "/admin/audit",
 ]  # fmt: skip
-READING = ["/", "/?q=lamp", "/categories/tools", "/tags/blue", "/users/ada", "/sign-in", "/sign-up", "/p/1/lamp"]
+READING = [
+    "/", "/?q=lamp", "/categories/tools", "/tags/blue", "/users/ada", "/sign-in", "/sign-up", "/p/1/lamp", "/mine",
+    "/account",
+]  # fmt: skip
 STRICT = layout.POLICY.format("")
 
 
@@ -49,7 +52,7 @@ def test_a_page_has_one_strict_policy_that_names_the_hash_of_its_data(app, world
     member = Browser(app).sign_in("ada")
     for caller in (member, api, member, api):
         answer = caller.get(path)
-        if answer.status_code == 303:  # who is signed in is not asked to sign in
+        if answer.status_code == 303:  # to the page that signs in, or from it
             continue
         [policy] = answer.headers.getlist("Content-Security-Policy")
         assert re.sub(" 'sha256-[^']{44}'", "", policy) == STRICT
@@ -123,7 +126,7 @@ def test_a_fault_is_a_page_that_names_the_request_and_asks_the_database_for_noth
 def test_while_the_database_is_out_of_reach_pages_say_so_and_the_others_are_there(make_app):
     app = make_app(DATABASE_URL="postgresql+psycopg://nobody@127.0.0.1:1/nothing")
     for caller in (Browser(app, "x" * 43), Api(app)):
-        paths = ("/mine", "/admin", "/assets/index-AAAA.js")
+        paths = ("/submit", "/admin", "/assets/index-AAAA.js")
         assert [caller.get(path).status_code for path in paths] == [200] * 3
         answer = caller.get("/")
         assert (answer.status_code, answer.content_type) == (503, HTML)
@@ -142,7 +145,7 @@ def test_without_pages_only_the_short_page_is_left(make_app, lamp):
 def test_where_the_pages_are_not_built_each_says_how_to_build_them(make_app, built, lamp):
     (built / "pages.json").unlink()
     api = Api(make_app())
-    for path in ("/", "/mine", "/p/1/lamp", "/sign-in"):
+    for path in ("/", "/account/deleted", "/p/1/lamp", "/sign-in"):
         answer = api.get(path)
         assert (answer.status_code, answer.content_type) == (200, HTML)
         assert "<code>make web</code>" in answer.text

@@ -101,6 +101,11 @@ def form(route: Route) -> dict[str, str]:
         "POST /verify": {"token": "t" * 43},
         "POST /mail-off": {"token": "1-x"},
         "POST /votes/<id:project_id>": {"vote": "cast"},
+        "POST /account/email": {"email": f"form{number}@example.org", "current_password": PASSWORD},
+        "POST /account/notices": {"notify": "true"},
+        "POST /account/providers": {"provider": "github"},
+        "POST /account/passkeys/<id:passkey_id>/name": {"name": "new"},
+        "POST /account/tokens": {"name": "new"},
     }.get(route.name, {})
 
 
@@ -155,6 +160,7 @@ class Targets:
             "<username>": lambda: "login-target",
             "<slug>": self.world.category,
             "<tag>": self.tag,
+            "<path:form>": lambda: "email",
             "<title>": lambda: self.world.stored(self.latest)["slug"],
         }
         for parameter, make in makers.items():

@@ -54,7 +54,7 @@ PUBLIC = (
     "/p/9999999/gone",
     "/users/nobody-at-all",
 )
-OF_MEMBERS = ("/", "/submit", "/mine", "/mine?show=votes", "/account")
+OF_MEMBERS = ("/", "/submit", "/mine", "/mine?upvoted=1", "/account")
 OF_ADMINS = (
     "/admin",
     "/admin?days=365",

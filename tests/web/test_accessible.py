@@ -23,7 +23,17 @@ def test_axe_finds_nothing_and_nothing_scrolls_sideways(chromium, app, world, lo
     only = ("color-contrast",) if look == "dark" else ()  # the look changes nothing but colours
     public = ["/", "/?q=nothing-at-all", f"/p/{live}/lamp", "/submit", "/mine", "/users/ada", "/sign-in", "/sign-up"]
     public += ["/categories/tools", "/tags/light", "/nothing"]
-    own = ["/", f"/p/{waiting}/grey-lamp", "/mine", "/account", f"/submit?project={waiting}", "/admin"]
+    own = [
+        "/",
+        f"/p/{waiting}/grey-lamp",
+        "/mine",
+        "/mine?upvoted=1",
+        f"/mine/{waiting}",
+        f"/mine/{live}",
+        "/account",
+        f"/submit?project={waiting}",
+        "/admin",
+    ]
     with served(app) as site, visitor(chromium, site, 404, color_scheme=look, reduced_motion="reduce") as person:
         page = person.page
         for signed_in, paths in ((False, public), (True, own)):

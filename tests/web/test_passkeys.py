@@ -46,7 +46,7 @@ def test_a_member_adds_names_uses_and_removes_a_passkey(chromium: Browser, app: 
         add(one.enter("ada"), "Laptop")
         field = one.page.get_by_label("Name of the passkey Laptop")
         field.fill("Old laptop")
-        field.press("Tab")
+        field.press("Enter")
         expect(one.page.get_by_text("The passkey has another name.")).to_be_visible()
         sign_out(one)
         one.open("/sign-in?next=/account")

@@ -121,6 +121,7 @@ def test_the_owner_reads_why_changes_were_refused_and_withdraws_others(chromium,
         expect(page.locator(".banner")).to_have_count(0)
         world.revise(lamp, ada, title="Better lamp")
         page.reload()
+        page.get_by_text("Withdraw", exact=True).click()
         owner.button("Withdraw the changes").click()
         expect(page.locator(".banner")).to_have_count(0)
     assert admin.get(f"/api/projects/{lamp}").json["revision"] is None

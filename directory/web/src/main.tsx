@@ -3,13 +3,7 @@ import "./styles/base.css";
 import "./styles/parts.css";
 import "./styles/forms.css";
 import "./styles/pages.css";
-import { account } from "./pages/account.tsx";
-import { mine } from "./pages/mine.tsx";
 import { submit } from "./pages/submit.tsx";
 import { startApp } from "./parts/app.tsx";
 
-startApp([
-  { pattern: /^\/submit$/, page: submit },
-  { pattern: /^\/mine$/, page: mine },
-  { pattern: /^\/account$/, page: account },
-]);
+startApp([{ pattern: /^\/submit$/, page: submit }]);

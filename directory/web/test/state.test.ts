@@ -2,7 +2,7 @@
 import { assertEquals, deferred, type Deferred, elapse, reset, server } from "./support.ts";
 
 const { note, vote, voteOf } = await import("../src/state/votes.ts");
-const { loadSession, readOnly, session, user } = await import("../src/state/session.ts");
+const { loadSession, onNewCaller, readOnly, session, user } = await import("../src/state/session.ts");
 const { notice } = await import("../src/state/notice.ts");
 const { Resource, forget } = await import("../src/state/resource.ts");
 const { address, start, withQuery } = await import("../src/state/router.ts");
@@ -172,27 +172,6 @@ Deno.test("a title is looked for once its characters are composed", async () => 
   form.discard();
 });
 
-Deno.test("a token expires by the service's clock", async () => {
-  await signedIn();
-  const { createToken } = await import("../src/state/account.ts");
-  const late = { headers: { Date: new Date(Date.now() + 3_600_000).toUTCString() } };
-  server.on("GET /api/auth/tokens", () => Response.json({ items: [] }, late));
-  server.on("POST /api/auth/tokens", async (request) => Response.json({ id: 1, ...await request.json() }, late));
-  const { made } = await import("../src/state/account.ts");
-  await createToken("first", 30);
-  await createToken("second", 30);
-  await server.idle();
-  const days = (Date.parse(made.value?.expires_at ?? "") - Date.now()) / 86_400_000;
-  assertEquals(Math.round(days * 24), 30 * 24 + 1);
-});
-
-Deno.test("a name of a passkey that is refused is not said of the one that can be added", async () => {
-  await signedIn();
-  const { errors, renamePasskey } = await import("../src/state/account.ts");
-  server.on("PUT /api/auth/passkeys/1", () => server.problem(422, "validation_failed", "Refused.", [{ pointer: "#/name", detail: "Too short." }]));
-  assertEquals([await renamePasskey(1, ""), errors.value.passkeys], [false, { "": "Too short." }]);
-});
-
 Deno.test("once the service takes writes again, the page knows it without a reload", async () => {
   await signedIn();
   const real = { setInterval: globalThis.setInterval, clearInterval: globalThis.clearInterval };
@@ -201,9 +180,10 @@ Deno.test("once the service takes writes again, the page knows it without a relo
     setInterval: (act: () => void) => (asking.set(asking.size + 1, act), asking.size),
     clearInterval: (timer: number) => asking.delete(timer),
   });
-  server.on("POST /api/auth/email/verification", () => server.problem(503, "read_only", "Nothing can be changed."));
-  const { errors, sendVerification } = await import("../src/state/account.ts");
-  assertEquals([await sendVerification(), errors.value.mail, readOnly.value], [false, { "": "Nothing can be changed." }, true]);
+  server.on("POST /api/auth/passkeys/login/options", () => server.problem(503, "read_only", "Nothing can be changed."));
+  const { signInByPasskey, wrong } = await import("../src/state/passkey.ts");
+  await signInByPasskey();
+  assertEquals([wrong.value, readOnly.value], ["Nothing can be changed.", true]);
   for (const ask of asking.values()) ask();
   await server.idle();
   assertEquals([readOnly.value, asking.size], [false, 0]);
@@ -212,7 +192,8 @@ Deno.test("once the service takes writes again, the page knows it without a relo
 
 Deno.test("a page that is shown again after its member signed out shows nothing of theirs", async () => {
   await signedIn();
-  const { tokens } = await import("../src/state/account.ts");
+  const tokens = new Resource<string[]>(true);
+  onNewCaller(() => tokens.clear());
   const shown = () => globalThis.dispatchEvent(Object.assign(new Event("pageshow"), { persisted: true }));
   tokens.set([]);
   shown();
@@ -327,19 +308,6 @@ Deno.test("a write names the account that the page shows, and a read does not", 
   vote(project(8), true);
   await server.idle();
   assertEquals(named, [null, "1"]);
-});
-
-Deno.test("a username is chosen once, and the page knows it then", async () => {
-  await signedIn({ ...ADA, may_rename: true });
-  const account = await import("../src/state/account.ts");
-  server.on("PUT /api/auth/me", () => server.problem(409, "duplicate", "Taken.", [{ pointer: "#/username", detail: "This username is taken." }]));
-  assertEquals([await account.rename("bea"), account.errors.value.rename?.username], [false, "This username is taken."]);
-  server.on("PUT /api/auth/me", async (request) => {
-    assertEquals(await request.json(), { username: "bea" });
-    return { ...ADA, username: "bea" };
-  });
-  server.on("GET /api/session", () => ({ ...SITE, user: { ...ADA, username: "bea", may_rename: false } }));
-  assertEquals([await account.rename(" Bea "), user.value?.username, user.value?.may_rename], [true, "bea", false]);
 });
 
 Deno.test("what the service refuses stands at its field until the field changes", async () => {

@@ -5,7 +5,7 @@ import { MembersOnly } from "../parts/members.tsx";
 import { hasPasskeys } from "../parts/passkey.ts";
 import { Empty, Failed, Skeleton } from "../parts/states.tsx";
 import { Wrong } from "../parts/wrong.tsx";
-import { busy, signInByPasskey } from "../state/account.ts";
+import { busy, signInByPasskey, wrong } from "../state/passkey.ts";
 import { loadSession, session, sessionProblem, user } from "../state/session.ts";
 import { t } from "../text.ts";
 import { w } from "./text.ts";
@@ -24,9 +24,9 @@ function NeedsPasskey() {
   return (
     <div class="wide">
       <Empty whole title={w.passkeyNeeded} why={w.passkeyNeededWhy}>
-        {hasPasskeys() && <button type="button" class="button primary" disabled={busy.value !== ""} onClick={() => void signInByPasskey()}>{w.passkeyNeeded}</button>}
+        {hasPasskeys() && <button type="button" class="button primary" disabled={busy.value} onClick={() => void signInByPasskey()}>{w.passkeyNeeded}</button>}
         <a class="button" href="/account">{w.toPasskeys}</a>
-        <Wrong form="passkey" />
+        <Wrong why={wrong.value} />
       </Empty>
     </div>
   );

@@ -1,0 +1,330 @@
+"""The page of a member's account: small forms over the API's own routes, each with its own outcome at its place."""
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import timedelta
+from functools import partial
+from typing import Any
+
+from flask import Response, current_app, request
+
+from directory.api import account_deletion, auth, mail_server, passkeys, providers, recovery
+from directory.api.schemas.accounts import DeletionInput, Email, Secret, Username
+from directory.db.transactions import transaction
+from directory.errors import NotFound
+from directory.http.access import login_required, public
+from directory.http.authentication import caller
+from directory.http.endpoint import operation
+from directory.http.fields import Flag, Line, Strict, Word
+from directory.models import now
+from directory.pages.forms import EMPTY, NO_STORE, Form, same_as, see_other, shows
+from directory.pages.head import Head
+from directory.pages.layout import Answer, address_with, bp, page_view, show
+from directory.pages.signing_in import again, asks_to_sign_in
+from directory.services.accounts import accounts
+from directory.services.accounts import sessions as credentials
+
+HERE = "/account"
+NEVER = "never"
+DAYS = ((NEVER, "Never"), ("30", "In 30 days"), ("90", "In 90 days"), ("365", "In a year"))  # until a token expires
+# What the page says after a form was accepted, and the section that says it.
+SAID = {
+    "username": ("profile", "Your username is changed."),
+    "email": ("profile", "Your e-mail address is saved."),
+    "email-link": ("profile", "A link is on its way to the new address. The address is used once you confirm it."),
+    "mail-sent": ("mail", "The link is on its way."),
+    "notices": ("mail", "Saved."),
+    "password": ("password", "Your password is changed. Your other sessions are signed out."),
+    "password-tokens": (
+        "password",
+        "Your password is changed. Your other sessions are signed out, and your tokens are revoked.",
+    ),
+    "provider-removed": ("ways", "The provider is removed."),
+    "passkey-added": ("passkeys", "The passkey is added."),
+    "passkey-renamed": ("passkeys", "The passkey has another name."),
+    "passkey-removed": ("passkeys", "The passkey is removed."),
+    "session-ended": ("sessions", "The session is signed out."),
+    "sessions-ended": ("sessions", "All other sessions are signed out."),
+    "token-revoked": ("tokens", "The token is revoked."),
+}
+LEFT = "/account/deleted"
+NOT_SURE = "Please confirm this."
+GONE = "It is gone already. The list below is up to date."
+
+PROGRAMS = (
+    ("Edge", r"Edg/"), ("Opera", r"OPR/"), ("Samsung Internet", r"SamsungBrowser/"), ("Firefox", r"Firefox/|FxiOS/"),
+    ("Chrome", r"HeadlessChrome/|Chrome/|CriOS/|Chromium/"), ("Safari", r"Safari/"), ("curl", r"^curl/"),
+    ("Python requests", r"^python-requests/"),
+)  # fmt: skip
+SYSTEMS = (
+    ("Android", r"Android"), ("iOS", r"iPhone|iPad"), ("Windows", r"Windows"), ("macOS", r"Mac OS X"),
+    ("ChromeOS", r"CrOS"), ("Linux", r"Linux"),
+)  # fmt: skip
+
+
+def agent(header: str) -> str:
+    """The program and the system that a User-Agent names, in words; empty if it names none."""
+    program = _named(PROGRAMS, header) or re.split(r"[/\s(]", header)[0][:40]
+    return " · ".join(filter(None, (program, _named(SYSTEMS, header))))
+
+
+def _named(names: tuple[tuple[str, str], ...], header: str) -> str:
+    return next((name for name, pattern in names if re.search(pattern, header)), "")
+
+
+def account_form(at: str = "", form: Form = EMPTY, done: str = "", made: Any = None, **_path: Any) -> Answer:
+    """The page, with a refused form of the section `at`, or what was `done`, or a token that was just `made`."""
+    if form.code == "unauthenticated":
+        return again(form)
+    by = caller()
+    place, said = SAID.get(done, ("", ""))
+    if form.code == "not_found":
+        form = replace(form, problem=GONE)
+    if "sure" in form.errors:
+        form = replace(form, errors={**form.errors, "sure": NOT_SURE})
+    page, headers = show(
+        "account.html", Head("Your account", indexed=False), here=HERE, entry="forms", user=accounts.get(by.id), at=at,
+        form=form, empty=EMPTY, place=place, said=said, made=made, days=DAYS, agent=agent, **_lists(),
+    )  # fmt: skip
+    return page, {**headers, **NO_STORE}
+
+
+def _lists() -> dict[str, Any]:
+    """What belongs to the caller's account; None for what the site has not."""
+    by = caller()
+    configured = current_app.extensions["providers"]
+    ways = providers.list_identities.view()["items"] if configured else None  # type: ignore[attr-defined]
+    joined = {each["provider"] for each in ways or ()}
+    return {
+        "sessions": credentials.listed(by),
+        "tokens": credentials.tokens(by),
+        "ways": ways,
+        "others": [each for each in configured.values() if each.name not in joined],
+        "passkeys": passkeys.list_passkeys.view()["items"] if passkeys.are_on() else None,  # type: ignore[attr-defined]
+        "sends_mail": mail_server.configured() is not None,
+    }
+
+
+def at(section: str) -> Callable[..., Answer]:
+    """The page with a refused form of a section."""
+    return partial(account_form, section)
+
+
+def _done(name: str) -> Response:
+    """Go back to the page, to the section that says what was done."""
+    return see_other(f"{address_with(HERE, done=name)}#{SAID[name][0]}")
+
+
+@bp.get(HERE)
+@asks_to_sign_in
+@login_required
+@operation(tier="read", page=True, parameters=True)
+def account_page(query: dict[str, str]) -> Answer:
+    """Show the caller's account."""
+    return account_form(done=query.get("done", ""))
+
+
+@bp.get(LEFT)
+@public
+@page_view
+def left_page(query: dict[str, str]) -> Answer:
+    """Say to a person who has no account any more that it is deleted."""
+    return show("left.html", Head("Your account is deleted", indexed=False), entry="forms")
+
+
+@bp.get("/account/<path:form>")
+@public
+@operation(tier="read", page=True)
+def form_address(form: str) -> Response:
+    """Lead from the address of a form, where a reload or a sign-in may end, to the page. Raises NotFound."""
+    adapter = current_app.create_url_adapter(request)
+    if adapter is None or "POST" not in adapter.allowed_methods():
+        raise NotFound
+    return see_other(HERE)
+
+
+class UsernameForm(Strict):
+    """Another username."""
+
+    username = Username(required=True)
+
+
+@bp.post("/account/username")
+@shows(at("username"))
+@login_required
+@same_as(auth.change, UsernameForm())
+def choose_username(query: dict[str, str], body: dict[str, Any]) -> Any:
+    """Choose a username, which is possible once after a provider has opened the account."""
+    auth.change.view(body=body)  # type: ignore[attr-defined]
+    return _done("username")
+
+
+class EmailForm(Strict):
+    """An address, and the password that a new one needs."""
+
+    email = Email(required=True)
+    current_password = Secret()
+
+
+@bp.post("/account/email")
+@shows(at("email"))
+@login_required
+@same_as(auth.change, EmailForm())
+def change_email(query: dict[str, str], body: dict[str, Any]) -> Any:
+    """Change the address. Where mail is sent, it is used once it is confirmed."""
+    changed = auth.change.view(body=body)  # type: ignore[attr-defined]
+    return _done("email" if changed.email == body["email"] else "email-link")
+
+
+@bp.post("/account/verification")
+@shows(at("mail"))
+@login_required
+@same_as(recovery.send_verification)
+def send_verification(query: dict[str, str]) -> Any:
+    """Mail the link that confirms the address again."""
+    recovery.send_verification.view(next_path=HERE)  # type: ignore[attr-defined]
+    return _done("mail-sent")
+
+
+class NoticesForm(Strict):
+    """Whether decisions are mailed; an empty box is absent."""
+
+    notify = Flag(load_default=False)
+
+
+@bp.post("/account/notices")
+@shows(at("mail"))
+@login_required
+@same_as(auth.change, NoticesForm())
+def change_notices(query: dict[str, str], body: dict[str, Any]) -> Any:
+    """Switch mail about decisions on or off."""
+    auth.change.view(body=body)  # type: ignore[attr-defined]
+    return _done("notices")
+
+
+class PasswordForm(Strict):
+    """A new password, and the present one."""
+
+    current_password = Secret()
+    password = Secret(required=True)
+    revoke_tokens = Flag()
+
+
+@bp.post("/account/password")
+@shows(at("password"))
+@login_required
+@same_as(auth.change, PasswordForm())
+def change_password(query: dict[str, str], body: dict[str, Any]) -> Any:
+    """Change the password. It ends all other sessions."""
+    auth.change.view(body=body)  # type: ignore[attr-defined]
+    return _done("password-tokens" if body.get("revoke_tokens") else "password")
+
+
+@bp.post("/account/providers")
+@shows(at("ways"))
+@login_required
+@same_as(providers.join)
+def join_provider(query: dict[str, str], body: dict[str, Any]) -> Any:
+    """Start to join a provider: a page that leads to it, because a form may lead to no other site (form-action)."""
+    joining = providers.join.view(body=body)  # type: ignore[attr-defined]
+    label = current_app.extensions["providers"][body["provider"]].label
+    head = Head(f"On to {label}", indexed=False)
+    page, headers = show("leaving.html", head, here=HERE, label=label, location=joining.get_json()["location"])
+    return page, {**headers, **NO_STORE, "Set-Cookie": joining.headers["Set-Cookie"]}
+
+
+@bp.post("/account/providers/<id:identity_id>/remove")
+@shows(at("ways"))
+@login_required
+@same_as(providers.remove_identity)
+def remove_provider(identity_id: int, query: dict[str, str]) -> Any:
+    """Remove a provider from the account."""
+    providers.remove_identity.view(identity_id=identity_id)  # type: ignore[attr-defined]
+    return _done("provider-removed")
+
+
+@bp.post("/account/passkeys/<id:passkey_id>/name")
+@shows(at("passkeys"))
+@login_required
+@same_as(passkeys.rename)
+def rename_passkey(passkey_id: int, query: dict[str, str], body: dict[str, Any]) -> Any:
+    """Give a passkey another name."""
+    passkeys.rename.view(passkey_id=passkey_id, body=body)  # type: ignore[attr-defined]
+    return _done("passkey-renamed")
+
+
+@bp.post("/account/passkeys/<id:passkey_id>/remove")
+@shows(at("passkeys"))
+@login_required
+@same_as(passkeys.remove)
+def remove_passkey(passkey_id: int, query: dict[str, str]) -> Any:
+    """Remove a passkey from the account."""
+    passkeys.remove.view(passkey_id=passkey_id)  # type: ignore[attr-defined]
+    return _done("passkey-removed")
+
+
+@bp.post("/account/sessions/<id:session_id>/end")
+@shows(at("sessions"))
+@login_required
+@same_as(auth.end_session)
+def end_session(session_id: int, query: dict[str, str]) -> Any:
+    """Sign one browser out."""
+    auth.end_session.view(session_id=session_id)  # type: ignore[attr-defined]
+    return _done("session-ended")
+
+
+@bp.post("/account/sessions/end")
+@shows(at("sessions"))
+@login_required
+@same_as(auth.end_other_sessions)
+def end_other_sessions(query: dict[str, str]) -> Any:
+    """Sign all other browsers out."""
+    auth.end_other_sessions.view()  # type: ignore[attr-defined]
+    return _done("sessions-ended")
+
+
+class TokenForm(Strict):
+    """The name of a new token, and the days until it expires."""
+
+    name = Line(1, 100, required=True)
+    days = Word(tuple(days for days, _ in DAYS), load_default=NEVER)
+
+
+@bp.post("/account/tokens")
+@shows(at("token"))
+@login_required
+@replace(same_as(auth.issue_token, TokenForm()), transactional=False)
+def create_token(query: dict[str, str], body: dict[str, Any]) -> Any:
+    """Create a token, and show its text on this answer alone: no address and no store of the browser has it."""
+    expires_at = None if body["days"] == NEVER else now() + timedelta(days=int(body["days"]))
+    given = {"name": body["name"], "expires_at": expires_at}
+    made = transaction(lambda: auth.issue_token.view(body=given))  # type: ignore[attr-defined]
+    return account_form(made=made)  # after the transaction: a page is not rendered within one
+
+
+@bp.post("/account/tokens/<id:token_id>/revoke")
+@shows(at("tokens"))
+@login_required
+@same_as(auth.revoke_token)
+def revoke_token(token_id: int, query: dict[str, str]) -> Any:
+    """Revoke a token."""
+    auth.revoke_token.view(token_id=token_id)  # type: ignore[attr-defined]
+    return _done("token-revoked")
+
+
+class DeletionForm(DeletionInput):
+    """The password, and the box that says that the member is sure."""
+
+    sure = Flag(required=True)
+
+
+@bp.post("/account/delete")
+@shows(at("leave"))
+@login_required
+@same_as(account_deletion.delete, DeletionForm())
+def delete_account(query: dict[str, str], body: dict[str, Any]) -> Any:
+    """Delete the account."""
+    given = {name: value for name, value in body.items() if name != "sure"}
+    signed_out = account_deletion.delete.view(body=given)  # type: ignore[attr-defined]
+    return see_other(LEFT, signed_out)
