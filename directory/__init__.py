@@ -25,7 +25,7 @@ from directory.api import (
 from directory.cache import middleware
 from directory.db import deadline, engine
 from directory.extensions import db, migrate
-from directory.http import authentication, converters, files, hooks, metrics, problem_details, rate_limits
+from directory.http import access, authentication, converters, files, hooks, metrics, problem_details, rate_limits
 from directory.http.wsgi import behind_proxies
 from directory.runtime import error_reports, tracing
 from directory.services import health
@@ -73,7 +73,7 @@ def create_app(config: Mapping[str, Any]) -> Flask:
         app.register_blueprint(routes.bp)
     app.extensions["files"] = files.Files(app)
     pages.init_app(app)
-    converters.require_access(app)
+    access.require_access(app)
     cli.init_app(app)
     middleware.init_app(app)
     app.wsgi_app = deadline.DeadlineMiddleware(app.wsgi_app)  # type: ignore[method-assign]

@@ -94,7 +94,7 @@ def _touch(caller: Caller) -> None:
 
 
 def refuse_bad_token() -> None:
-    """Refuse a bad bearer token on every route, including public ones."""
+    """Refuse a bad bearer token on every route, including public ones. No page shows its form again for it."""
     if request.url_rule is not None and bearer_of(request.environ) is not None:
         viewer()
 
@@ -112,8 +112,8 @@ def known() -> Caller | None:
 
 
 def caller() -> Caller:
-    """The caller. Raises Unauthenticated."""
-    user = viewer()
+    """The caller, whom the check of access has looked up. Raises Unauthenticated."""
+    user = known()
     if user is None:
         raise Unauthenticated
     return user

@@ -1,4 +1,4 @@
-"""Routing: the converters of ids, slugs and usernames, and the check that every route has an access rule."""
+"""Routing: the converters of ids, slugs and usernames."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -95,10 +95,3 @@ def hookless(app: Flask) -> Iterator[None]:
     yield
     app.before_request_funcs[None][:] = before
     app.after_request_funcs[None][:] = after
-
-
-def require_access(app: Flask) -> None:
-    """Refuse to start with a route without an access rule: a forgotten rule must not open the route."""
-    for endpoint, view in app.view_functions.items():
-        if not hasattr(view, "access"):
-            raise RuntimeError(f"the route {endpoint} has no access rule")

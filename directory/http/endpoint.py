@@ -1,7 +1,7 @@
-"""The pipeline of every request: rate limit, query, body, the rule in a transaction, the answer.
+"""The pipeline of every request: access, rate limit, query, body, the rule in a transaction, the answer.
 
 `operation` wraps a view, and makes the OpenAPI document with `documented`. The decorators of `access`, outside of it,
-have checked the caller before it begins.
+name the callers that may use it.
 """
 
 import hashlib
@@ -17,8 +17,7 @@ from werkzeug.datastructures import ETags
 
 from directory.db.transactions import transaction
 from directory.errors import DirectoryError
-from directory.http import rate_limits
-from directory.http.authentication import viewer
+from directory.http import access, rate_limits
 from directory.http.cache_policy import NO_POLICY, CachePolicy, CacheTags
 from directory.http.serialization import compiled
 from directory.http.validation import NO_BODY, NOTHING, Body, checked_query, read_loosely
@@ -67,8 +66,7 @@ class Operation:
         def run(**path: Any) -> Response:
             reads = request.method in READS
             tier = "read" if reads and self.tier else self.tier
-            if tier is not None:
-                viewer()  # Cache-Control depends on the caller, even if the body does not
+            access.check(path)
             with rate_limits.counted(tier):
                 taken = {**path, **_query(self, request.path, request.query_string)}
                 taken |= {} if reads else self.body.arguments()

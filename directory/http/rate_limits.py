@@ -17,7 +17,7 @@ from limits.strategies import MovingWindowRateLimiter
 
 from directory.errors import DirectoryError, Invalid, RateLimited
 from directory.extensions import limiter
-from directory.http.authentication import viewer
+from directory.http.authentication import known
 from directory.http.client_address import client_address
 from directory.http.converters import hookless
 from directory.http.rate_limit_storage import ProcessMemory, fall_back, look_for_redis
@@ -75,7 +75,7 @@ def key_of(user: Caller | None) -> str:
 # A guess at a password counts three times: `auth` by address, `account` by the login as typed, `password` by the
 # account with this login.
 KEYS: dict[str, Callable[[], str]] = {
-    **dict.fromkeys(("voting", "submission", "write", "admin", "read", "new_address"), lambda: key_of(viewer())),
+    **dict.fromkeys(("voting", "submission", "write", "admin", "read", "new_address"), lambda: key_of(known())),
     **dict.fromkeys(("auth", "not_guessed", "recovery", "sign_in"), client_address),
     "account": lambda: at_this_address(g.login),
     "password": lambda: f"{g.account_id or _masked(g.login)}@{client_address()}",

@@ -1,15 +1,23 @@
-"""The decorators of routes by themselves: what they ask, in which order, and what they say of a view."""
+"""The decorators of routes by themselves: what is checked, in which order, and what they say of a view."""
 
 import pytest
+from flask import request
+from werkzeug.routing import Rule
 
 from directory.errors import AdminRequired, NotFound, NotOwner, Unauthenticated
-from directory.http import converters
-from directory.http.access import admin_required, login_required, owner_required, public
+from directory.http.access import admin_required, login_required, owner_required, public, require_access
 from directory.http.endpoint import operation
 
 
+@operation()
 def view(**path):
-    return path
+    return None
+
+
+@pytest.fixture(params=[{}, {"tier": None}])
+def made(request):
+    """A view without a decorator, with a rate limit and without."""
+    return operation(**request.param)(lambda **path: None)
 
 
 @pytest.fixture
@@ -18,8 +26,10 @@ def ask(app, world):
 
     def call(decorated, user=None, **path):
         headers = {"Authorization": f"Bearer {world.caller(user).token}"} if user else {}
+        app.view_functions["asked"] = decorated
         with app.test_request_context("/", headers=headers):
-            return decorated(**path)
+            request.url_rule = Rule("/", endpoint="asked")
+            return decorated(**path).status_code
 
     return call
 
@@ -29,40 +39,36 @@ def ask(app, world):
     [(public, "public"), (login_required, "member"), (owner_required, "owner"), (admin_required, "admin")],
 )
 def test_a_decorated_view_says_who_may_call_it_and_keeps_its_name(decorate, access):
-    decorated = decorate(operation()(view))
+    decorated = decorate(view)
     assert (decorated.access, decorated.__name__) == (access, "view")
     assert decorated.operation.status == 200
 
 
-def test_a_public_view_takes_anyone(ask, world):
-    assert ask(public(view), None, n=1) == ask(public(view), world.user(), n=1) == {"n": 1}
+def test_a_public_view_takes_anyone(ask, world, made):
+    assert ask(public(made), None, n=1) == ask(public(made), world.user(), n=1) == 200
 
 
-def test_a_members_view_takes_anyone_who_is_signed_in(ask, world):
-    assert ask(login_required(view), world.user(), n=1) == {"n": 1}
+def test_a_members_view_takes_anyone_who_is_signed_in(ask, world, made):
+    assert ask(login_required(made), world.user(), n=1) == 200
     with pytest.raises(Unauthenticated):
-        ask(login_required(view), n=1)
+        ask(login_required(made), n=1)
 
 
-def test_an_admins_view_takes_admins_alone(ask, world):
-    assert ask(admin_required(view), world.admin(), n=1) == {"n": 1}
+def test_an_admins_view_takes_admins_alone(ask, world, made):
+    assert ask(admin_required(made), world.admin(), n=1) == 200
     with pytest.raises(AdminRequired):
-        ask(admin_required(view), world.user(), n=1)
+        ask(admin_required(made), world.user(), n=1)
     with pytest.raises(Unauthenticated):
-        ask(admin_required(view), n=1)
+        ask(admin_required(made), n=1)
 
 
 def test_an_owners_view_takes_owner_and_admins_and_shows_others_no_more_than_they_may_see(ask, world):
-    @operation()
-    def tell(**path):
-        return None
-
     owner, other, admin = world.user(), world.user(), world.admin()
     live, hidden = world.project(owner), world.project(owner, "pending")
-    decorated = owner_required(tell)
+    decorated = owner_required(view)
     for user in (owner, admin):
         for project in (live, hidden):
-            assert ask(decorated, user, project_id=project).status_code == 200
+            assert ask(decorated, user, project_id=project) == 200
     for user, project, refusal in (
         (other, live, NotOwner),
         (other, hidden, NotFound),
@@ -75,7 +81,18 @@ def test_an_owners_view_takes_owner_and_admins_and_shows_others_no_more_than_the
             ask(decorated, user, project_id=project)
 
 
-def test_a_route_that_does_not_say_who_may_call_it_keeps_the_service_from_starting(app):
-    app.add_url_rule("/forgotten", "forgotten", lambda: "")
+@pytest.mark.parametrize(
+    ("path", "route"),
+    [
+        ("/forgotten", lambda: ""),
+        ("/forgotten", operation()(lambda: "")),
+        ("/unchecked", login_required(lambda: "")),
+        ("/api/admin/open", public(operation()(lambda: ""))),
+        ("/api/admin/open", login_required(operation()(lambda: ""))),
+    ],
+)
+def test_a_route_that_does_not_say_or_check_who_may_call_it_stops_the_start(app, path, route):
+    require_access(app)
+    app.add_url_rule(path, "forgotten", route)
     with pytest.raises(RuntimeError, match="forgotten"):
-        converters.require_access(app)
+        require_access(app)
