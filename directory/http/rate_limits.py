@@ -234,6 +234,8 @@ def give_back(tier: str, requests: int = 1) -> None:
 
 def take_back(tier: str, key: str, requests: int = 1) -> None:
     """Remove the latest hits of a key. Those counted in an unreachable Redis are lost."""
+    if not _is_limited(tier):
+        return
     names = [item.key_for(PREFIX, key, tier) for item in _items(_limits(tier))] * requests
     _in_storage(lambda storage: [storage.take_back(name) for name in names])
 
