@@ -12,10 +12,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import event, text
 
-from directory.db.transactions import lift_time_limits, on_postgresql, writing
+from directory.db.transactions import by_index, lift_time_limits, on_postgresql, writing
 from directory.extensions import db
 from directory.models import Category
-from directory.services.catalog import best_match, queries, search, search_counts, search_language
+from directory.services.catalog import best_match, queries, search, search_counts, search_frequency, search_language
 from directory.services.catalog.catalog import Filters, page
 from directory.services.catalog.paging import Position, Slice, Window
 from tests.support.factories import World
@@ -24,6 +24,10 @@ from tests.support.search_reference import expected, listed, made_up, written
 
 QUERIES = ("ab", "abc", "a", "x", "ab cd", "cd abc", "node.js", "nodejs", "node js", "x ab", "none")
 SORTS = ("best", *QUEUE_ORDERS)
+NARROWED: list[dict[str, Any]] = [
+    {}, {}, {"category": "tools"}, {"status": "pending"}, {"status": None}, {"tag": "ab"}, {"tag": "node-js"},
+    {"tag": "ab", "category": "tools"}, {"tag": "ab", "status": None}, {"tag": "x", "status": "pending"},
+]  # fmt: skip
 
 
 class Undone(Exception):
@@ -69,18 +73,22 @@ def walked(
 @given(
     seed=st.integers(0, 2**32), query=st.sampled_from(QUERIES), limit=st.integers(1, 6), most=st.integers(2, 25),
     looked_at=st.integers(2, 12), better=st.integers(0, 4), rare=st.integers(0, 25),
-    narrow=st.sampled_from([{}, {}, {"category": "tools"}, {"status": "pending"}, {"status": None}]),
+    narrow=st.sampled_from(NARROWED),
+    common=st.sets(st.sampled_from(["ab", "abc", "cd", "x", "node", "js"])),
 )  # fmt: skip
 def test_every_order_is_what_a_look_at_each_project_gives(
     places: tuple[int, dict[str, int]], monkeypatch: Any, seed: int, query: str, limit: int, most: int,
-    looked_at: int, better: int, rare: int, narrow: dict[str, Any],
+    looked_at: int, better: int, rare: int, narrow: dict[str, Any], common: set[str],
 ) -> None:  # fmt: skip
     """By number and by cursor, forwards and back, wherever the numbers are between few matches and many."""
     monkeypatch.setattr(search, "MOST", most)
     monkeypatch.setattr(best_match, "LOOKED_AT", (looked_at, 2 * looked_at))
     monkeypatch.setattr(best_match, "BETTER", better)
     monkeypatch.setattr(best_match, "RARE", rare)
-    made = made_up(random.Random(seed), 40)
+    if on_postgresql():  # any words may be the rarest, by which it finds all matches
+        monkeypatch.setattr(search_frequency, "estimates", lambda: lambda word, _: 0.9 if word in common else 0.1)
+    rng = random.Random(seed)
+    made = [one._replace(tags=rng.choice([(), ("ab",), ("x", "node-js"), ("cd", "ab")])) for one in made_up(rng, 40)]
     filters = Filters(**{"status": "live", "q": query, **narrow})
     with only_for_now():
         written(made, *places)
@@ -288,3 +296,99 @@ class Without:
 
     def all(self, values: dict[str, Any]) -> list[Any]:
         return self.statement.all(values)[:-1]  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize("migrated", ["postgresql"], indirect=True)
+def test_of_common_words_the_index_is_asked_for_the_rarest_alone(
+    places: tuple[int, dict[str, int]], monkeypatch: Any
+) -> None:
+    """It reads all entries of a word that it is asked for, so common ones must not be among its conditions."""
+    shares = {"common": 0.9, "words": 0.9, "thing": 0.001}
+    monkeypatch.setattr(search_frequency, "estimates", lambda: lambda word, _: shares.get(word, 0.0))
+    filters, plans = Filters(status="live", q="common words thing"), list[str]()
+
+    def explain(_conn: Any, _cursor: Any, statement: str, values: Any, *_rest: Any) -> None:
+        if "rarest" in str(values) or "'thing'" in str(values):
+            driver = db.session.connection().connection.dbapi_connection
+            given_values = [None if v is None else _encoded(v) for v in values]
+            result = driver.pgconn.exec_params(f"EXPLAIN {statement}".encode(), given_values)
+            plans.append("\n".join(result.get_value(n, 0).decode() for n in range(result.ntuples)))
+
+    with only_for_now():
+        written(listed(2, 200), *places)
+        event.listen(db.engine, "before_cursor_execute", explain)
+        found = page(filters, "newest", Window(5), viewer=None)
+        event.remove(db.engine, "before_cursor_execute", explain)
+        assert [item["id"] for item in found.items] == expected(listed(2, 200), filters, "newest")[:5]
+    conditions = [line for plan in plans for line in plan.splitlines() if "Index Cond" in line and "@@" in line]
+    assert len(plans) == len(conditions) == 2, plans  # they are counted, then collected
+    for condition in conditions:
+        assert "thing" in condition
+        assert "''common''" not in condition
+        assert "''words''" not in condition
+    assert not any("Seq Scan on project_search " in plan for plan in plans), plans
+
+
+def test_the_projects_of_a_common_tag_are_not_looked_through_for_a_common_word(
+    places: tuple[int, dict[str, int]], monkeypatch: Any, statements: list[str]
+) -> None:
+    """The index has the words of tags too: it finds the projects with both, and they are counted by it."""
+    monkeypatch.setattr(search, "MOST", 20)
+    made = [one._replace(tags=("node-js",) if one.id % 3 else ()) for one in listed(2, 400)]
+    filters = Filters(status="live", q="common", tag="node-js")
+    with only_for_now():
+        written(made, *places)
+        for sort in SORTS:
+            statements.clear()
+            found = page(filters, sort, Window(5), viewer=None)
+            assert [item["id"] for item in found.items] == expected(made, filters, sort)[:5]
+            assert (found.total, found.total_capped) == (20, True)
+            assert not any("within" in each for each in statements), statements
+
+
+@pytest.mark.parametrize("migrated", ["postgresql"], indirect=True)
+def test_matches_are_looked_up_one_by_one_rather_than_joined_with_all_projects(
+    places: tuple[int, dict[str, int]], monkeypatch: Any, statements: list[str]
+) -> None:
+    """The planner takes a join with the whole table for cheaper, where the texts alone are hundreds of megabytes."""
+    with only_for_now():
+        written(listed(2, 400), *places)
+        page(Filters(status="live", q="common"), "best", Window(5), viewer=None)
+    assert statements[-1].count("LATERAL") == 2, statements[-1]
+    assert statements[-1].count("OFFSET 0") == 2, statements[-1]
+
+
+@pytest.mark.parametrize("migrated", ["postgresql"], indirect=True)
+def test_the_shares_of_words_are_those_of_the_statistics(
+    places: tuple[int, dict[str, int]], monkeypatch: Any, statements: list[str]
+) -> None:
+    monkeypatch.setattr(search_frequency, "_read", {})
+    assert search_frequency.estimates() is None  # of an empty directory
+    with only_for_now():
+        written(listed(4, 400), *places)
+        db.session.connection().exec_driver_sql("ANALYZE project_search")
+        assert search_frequency.estimates() is None  # until they are read again
+        monkeypatch.setattr(search_frequency, "SECONDS", 0.0)
+        share = search_frequency.estimates()
+        assert share is not None
+        assert [round(share("common", begun), 2) for begun in (False, True)] == [0.25, 0.25]
+        assert [share("words", False), share("wor", True)] == [1.0, 1.0]
+        assert share("wor", False) == share("nothing", True) < 0.25
+        monkeypatch.setattr(search_frequency, "SECONDS", 600.0)
+        statements.clear()
+        assert search_frequency.estimates() is not None
+        assert not statements
+
+
+@pytest.mark.parametrize("migrated", ["postgresql"], indirect=True)
+def test_a_setting_of_the_planner_holds_for_its_block_alone(app: Flask) -> None:
+    with app.app_context():
+        setting = text("SHOW enable_seqscan")
+        assert db.session.scalar(setting) == "on"  # a read before it, which is no transaction of the database
+        with by_index():
+            assert db.session.scalar(setting) == "off"
+        assert db.session.scalar(setting) == "on"
+        with only_for_now(), by_index():
+            assert db.session.scalar(setting) == "off"
+        assert db.session.scalar(setting) == "on"
+        db.session.remove()

@@ -2,7 +2,7 @@
 
 import pytest
 
-from directory.services.catalog.search_language import TIERS, expressions
+from directory.services.catalog.search_language import TIERS, expressions, rarest
 from directory.services.catalog.search_words import MAX_WORDS, is_beginning, singulars, units, whole, words
 
 
@@ -70,6 +70,47 @@ def test_a_query_asks_for_no_more_than_its_first_words(dialect: str) -> None:
         assert sum(name.startswith("q_") for name in asked) == len(TIERS) + 1  # and one for whole words anywhere
     assert expressions("-".join(many), dialect) is not None
     assert expressions("?!", dialect) is None
+
+
+SHARES = {"linux": 0.01, "data": 0.1, "server": 0.08, "for": 0.7, "and": 0.4, "cli": 0.3}
+
+
+@pytest.mark.parametrize(
+    ("query", "tag", "asked"),
+    [
+        ("linux", None, None),
+        ("data server", None, None),  # each keeps more projects from being tested than it has entries
+        ("for linux and", None, ["linux"]),
+        ("for linux and", "cli", ["linux"]),
+        ("for and", "linux", ["linux"]),
+        ("linux", "?", None),
+        ('"linux for" and', "cli", ["linux"]),
+        ("for and data server", None, ["data", "server"]),
+    ],
+)
+def test_the_rarest_words_are_those_that_save_more_tests_than_they_have_entries(
+    query: str, tag: str | None, asked: list[str] | None
+) -> None:
+    found = rarest(query, tag, lambda word, _: SHARES.get(word, 0.0))
+    if asked is None:
+        assert found is None
+    else:
+        assert found is not None
+        assert (
+            sorted(
+                word for word in SHARES if f"'{word}':*" in found or f"'{word}':AB" in found or f"'{word}' <->" in found
+            )
+            == asked
+        )
+
+
+@pytest.mark.parametrize("dialect", ["sqlite", "postgresql"])
+def test_a_tag_is_asked_for_by_its_words_where_descriptions_are(dialect: str) -> None:
+    plain, tagged = expressions("x", dialect) or {}, expressions("x", dialect, "node-js") or {}
+    changed = {name for name in plain if plain[name] != tagged[name]}
+    assert changed == {"q_anywhere_words", "q_anywhere_beginnings"}
+    assert all(word in tagged[name] for name in changed for word in ("node", "js", "nodejs"))
+    assert expressions("x", dialect, "?") == plain
 
 
 def test_a_syllable_of_hangul_stays_whole() -> None:

@@ -5,18 +5,29 @@ A page is one statement over columns, including the viewer's votes. It includes 
 the page is found.
 """
 
+from contextlib import nullcontext
 from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
 
 from sqlalchemy import select
 
 from directory.db.statements import Row
+from directory.db.transactions import by_index
 from directory.errors import NotFound, NotOwner, Unauthenticated
 from directory.extensions import db
 from directory.models import AccountStatus, Project, Status
 from directory.services.accounts.identity import Caller
 from directory.services.accounts.sessions import Credential
-from directory.services.catalog import best_match, orders, queries, readers, search, search_counts, search_language
+from directory.services.catalog import (
+    best_match,
+    orders,
+    queries,
+    readers,
+    search,
+    search_counts,
+    search_frequency,
+    search_language,
+)
 from directory.services.catalog.columns import DESCRIPTION, ID, NAMES, OWNER, STATUS, after, revision
 from directory.services.catalog.paging import Slice, Window, cut
 
@@ -145,7 +156,7 @@ def page(filters: Filters, sort: str, window: Window, *, viewer: Caller | None) 
         return Slice([], None, None, total=0)
     dialect, names = db.engine.dialect.name, tuple(filters.given())
     counted = None if filters.q is None else search_counts.Matches(names, filters.status, given, dialect)
-    matches = "" if counted is None else _way(counted, names, filters.status, sort)
+    matches = "" if counted is None else _way(counted)
     viewed = {} if viewer is None else {"viewer_id": viewer.id}
     rows = None
     if sort == "best" and matches == queries.CAPPED and set(names) <= best_match.NARROWED_BY:
@@ -156,7 +167,8 @@ def page(filters: Filters, sort: str, window: Window, *, viewer: Caller | None) 
     if rows is None:
         shape = queries.ListShape(names, filters.status, dialect, sort, matches)
         statement = queries.page(shape, window.start, window.limit, viewer is not None)
-        rows = statement.all({**given, **window.parameters(), **viewed})
+        with by_index() if matches in {queries.TESTED, queries.COLLECTED} else nullcontext():
+            rows = statement.all({**given, **window.parameters(), **viewed})
     found = cut(rows, orders.named(sort), window)
     total = rows[0][after(viewer is not None)] if rows else None
     if total is None:
@@ -182,18 +194,16 @@ def _total(filters: Filters, given: dict[str, Any], matches: str) -> int:
     return int(number)
 
 
-def _way(counted: search_counts.Matches, names: tuple[str, ...], status: str | None, sort: str) -> str:
+def _way(counted: search_counts.Matches) -> str:
     """The method for a search's page: few matches are collected; with more, the list is scanned for them.
 
-    A narrowed list may have few of them; of the plain lists the matches are counted.
+    A narrowed list may have few of them, unless its matches were counted.
     """
     if counted.number is None:
         return queries.CAPPED
     if counted.number <= search.MOST:
-        return queries.FEW
-    if names == ("q",):
-        return queries.CAPPED
-    return queries.CAPPED if status == Status.LIVE and set(names) == {"status", "q"} else queries.MANY
+        return queries.TESTED if counted.is_tested else queries.FEW
+    return queries.CAPPED if counted.is_exact else queries.MANY
 
 
 def _best(asked: best_match.Search, window: Window, viewed: dict[str, Any]) -> list[Row] | None:
@@ -223,10 +233,14 @@ def _parameters(filters: Filters) -> dict[str, Any] | None:
     given = filters.given()
     if filters.q is None:
         return given
-    expressions = search_language.expressions(given.pop("q"), db.engine.dialect.name)
+    dialect, query = db.engine.dialect.name, given.pop("q")
+    expressions = search_language.expressions(query, dialect, filters.tag)
     if expressions is None:
         return None
-    return {**given, **expressions, "most": search.MOST, "cap": search.MOST + 1 + search_counts.SPARE}
+    share = search_frequency.estimates()
+    rarest = None if share is None else search_language.rarest(query, filters.tag, share)
+    tested = {} if rarest is None else {search_language.RAREST: rarest}
+    return {**given, **expressions, **tested, "most": search.MOST, "cap": search.MOST + 1 + search_counts.SPARE}
 
 
 def _detail(row: Row, viewer: Caller) -> dict[str, Any]:

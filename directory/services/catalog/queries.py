@@ -19,6 +19,7 @@ from sqlalchemy import (
     literal_column,
     or_,
     select,
+    true,
     union_all,
 )
 
@@ -35,10 +36,10 @@ tags, vote_rankings, upvotes = ProjectTag.__table__, VoteRanking.__table__, Upvo
 P, S, R = projects.c, vote_rankings.c, Revision.__table__.c
 
 CAP: Any = bindparam("cap", type_=BigInteger)  # the most matches of a query that are counted
-# Matches of a query: FEW and COLLECTED ones are found by the search index, MANY and CAPPED ones by a scan of the list;
-# CAPPED if the list too is known to have many.
-FEW, COLLECTED, MANY, CAPPED = "few", "collected", "many", "capped"
-BY_INDEX = {FEW, COLLECTED}
+# Matches of a query: FEW, TESTED and COLLECTED ones are found by the search index (TESTED ones by the rarest words of
+# the query alone), MANY and CAPPED ones by a scan of the list; CAPPED if the list too is known to have many.
+FEW, TESTED, COLLECTED, MANY, CAPPED = "few", "tested", "collected", "many", "capped"
+BY_INDEX = {FEW, TESTED, COLLECTED}
 COUNTERS = {
     Status.LIVE: categories.c.live_projects,
     Status.PENDING: categories.c.pending_projects,
@@ -52,7 +53,7 @@ BY_VOTER = upvotes.c.user_id == bindparam("voter_id")
 class ListShape:
     """The parts of a list that determine its SQL: the names of its filters, the state, the order and the database.
 
-    `matches` says how the matches of a query are found: FEW, COLLECTED, MANY or CAPPED; "" without a query.
+    `matches` says how the matches of a query are found: FEW, TESTED, COLLECTED, MANY or CAPPED; "" without a query.
     """
 
     filters: tuple[str, ...]
@@ -90,7 +91,7 @@ class ListShape:
             "owner_id": lambda: owner_id == bindparam("owner_id"),
             "voter_id": lambda: project_id.in_(select(upvotes.c.project_id).where(BY_VOTER)),
             "tag": lambda: project_id.in_(tagged),
-            "tag_of_each": lambda: _one_tag(project_id).is_not(None),
+            "tag_of_each": lambda: is_tagged(project_id),
             "q": lambda: search.found(project_id, self.dialect),
         }
         skipped = {without, "waiting"}  # the table of waiting projects is the condition
@@ -107,9 +108,10 @@ def by_project(filters: tuple[str, ...]) -> tuple[str, ...]:
     return tuple("tag_of_each" if name == "tag" else name for name in filters)
 
 
-def _one_tag(project_id: ColumnElement[int]) -> ColumnElement[Any]:
+def is_tagged(project_id: ColumnElement[int]) -> ColumnElement[bool]:
+    """Whether a project has the tag that is asked for, looked up for each project."""
     found = select(tags.c.project_id).where(tags.c.tag == bindparam("tag"), tags.c.project_id == project_id)
-    return found.correlate(project_id.table).scalar_subquery()
+    return found.correlate(project_id.table).scalar_subquery().is_not(None)
 
 
 @lru_cache(maxsize=300)  # each takes 50 KB; a few dozen are usual, thousands are possible
@@ -190,13 +192,21 @@ def standing(shape: ListShape) -> AnySelect:
 def _collected(shape: ListShape) -> CTE:
     """The matches of a query BY_INDEX, or the projects that a voter has voted for, with the columns of the orders."""
     is_found = shape.matches in BY_INDEX
-    ids = search.matching(shape.dialect) if is_found else select(upvotes.c.project_id.label("id")).where(BY_VOTER)
+    matching = search.matching(shape.dialect, tested=shape.matches == TESTED)
+    ids = matching if is_found else select(upvotes.c.project_id.label("id")).where(BY_VOTER)
     # Materialised: otherwise PostgreSQL may compare the words with each project, and SQLite may search for each.
     begun = ids.cte("matches").prefix_with("MATERIALIZED")
-    listed: Any = waiting(shape.dialect).c if "waiting" in shape.filters else P
-    query = select(listed.id, *(listed[name] for name in keys() if name != "id")).join(begun, begun.c.id == listed.id)
-    narrowed = shape.conditions(listed, without="q" if is_found else "voter_id")
-    return query.where(*narrowed).cte("gathered").prefix_with("MATERIALIZED")
+    without = "q" if is_found else "voter_id"
+    names = [name for name in keys() if name != "id"]
+    if shape.dialect == "postgresql" and "waiting" not in shape.filters:
+        row = select(*(P[name] for name in names)).where(P.id == begun.c.id, *shape.conditions(P, without=without))
+        looked_up = search.looked_up(row.correlate(begun))
+        query: AnySelect = select(begun.c.id, *looked_up.c).join_from(begun, looked_up, true())
+    else:
+        listed: Any = waiting(shape.dialect).c if "waiting" in shape.filters else P
+        query = select(listed.id, *(listed[name] for name in names)).join(begun, begun.c.id == listed.id)
+        query = query.where(*shape.conditions(listed, without=without))
+    return query.cte("gathered").prefix_with("MATERIALIZED")
 
 
 def _most_voted(shape: ListShape) -> CTE:

@@ -4,6 +4,7 @@ The rank of a match has a step for each of TIERS; equal ones are ordered by vote
 depends on other projects, so a cursor stays valid while they change.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 from sqlalchemy import (
@@ -25,52 +26,77 @@ from sqlalchemy import (
 )
 from sqlalchemy import table as named
 from sqlalchemy.dialects.postgresql import TSQUERY
+from sqlalchemy.sql.selectable import LateralFromClause
 
 from directory.models import Status, VoteRanking
 from directory.services.catalog.columns import unindexed
 from directory.services.catalog.paging import AnySelect
-from directory.services.catalog.search_language import SUBSTRINGS, TIERS, WORDS, Tier, name
+from directory.services.catalog.search_language import RAREST, SUBSTRINGS, TIERS, WORDS, Tier, name
 from directory.services.catalog.search_words import BREAK
 
 # The total of a search counts no more matches, and best match ranks no more: those with the most votes.
 MOST = 10_000
+
+Condition = Callable[[ColumnElement[int]], ColumnElement[bool]]
 
 _PARTS = {"title": ("title",), "brief": ("title", "brief"), "anywhere": ("title", "brief", "description")}
 
 _BETWEEN = literal_column(f"' {BREAK} '", String)
 _index = named(
     "project_search",
-    *(column("project_id", BigInteger), column("rowid", BigInteger), column("document")),
+    *(column("project_id", BigInteger), column("rowid", BigInteger), column("document"), column("live", Boolean)),
     *(column(name, String) for name in _PARTS["anywhere"]),
 )
 
 _brief = named("project_search_brief", column("rowid", BigInteger))
 
 
-def matching(dialect: str, tier: Tier = TIERS[-1]) -> Select[tuple[int]]:
-    """The ids of the projects that match at least as well as `tier` says; its values are `expressions`."""
-    query: Any = select(_key(dialect).label("id")).where(_holds(tier, dialect))
+def matching(dialect: str, tier: Tier = TIERS[-1], *, tested: bool = False) -> Select[tuple[int]]:
+    """The ids of the projects that match at least as well as `tier` says; its values are `expressions`.
+
+    With `tested` the index is asked only for the rarest words (the value RAREST), and each project that it finds is
+    tested.
+    """
+    holds = _holds(tier, dialect)
+    if tested:  # PostgreSQL asks no index for a condition that IS TRUE
+        rarest = cast(bindparam(RAREST, type_=String), TSQUERY)
+        holds = _index.c.document.op("@@", is_comparison=True)(rarest) & holds.is_(true())
+    query: Any = select(_key(dialect).label("id")).where(holds)
     return query.correlate(None)  # type: ignore[no-any-return]
 
 
-def number(dialect: str, most: ColumnElement[int], *, live: bool) -> Select[int]:
-    """The number of projects that match, or of live ones, but no more than `most`; its values are `expressions`."""
+def number(
+    dialect: str, most: ColumnElement[int], *, live: bool, tested: bool = False, tagged: Condition | None = None
+) -> Select[int]:
+    """The number of projects that match, or of live ones, but no more than `most`; its values are `expressions`.
+
+    `tested` says how they are found, see `matching`; `tagged` is another condition, for the id of a project. With
+    either PostgreSQL has to be kept from reading the whole index as a table, which the function does by itself.
+    """
     if dialect == "postgresql":
+        if tested or tagged is not None:
+            return _counted(matching(dialect, tested=tested), dialect, most, live, tagged)
         asked = cast(bindparam(name(TIERS[-1]), type_=String), TSQUERY)
         return select(func.search_matches(asked, literal_column("true" if live else "false"), most, type_=BigInteger))
     # By whole words first, whose projects FTS5 finds one by one; those with beginnings it finds all before the first.
-    surely, all_ = (_counted(matching(dialect, tier), most, live=live) for tier in (WORDS, TIERS[-1]))
+    surely, all_ = (_counted(matching(dialect, tier), dialect, most, live, tagged) for tier in (WORDS, TIERS[-1]))
     counted = surely.subquery("surely")  # a table, so that it is counted once
     return select(case((counted.c.number >= most, counted.c.number), else_=all_.scalar_subquery()))
 
 
-def _counted(matches: Select[tuple[int]], most: ColumnElement[int], *, live: bool) -> Select[int]:
+def _counted(
+    matches: Select[tuple[int]], dialect: str, most: ColumnElement[int], live: bool, tagged: Condition | None
+) -> Select[int]:
+    if live and dialect == "postgresql":
+        matches = matches.where(_index.c.live)
     match = matches.subquery("match")
     query: AnySelect = select(match.c.id)
-    if live:  # as a join it might begin with the live projects, and search for each
+    if live and dialect == "sqlite":  # as a join it might begin with the live projects, and search for each
         ranking = VoteRanking.__table__.c
         status = select(ranking.status).where(ranking.project_id == match.c.id).scalar_subquery()
         query = query.where(status == literal_column(f"'{Status.LIVE}'"))
+    if tagged is not None:
+        query = query.where(tagged(match.c.id))
     return select(func.count().label("number")).select_from(query.limit(most).subquery("counted"))
 
 
@@ -101,8 +127,8 @@ def ranked(candidates: FromClause, dialect: str) -> Select[tuple[int, int, int]]
     """Candidates (`id`, `upvotes`), which all match, with their `rank`, higher for better."""
     query: Any = select(candidates.c.id, candidates.c.upvotes)
     if dialect == "postgresql":
-        entries = query.join(_index, _index.c.project_id == candidates.c.id)
-        return entries.add_columns(_rank({tier: _reaches(tier, dialect) for tier in TIERS}))  # type: ignore[no-any-return]
+        entry = looked_up(_ranked_entry(candidates.c.id, dialect, matches=True))
+        return query.join(entry, true()).add_columns(entry.c.rank)  # type: ignore[no-any-return]
     # A search for each tier, and for all candidates: for few candidates that costs less than reading each text.
     searches = {tier: select(_index.c.rowid).where(_holds(tier, dialect)).correlate(None) for tier in TIERS}
     return query.add_columns(_rank({tier: candidates.c.id.in_(found) for tier, found in searches.items()}))  # type: ignore[no-any-return]
@@ -114,9 +140,17 @@ def with_rank(projects: AnySelect, project_id: ColumnElement[int], dialect: str)
         rank = _rank({tier: _reaches(tier, dialect) for tier in TIERS})
         one = unindexed(project_id, dialect)  # so that SQLite does not begin with the entries
         return projects.join(_index, _key(dialect) == one).where(_reaches(TIERS[-1], dialect)).add_columns(rank)
-    # The offset keeps PostgreSQL from joining otherwise.
-    looked_at = _ranked_entry(project_id, dialect).offset(literal_column("0")).lateral("entry")
-    return projects.join(looked_at, true()).add_columns(looked_at.c.rank)
+    entry = looked_up(_ranked_entry(project_id, dialect))
+    return projects.join(entry, true()).add_columns(entry.c.rank)
+
+
+def looked_up(row: AnySelect) -> LateralFromClause:
+    """The table of the rows that PostgreSQL looks up one by one, for each row of the tables that `row` refers to.
+
+    As a plain join it might read a whole table, with texts of hundreds of megabytes, for a few thousand rows. The
+    offset prevents that.
+    """
+    return row.offset(literal_column("0")).lateral("looked_up")
 
 
 def rank_of(project_id: ColumnElement[int], dialect: str) -> ColumnElement[int]:
@@ -124,9 +158,11 @@ def rank_of(project_id: ColumnElement[int], dialect: str) -> ColumnElement[int]:
     return _ranked_entry(project_id, dialect).scalar_subquery()
 
 
-def _ranked_entry(project_id: ColumnElement[int], dialect: str) -> Select[tuple[int]]:
+def _ranked_entry(project_id: ColumnElement[int], dialect: str, *, matches: bool = False) -> Select[tuple[int]]:
+    """The rank of one project, no row if it does not match; `matches` says that it is known to match."""
     rank = _rank({tier: _reaches(tier, dialect) for tier in TIERS})
-    entry = select(rank).where(_key(dialect) == project_id, _reaches(TIERS[-1], dialect))
+    entry = select(rank).where(_key(dialect) == project_id)
+    entry = entry if matches else entry.where(_reaches(TIERS[-1], dialect))
     return entry.correlate(project_id.table)
 
 

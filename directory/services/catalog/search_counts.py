@@ -8,6 +8,7 @@ as many matches as were counted, less the removals since.
 """
 
 from collections import OrderedDict
+from contextlib import nullcontext
 from functools import lru_cache
 from threading import Lock
 from typing import Any, NamedTuple
@@ -16,7 +17,7 @@ from weakref import WeakKeyDictionary
 from sqlalchemy import BigInteger, Engine, Select, cast, column, func, select, table, text
 
 from directory.db.statements import Prepared
-from directory.db.transactions import in_transaction
+from directory.db.transactions import by_index, in_transaction
 from directory.extensions import db
 from directory.models import Status
 from directory.services.catalog import queries, search, search_language
@@ -38,21 +39,32 @@ _lock = Lock()
 
 
 class Matches:
-    """The matches of a search: `number` is counted, or None if an earlier count shows more than `search.MOST`."""
+    """The matches of a search: `number` is counted, or None if an earlier count shows more than `search.MOST`.
+
+    `is_exact` says whether the list with all of its filters was counted, otherwise at least as many as it has.
+    """
 
     def __init__(self, names: tuple[str, ...], status: str | None, given: dict[str, Any], dialect: str) -> None:
         matching = given[search_language.name(search_language.TIERS[-1])]
         self._key: Key | None = (matching, *map(given.get, FILTERS))
         self._removals = 0
-        if status != Status.LIVE or not set(names) <= {"q", *FILTERS} or in_transaction():
+        live, filters = status == Status.LIVE, {*names} - {"status"}
+        if not live or not filters <= {"q", *FILTERS} or in_transaction():
             self._key = None  # a transaction may see what is not committed, or is no longer
         self.number: int | None = None
+        self.is_exact = status in {None, Status.LIVE} and filters <= {"q", "tag"}
+        self.is_tested = search_language.RAREST in given
         if self._key is None or not self._are_still_many(self._key):
-            live = status == Status.LIVE and set(names) == {"status", "q"}
-            [[number, removals]] = _matches(dialect, live).all(given)
-            self.number, self._removals = int(number), int(removals)
-            if live:
+            self.number, self._removals = self._count(dialect, live, "tag" in filters, given)
+            if self.is_exact:
                 self.store(self.number)
+
+    def _count(self, dialect: str, live: bool, tagged: bool, given: dict[str, Any]) -> tuple[int, int]:
+        """The numbers of matches and of removals."""
+        statement = _matches(dialect, live, self.is_tested, tagged)
+        with by_index() if self.is_tested or tagged else nullcontext():
+            [[number, removals]] = statement.all(given)
+        return int(number), int(removals)
 
     def store(self, number: int) -> None:
         """Store the number of matches, counted after this object was made, if they are more than `search.MOST`."""
@@ -89,9 +101,10 @@ def _removed() -> Select[tuple[int]]:
 
 
 @lru_cache
-def _matches(dialect: str, live: bool) -> Prepared:
+def _matches(dialect: str, live: bool, tested: bool, tagged: bool) -> Prepared:
     """The number of projects that match a query, or of `live` ones, no more than `cap`; and the number of removals."""
-    number = search.number(dialect, queries.CAP, live=live)
+    tag = queries.is_tagged if tagged else None
+    number = search.number(dialect, queries.CAP, live=live, tested=tested, tagged=tag)
     return Prepared(number.add_columns(_removed().scalar_subquery()), replan=True)
 
 

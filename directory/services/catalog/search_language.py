@@ -1,6 +1,6 @@
 """A query in the languages of the engines, once for each step of the rank."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import accumulate
 
 from directory.services.catalog.search_addresses import address_keys
@@ -18,6 +18,7 @@ from directory.services.catalog.search_words import (
     singulars,
     spelled,
     whole,
+    words,
 )
 
 # Where a project has all words, and how, from the best match to the worst.
@@ -36,14 +37,20 @@ WORDS: Tier = ("anywhere", "words")  # not a step of the rank: matches by whole 
 _WEIGHTS = {"title": "A", "brief": "AB", "anywhere": ""}
 _SCOPES = {"title": "{title} : ", "brief": "{title brief} : ", "anywhere": ""}
 QUERY, SUBSTRINGS = "q", "s"  # prefixes of the names of the values
+RAREST = "rarest"  # the name of the value that `rarest` returns
+# Reading a text to test it for a query takes as long as reading so many entries of a word in the index.
+TEST = 15
+
+Share = Callable[[str, bool], float]  # of projects, at most, that have a word, or a word that begins so
 
 
-def expressions(query: str, dialect: str) -> dict[str, str] | None:
-    """The query in the engine's own language, once for each tier; None if it has no word."""
-    asked = list(dict.fromkeys(query_units(query)))
-    sizes = accumulate(len(unit.asked) for unit in asked)
-    asked = [unit for unit, size in zip(asked, sizes, strict=True) if size <= MAX_WORDS] or asked[:1]
-    key = whole(query)
+def expressions(query: str, dialect: str, tag: str | None = None) -> dict[str, str] | None:
+    """The query in the engine's own language, once for each tier; None if it has no word.
+
+    With a `tag` those that search descriptions ask for its words too, in tagline and tags. So an index finds no more
+    projects than have both.
+    """
+    asked, key = _asked(query), whole(query)
     if not asked or key is None:
         return None
     keys = [addressed(each) for each in address_keys(query)]
@@ -53,8 +60,47 @@ def expressions(query: str, dialect: str) -> dict[str, str] | None:
         written[name(exact, prefix)] = language.one_of([spelled(query), *keys], exact)
         written[name(same, prefix)] = language.one_of([key], same)
         for tier in (*tiers, WORDS):
-            written[name(tier, prefix)] = language.all_of(asked, tier, keys if tier[0] == "anywhere" else [])
+            is_anywhere = tier[0] == "anywhere"
+            clauses = language.clauses(asked, tier, keys if is_anywhere else [])
+            written[name(tier, prefix)] = language.all_of(
+                [*clauses, *language.tagged(tag if is_anywhere else None)], tier
+            )
     return written
+
+
+def rarest(query: str, tag: str | None, share: Share) -> str | None:
+    """The conditions of the last tier that few projects meet, for PostgreSQL's index; None if it needs all of them.
+
+    The index reads all entries of each word before it finds the first project. With many common words it costs less to
+    ask it for the rarest ones, and to test for the others each project that it finds.
+    """
+    asked, keys = _asked(query), [addressed(each) for each in address_keys(query)]
+    language, tier = _Language(), TIERS[-1]
+    clauses = [*language.clauses(asked, tier, keys), *language.tagged(tag)]
+    tagged = [min(share(word, False) for word in words(tag))] if tag and len(clauses) > len(asked) else []
+    shares = [*(_share(unit, share) for unit in asked), *tagged]
+    chosen, found = list[str](), 1.0
+    for each, clause in sorted(zip(shares, clauses, strict=True)):
+        if chosen and each >= TEST * found * (1 - each):
+            return language.all_of(chosen, tier)
+        chosen.append(clause)
+        found *= each
+    return None
+
+
+def _asked(query: str) -> list[Unit]:
+    """The units of a query, as many as are searched for."""
+    asked = list(dict.fromkeys(query_units(query)))
+    sizes = accumulate(len(unit.asked) for unit in asked)
+    return [unit for unit, size in zip(asked, sizes, strict=True) if size <= MAX_WORDS] or asked[:1]
+
+
+def _share(unit: Unit, share: Share) -> float:
+    """The share of projects that have a unit, at most: that of its rarest word."""
+    *first, last = unit.asked
+    begun = share(ascii_form(last), not unit.quoted and is_beginning(last))
+    begun += sum(share(each, False) for each in singulars(last))
+    return min([1.0, begun, *(share(ascii_form(each), False) for each in first)])
 
 
 class _Language:
@@ -68,13 +114,22 @@ class _Language:
         """At least one of some words, already in ASCII."""
         return self.OR.join(self.word(word, tier, as_beginning=False) for word in words)
 
-    def all_of(self, asked: list[Unit], tier: Tier, instead: Iterable[str]) -> str:
-        """All units of a query, each by one of its spellings; or one of the words `instead` of all."""
+    def all_of(self, clauses: Iterable[str], tier: Tier) -> str:
+        """All of some conditions."""
+        return self.AND.join(clauses)
+
+    def clauses(self, asked: list[Unit], tier: Tier, instead: Iterable[str]) -> list[str]:
+        """A condition for each unit of a query: one of its spellings, or one of the words `instead` of all."""
         others = [self.word(word, tier, as_beginning=False) for word in instead]
-        return self.AND.join(
+        return [
             self._unit(unit, [*self._other_spellings(unit, tier), *joined, *others], tier)
             for unit, joined in zip(asked, self._joined(asked, tier), strict=True)
-        )
+        ]
+
+    def tagged(self, tag: str | None) -> list[str]:
+        """The condition for the words of a tag, in tagline and tags at least; none without words."""
+        written = [self.word(word, ("brief", "words"), as_beginning=False) for word in words(tag or "")]
+        return [self.AND.join(written)] if written else []
 
     def word(self, word: str, tier: Tier, *, as_beginning: bool) -> str:
         """One word, already in ASCII, whole or as a beginning, in the parts of the tier."""
@@ -146,8 +201,11 @@ class _Fts5(_Language):
     def one_of(self, words: list[str], tier: Tier) -> str:
         return f"{_SCOPES[tier[0]]}({super().one_of(words, tier)})"
 
-    def all_of(self, asked: list[Unit], tier: Tier, instead: Iterable[str]) -> str:
-        return f"{_SCOPES[tier[0]]}({super().all_of(asked, tier, instead)})"
+    def all_of(self, clauses: Iterable[str], tier: Tier) -> str:
+        return f"{_SCOPES[tier[0]]}({super().all_of(clauses, tier)})"
+
+    def tagged(self, tag: str | None) -> list[str]:
+        return [f"{_SCOPES['brief']}({condition})" for condition in super().tagged(tag)]
 
     def phrase(self, words: Sequence[str], tier: Tier, *, as_beginning: bool) -> str:
         return self.word(" ".join(map(ascii_form, words)), tier, as_beginning=as_beginning)
@@ -168,6 +226,9 @@ class _Substrings(_Language):
 
     def phrase(self, words: Sequence[str], tier: Tier, *, as_beginning: bool) -> str:
         return self.word(" ".join(map(ascii_form, words)), tier, as_beginning=as_beginning)
+
+    def tagged(self, tag: str | None) -> list[str]:
+        return []  # each project is tested for the tag itself
 
     def _unit(self, unit: Unit, others: list[str], tier: Tier) -> str:
         return self.AND.join(self.OR.join([part, *others]) for part in self._parts(unit, tier))
