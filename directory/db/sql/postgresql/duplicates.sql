@@ -3,9 +3,9 @@
 -- That is not transitive, so no unique index expresses it: a project without a repository equals each of two that
 -- differ. Triggers refuse by the name of the unique constraint that was there before, which the version before knows.
 -- They lock the owner and the address until the transaction ends: of two transactions that add such projects at once,
--- the second waits, and then sees the project of the first. Rows that one statement adds are locked in one order, and
--- directory/services/review/submissions.py locks those of a transaction with several statements before. Of very many rows, as
--- `flask seed` and `flask copy` add them, the table is locked, because PostgreSQL has room for some thousands of locks.
+-- the second waits, and then sees the project of the first. Rows that one statement adds are locked in one order. Of
+-- very many rows, as `flask seed` and `flask copy` add them, the table is locked, because PostgreSQL has room for some
+-- thousands of locks.
 -- Triggers of one event run in the order of their names, so these come after those that lock counters.
 
 CREATE OR REPLACE FUNCTION projects_unequal_in() RETURNS trigger LANGUAGE plpgsql SET enable_seqscan = off AS $$
