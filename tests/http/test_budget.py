@@ -3,19 +3,22 @@
 FUZZ_EXAMPLES sets how many texts each of them gets, FUZZ_SEED which.
 """
 
+import ast
 import json
 import random
 import sys
 import time
 from collections.abc import Callable, Iterator
 from itertools import islice
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 import pytest
 from flask import Flask
-from marshmallow import fields
+from marshmallow import Schema, fields
 
+from directory import pages
 from directory.http.fields import Line, Prose
 from directory.http.validation import FormBody, JsonBody, Upload
 from directory.services.text import markdown
@@ -96,34 +99,79 @@ def test_no_body_costs_much(app: Flask, callers: Callers) -> None:
         if route.method == "GET" or not isinstance(taken, JsonBody | FormBody):
             continue
         path, project_id = callers.targets.path(route.rule)
-        for name, field in taken.schema.fields.items():
+        for name, field, around in _places(taken.schema):
             for text in callers.texts(field, BODY):
-                sent = _body(route, taken, project_id, name, field, text)
+                sent = _body(route, taken, project_id, around(_value(field, text)))
                 what = f"{route.name} {name} {text[:60]!r}"
                 spending.send(what, lambda sent=sent: callers.of(route).call(route.method, path, **sent))  # type: ignore[misc] # noqa: B023
     assert spending.sent > 200
     assert spending.costly == []
 
 
-def _body(route: Route, taken: Any, project_id: int, name: str, field: Any, text: str) -> dict[str, Any]:
+def _places(schema: Schema) -> Iterator[tuple[str, Any, Callable[[Any], dict[str, Any]]]]:
+    """Each field of a body, those of objects within it too, and what puts a value into its place."""
+    for name, field in schema.fields.items():
+        yield name, field, lambda value, name=name: {name: value}  # type: ignore[misc]
+        listed = isinstance(field, fields.List)
+        nested = field.inner if isinstance(field, fields.List) else field
+        if isinstance(nested, fields.Nested):
+            for within, each, around in _places(nested.schema):
+                yield (
+                    f"{name}/{within}", each,
+                    lambda value, name=name, around=around, listed=listed: {  # type: ignore[misc]
+                        name: [around(value)] if listed else around(value)
+                    },
+                )  # fmt: skip
+
+
+def _value(field: Any, text: str) -> Any:
+    """A hostile text as the value of a field, or in it."""
+    if isinstance(field, fields.Dict):  # an answer of an authenticator, whose members are looked at by name
+        part = text[: len(text) // 5]
+        answer = dict.fromkeys(("clientDataJSON", "attestationObject", "authenticatorData", "signature"), part)
+        return {"id": text[:9], "rawId": text[:9], "type": "public-key", "response": answer, part: ""}
+    return [text] if isinstance(field, fields.List) else text
+
+
+def _body(route: Route, taken: Any, project_id: int, hostile: dict[str, Any]) -> dict[str, Any]:
     """A request's body with a hostile text in one of its fields."""
     if isinstance(taken, FormBody):
-        return {"data": {**form(route), name: text[: BODY // 9]}}
-    value: Any = (
-        [text] if isinstance(field, fields.List) else {text: text[:9]} if isinstance(field, fields.Dict) else text
-    )
-    given = {**(body(route, project_id) or {}), name: value}
+        return {"data": {**form(route), **{name: text[: BODY // 9] for name, text in hostile.items()}}}
+    given = {**(body(route, project_id) or {}), **hostile}
     return {"data": json.dumps(given, ensure_ascii=False).encode()[: 2**16], "content_type": "application/json"}
 
 
+def test_every_route_that_takes_text_gets_the_other_fields_that_it_needs(app: Flask) -> None:
+    """Else a new route refuses each body of this test, and what it does with a text costs nothing here."""
+    with app.test_request_context():
+        for route in routes(app):
+            taken = operation(app, route).body
+            if route.method != "GET" and isinstance(taken, JsonBody | FormBody):
+                given = form(route) if isinstance(taken, FormBody) else body(route, 1) or {}
+                refused = taken.schema.validate(given)
+                assert refused == {}, f"{route.name}: add a body to tests.support.routes"
+
+
+def _parameters_of_pages() -> dict[str, fields.Field[Any]]:
+    """The parameters that the pages read from their addresses without a schema, by the source of the pages."""
+    found = {"q", "sort"}  # a schema of the lists reads these
+    for path in Path(pages.__file__).parent.glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "get":
+                named = node.args[0] if "query" in ast.unparse(node.func) or "args" in ast.unparse(node.func) else None
+                found |= {str(named.value)} if isinstance(named, ast.Constant) else set()
+    assert found >= {"next", "page", "token"}
+    return {name: fields.String() for name in sorted(found)}
+
+
 def test_no_query_costs_much(app: Flask, callers: Callers) -> None:
-    spending = Spending()
+    spending, of_pages = Spending(), _parameters_of_pages()
     for route in routes(app):
         spec = operation(app, route)
         if route.method != "GET":
             continue
         path, _ = callers.targets.path(route.rule)
-        names = spec.query.fields or ({"q": fields.String()} if spec.parameters else {})
+        names = spec.query.fields or (of_pages if spec.parameters else {})
         for name, field in names.items():
             for text in callers.texts(field, QUERY):
                 address = f"{path}{'&' if '?' in path else '?'}{name}={quote(text)[:7_000].rstrip('%')}"

@@ -196,6 +196,7 @@ HOSTILE = {
     "animation": lambda: animation(2_000),
     "bytes that fill up": lambda: b"\xff\xd8" + b"\xff" * (pictures.UPLOAD_MAX - 3) + b"\0",
     "bytes that fill up a scan": lambda: (jpeg := picture(kind="JPEG"))[:-2] + b"\xff" * 900_000 + b"\0" + jpeg[-2:],
+    "marks without a segment": lambda: (jpeg := picture(kind="JPEG"))[:-2] + b"\xff\xd0" * 500_000 + jpeg[-2:],
     "many profiles": lambda: png(1, 1, PIXEL, extra=chunk(b"iCCP", b"a\0\0" + zlib.compress(bytes(2**21), 9)) * 400),
 }  # fmt: skip
 
@@ -216,6 +217,16 @@ def test_no_picture_costs_much(name, recwarn):
         pictures.as_logo(content)
     assert time.process_time() - before < 3
     assert not recwarn.list
+
+
+def test_the_marks_within_the_pixels_of_a_jpeg_are_neither_searched_one_by_one_nor_lost():
+    noise, file = Image.effect_noise((300, 300), 60), BytesIO()
+    noise.save(file, "JPEG", restart_marker_blocks=1, comment=b"no")
+    whole = file.getvalue()
+    assert whole.count(b"\xff\xd0") > 10
+    kept = picture_files.read(whole).content
+    assert kept == whole.replace(b"\xff\xfe\0\4no", b"")
+    assert len(picture_files.MARKER.findall(whole)) < 20
 
 
 def test_metadata_of_any_size_is_left_out():

@@ -18,9 +18,9 @@ PNG_KEPT = {b"IHDR", b"PLTE", b"tRNS", b"IEND"}
 DEEP_RGB = bytes([16, 2])  # depth and kind of colour in the head of a PNG
 JPEG_HEAD, JPEG_END = b"\xff\xd8", b"\xff\xd9"
 EXIF_HEAD, ICC_HEAD = b"Exif\0\0", b"ICC_PROFILE\0"
-MARKER = re.compile(rb"\xff([^\x00\xff])", re.DOTALL)  # without the bytes that may fill up before it
+# Without the bytes that may fill up before it. Markers that have no segment are left with the pixels between them.
+MARKER = re.compile(rb"\xff([^\x00\x01\xd0-\xd7\xff])", re.DOTALL)
 SCAN, END, APP0, APP1, APP2, ADOBE, LAST_APP, COMMENT = 0xDA, 0xD9, 0xE0, 0xE1, 0xE2, 0xEE, 0xEF, 0xFE
-ALONE = {0x01, *range(0xD0, 0xD8)}  # markers without a segment
 WEBP_FLAGS = ~0x2C & 0xFF  # of the extended header, without those of profile, EXIF and XMP
 
 
@@ -106,7 +106,7 @@ def _jpeg(content: bytes) -> PictureFile:
         if kind == END:
             found.content = b"".join([*pieces, content[at : marker.start()], JPEG_END])
             break
-        end = start if kind in ALONE else start + max(2, int.from_bytes(content[start : start + 2]))
+        end = start + max(2, int.from_bytes(content[start : start + 2]))
         data = content[start + 2 : end]
         scans += kind == SCAN
         if scans > SCANS_MAX:
