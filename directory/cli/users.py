@@ -7,6 +7,7 @@ import click
 from flask.cli import AppGroup
 
 from directory.api import mail_server
+from directory.api.ending_all import end_all
 from directory.api.projects import subscribers
 from directory.api.schemas.accounts import Export, RegisterInput
 from directory.api.schemas.review import ReasonInput
@@ -15,8 +16,8 @@ from directory.cli.console import checked, count, refusals, table, writes
 from directory.cli.output import TO_FILE, opened
 from directory.db.transactions import lift_time_limits, transaction
 from directory.errors import NotFound
-from directory.models import AccountStatus, Role, User
-from directory.services.accounts import account_deletion, account_export, accounts, sessions
+from directory.models import AccountStatus, Role, Session, Token, User
+from directory.services.accounts import account_deletion, account_export, accounts
 from directory.services.accounts import users as people
 from directory.services.accounts.identity import Caller
 from directory.services.catalog.paging import Window
@@ -166,7 +167,7 @@ def sign_out_all(yes: bool) -> None:
     """Sign everybody out: all sessions of all users end. API tokens stay."""
     if not yes:
         click.confirm("Sign everybody out?", abort=True, err=True)
-    number = transaction(lambda: sessions.end_everybodys(by=None))
+    number = end_all(Session, by=None)[0]
     click.echo(f"{count(number, 'session')} ended.")
 
 
@@ -177,7 +178,7 @@ def revoke_all_tokens(yes: bool) -> None:
     """Revoke all API tokens of all users. Sessions stay."""
     if not yes:
         click.confirm("Revoke all API tokens of all users?", abort=True, err=True)
-    number = transaction(lambda: sessions.revoke_everybodys_tokens(by=None))
+    number = end_all(Token, by=None)[0]
     click.echo(f"{count(number, 'token')} revoked.")
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from flask import Flask
-from sqlalchemy import func, select, update
+from sqlalchemy import func, insert, select, update
 
 from directory.api.admin import users as routes
 from directory.db.transactions import transaction
@@ -337,6 +337,39 @@ def test_everybody_is_signed_out_and_all_tokens_are_revoked(app: Flask, world: W
         ("users.signed_out", '{"sessions": {"from": "3", "to": "0"}}'),
         ("users.tokens_revoked", '{"tokens": {"from": "4", "to": "0"}}'),
     ]
+
+
+@pytest.mark.parametrize(("path", "model"), [("sessions", Session), ("tokens", Token)])
+def test_very_many_are_ended_in_short_transactions_and_the_callers_own_is_the_last(
+    app: Flask, world: World, monkeypatch: pytest.MonkeyPatch, path: str, model: Any
+) -> None:
+    root = world.admin("root")
+    caller = Api(app, world.caller(root).token)
+    with app.app_context():
+        columns = [
+            {"user_id": root.id, "token_hash": str(number)} | ({"name": "x"} if model is Token else {})
+            for number in range(300)
+        ]
+        transaction(lambda: db.session.execute(insert(model), columns))
+    portions: list[int] = []
+    end_portion = sessions.end_portion
+
+    def counted(*given: Any, **named: Any) -> list[int]:
+        ids = end_portion(*given, **named)
+        portions.append(len(ids))
+        return ids
+
+    monkeypatch.setattr(sessions, "end_portion", counted)
+    monkeypatch.setattr(routes, "SECONDS", 0.0)
+    left = caller.delete(f"/api/admin/{path}")
+    assert (left.status_code, portions) == (503, [])
+    assert left.json["detail"].endswith("are left. Send the request again.")
+    monkeypatch.setattr(routes, "SECONDS", 60.0)
+    assert caller.delete(f"/api/admin/{path}").status_code == 204
+    assert rows(app, model) == 0
+    assert sum(portions) == 300 + (model is Token)
+    assert max(portions) < 300
+    assert portions[-1] == (model is Token), "the caller's own token"
 
 
 def test_commands_do_the_same_after_a_question(app: Flask, world: World) -> None:

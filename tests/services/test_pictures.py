@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 import zlib
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from io import BytesIO
 
@@ -293,11 +294,12 @@ def test_a_cmyk_picture_with_a_profile_and_a_grey_one_are_taken():
     assert abs(square(grey).getpixel((128, 128))[0] - 77) < 12
 
 
-def test_the_pictures_of_one_user_wait_for_each_other_and_not_for_those_of_others(monkeypatch):
-    monkeypatch.setattr(pictures, "WAIT", 0.05)
-    with pictures._turn_of(1):
+def test_a_second_picture_of_a_user_meanwhile_is_refused_at_once_and_those_of_others_are_not(monkeypatch):
+    monkeypatch.setattr(pictures, "WAIT", 3600)
+    with pictures._turn_of(1), ThreadPoolExecutor(1) as pool:
+        second = pool.submit(pictures.as_logo, picture(), by=1)
         with pytest.raises(Unavailable, match="of yours"):
-            pictures.as_logo(picture(), by=1)
+            second.result(60)
         assert pictures.as_logo(picture(), by=2)
     assert pictures.as_logo(picture(), by=1)
 

@@ -3,6 +3,7 @@
 from typing import Any
 
 from directory.api.admin.blueprint import bp
+from directory.api.ending_all import end_all
 from directory.api.projects import subscribers
 from directory.api.schemas.review import ReasonInput
 from directory.api.schemas.users import (
@@ -17,20 +18,21 @@ from directory.api.schemas.users import (
     UsersQuery,
 )
 from directory.api.user_decisions import carry_out
-from directory.errors import AccountDeleted, LastAdmin, TooManyProjects, TooManyVotes
+from directory.errors import AccountDeleted, LastAdmin, TooManyProjects, TooManyVotes, Unavailable
 from directory.http import pagination
 from directory.http.access import admin_required
 from directory.http.authentication import caller
 from directory.http.endpoint import documented, operation
 from directory.http.validation import JsonBody
+from directory.models import Session, Token
 from directory.services import audit
-from directory.services.accounts import account_deletion, accounts, sessions
+from directory.services.accounts import account_deletion, accounts
 from directory.services.accounts import users as people
 from directory.services.accounts.user_decisions import AT_ONCE, Decision, remaining
 from directory.services.review import takedown
 
 FILTERS = tuple(UserFilters().fields)
-SECONDS = 2.5  # after which no further account of a decision is begun, so that the answer is within the deadline
+SECONDS = 2.5  # after which no further part of a large work is begun, so that the answer is within the deadline
 
 
 @bp.get("/users")
@@ -67,24 +69,33 @@ def decide_about_users(body: dict[str, Any]) -> Any:
 
 @bp.delete("/sessions")
 @admin_required
-@operation(status=204)
+@operation(status=204, transactional=False)
 def sign_everybody_out() -> None:
     """Sign everybody out everywhere, the caller too.
 
-    All sessions of all users end; API tokens stay. For the day on which sessions may have leaked.
+    All sessions of all users end; API tokens stay. For the day on which sessions may have leaked. If there are too many
+    for the time of a request, the answer is 503 with the number that is left: send the request again. The caller's
+    own session ends last.
     """
-    sessions.end_everybodys(by=caller())
+    _end_all(Session)
 
 
 @bp.delete("/tokens")
 @admin_required
-@operation(status=204)
+@operation(status=204, transactional=False)
 def revoke_all_tokens() -> None:
     """Revoke all API tokens of all users, the caller's too.
 
-    Sessions stay. For the day on which tokens may have leaked.
+    Sessions stay. For the day on which tokens may have leaked. If there are too many for the time of a request, the
+    answer is 503 with the number that is left: send the request again. The caller's own token ends last.
     """
-    sessions.revoke_everybodys_tokens(by=caller())
+    _end_all(Token)
+
+
+def _end_all(model: Any) -> None:
+    _, left = end_all(model, by=caller(), seconds=SECONDS)
+    if left:
+        raise Unavailable(f"{left:,} are left. Send the request again.")
 
 
 @bp.get("/users/<id:user_id>")

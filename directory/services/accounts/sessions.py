@@ -220,18 +220,26 @@ def end_everything(user_id: int) -> None:
     revoke_tokens(user_id)
 
 
-def end_everybodys(*, by: Caller | None) -> int:
-    """End all sessions of all users, for the day on which they may have leaked. Returns how many there were."""
-    number = modify(delete(Session))
-    audit.record("users.signed_out", by=by, changes={"sessions": {"from": str(number), "to": "0"}})
-    return number
+def record_end_of_all(model: type[Session] | type[Token], *, by: Caller | None) -> tuple[int, int]:
+    """Write the entry of the end of all sessions, or tokens, of all users, and return their number and the highest id.
+
+    It is written before they end (`end_portion`): if the work is interrupted, the log has it all the same.
+    """
+    number, newest = db.session.execute(select(func.count(), func.max(model.id))).one()
+    action, name = ("users.signed_out", "sessions") if model is Session else ("users.tokens_revoked", "tokens")
+    audit.record(action, by=by, changes={name: {"from": str(number), "to": "0"}})
+    return number, newest or 0
 
 
-def revoke_everybodys_tokens(*, by: Caller | None) -> int:
-    """Revoke all API tokens of all users, for the day on which they may have leaked. Returns how many there were."""
-    number = modify(delete(Token))
-    audit.record("users.tokens_revoked", by=by, changes={"tokens": {"from": str(number), "to": "0"}})
-    return number
+def end_portion(model: type[Session] | type[Token], last: int, most: int, *, but: int | None = None) -> list[int]:
+    """End at most `most` sessions, or tokens, with ids up to `last`, the highest first, and return the ids.
+
+    A token has a lower id than those made with it, which would end with it. `but` is an id that stays.
+    """
+    found = select(model.id).where(model.id <= last).order_by(model.id.desc()).limit(most)
+    ids = list(db.session.scalars(found if but is None else found.where(model.id != but)))
+    modify(delete(model).where(model.id.in_(ids)))
+    return ids
 
 
 def revoke_tokens(user_id: int) -> None:

@@ -37,14 +37,14 @@ PADDING = b"Z" * 64  # see _reduced
 
 _one = threading.BoundedSemaphore(1)
 _owners: set[int] = set()  # whose pictures are being converted
-_owners_changed = threading.Condition()
+_owners_lock = threading.Lock()
 
 
 def as_logo(content: bytes, *, by: int | None = None) -> tuple[bytes, bytes]:
     """The picture as WebP of 64 and of 256 pixels a side. Raises Invalid, and Unavailable if others take too long.
 
-    Only one is decoded at a time, to limit the memory of a process. Of a user (`by`) only one waits for that, so that
-    one user's pictures do not keep others out.
+    Only one is decoded at a time, to limit the memory of a process. A second one of the same user (`by`) meanwhile is
+    refused, so that one user's pictures hold one thread and do not keep others out.
     """
     with _turn_of(by):
         if not _one.acquire(timeout=WAIT):
@@ -57,20 +57,19 @@ def as_logo(content: bytes, *, by: int | None = None) -> tuple[bytes, bytes]:
 
 @contextmanager
 def _turn_of(owner: int | None) -> Iterator[None]:
-    """Wait for the other pictures of the same user. Raises Unavailable."""
+    """Note whose picture is converted in the block. Raises Unavailable if another one of the user's is."""
     if owner is None:
         yield
         return
-    with _owners_changed:
-        if not _owners_changed.wait_for(lambda: owner not in _owners, WAIT):
-            raise Unavailable("Another picture of yours is being converted. Try again shortly.")
+    with _owners_lock:
+        if owner in _owners:
+            raise Unavailable("Another picture of yours is being converted. Send this one when that is done.")
         _owners.add(owner)
     try:
         yield
     finally:
-        with _owners_changed:
+        with _owners_lock:
             _owners.discard(owner)
-            _owners_changed.notify_all()
 
 
 def _converted(content: bytes) -> tuple[bytes, bytes]:

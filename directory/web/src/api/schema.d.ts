@@ -305,7 +305,9 @@ export interface paths {
         post?: never;
         /**
          * Sign everybody out everywhere, the caller too
-         * @description All sessions of all users end; API tokens stay. For the day on which sessions may have leaked.
+         * @description All sessions of all users end; API tokens stay. For the day on which sessions may have leaked. If there are too many
+         *     for the time of a request, the answer is 503 with the number that is left: send the request again. The caller's
+         *     own session ends last.
          *
          *     Needs an administrator.
          */
@@ -327,7 +329,8 @@ export interface paths {
         post?: never;
         /**
          * Revoke all API tokens of all users, the caller's too
-         * @description Sessions stay. For the day on which tokens may have leaked.
+         * @description Sessions stay. For the day on which tokens may have leaked. If there are too many for the time of a request, the
+         *     answer is 503 with the number that is left: send the request again. The caller's own token ends last.
          *
          *     Needs an administrator.
          */
