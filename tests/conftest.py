@@ -16,6 +16,7 @@ from sqlalchemy.engine import make_url
 import config
 from directory import create_app
 from directory.extensions import db
+from directory.services.catalog import search_frequency
 from tests.support import answers, pooler, quick, servers
 from tests.support.caching import close_snapshots
 from tests.support.factories import Api, World
@@ -198,6 +199,8 @@ def statements(app: Flask) -> Iterator[Statements]:
     """Records every statement of the application's engine."""
     with app.app_context():
         engine: Engine = db.engine
+        search_frequency.estimates()  # which a process reads once in ten minutes, and not for each request
+        db.session.rollback()
     recorded = Statements()
     event.listen(engine, "before_cursor_execute", recorded.note)
     yield recorded
