@@ -123,7 +123,8 @@ def test_a_terminal_shows_a_start_for_people_with_the_addresses_last(settings: d
     uncoloured = COLOUR.sub("", terminal.shown)
     log, _, rest = uncoloured.partition("Seeded ")
     assert [line[9:] for line in log.splitlines() if "migrat" in line] == [
-        f"INFO    migrated database={settings['DATABASE_URL']} revision={newest()}"
+        f"INFO    migrating database={settings['DATABASE_URL']}",
+        f"INFO    migrated database={settings['DATABASE_URL']} revision={newest()}",
     ]
     assert all(re.match(r"\d\d:\d\d:\d\d [A-Z]+ +\S", line) for line in log.splitlines())
     told, _, later = rest.partition("Press Ctrl-C to stop.\n")

@@ -155,10 +155,12 @@ HOSTILE = {
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_no_text_costs_much_or_makes_much_html(name):
-    """The slowest of these took a quarter of a second. Without a limit of steps some take half a minute."""
+    """Without a limit of steps some take half a minute. With it the slowest took half a second under coverage, and
+    collecting the garbage of the tests before it may take another.
+    """
     before = time.process_time()
     html = markdown.html(HOSTILE[name][:10_000])
-    assert time.process_time() - before < 1
+    assert time.process_time() - before < 3
     assert len(html) < 150_000
     elements = set(re.findall("</?([a-z0-9]+)", html))
     assert elements <= markdown.ELEMENTS

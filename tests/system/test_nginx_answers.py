@@ -13,8 +13,8 @@ from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 import pytest
 from flask import Flask
 
-from directory.http import headers
 from directory.http.files import StoredFile
+from directory.http.headers import PUBLIC
 from directory.pages.own import OwnSite
 from tests.api.test_logos import owned, put
 from tests.support.factories import World
@@ -103,7 +103,7 @@ def asked(app: Flask, monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def test_files_are_asked_for_once_and_keep_their_two_forms_apart(app: Flask, asked: list[str], port: int) -> None:
     """Whatever a caller accepts, one that takes no gzip never gets it, and one that does gets what the host made."""
     text = b"words " * 400
-    file = StoredFile("text/plain", text, gzip.compress(text, mtime=0), headers.PUBLIC)
+    file = StoredFile("text/plain", text, gzip.compress(text, mtime=0), PUBLIC)
     app.extensions["own_site"] = OwnSite(files={"notes.txt": file})
     accepted = {
         "gzip": True, "br, gzip;q=0.5": True, "GZIP": True, "*": False, "gzip;q=0": False, "gzip; q=0.0": False,
