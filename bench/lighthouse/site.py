@@ -98,11 +98,10 @@ def _pages(live: Project, pending: Project, owner: str, category: str) -> list[P
         Page(f"/tags/{live.tags[0]}"),
         Page("/sign-in", indexed=False),
         Page("/", MEMBER),
-        Page("/submit", kind="member"),
     ]
     own = [
         Page("/submit", MEMBER, "member"),
-        Page(f"/submit?project={pending.id}", MEMBER, "member"),
+        Page(f"/mine/{pending.id}/edit", MEMBER, "member", indexed=False),
         Page("/mine", MEMBER, "member", indexed=False),
         Page("/account", MEMBER, "member", indexed=False),
     ]

@@ -57,9 +57,12 @@ def read_form() -> FormContent:
     else:
         _require_type(FORM)
     try:
-        return multipart.decode(data, content_type) if is_multipart else FormContent(_parsed_form(data))
+        content = multipart.decode(data, content_type) if is_multipart else FormContent(_parsed_form(data))
     except (ValueError, RequestEntityTooLarge):
         raise Invalid([{"pointer": pointer([]), "detail": "The form cannot be read."}]) from None
+    if sum(len(name) + len(value) for name, value in content.fields) > BODY_MAX:
+        raise TooLarge
+    return content
 
 
 def _parsed_form(data: bytes) -> list[tuple[str, str]]:

@@ -25,11 +25,12 @@ from directory.pages import (
     shells,
     short,
     signing_in,
+    submitting,
 )
 
 PICTURES = {"SITE_LOGO": "logo", "SITE_IMAGE": "image"}
 
-__all__ = ["account", "errors", "init_app", "mine", "project", "reading", "shells", "signing_in"]
+__all__ = ["account", "errors", "init_app", "mine", "project", "reading", "shells", "signing_in", "submitting"]
 
 
 def init_app(app: Flask) -> None:

@@ -34,6 +34,7 @@ class Form:
     """The content of a form: the typed values, the errors by field, and the error of the whole, its title and code.
 
     Both are in the order of the form. `has_file` is true if a file was sent with it, which no page can give back.
+    `existing` is the caller's project that the refusal names.
     """
 
     values: dict[str, str] = field(default_factory=dict)
@@ -42,6 +43,7 @@ class Form:
     title: str = ""
     code: str = ""
     has_file: bool = False
+    existing: dict[str, Any] | None = None
 
 
 EMPTY = Form()
@@ -136,7 +138,8 @@ def _refused(problem: dict[str, Any]) -> Form:
     errors = dict(sorted(errors.items(), key=lambda each: places.get(each[0], len(places))))
     values = {name: value for name, value in typed.items() if not name.endswith(SECRET)}
     said = " ".join(rest) or ("" if errors else problem["detail"])
-    return Form(values, errors, said, problem["title"], problem["code"], has_file=bool(g.files))
+    existing = problem.get("existing")
+    return Form(values, errors, said, problem["title"], problem["code"], has_file=bool(g.files), existing=existing)
 
 
 def see_other(location: str, signed: Response | None = None) -> Response:

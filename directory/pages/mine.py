@@ -9,7 +9,7 @@ from directory.models import Status
 from directory.pages.forms import NO_STORE
 from directory.pages.head import Head
 from directory.pages.layout import Answer, address_with, bp, page_number, show
-from directory.pages.project import EVENTS, revised
+from directory.pages.project import EVENTS, LABELS, revised
 from directory.pages.signing_in import asks_to_sign_in
 from directory.services import audit
 from directory.services.catalog import additions, catalog
@@ -75,10 +75,10 @@ def _beside(chosen: dict[str, str], number: int, pages: int) -> tuple[str, str]:
 def own_project_page(project_id: int, query: dict[str, str]) -> Answer:
     """Show a project to its owner and administrators: its state, what can be done about it, and its timeline."""
     project = catalog.one(project_id, viewer=caller())
+    events = audit.timeline(project_id, Window(100, page=None), naming_fields=True).items
     said = SENT.get(query.get("done", ""), "").format(title=project["title"])
     page, headers = show(
         "mine_project.html", Head(project["title"], indexed=False), here=f"{HERE}/{project_id}", entry="forms",
-        project=project, events=audit.timeline(project_id, Window(100, page=None)).items, event_names=EVENTS,
-        revised=revised(project), said=said,
+        project=project, events=events, event_names=EVENTS, labels=LABELS, revised=revised(project), said=said,
     )  # fmt: skip
     return page, {**headers, **NO_STORE}

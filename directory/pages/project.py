@@ -54,11 +54,11 @@ def project_page(project_id: int, title: str) -> Answer:
         raise RequestRedirect(head.path_of(project))
     is_own = by is not None and (by.is_admin or by.id == project["owner"]["id"])
     related = [] if is_own else _related(project)
-    events = audit.timeline(project_id, Window(100, page=None)).items if is_own else []
+    events = audit.timeline(project_id, Window(100, page=None), naming_fields=True).items if is_own else []
     others = [each for each in related if each["id"] != project_id][:RELATED]
     return show(
         "project.html", _head(project), tags=_tags(project, related), project=project, is_own=is_own, related=others,
-        events=events, event_names=EVENTS, revised=revised(project),
+        events=events, event_names=EVENTS, labels=LABELS, revised=revised(project),
     )  # fmt: skip
 
 

@@ -16,14 +16,6 @@ from directory.pages.layout import PAGE, Answer, bp, shell
 ASSETS = "/assets/<name>"
 
 
-@bp.get("/submit")
-@public
-@operation(tier=None, page=True, etag=True, cache=PAGE)
-def submit_page() -> Answer:
-    """Show the form for a submission."""
-    return shell("members", Head("Submit a project", path="/submit"))
-
-
 @bp.get("/admin")
 @bp.get("/admin/queue")
 @bp.get("/admin/queue/<id:project_id>")

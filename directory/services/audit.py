@@ -90,6 +90,7 @@ EVENTS = {
 }
 EVENTS["project.imported"] = "submitted"
 WITH_REASON = {"rejected", "edit_rejected", "unpublished"}
+EDITS = {"edited", "edit_held"}
 
 
 def record(action: str, *, by: Caller | None, **facts: Any) -> None:
@@ -279,17 +280,22 @@ def history(project_id: int, window: Window) -> Slice:
     return found
 
 
-def timeline(project_id: int, window: Window) -> Slice:
+def timeline(project_id: int, window: Window, *, naming_fields: bool = False) -> Slice:
     """The events of a project, oldest first, as its owner may see them: without the names of the reviewers.
 
-    Each item has `at`, `event` and, for a rejection or unpublishing that gave one, `reason`.
+    Each item has `at`, `event` and, for a rejection or unpublishing that gave one, `reason`. With `naming_fields` an
+    edit has `fields`, the names of the fields that it changed.
     """
-    query = select(AuditEntry.at, AuditEntry.action, AuditEntry.reason)
-    query = query.where(AuditEntry.action.in_(EVENTS))
+    columns = [AuditEntry.at, AuditEntry.action, AuditEntry.reason, *([AuditEntry.changes] if naming_fields else [])]
+    query = select(*columns).where(AuditEntry.action.in_(EVENTS))
     scan = _by("project_id", project_id, OLDEST)
     found = fetch(query.where(*scan.bounds(window)), scan.sort, window)
-    found.items = [_event(row) for row in found.items]
+    found.items = [_event(row) | ({"fields": _edited(row)} if naming_fields else {}) for row in found.items]
     return found
+
+
+def _edited(row: Any) -> list[str]:
+    return list(row.changes or {}) if EVENTS[row.action] in EDITS else []
 
 
 def timelines(project_ids: list[int]) -> dict[int, list[dict[str, Any]]]:

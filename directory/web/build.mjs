@@ -30,7 +30,7 @@ const SHARED = {
   legalComments: "none",
 };
 // Each has its own build: a file that two of them share would be one more for each page to load.
-const ENTRIES = { reading: "src/reading/main.ts", forms: "src/forms/main.ts", members: "src/main.tsx", console: "src/console/main.tsx" };
+const ENTRIES = { reading: "src/reading/main.ts", forms: "src/forms/main.ts", console: "src/console/main.tsx" };
 
 // The most KB, compressed, that the files of an entry may have: see CONTRIBUTING.md.
 const BUDGETS = JSON.parse(await readFile(join(ROOT, "budgets.json"), "utf8"));

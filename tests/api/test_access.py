@@ -39,7 +39,7 @@ MISSING = states("401 404 404 404 401 404")
 OWN_ROW = states("401 404 303 404 401 404")
 # The same for everybody; the API decides what they show.
 PAGES = (
-    "GET /submit", "GET /admin", "GET /admin/queue",
+    "GET /admin", "GET /admin/queue",
     "GET /admin/queue/<id:project_id>", "GET /admin/projects",
     "GET /admin/projects/<id:project_id>", "GET /admin/users", "GET /admin/users/<id:user_id>",
     "GET /admin/categories", "GET /admin/deliveries", "GET /admin/audit",
@@ -167,6 +167,13 @@ TABLE = {
     "POST /account/tokens": states("401 200 200 200 401 200"),
     "POST /account/tokens/<id:token_id>/revoke": OWN_ROW,
     "POST /account/delete": REFUSED,
+    "GET /submit": states("303 200 200 200 401 200"),
+    "POST /submit": states("401 303 303 303 401 303"),
+    "GET /mine/<id:project_id>/edit": states("303 403 200 403 401 200", pending="303 404 200 404 401 200"),
+    # Without the version that the form showed.
+    "POST /mine/<id:project_id>/edit": states("401 403 422 403 401 422", pending="401 404 422 404 401 422"),
+    "POST /mine/<id:project_id>/withdraw": states("401 403 200 403 401 200", pending="401 404 404 404 401 404"),
+    "POST /mine/<id:project_id>/text": states("401 403 200 403 401 200", pending="401 404 200 404 401 200"),
     "GET /categories/<slug>": PUBLIC,
     "GET /tags/<tag>": PUBLIC,
     "GET /users/<username>": PUBLIC,

@@ -36,7 +36,7 @@ WITHOUT_ROWS = {
     "/healthz", "/images/<name>.webp", "/metrics",
     "/p/<id:project_id>", "/p/<id:project_id>/<title>", "/readyz", "/reset",
     "/robots.txt", "/sitemap.xml", "/sitemap-<id:number>.xml",
-    "/sitemap-lists.xml", "/submit", "/users/<username>", "/verify", "/sign-in",
+    "/sitemap-lists.xml", "/users/<username>", "/verify", "/sign-in",
     "/sign-up", "/forgot", "/mail-off",
     "/voted/<id:project_id>", "/api/auth/notifications/<token>", "/categories/<slug>", "/tags/<tag>",
 }  # fmt: skip

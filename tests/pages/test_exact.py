@@ -14,7 +14,7 @@ from tests.support.lists import ORDERS
 
 PUBLIC = [
     "/", *(f"/?sort={each}" for each in ORDERS), "/?q=lamp", "/?q=lamp&sort=upvotes", "/categories/tools", "/tags/blue",
-    "/tags/blue?sort=upvotes", "/users/ada", "/?page=2", "/sign-in", "/sign-up", "/submit", "/admin",
+    "/tags/blue?sort=upvotes", "/users/ada", "/?page=2", "/sign-in", "/sign-up", "/admin",
 ]  # fmt: skip
 
 

@@ -124,16 +124,36 @@ def test_deleting_asks_once_and_leads_to_the_other_projects(world, ada, browser)
     assert browser.get(f"/mine/{project}").status_code == 404
 
 
-def test_withdrawing_asks_once_and_leads_back(world, ada, browser):
+def test_withdrawing_asks_once_and_gives_the_text_back(world, ada, browser):
     project = world.project(ada, title="Lamp")
     world.revise(project, ada, title="Brighter lamp")
-    page = browser.get(f"/mine/{project}")
-    form = re.search(r'<details class="sure">.*?</details>', page.text, re.DOTALL)[0]
-    action = unescape(re.search(f'action="(/withdraw/{project}[^"]*)"', form)[1])
+    for page in (f"/mine/{project}", f"/p/{project}/lamp"):
+        form = re.search(r'<details class="sure">.*?</details>', browser.get(page).text, re.DOTALL)[0]
+        assert f'action="/mine/{project}/withdraw"' in form
     version = re.search('name="version" value="([0-9]+)"', form)[1]
-    answer = browser.post(action, data={"version": version, "expected_user": str(ada.id)})
-    assert (answer.status_code, answer.headers["Location"]) == (303, f"/mine/{project}")
+    data = {"version": version, "expected_user": str(ada.id)}
+    answer = browser.post(f"/mine/{project}/withdraw", data=data)
+    assert answer.status_code == 200
+    assert "Your changes are withdrawn." in text_of(answer)
+    assert 'name="title" value="Brighter lamp"' in answer.text
     assert "Changes withdrawn" in text_of(browser.get(f"/mine/{project}"))
+
+
+def test_the_note_of_a_rejection_is_dismissed_and_one_stays_on_the_page(world, ada, browser):
+    project = world.project(ada, title="Lamp")
+    world.revise(project, ada, title="Brighter lamp")
+    world.caller(world.admin()).put(f"/api/admin/projects/{project}/reject", {"reason": "Too bright."})
+    page = browser.get(f"/mine/{project}")
+    action = unescape(re.search(f'action="(/withdraw/{project}[^"]*)"', page.text)[1])
+    answer = browser.post(action, data={"expected_user": str(ada.id)})
+    assert (answer.status_code, answer.headers["Location"]) == (303, f"/mine/{project}")
+    assert browser.get(f"/api/projects/{project}").json["revision"] is None
+
+
+def test_each_link_to_edit_leads_to_the_form(world, ada, browser):
+    project = world.project(ada, title="Lamp", status="pending")
+    for page in ("/mine", f"/mine/{project}", f"/p/{project}/lamp"):
+        assert f'href="/mine/{project}/edit"' in browser.get(page).text
 
 
 def test_another_account_in_this_browser_deletes_and_withdraws_nothing(app, world, ada, browser):
@@ -141,8 +161,8 @@ def test_another_account_in_this_browser_deletes_and_withdraws_nothing(app, worl
     world.revise(project, ada, title="Brighter lamp")
     world.admin("root")
     browser.sign_in("root")  # who may do both
-    for form in ("delete", "withdraw"):
-        answer = browser.post(f"/{form}/{project}", data={"expected_user": str(ada.id)})
+    for form in (f"/delete/{project}", f"/withdraw/{project}", f"/mine/{project}/withdraw"):
+        answer = browser.post(form, data={"expected_user": str(ada.id)})
         assert answer.status_code == 409
         assert "Another account is signed in Nothing was changed" in text_of(answer)
     assert browser.get(f"/api/projects/{project}").json["revision"]["changes"]["title"] == "Brighter lamp"

@@ -50,7 +50,7 @@ def test_settings_show_in_the_head_the_header_the_footer_and_the_feed(make_app, 
             SITE_LOGO=tmp_path / "logo.svg", SITE_IMAGE=tmp_path / "card.png",
         )
     )  # fmt: skip
-    for path in ("/", "/submit"):
+    for path in ("/",):
         answer = api.get(path)
         assert '<meta name="description" content="What &lt;we&gt; make">' in head_of(answer)
         logo = re.search('<link rel="icon" href="(/assets/logo-[0-9a-f]{12}.svg)">', answer.text)[1]
@@ -125,7 +125,7 @@ def test_a_template_overrides_ours_and_may_extend_it(site):
         '{% extends "default/layout.html" %}{% block header %}<p>Hello {{ "<you>" }}</p>{{ super() }}{% endblock %}'
     )
     api = site({"templates/layout.html": layout, "templates/_footer.html": "<footer>{{ site.name }}!</footer>"})
-    for path in ("/", "/sign-in", "/submit", "/admin", "/nothing-here"):
+    for path in ("/", "/sign-in", "/admin", "/nothing-here"):
         text = api.get(path, headers=BROWSER).text
         assert "<p>Hello &lt;you&gt;</p>" in text
         assert '<header class="top">' in text

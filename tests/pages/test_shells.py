@@ -14,7 +14,7 @@ from tests.support.factories import Api
 HTML = "text/html; charset=utf-8"
 BROWSER = {"Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"}
 SHELLS = [
-    "/submit", "/admin", "/admin/queue", "/admin/queue/7", "/admin/projects", "/admin/users",
+    "/admin", "/admin/queue", "/admin/queue/7", "/admin/projects", "/admin/users",
     "/admin/users/7", "/admin/categories", "/admin/deliveries", "/admin/audit",
 ]  # fmt: skip
 READING = [
@@ -37,7 +37,7 @@ def test_a_page_that_javascript_fills_is_the_same_for_everybody_whatever_its_par
         assert '<span id="account">' in answer.text
         assert answer.headers.getlist("Content-Security-Policy") == [STRICT]
         assert '<link rel="preload" href="/api/session" as="fetch" crossorigin>' in answer.text
-        assert ('content="noindex"' in answer.text) == (path != "/submit")
+        assert 'content="noindex"' in answer.text
     assert answers[0].text == answers[1].text
 
 
@@ -126,7 +126,7 @@ def test_a_fault_is_a_page_that_names_the_request_and_asks_the_database_for_noth
 def test_while_the_database_is_out_of_reach_pages_say_so_and_the_others_are_there(make_app):
     app = make_app(DATABASE_URL="postgresql+psycopg://nobody@127.0.0.1:1/nothing")
     for caller in (Browser(app, "x" * 43), Api(app)):
-        paths = ("/submit", "/admin", "/assets/index-AAAA.js")
+        paths = ("/admin", "/admin/queue", "/assets/index-AAAA.js")
         assert [caller.get(path).status_code for path in paths] == [200] * 3
         answer = caller.get("/")
         assert (answer.status_code, answer.content_type) == (503, HTML)

@@ -106,6 +106,13 @@ def form(route: Route) -> dict[str, str]:
         "POST /account/providers": {"provider": "github"},
         "POST /account/passkeys/<id:passkey_id>/name": {"name": "new"},
         "POST /account/tokens": {"name": "new"},
+        "POST /submit": {
+            "title": "New",
+            "tagline": "A new thing",
+            "url": f"https://example.com/form{number}",
+            "category": "tools",
+            "another": "true",
+        },
     }.get(route.name, {})
 
 

@@ -49,7 +49,6 @@ PUBLIC = (
     "/sign-in",
     "/sign-up",
     "/sign-in?next=%2Fsubmit",
-    "/submit",
     "/mine",
     "/p/9999999/gone",
     "/users/nobody-at-all",
@@ -115,8 +114,8 @@ class Shown:
         discount = {"decision": "discount", "match": ["single_owner"], "reason": "One ring."}
         admin.post(f"/api/admin/projects/{live}/votes/decisions", discount)
         self.public = [f"/p/{live}/lanternfish", "/users/ada-demo", f"/categories/{category}", "/tags/csv"]
-        self.of_members = [f"/p/{changed}/tern", f"/submit?project={changed}"]
-        self.of_members += [f"/p/{approved}/sandpiper", f"/submit?project={approved}"]
+        self.of_members = [f"/p/{changed}/tern", f"/mine/{changed}/edit"]
+        self.of_members += [f"/p/{approved}/sandpiper", f"/mine/{approved}/edit"]
         self.of_admins = [f"/admin/queue/{project}" for project in (changed, approved)]
         self.of_admins += [f"/admin/users/{ada.id}", f"/admin/projects/{live}"]
 

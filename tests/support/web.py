@@ -34,7 +34,7 @@ def built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (tmp_path / "assets" / name).write_text(content)
         (tmp_path / "assets" / f"{name}.gz").write_bytes(gzip.compress(content.encode()))
     entry = {"style": "/assets/index-AAAA.css", "script": "/assets/index-AAAA.js", "preload": []}
-    listing = dict.fromkeys(("reading", "forms", "members", "console"), entry)
+    listing = dict.fromkeys(("reading", "forms", "console"), entry)
     (tmp_path / web_build.LISTING).write_text(json.dumps(listing))
     monkeypatch.setattr(web_build, "DIST", tmp_path)
     return tmp_path

@@ -21,7 +21,7 @@ def test_axe_finds_nothing_and_nothing_scrolls_sideways(chromium, app, world, lo
     world.project(title="Other", votes=2)
     wrong: list[tuple[str, int, int, list]] = []
     only = ("color-contrast",) if look == "dark" else ()  # the look changes nothing but colours
-    public = ["/", "/?q=nothing-at-all", f"/p/{live}/lamp", "/submit", "/mine", "/users/ada", "/sign-in", "/sign-up"]
+    public = ["/", "/?q=nothing-at-all", f"/p/{live}/lamp", "/mine", "/users/ada", "/sign-in", "/sign-up"]
     public += ["/categories/tools", "/tags/light", "/nothing"]
     own = [
         "/",
@@ -31,7 +31,8 @@ def test_axe_finds_nothing_and_nothing_scrolls_sideways(chromium, app, world, lo
         f"/mine/{waiting}",
         f"/mine/{live}",
         "/account",
-        f"/submit?project={waiting}",
+        "/submit",
+        f"/mine/{waiting}/edit",
         "/admin",
     ]
     with served(app) as site, visitor(chromium, site, 404, color_scheme=look, reduced_motion="reduce") as person:

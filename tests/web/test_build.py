@@ -113,13 +113,13 @@ def test_an_error_in_a_source_is_named_with_its_file_and_line(checkout):
     require_pages()
     (checkout / "directory" / "web" / "node_modules").symlink_to(ROOT / "directory" / "web" / "node_modules")
     script, web = load_script(), checkout / "directory" / "web"
-    with (web / "src" / "main.tsx").open("a") as source:
+    with (web / "src" / "console" / "main.tsx").open("a") as source:
         source.write("const wrong: = 1;\nconst more: = 2;\n")
     with pytest.raises(script.CannotBuild) as raised:
         script.step("bundle the pages", [script.deno(), "run", "-A", "build.mjs"], web)
-    line = len((web / "src" / "main.tsx").read_text().splitlines()) - 1
+    line = len((web / "src" / "console" / "main.tsx").read_text().splitlines()) - 1
     assert str(raised.value).splitlines()[:2] == [
-        "cannot bundle the pages:", f'  src/main.tsx:{line}:14: error: Unexpected "="',
+        "cannot bundle the pages:", f'  src/console/main.tsx:{line}:14: error: Unexpected "="',
     ]  # fmt: skip
 
 

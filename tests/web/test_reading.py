@@ -67,9 +67,9 @@ def test_without_javascript_one_finds_signs_up_votes_and_leaves(chromium, app, w
         page.get_by_label("Account: bob").click()
         person.button("Sign out").click()
         expect(person.link("Sign in")).to_be_visible()
-        person.open("/submit")
+        person.open("/admin")
         said = page.locator("main").inner_text()
-        assert said.startswith("Submit a project\n\nThis page needs JavaScript, and its script has not started.")
+        assert said.startswith("Console\n\nThis page needs JavaScript, and its script has not started.")
         expect(page.locator("header").get_by_role("link", name="Sign in")).not_to_be_visible()  # untrue of a member
         expect(page.locator("main a", has_text="sign in")).to_be_visible()
 

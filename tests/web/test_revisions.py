@@ -6,7 +6,6 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.support.chromium import served
-from tests.support.pictures import RED
 from tests.support.visitor import visitor
 
 pytestmark = pytest.mark.usefixtures("pages")
@@ -32,18 +31,19 @@ def at_queue(person):
 
 def test_changes_wait_until_a_reviewer_approves_them_and_visitors_see_them_then(chromium, app, world, grace, ada, lamp):
     with served(app) as site, visitor(chromium, site) as owner, visitor(chromium, site) as guest:
-        page = owner.enter("ada").open(f"/submit?project={lamp}").page
-        expect(page.get_by_text("Your changes are shown after a reviewer has approved them")).to_be_visible()
-        expect(owner.button("Save now")).to_be_visible()
+        page = owner.enter("ada").open(f"/mine/{lamp}/edit").page
+        expect(page.get_by_text("are shown after a reviewer has approved them")).to_be_visible()
         page.get_by_label("Tagline").fill("A blue lamp")
-        owner.button("Send for review").click()
+        owner.button("Save").click()
+        page.wait_for_url(re.compile("done=review"))
+        owner.open(f"/p/{lamp}/lamp")
         banner = page.locator(".banner.pending")
         expect(banner).to_contain_text("The changes to tagline are waiting for review")
         expect(banner).to_contain_text("number 1 in the queue")
         expect(page.locator(".project .lead")).to_have_text("A green lamp")
         owner.open("/mine")
         expect(page.get_by_text("Changes wait for review, number 1 in the queue")).to_be_visible()
-        owner.open(f"/submit?project={lamp}")
+        owner.open(f"/mine/{lamp}/edit")
         expect(page.get_by_label("Tagline")).to_have_value("A blue lamp")
         guest.open(f"/p/{lamp}/lamp")
         expect(guest.page.locator(".project .lead")).to_have_text("A green lamp")
@@ -65,44 +65,15 @@ def test_changes_wait_until_a_reviewer_approves_them_and_visitors_see_them_then(
 
 
 @pytest.mark.parametrize("migrated", ["sqlite"], indirect=True)
-def test_the_button_says_what_it_will_do(chromium, app, world, ada, lamp):
-    """What waits already is not sent again, and an address that counts as the same needs no review; a logo does."""
-    world.revise(lamp, ada, title="Better lamp")
-    with served(app) as site, visitor(chromium, site) as owner:
-        page = owner.enter("ada").open(f"/submit?project={lamp}").page
-        save, either, send = (owner.button(name) for name in ("Save now", "Save", "Send for review"))
-        website = page.get_by_label("Website")
-        address = website.input_value()
-        expect(website).to_have_attribute("aria-required", "true")
-        expect(page.get_by_label("Tags")).not_to_have_attribute("aria-required", "true")
-        expect(save).to_be_visible()
-        for typed, button in (
-            (address.replace("https://", "http://www.") + "/#top", save), (f"{address}/other", either), (address, save),
-        ):  # fmt: skip
-            website.fill(typed)
-            expect(button).to_be_visible()
-        page.get_by_label("Logo").set_input_files({"name": "a.png", "mimeType": "image/png", "buffer": RED})
-        expect(send).to_be_visible()
-        page.get_by_label("Logo").set_input_files([])
-        expect(save).to_be_visible()
-        page.get_by_label("Tags").fill("green")
-        website.fill(f"{address}?utm_source=mail")
-        either.click()
-        expect(page.get_by_text("Your changes are sent. A reviewer will look at them.")).to_be_visible()
-    assert (world.stored(lamp)["tags"], world.stored(lamp)["title"]) == (["green"], "Lamp")
-    assert world.stored(lamp)["url"] == address, "a parameter may lead elsewhere, so it is reviewed"
-
-
-@pytest.mark.parametrize("migrated", ["sqlite"], indirect=True)
 def test_an_administrator_who_edits_does_not_approve_what_waits(chromium, app, world, grace, ada, lamp):
     world.revise(lamp, ada, title="Casino")
     with served(app) as site, visitor(chromium, site) as person:
-        page = person.enter("grace").open(f"/submit?project={lamp}").page
+        page = person.enter("grace").open(f"/mine/{lamp}/edit").page
         expect(page.get_by_text("The changes that wait are in the review queue.")).to_be_visible()
         expect(page.get_by_label("Title")).to_have_value("Lamp")
         page.get_by_label("Tags").fill("green")
-        person.button("Save now").click()
-        expect(page.get_by_text("Your changes are saved.")).to_be_visible()
+        person.button("Save").click()
+        page.wait_for_url(re.compile("done=saved"))
     after = world.caller(grace).get(f"/api/projects/{lamp}").json
     assert (after["title"], after["tags"], after["revision"]["changes"]) == ("Lamp", ["green"], {"title": "Casino"})
 
@@ -123,7 +94,8 @@ def test_the_owner_reads_why_changes_were_refused_and_withdraws_others(chromium,
         page.reload()
         page.get_by_text("Withdraw", exact=True).click()
         owner.button("Withdraw the changes").click()
-        expect(page.locator(".banner")).to_have_count(0)
+        expect(page.locator(".banner.good")).to_contain_text("Your changes are withdrawn.")
+        expect(page.locator(".banner")).to_have_count(1)
     assert admin.get(f"/api/projects/{lamp}").json["revision"] is None
 
 

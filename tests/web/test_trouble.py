@@ -35,7 +35,7 @@ def test_hostile_texts_are_text_on_every_page(chromium, app, world, width):
     own = world.project(owner=ada, status="pending", title=HOSTILE[0], tagline=HOSTILE[1], description=description)
     reason = "\n".join(HOSTILE)
     assert world.caller(world.admin()).put(f"/api/admin/projects/{own}/reject", {"reason": reason}).status_code == 200
-    paths = ["/", "/?q=script", f"/p/{long}/x", "/users/ada", "/mine", f"/mine/{own}", f"/submit?project={own}"]
+    paths = ["/", "/?q=script", f"/p/{long}/x", "/users/ada", "/mine", f"/mine/{own}", f"/mine/{own}/edit"]
     for project_id in (long - 1, long - 3, own):
         paths.append(f"/p/{project_id}/{world.stored(project_id)['slug']}")
     with served(app) as site, visitor(chromium, site, 404, viewport={"width": width, "height": 700}) as person:
@@ -169,20 +169,6 @@ def test_what_a_proxy_or_the_service_refuses_leaves_the_page_and_is_said_in_word
         expect(page.locator("#results")).not_to_have_attribute("aria-busy", "true")
         expect(person.link("Show more")).to_be_visible()
         assert (page.url, page.title()) == (f"{site}/", "Project Directory")
-
-
-def test_a_form_whose_categories_cannot_be_read_says_so_and_reads_them_again(chromium, app, world):
-    world.user("ada")
-    world.category("tools", "Tools")
-    with served(app) as site, visitor(chromium, site, 503) as person:
-        page = person.enter("ada").page
-        page.route("**/api/categories", lambda route: route.fulfill(status=503, body="<html>nginx</html>"))
-        person.open("/submit")
-        expect(page.get_by_role("alert")).to_contain_text("The categories could not be read.")
-        page.unroute("**/api/categories")
-        person.button("Try again").click()
-        page.get_by_label("Category", exact=True).select_option("Tools")
-        expect(page.get_by_role("alert")).to_have_count(0)
 
 
 def test_signing_out_on_a_page_that_people_read_drops_what_was_written(chromium, app, world):

@@ -7,7 +7,7 @@ from tests.support.chromium import served
 from tests.support.visitor import visitor
 
 pytestmark = [pytest.mark.usefixtures("pages"), pytest.mark.parametrize("migrated", ["sqlite"], indirect=True)]
-SHELLS = ["/submit", "/admin", "/admin/queue"]
+SHELLS = ["/admin", "/admin/queue"]
 SAID = "This page needs JavaScript, and its script has not started."
 BLOCKED = lambda route: route.abort()  # noqa: E731
 FAILING = lambda route: route.fulfill(content_type="text/javascript", body="throw new Error('planted')")  # noqa: E731

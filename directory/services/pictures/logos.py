@@ -26,13 +26,22 @@ UNUSED_FOR = timedelta(hours=1)
 def store(pictures: tuple[bytes, bytes]) -> dict[str, str]:
     """Store a logo made by `pictures.as_logo`, if it is new, and return the addresses of its pictures."""
     small, large = pictures
-    digest = sha256(large).hexdigest()
+    digest = _digest(pictures)
     row = {"digest": digest, "small_digest": small_digest(digest), "large": large, "small": small, "stored_at": now()}
     adding = (postgresql if on_postgresql() else sqlite).insert(Logo).values(row)
     # An existing row is locked too, so that housekeeping does not delete it before the transaction ends.
     keeping = adding.on_conflict_do_update(index_elements=["digest"], set_={"stored_at": row["stored_at"]})
     modify(keeping)
     return logo_addresses(digest)
+
+
+def addresses(pictures: tuple[bytes, bytes]) -> dict[str, str]:
+    """The addresses of a logo made by `pictures.as_logo`, whether it is stored or not."""
+    return logo_addresses(_digest(pictures))
+
+
+def _digest(pictures: tuple[bytes, bytes]) -> str:
+    return sha256(pictures[1]).hexdigest()
 
 
 def picture(digest: str) -> bytes:

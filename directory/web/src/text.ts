@@ -1,4 +1,4 @@
-// Everything that the public pages say, in one place. Names, dates and numbers come in as arguments.
+// What the parts of the console say that are not of one page, in one place. Names and numbers come in as arguments.
 const n = new Intl.NumberFormat("en");
 const plural = new Intl.PluralRules("en");
 
@@ -14,6 +14,9 @@ export function ended(text: string): string {
 
 export const t = {
   number: (value: number) => n.format(value),
+  optional: "optional",
+  left: (left: number) => `${n.format(left)} left`,
+  over: (over: number) => `${n.format(over)} too many`,
   loading: "Loading…",
   tryAgain: "Try again",
   requestId: (id: string) => `Request ${id}`,
@@ -29,35 +32,19 @@ export const t = {
   account: "Account",
   yours: "Your projects",
   profile: "Public profile",
-  submit: "Submit a project",
   console: "Console",
   signIn: "Sign in",
+  membersOnly: "Sign in to see this page",
   signOut: "Sign out",
   signedOut: "You are signed out.",
 
   all: "All",
   more: "Show more",
 
-  upvote: (title: string, votes: number) => `Upvote ${title}, ${count(votes, "vote")}`,
-  voteRefused: (title: string, why: string) => `Your vote for ${title} was not counted. ${why}`,
-
   notFound: "Page not found",
   notFoundWhy: "There is nothing at this address. It may have been removed, or it is not public.",
   toDirectory: "To the directory",
-  projectGone: "Project not found",
-  projectGoneWhy: "It may have been removed, or it is waiting for review and only its owner can see it.",
   visit: "Visit the website",
   noDescription: "There is no description yet.",
-  edit: "Edit",
-  editAgain: "Edit and send again",
   states: { live: "Live", pending: "In review", rejected: "Rejected" },
-  takenDown: "Taken down",
-  reason: "Reason",
-
-  history: "History",
-  events: {
-    submitted: "Submitted", edited: "Edited", approved: "Approved", rejected: "Rejected", unpublished: "Taken down",
-    edit_held: "Changes sent for review", edit_approved: "Changes approved", edit_rejected: "Changes not accepted", edit_withdrawn: "Changes withdrawn",
-  } as Record<string, string>,
-
 } as const;

@@ -1,7 +1,7 @@
 // The votes for one project: who voted, by what signs a vote is doubtful, and decisions which votes count.
 import { signal } from "@preact/signals";
 import { api, ask, type Schemas } from "../api/client.ts";
-import { pathOf } from "../parts/row.tsx";
+import { pathOf } from "../parts/address.ts";
 import { Empty } from "../parts/states.tsx";
 import { day, Time } from "../parts/time.tsx";
 import { say } from "../state/notice.ts";

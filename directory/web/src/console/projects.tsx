@@ -1,7 +1,6 @@
 // All projects, in every state.
 import { api, ask, type Schemas } from "../api/client.ts";
-import { safeAddress } from "../parts/address.ts";
-import { pathOf } from "../parts/row.tsx";
+import { pathOf, safeAddress } from "../parts/address.ts";
 import { Time } from "../parts/time.tsx";
 import { categories, loadCategories } from "../state/categories.ts";
 import { say } from "../state/notice.ts";

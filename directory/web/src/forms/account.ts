@@ -1,7 +1,7 @@
 // What the page of an account needs a script for: a new passkey, and a token copied by a button.
 import { atLocalhost, createPasskey, hasPasskeys } from "../parts/passkey.ts";
 import { dataOf, find, reason, say, UNREACHABLE } from "../reading/page.ts";
-import { dropAll } from "../state/draft.ts";
+import { dropAll } from "../reading/drafts.ts";
 
 const PASSKEYS = "/api/auth/passkeys";
 

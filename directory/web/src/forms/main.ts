@@ -2,8 +2,19 @@
 import "../reading/main.ts";
 import "../styles/members.css";
 import { startCopy, startLeft, startPasskeys } from "./account.ts";
+import { startCard } from "./card.ts";
+import { startDraft } from "./draft.ts";
+import { startFields } from "./fields.ts";
+import { startLogo } from "./logo.ts";
+import { startOnce } from "./once.ts";
+import { startPreview } from "./preview.ts";
+import { startSimilar } from "./similar.ts";
+import { startTags } from "./tags.ts";
 
-for (const start of [startPasskeys, startCopy, startLeft]) {
+const ofAccount = [startPasskeys, startCopy, startLeft];
+// The draft comes first: the others show what is in the form.
+const ofProject = [startDraft, startLogo, startFields, startTags, startPreview, startCard, startSimilar];
+for (const start of [...ofAccount, ...ofProject, startOnce]) {
   try {
     start();
   } catch (error) {

@@ -1,3 +1,8 @@
+/** The address of a project's page. */
+export function pathOf(project: { id: number; slug: string }): string {
+  return `/p/${project.id}/${project.slug}`;
+}
+
 /** An address that a page may link to: http and https only. Text after a space is not part of it. */
 export function safeAddress(address: string): string | null {
   const [first = ""] = address.trim().split(/\s/);

@@ -1,6 +1,6 @@
 // A field of a form: its label, what it is for, and what is wrong with it, tied together for a screen reader.
 import type { ComponentChildren, JSX } from "preact";
-import { f } from "../text.forms.ts";
+import { t } from "../text.ts";
 
 interface FieldProps {
   name: string;
@@ -20,8 +20,8 @@ export function Field({ name, label, hint, error, optional, left, children }: Fi
     <div class={`field${error ? " wrong" : ""}`}>
       <div class="label">
         <label for={id}>{label}</label>
-        {optional && <span class="muted small">{f.optional}</span>}
-        {left !== undefined && <span class={`left small ${left < 0 ? "over" : "muted"}`}>{left < 0 ? f.over(-left) : f.left(left)}</span>}
+        {optional && <span class="muted small">{t.optional}</span>}
+        {left !== undefined && <span class={`left small ${left < 0 ? "over" : "muted"}`}>{left < 0 ? t.over(-left) : t.left(left)}</span>}
       </div>
       {children({ id, "aria-describedby": notes || undefined, "aria-invalid": error ? true : undefined, "aria-required": optional ? undefined : true })}
       {error && <p class="error" id={`${id}-error`}>{error}</p>}
@@ -41,20 +41,6 @@ export function TextField({ name, label, hint, error, optional, left, ...input }
     <Field {...{ name, label, hint, error, optional, left }}>
       {(attributes) => <input {...(input as Input)} {...attributes} name={name} />}
     </Field>
-  );
-}
-
-/** A question that is answered by yes or no. */
-export function CheckField({ name, label, error }: Pick<FieldProps, "name" | "label" | "error">) {
-  const id = `field-${name}`;
-  return (
-    <div class={`field${error ? " wrong" : ""}`}>
-      <label class="check">
-        <input type="checkbox" id={id} name={name} value="yes" aria-describedby={error ? `${id}-error` : undefined} aria-invalid={error ? true : undefined} />
-        <span>{label}</span>
-      </label>
-      {error && <p class="error" id={`${id}-error`}>{error}</p>}
-    </div>
   );
 }
 

@@ -3,15 +3,15 @@ import "../styles/base.css";
 import "../styles/parts.css";
 import "../styles/forms.css";
 import "../styles/pages.css";
-import { dropAll } from "../state/draft.ts";
+import { dropAll, dropSent } from "./drafts.ts";
 import { startKeys } from "./keys.ts";
 import { startMore } from "./more.ts";
-import { find, say, startNotice } from "./page.ts";
+import { find, say } from "./page.ts";
 import { startSearch } from "./search.ts";
 import { startTheme } from "./theme.ts";
 import { startVotes } from "./vote.ts";
 
-/** Who signs out leaves nothing that was written: the pages of members have the same rule. */
+/** Who signs out leaves nothing that was written. The console has the same rule. */
 function startSignOut(): void {
   find(".menu form")?.addEventListener("submit", dropAll);
 }
@@ -22,7 +22,7 @@ async function startPasskeys(): Promise<void> {
   if (button) (await import("./passkey.ts")).startPasskey(button, say);
 }
 
-for (const start of [startTheme, startKeys, startSearch, startMore, startVotes, startNotice, startSignOut, startPasskeys]) {
+for (const start of [dropSent, startTheme, startKeys, startSearch, startMore, startVotes, startSignOut, startPasskeys]) {
   try {
     start();
   } catch (error) {

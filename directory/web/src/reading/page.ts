@@ -42,13 +42,6 @@ export function reason(error: unknown): string {
   return error instanceof Error ? error.message : "";
 }
 
-/** Say what the page before left to be said. */
-export function startNotice(): void {
-  const left = sessionStorage.getItem("notice");
-  sessionStorage.removeItem("notice");
-  if (left) say(left, "");
-}
-
 /** Have a screen reader read out what an element shows. */
 export function tell(shown: Element | null): void {
   if (shown) say(shown.textContent ?? "", "unseen");

@@ -25,7 +25,8 @@ export function startTheme(): void {
   }
 }
 
-function icon(name: string): SVGElement {
+/** An icon of the page. */
+export function icon(name: string): SVGElement {
   const picture = document.createElementNS(SVG, "svg");
   picture.setAttribute("class", "icon");
   picture.setAttribute("width", "16");

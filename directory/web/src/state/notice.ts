@@ -17,15 +17,6 @@ export function say(text: string, { bad = false } = {}): void {
   timer = setTimeout(dismiss, SECONDS * 1000);
 }
 
-/** Say it on the page that is loaded next. */
-export function sayThere(text: string): void {
-  try {
-    sessionStorage.setItem("notice", text);
-  } catch {
-    // Where nothing may be stored it is not said.
-  }
-}
-
 /** Take the line away. */
 export function dismiss(): void {
   clearTimeout(timer);

@@ -1,8 +1,8 @@
 // Who is signed in, and what the site is and allows. Nothing of it is stored in the browser.
 import { batch, computed, effect, signal, untracked } from "@preact/signals";
 import { api, ask, type Got, Problem } from "../api/client.ts";
+import { dropAll } from "../reading/drafts.ts";
 import { t } from "../text.ts";
-import { dropAll } from "./draft.ts";
 import { say } from "./notice.ts";
 import { forget } from "./resource.ts";
 import { address, reenter } from "./router.ts";
@@ -64,12 +64,6 @@ effect(() => {
 export function signInAddress(): string {
   const { pathname, search } = address.value;
   return `/sign-in?next=${encodeURIComponent(pathname + search)}`;
-}
-
-/** Do what needs somebody signed in; without one, go to the page that signs in. */
-export function signedIn(then: () => void): void {
-  if (user.value) then();
-  else location.assign(signInAddress());
 }
 
 export async function signOut(): Promise<void> {

@@ -1,0 +1,174 @@
+"""The form of a project: what it asks for, how a project becomes its values, and what it shows beside them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from flask import current_app, g
+from marshmallow import ValidationError, fields
+
+from directory.api.schemas.projects import TAKEN
+from directory.errors import Invalid
+from directory.http.authentication import caller
+from directory.http.fields import Flag, Link, Repository, Slug, Strict, Whole
+from directory.pages.forms import Form
+from directory.services.accounts.identity import Caller
+from directory.services.catalog import fields as table
+from directory.services.catalog.fields import BODY, Field, Kind
+from directory.services.pictures import pictures
+from directory.services.text import typed
+from directory.services.text.rules import TAG_MAX
+
+TAGS_MAX = 5
+LINE_MAX = 4 * TAGS_MAX * TAG_MAX  # characters in which five tags are typed
+LABELS = {
+    "url": "Website", "title": "Title", "tagline": "Tagline", "category": "Category", "tags": "Tags",
+    "description": "Description", "repository_url": "Source code", "logo": "Logo",
+}  # fmt: skip
+ASKED = tuple(field for field in BODY if field.name in LABELS)  # a logo is a file, whose address the form does not ask
+
+
+class TagLine(fields.String):
+    """Tags in one line, as people type them."""
+
+    def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> Any:
+        line = super()._deserialize(value, attr, data, **kwargs)
+        if len(line) > LINE_MAX or len(found := typed.tags(line)) > TAGS_MAX:
+            raise ValidationError(f"Up to {TAGS_MAX} tags.")
+        for tag in found:
+            try:
+                Slug(TAG_MAX).deserialize(tag)
+            except ValidationError:
+                said = f"Use a–z, 0–9 and hyphens in a tag, up to {TAG_MAX} characters: not “{tag[:TAG_MAX]}”."
+                raise ValidationError(said) from None
+        return found
+
+
+class TypedLink(Link):
+    """A link that may be typed without its scheme."""
+
+    def check(self, value: str) -> str:
+        """The URL."""
+        return super().check(typed.with_scheme(value))
+
+
+class TypedRepository(Repository):
+    """The address of a repository that may be typed without its scheme."""
+
+    def check(self, value: str) -> str:
+        """The https address."""
+        return super().check(typed.with_scheme(value))
+
+
+ASKING = {
+    **TAKEN,
+    Kind.TAGS: lambda _limits, **facts: TagLine(**facts),
+    Kind.LINK: lambda _limits, **facts: TypedLink(**facts),
+    Kind.REPOSITORY: lambda _limits, **facts: TypedRepository(**facts),
+}
+
+
+def _asked(field: Field) -> Any:
+    return ASKING[field.kind](field.limits, required=field.is_required)
+
+
+class ProjectForm(Strict):
+    """The fields of a project as they are typed."""
+
+    class Meta:
+        include: ClassVar = {field.name: _asked(field) for field in ASKED}
+
+
+class NewForm(ProjectForm):
+    """A submission. With `another` similar projects were shown, and this is another one."""
+
+    another = Flag()
+
+
+class EditForm(ProjectForm):
+    """An edit of the version that the form showed."""
+
+    version = Whole(1, 2**63 - 1, required=True)
+    remove_logo = Flag()
+
+
+class TextForm(ProjectForm):
+    """Texts to be taken into the form of an edit: any of the fields, in any state."""
+
+    class Meta:
+        include: ClassVar = {field.name: fields.String() for field in ASKED}
+
+
+def filled(body: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a form that was read; those left blank are empty."""
+    return {field.name: body.get(field.name, field.empty) for field in ASKED}
+
+
+def chosen_logo() -> tuple[bytes, bytes] | None:
+    """The logo that was chosen in the form; None without one. Raises Invalid at the field, and Unavailable."""
+    content = g.files.get("logo")
+    if content is None:
+        return None
+    if len(content) > pictures.UPLOAD_MAX:
+        raise Invalid.field("logo", "This file is larger than 1 MB. Save it smaller, and choose it again.")
+    try:
+        return pictures.as_logo(content, by=caller().id)
+    except Invalid as error:
+        said = " ".join(each["detail"] for each in error.errors)
+        raise Invalid.field("logo", f"This file cannot be the logo. It {said[:1].lower()}{said[1:]}") from None
+
+
+def texts(values: Mapping[str, Any]) -> dict[str, str]:
+    """Values of fields as the form shows them."""
+    return {name: ", ".join(value) if name == "tags" else value or "" for name, value in values.items()}
+
+
+def waiting(project: Mapping[str, Any]) -> dict[str, Any]:
+    """The changes of a project that wait for review."""
+    found: dict[str, Any] = (project["revision"] or {}).get("changes") or {}
+    return found
+
+
+def live(project: Mapping[str, Any]) -> dict[str, Any]:
+    """The values of a project without the changes that wait."""
+    return {field.name: project[field.name] for field in ASKED} | {"category": project["category"]["slug"]}
+
+
+@dataclass(frozen=True, slots=True)
+class Editing:
+    """What the form of an edit starts with, and what it shows beside its fields.
+
+    `values` are as its owner wants the project: with the changes that wait. Administrators edit what is shown, because
+    saving would otherwise approve those. `others` are the other texts of the fields that wait: for the owner the live
+    ones, for an administrator the waiting ones.
+    """
+
+    values: dict[str, str]
+    others: dict[str, str]
+    logo: Any
+
+    @classmethod
+    def of(cls, project: Mapping[str, Any], by: Caller) -> "Editing":
+        """For a caller."""
+        changes, now = waiting(project), live(project)
+        logo = changes.get("logo", project["logo"])
+        changed = {name: value for name, value in changes.items() if name in now}
+        if by.is_admin:
+            return cls(texts(now), texts(changed), project["logo"])
+        return cls(texts({**now, **changed}), texts({name: now[name] for name in changed}), logo)
+
+
+def differing(form: Form, saved: Mapping[str, str]) -> list[tuple[str, str, str, str]]:
+    """The fields whose saved text is another than the typed one: their names, labels, and both texts."""
+    typed_ = {name: form.values.get(name, "").replace("\r\n", "\n") for name in saved}
+    return [
+        (name, LABELS[name], typed_[name], saved[name])
+        for name in LABELS
+        if name in saved and typed_[name] != saved[name]
+    ]
+
+
+def reviewed() -> list[str]:
+    """The fields, in words, whose changes in a live project wait for review."""
+    names = table.reviewed(current_app.config["REVIEW_ON_EDIT"])
+    return [label.lower() for name, label in LABELS.items() if name in names]

@@ -1,0 +1,226 @@
+"""Submitting a project, and editing one: forms over the API's own routes."""
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+from flask import Response, g, request
+from werkzeug.routing import RequestRedirect
+
+from directory.api import projects
+from directory.db.transactions import transaction
+from directory.errors import Duplicate, PreconditionFailed
+from directory.http import rate_limits
+from directory.http.access import login_required, owner_required
+from directory.http.authentication import caller, viewer
+from directory.http.endpoint import Operation, Versions, operation
+from directory.http.validation import FormBody
+from directory.models import now
+from directory.pages.forms import EMPTY, NO_STORE, Form, same_as, see_other, shows
+from directory.pages.head import Head
+from directory.pages.layout import Answer, address_with, bp, show, with_page
+from directory.pages.project import VersionForm
+from directory.pages.project_form import (
+    LABELS,
+    EditForm,
+    Editing,
+    NewForm,
+    TextForm,
+    chosen_logo,
+    differing,
+    filled,
+    live,
+    reviewed,
+    texts,
+    waiting,
+)
+from directory.pages.signing_in import again, asks_to_sign_in
+from directory.services.catalog import catalog, categories, similar
+from directory.services.pictures import logos
+from directory.services.review import submissions
+
+PRESSED_TWICE = timedelta(minutes=1)
+SIMILAR = ("same", "same_repository", "similar")
+# The rules open their own transactions: no picture is decoded and no page rendered within one.
+form_of: Any = {"transactional": False, "tier": "write"}
+page_of_member = Operation(tier="read", page=True, parameters=True, etag=True)
+
+
+def submit_form(form: Form = EMPTY, found: dict[str, Any] | None = None) -> Answer:
+    """The form of a new project, and the similar projects that were found."""
+    if form.code == "unauthenticated":
+        return again(form)
+    return _form(Head("Submit a project", path="/submit"), form, found=found, action="/submit")
+
+
+def _form(head: Head, form: Form, **facts: Any) -> Answer:
+    known = [(each.slug, each.name) for each in categories.listed()]
+    facts = {"project": None, "found": None, "labels": LABELS, "categories": known, **facts}
+    page, headers = show("project_form.html", head, here=request.path, entry="forms", form=form, **facts)
+    return page, headers
+
+
+@bp.get("/submit")
+@asks_to_sign_in
+@login_required
+@page_of_member
+def submit_page(query: dict[str, str]) -> Answer:
+    """Show the form of a new project. The address that the form of an edit once had leads to that form."""
+    edited = query.get("project", "")
+    if edited.isascii() and edited.isdigit() and len(edited) < 19:
+        raise RequestRedirect(f"/mine/{int(edited)}/edit")
+    return submit_form()
+
+
+@bp.post("/submit")
+@shows(submit_form)
+@login_required
+@replace(same_as(projects.create, NewForm()), **form_of)
+def submit(query: dict[str, str], body: dict[str, Any]) -> Response:
+    """Submit a project for review; first, if others have similar ones, show them once."""
+    given = filled(body)
+    own = _own(given)
+    if _is_sent_just_now(own, given):
+        return _to_project(own.id, "submitted")
+    if own is None and not body.get("another"):
+        found = similar.check(given["url"], given["title"], given["repository_url"], by=caller())
+        if any(found.get(kind) for kind in SIMILAR):
+            form = Form(dict(g.typed), has_file=bool(g.files))
+            answer = with_page(Response(status=409), submit_form(form, found))
+            answer.headers.update(NO_STORE)
+            return answer
+    logo = chosen_logo()
+    rate_limits.hit("submission")
+
+    def work() -> Any:
+        stored = {"logo": logos.store(logo)} if logo else {}
+        return projects.create.view(body={**given, **stored})[0]  # type: ignore[attr-defined]
+
+    try:
+        return _to_project(transaction(work)["id"], "submitted")
+    except Duplicate:
+        own = _own(given)
+        if not _is_sent_just_now(own, given):
+            raise
+        return _to_project(own.id, "submitted")
+
+
+def _own(given: dict[str, Any]) -> Any:
+    """The caller's project that a submission would repeat; None without one."""
+    return submissions.duplicate(caller().id, given["url"], given["repository_url"])
+
+
+def _is_sent_just_now(own: Any, given: dict[str, Any]) -> bool:
+    """Whether the same form made this project within the last minute: a button that is pressed twice submits once."""
+    if own is None:
+        return False
+    project = catalog.one(own.id, viewer=caller())
+    is_same = all(live(project)[name] == given[name] for name in ("title", "tagline", "url", "description"))
+    return is_same and bool(project["created_at"] > now() - PRESSED_TWICE)
+
+
+def _to_project(project_id: int, done: str) -> Response:
+    """Go to the project's own page. Its address says what was done: then the draft in the browser is forgotten."""
+    return see_other(address_with(f"/mine/{project_id}", done=done))
+
+
+def edit_form(form: Form = EMPTY, *, project_id: int, withdrawn: dict[str, str] | None = None) -> Answer:
+    """The form of an edit: with what was typed, otherwise with what the caller wants to be shown.
+
+    After another version was saved it shows both texts. Raises NotFound, NotOwner.
+    """
+    by = viewer()
+    if by is None:
+        return again(form)
+    catalog.editable(project_id, by=by)
+    project = catalog.one(project_id, viewer=by)
+    editing = Editing.of(project, by)
+    is_changed = form.code == "precondition_failed"
+    typed = form if form.values.keys() & LABELS.keys() else replace(form, values=editing.values)
+    version = project["version"] if is_changed else typed.values.get("version", project["version"])
+    return _form(
+        Head(f"Edit {project['title']}", indexed=False), typed, project=project, editing=editing, version=version,
+        both=differing(typed, editing.values) if is_changed else [], reviewed=[] if by.is_admin else reviewed(),
+        action=f"/mine/{project_id}/edit", withdrawn=withdrawn,
+    )  # fmt: skip
+
+
+@bp.get("/mine/<id:project_id>/edit")
+@asks_to_sign_in
+@owner_required
+@page_of_member
+def edit_page(project_id: int, query: dict[str, str]) -> Answer:
+    """Show the form of an edit; with `take=rejected`, with the changes that were rejected."""
+    form = EMPTY
+    if query.get("take") == "rejected":
+        project = catalog.one(project_id, viewer=caller())
+        rejected = (project["revision"] or {}).get("rejected") or {}
+        values = {name: value for name, value in rejected.items() if name != "logo" and name in LABELS}
+        form = Form({**Editing.of(project, caller()).values, **texts(values)})
+    return edit_form(form, project_id=project_id)
+
+
+@bp.post("/mine/<id:project_id>/edit")
+@shows(edit_form)
+@owner_required
+@replace(same_as(projects.update, EditForm()), **form_of)
+def edit(project_id: int, query: dict[str, str], body: dict[str, Any]) -> Response:
+    """Change the version of a project that the form showed: its texts and its logo in one edit."""
+    logo, versions = chosen_logo(), Versions({body["version"]}, set())
+    before = catalog.one(project_id, viewer=caller())
+
+    def work() -> None:
+        changes = filled(body)
+        if logo or body.get("remove_logo"):
+            changes["logo"] = logos.store(logo) if logo else None
+        projects.edit(project_id, changes, versions)
+
+    try:
+        transaction(work)
+    except PreconditionFailed:
+        if not _is_saved(project_id, body, logo):
+            raise
+    after = catalog.one(project_id, viewer=caller())
+    return _to_project(project_id, "review" if _is_sent(before, after) else "saved")
+
+
+def _is_saved(project_id: int, body: dict[str, Any], logo: tuple[bytes, bytes] | None) -> bool:
+    """Whether the project has all that an edit of an older version wants, as after a button was pressed twice."""
+    editing = Editing.of(catalog.one(project_id, viewer=caller()), caller())
+    wanted = logos.addresses(logo) if logo else None if body.get("remove_logo") else editing.logo
+    return texts(filled(body)) == editing.values and wanted == editing.logo
+
+
+def _is_sent(before: dict[str, Any], after: dict[str, Any]) -> bool:
+    """Whether an edit has left something that a reviewer has to look at."""
+    if after["status"] != "live":
+        return bool(after["status"] == "pending")
+    return bool(waiting(after)) and waiting(after) != waiting(before)
+
+
+@bp.post("/mine/<id:project_id>/withdraw")
+@shows(edit_form)
+@owner_required
+@replace(same_as(projects.withdraw_revision, VersionForm()), **form_of)
+def withdraw_changes(project_id: int, query: dict[str, str], body: dict[str, Any]) -> Response:
+    """Withdraw the changes that wait, and show the form with a button that takes their text back."""
+    before = catalog.one(project_id, viewer=caller())
+    versions = Versions({body["version"]}, set()) if "version" in body else None
+    transaction(lambda: submissions.withdraw(project_id, by=caller(), versions=versions))
+    values = {name: value for name, value in waiting(before).items() if name != "logo" and name in LABELS}
+    g.typed = {}
+    answer = with_page(Response(), edit_form(project_id=project_id, withdrawn=texts(values)))
+    answer.headers.update(NO_STORE)
+    return answer
+
+
+@bp.post("/mine/<id:project_id>/text")
+@shows(edit_form)
+@owner_required
+@operation(body=FormBody(TextForm()), tier="read", transactional=False, page=True, parameters=True)
+def take_text(project_id: int, query: dict[str, str], body: dict[str, Any]) -> Response:
+    """Show the form of an edit with texts that were withdrawn. Nothing is saved."""
+    values = Editing.of(catalog.one(project_id, viewer=caller()), caller()).values
+    answer = with_page(Response(), edit_form(Form({**values, **body}), project_id=project_id))
+    answer.headers.update(NO_STORE)
+    return answer

@@ -1,0 +1,93 @@
+// "Is it here already?", while one writes: projects of the same address or repository, and those with a similar title.
+import { dataOf, find } from "../reading/page.ts";
+import { icon } from "../reading/theme.ts";
+import { button, element, fieldOf, projectForm, withScheme } from "./project.ts";
+
+interface Known {
+  id: number;
+  slug: string;
+  title: string;
+  tagline: string;
+  status: string;
+  upvotes: number;
+  has_upvoted: boolean;
+}
+type Found = Record<string, Known[] | undefined>;
+
+const number = new Intl.NumberFormat("en");
+const PAUSE = 400; // milliseconds without a key
+const STATES: Record<string, string> = { pending: "In review", rejected: "Rejected" };
+const KINDS: [string, string, string][] = [
+  ["same", "It is here already", "You can vote for it instead of submitting it again."],
+  ["same_repository", "A project with this repository is here already", "It may be the same project under another address."],
+  ["similar", "Similar projects", ""],
+];
+let timer: ReturnType<typeof setTimeout> | undefined;
+let asked = "";
+
+export function startSimilar(): void {
+  const form = projectForm();
+  const place = find("[data-similar]");
+  if (form?.dataset.project !== "new" || !place) return;
+  form.addEventListener("input", (event) => {
+    clearTimeout(timer);
+    if (!(event as InputEvent).isComposing) timer = setTimeout(() => void look(form, place), PAUSE);
+  });
+  if (find(".found", form)) asked = questionOf(form); // the form itself shows them
+  else void look(form, place);
+}
+
+async function look(form: HTMLFormElement, place: HTMLElement): Promise<void> {
+  const query = questionOf(form);
+  if (query === asked) return;
+  asked = query;
+  let found: Found = {};
+  try {
+    if (query) found = await dataOf(await fetch(`/api/projects/check?${query}`));
+  } catch {
+    // It is asked again when the form is sent.
+  }
+  if (query === asked) show(place, found);
+}
+
+function questionOf(form: HTMLFormElement): string {
+  const query = new URLSearchParams();
+  for (const name of ["url", "repository_url"]) {
+    const address = withScheme(fieldOf(form, name).value);
+    if (/^https?:\/\/[^\s/]+/i.test(address) && URL.canParse(address)) query.set(name, address);
+  }
+  const title = fieldOf(form, "title").value.trim().slice(0, 100);
+  if (title.length > 2) query.set("title", title);
+  return query.toString();
+}
+
+function show(place: HTMLElement, found: Found): void {
+  place.replaceChildren();
+  for (const [kind, title, why] of KINDS) {
+    if (!found[kind]?.length) continue;
+    place.append(element("h2", "", title), ...(why ? [element("p", "", why)] : []), ...found[kind].map(rowOf));
+  }
+  place.hidden = !place.firstChild;
+}
+
+function rowOf(project: Known): HTMLElement {
+  const { id, slug, title, tagline, status } = project;
+  const [row, text, name] = [element("article", "row short"), element("div", "grow"), element("h3")];
+  const link = element("a", "", title);
+  link.href = `/p/${id}/${slug}`;
+  name.append(link);
+  name.dir = "auto";
+  text.append(name, element("p", "tagline", tagline), ...(STATES[status] ? [element("span", `badge ${status}`, STATES[status])] : []));
+  row.append(text, ...(status === "live" ? [voteOf(project)] : []));
+  return row;
+}
+
+/** A button as the lists have it: the module of votes hears it. */
+function voteOf({ id, title, upvotes, has_upvoted: isSet }: Known): HTMLElement {
+  const vote = button("vote", "", () => {});
+  vote.dataset.vote = String(id);
+  vote.ariaPressed = String(isSet);
+  vote.ariaLabel = `Upvote ${title}, ${number.format(upvotes)} ${upvotes === 1 ? "vote" : "votes"}`;
+  vote.append(icon("up"), element("span", "unseen", isSet ? "Voted " : "Upvote "), element("span", "count", number.format(upvotes)));
+  return vote;
+}
