@@ -10,6 +10,7 @@ from sqlalchemy import event
 
 from directory.extensions import db
 from directory.models import User
+from directory.services.catalog import search_frequency
 from tests.conftest import Statements
 from tests.support.factories import PASSWORD, Api, World
 from tests.support.lists import ORDERS, by_each_filter
@@ -144,8 +145,11 @@ def answer(api: Api, path: str) -> tuple[int, str]:
 
 @pytest.fixture
 def uncached(make_app: Any) -> Flask:
-    """An application that answers every read by statements."""
-    return make_app(RESPONSE_CACHE="false")  # type: ignore[no-any-return]
+    """An application that answers every read by statements, and has read how common words are, as it does seldom."""
+    app: Flask = make_app(RESPONSE_CACHE="false")
+    with app.app_context():
+        search_frequency.estimates()
+    return app
 
 
 def sql(app: Flask, path: str) -> Statements:
