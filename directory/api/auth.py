@@ -107,7 +107,7 @@ def login(body: dict[str, Any]) -> Any:
     """Sign in by username or e-mail address.
 
     After many wrong passwords for a login within an hour, attempts from new addresses take turns: a wrong password is
-    answered up to four seconds later, and an attempt for which there is no turn is refused with 429.
+    answered up to four seconds later, and an attempt that gets no turn is refused with 429.
     """
     with guessing():
         found = accounts.find(body["login"])

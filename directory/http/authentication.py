@@ -112,7 +112,7 @@ def known() -> Caller | None:
 
 
 def caller() -> Caller:
-    """The caller, whom the check of access has looked up. Raises Unauthenticated."""
+    """The caller that the check of access found. Raises Unauthenticated."""
     user = known()
     if user is None:
         raise Unauthenticated

@@ -1,4 +1,4 @@
-"""The headers of every answer: whoever makes the answer has them completed here."""
+"""The headers that every answer has in common, made in one place."""
 
 from collections.abc import Collection, Iterable
 from functools import lru_cache

@@ -159,7 +159,7 @@ def take_form() -> list[tuple[str, str]]:
     """The fields of the form, without those of ASIDE. Raises Invalid, TooLarge, UnsupportedMediaType.
 
     They stay in `g.typed`, so that a refusal can show them, those of ASIDE in `g.aside`, and the chosen files in
-    `g.files`; also if they cannot be read, when there are none.
+    `g.files`. All three are empty if the form cannot be read.
     """
     g.typed, g.aside, g.files = {}, {}, {}
     content = read_form()

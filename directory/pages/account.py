@@ -74,7 +74,7 @@ def _named(names: tuple[tuple[str, str], ...], header: str) -> str:
 
 
 def account_form(at: str = "", form: Form = EMPTY, done: str = "", made: Any = None, **_path: Any) -> Answer:
-    """The page, with a refused form of the section `at`, or what was `done`, or a token that was just `made`."""
+    """The page. It can show the refused form of the section `at`, the outcome `done`, or the new token `made`."""
     if form.code == "unauthenticated":
         return again(form)
     by = caller()
@@ -112,7 +112,7 @@ def at(section: str) -> Callable[..., Answer]:
 
 
 def _done(name: str) -> Response:
-    """Go back to the page, to the section that says what was done."""
+    """Redirect to the section of the page that shows the outcome."""
     return see_other(f"{address_with(HERE, done=name)}#{SAID[name][0]}")
 
 

@@ -634,7 +634,7 @@ export interface paths {
         /**
          * Sign in by username or e-mail address
          * @description After many wrong passwords for a login within an hour, attempts from new addresses take turns: a wrong password is
-         *     answered up to four seconds later, and an attempt for which there is no turn is refused with 429.
+         *     answered up to four seconds later, and an attempt that gets no turn is refused with 429.
          *
          *     No sign-in is needed.
          */
