@@ -13,6 +13,8 @@ from tests.support.waiting import until
 NEXT_FRAME = "() => new Promise(done => requestAnimationFrame(() => setTimeout(done)))"
 # What Chromium says of an answer that is no success, beside what the page shows of it.
 REFUSED = re.compile(r"Failed to load resource: .*(status of (\d+)|net::ERR_\w+)")
+# A test fills in a field before the first frame, with which Chromium would have focused the one of the page.
+FASTER = "Autofocus processing was blocked because a document already has a focused element."
 
 
 class Visitor:
@@ -82,7 +84,7 @@ class Visitor:
         found = []
         for line in self.said:
             refused = REFUSED.search(line)
-            if refused is None or (refused[2] or "0") not in allowed:
+            if line != FASTER and (refused is None or (refused[2] or "0") not in allowed):
                 found.append(line)
         return found
 
