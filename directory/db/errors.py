@@ -2,8 +2,9 @@
 
 import logging
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from types import MappingProxyType
 
 from sqlalchemy.exc import DBAPIError, IntegrityError, InternalError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
@@ -135,12 +136,15 @@ def is_unavailable(error: BaseException) -> bool:
     return state in UNAVAILABLE_STATES or state[:2] in UNAVAILABLE_CLASSES
 
 
-def log_failure(log: logging.Logger, message: str, error: BaseException) -> None:
-    """Log why something is done in another way: a failure of the database in a line, a fault of ours with its trace."""
+def log_failure(
+    log: logging.Logger, message: str, error: BaseException, *, level: int = logging.INFO,
+    extra: Mapping[str, object] = MappingProxyType({}),
+) -> None:  # fmt: skip
+    """Log what failed: by the database in a line of that level, by a fault of ours as an error with its trace."""
     if is_unavailable(error) or state_of(error) in NOT_UPGRADED:
-        log.info(message, extra={"reason": state_of(error) or type(error).__name__})
+        log.log(level, message, extra={**extra, "reason": state_of(error) or type(error).__name__})
     else:
-        log.error(message, exc_info=error)
+        log.error(message, extra=extra, exc_info=error)
 
 
 def is_undone(error: BaseException) -> bool:

@@ -12,7 +12,7 @@ from functools import partial
 from flask import Flask
 
 from directory.db import deadline
-from directory.db.errors import is_unavailable
+from directory.db.errors import log_failure
 from directory.db.transactions import transaction
 from directory.services import audit
 from directory.services.accounts import mail_links, sessions
@@ -65,9 +65,7 @@ def _attempt(app: Flask, table: str, purge: Callable[[int], int]) -> int:
         log.error("more than half of a table would go: %s", refused, extra={"table": table})
         outcome = "refused"
     except Exception as error:
-        facts = {"table": table, "reason": type(error).__name__}
-        fault = None if is_unavailable(error) else error
-        log.log(logging.WARNING if fault is None else logging.ERROR, "a purge failed", extra=facts, exc_info=fault)
+        log_failure(log, "a purge failed", error, level=logging.WARNING, extra={"table": table})
         outcome = "failed"
     if "metrics" in app.extensions:
         app.extensions["metrics"].count_purge(outcome)

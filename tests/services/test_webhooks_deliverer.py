@@ -212,15 +212,24 @@ def test_a_locked_sqlite_is_one_line_of_the_log_and_the_deliverer_goes_on(
             with lock:
                 deliverer.start()
                 until(lambda: caplog.records)
-            until(lambda: len({record.getMessage() for record in caplog.records}) == 2)
+            until(lambda: len({record.__dict__["reason"] for record in caplog.records}) == 2)
             holder.execute("ROLLBACK")
         receiver.wait(lambda _: states(app) == {"delivered": 1})
         deliverer.stop()
-    assert {record.getMessage() for record in caplog.records} == {
-        "no look at the outbox: OperationalError",
-        "no look at the outbox: Unavailable",
-    }
-    assert [record.exc_info for record in caplog.records if record.exc_info] == []
+    seen = {(record.levelname, record.getMessage(), bool(record.exc_info)) for record in caplog.records}
+    assert seen == {("WARNING", "no look at the outbox", False)}
+    assert {record.__dict__["reason"] for record in caplog.records} == {"SQLITE_BUSY", "Unavailable"}
+
+
+def test_a_fault_of_ours_before_a_delivery_is_an_error_with_its_trace(
+    app: Flask, caplog: pytest.LogCaptureFixture
+) -> None:
+    slip = KeyError("a slip")
+    delivery_thread(app, endpoint("http://127.0.0.1:1/"), quick())._wait_for_database(slip, None)
+    [record] = caplog.records
+    assert (record.levelname, record.message) == ("ERROR", "no look at the outbox")
+    assert record.exc_info is not None
+    assert record.exc_info[1] is slip
 
 
 def test_what_was_sent_is_dropped_once_its_lease_is_over(app: Flask) -> None:

@@ -103,7 +103,8 @@ def _said(source: Path) -> dict[str, set[str]]:
         if not (isinstance(call, ast.Call) and call.args):
             continue
         if ast.unparse(call.func) == "log_failure":
-            found[_written(ast.literal_eval(call.args[1]))] = {"info", "error"}
+            [level] = re.findall(r"level=logging\.(\w+)", ast.unparse(call)) or ["info"]
+            found[_written(ast.literal_eval(call.args[1]))] = {level.lower(), "error"}
         if not isinstance(call.func, ast.Attribute):
             continue
         if ast.unparse(call.func.value).rpartition(".")[2] not in {"log", "_log", "logger"}:

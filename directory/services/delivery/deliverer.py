@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 from directory.db import deadline
-from directory.db.errors import is_unavailable
+from directory.db.errors import log_failure
 from directory.db.transactions import transaction
 from directory.services.delivery import claims
 from directory.services.delivery.channels import Endpoint, NotToBeSent
@@ -80,8 +80,7 @@ class DeliveryThread(threading.Thread):
 
     def _wait_for_database(self, error: Exception, done: Done | None) -> Done | None:
         """Pause, longer each time. Outcomes of sent deliveries are kept until they are written or the lease ends."""
-        known = is_unavailable(error)
-        log.warning("no look at the outbox: %s", type(error).__name__, exc_info=None if known else error)
+        log_failure(log, "no look at the outbox", error, level=logging.WARNING)
         self._pause = min(max(0.25, self._pause * 2), LONGEST_PAUSE)
         if self._stopping.wait(self._pause) or done is None:
             return None
