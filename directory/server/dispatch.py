@@ -72,7 +72,8 @@ class Dispatcher:
 
     def make_room(self) -> None:
         """Close some of the connections that wait for their clients: of the client with the most, the oldest first."""
-        evicted = self._longest_waiting()[: max(1, len(self.connections) // EVICTED)]
+        waiting = [each for each in self.connections if each.is_waiting]
+        evicted = _longest_waiting(waiting)[: max(1, len(self.connections) // EVICTED)]
         self._evict(evicted, "too many connections")
 
     def hold(self, size: int) -> None:
@@ -82,26 +83,16 @@ class Dispatcher:
             self._loop.call_soon(self._free)
 
     def _free(self) -> None:
-        """Close connections of slow clients until the others occupy half of what they may."""
+        """Close connections that occupy memory until the others occupy half of what they may.
+
+        One that waits for a response may be closed, too: it has sent requests without waiting for that.
+        """
         excess, evicted = self.held - HELD_MAX // 2, []
-        for connection in self._longest_waiting():
-            if excess > 0 and connection.held:
+        for connection in _longest_waiting([each for each in self.connections if each.held]):
+            if excess > 0:
                 excess -= connection.held
                 evicted.append(connection)
         self._evict(evicted, "too much memory for slow clients")
-
-    def _longest_waiting(self) -> list[Connection]:
-        """The connections that wait for their clients; first those with the most newer ones of the same client.
-
-        All connections are of one client where a proxy passes them on; then the longest waiting are first.
-        """
-        waiting = sorted((each for each in self.connections if each.is_waiting), key=lambda each: -each.waits_since)
-        newer: Counter[str] = Counter()
-        ranks = {}
-        for connection in waiting:
-            ranks[connection] = newer[connection.client]
-            newer[connection.client] += 1
-        return sorted(waiting, key=lambda each: (-ranks[each], each.waits_since))
 
     def _evict(self, connections: list[Connection], reason: str) -> None:
         for connection in connections:
@@ -182,3 +173,16 @@ class Dispatcher:
     def _send(self, request: Request, response: Response) -> None:
         self._count()
         request.connection.respond(*response, keep=request.keep)
+
+
+def _longest_waiting(connections: list[Connection]) -> list[Connection]:
+    """Sort connections: first those with the most newer ones of the same client.
+
+    All connections are of one client where a proxy passes them on; then the longest waiting are first.
+    """
+    newer: Counter[str] = Counter()
+    ranks = {}
+    for connection in sorted(connections, key=lambda each: -each.waits_since):
+        ranks[connection] = newer[connection.client]
+        newer[connection.client] += 1
+    return sorted(connections, key=lambda each: (-ranks[each], each.waits_since))

@@ -85,7 +85,7 @@ class Connection(asyncio.Protocol):
         self._ignores_input = False  # no request follows the last one: further bytes are ignored
         self._base: dict[str, Any] = {}
         self._unsent = self._discarded = 0
-        self.held = 0  # bytes in memory, of a body that has not ended or of a response that the client does not take
+        self.held = 0  # bytes in memory: input that waits, a body that has not ended, a response that is not taken
         self.deadline = self.waits_since = 0.0
         self._reset()
 
@@ -114,7 +114,9 @@ class Connection(asyncio.Protocol):
         """Drop the requests that wait."""
         self._closing = True
         self._queue.clear()
-        self._hold(0)
+        self._input, self._unsent = b"", 0
+        self._reset()
+        self._hold()
         self._dispatcher.connections.discard(self)
 
     def data_received(self, data: bytes) -> None:
@@ -129,7 +131,9 @@ class Connection(asyncio.Protocol):
         self._input = self._input + data if self._input else data
         if not (self._busy or self._writing_paused):
             self._advance()
-        elif not self._reading_paused:
+            return
+        self._hold()
+        if not self._reading_paused:
             self._reading_paused = True
             self.transport.pause_reading()
 
@@ -144,12 +148,12 @@ class Connection(asyncio.Protocol):
         self._writing_paused = True
         self._unsent = self.transport.get_write_buffer_size()
         self._wait(SEND_SECONDS)
-        self._hold(self._unsent)
+        self._hold()
 
     def resume_writing(self) -> None:
         """The client has taken all of its response: go on with the next request."""
-        self._writing_paused = False
-        self._hold(0)
+        self._writing_paused, self._unsent = False, 0
+        self._hold()
         if self._closing:
             self._wait(LINGER_SECONDS)
         elif not self._busy:
@@ -171,11 +175,11 @@ class Connection(asyncio.Protocol):
         self._target += target
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Take a header. Those behind a chunked body are ignored."""
-        if self._has_head:
-            self._has_trailers = True
-            return
-        if b"_" in name:  # in the environment it would have the name of another header, with a hyphen
+        """Take a header. Those behind a chunked body are ignored.
+
+        So is a name with an underscore: in the environment it would be another header's, with a hyphen.
+        """
+        if self._has_head or b"_" in name:
             return
         key, text = _key(name.lower()), value.decode("latin-1").strip(" \t")
         environ = self._environ
@@ -193,9 +197,7 @@ class Connection(asyncio.Protocol):
         environ, version = self._environ, self._parser.get_http_version()
         method = self._parser.get_method().decode("ascii")
         coding = environ.get("HTTP_TRANSFER_ENCODING")
-        if coding is not None:
-            self._is_chunked, self._chunk_count = True, 0
-            self._awaits_chunk = self._has_trailers = False
+        self._is_chunked, self._chunk_count = coding is not None, 0
         self._keep = self._parser.should_keep_alive() and method != "CONNECT"
         if version not in ("1.1", "1.0"):
             self._refusal = Refusal(400, "The request is of another version of HTTP.")
@@ -212,14 +214,12 @@ class Connection(asyncio.Protocol):
         self.deadline += REQUEST_SECONDS - HEAD_SECONDS
 
     def on_chunk_header(self) -> None:
-        """Count a chunk. If it is empty, which ends the body, trailers may follow instead of data."""
+        """Count a chunk."""
         self._chunk_count += 1
-        self._awaits_chunk = True
 
     def on_body(self, data: bytes) -> None:
         """Take a part of the body."""
         self._body_size += len(data)
-        self._awaits_chunk = False
         self._body.append(data)
 
     def on_message_complete(self) -> None:
@@ -251,10 +251,12 @@ class Connection(asyncio.Protocol):
             except HttpParserError as error:
                 self._fail(error)
             if self._has_begun and not self._ignores_input:
-                self._check_unfinished(piece)
-        if self._parsed >= len(data):  # of an unfinished message the last bytes are kept, for `_next_piece`
-            self._input = data[-3:] if self._has_begun else b""
+                self._check_unfinished()
+        if self._ignores_input or self._parsed >= len(data):
+            self._input = data[-3:] if self._has_begun else b""  # the last bytes, for `_next_piece`
             self._parsed = len(self._input)
+        if self._input or self.held:
+            self._hold()
 
     def _next_piece(self, data: bytes, start: int) -> bytes:
         """Take bytes to parse: at most to the end of the message, so that each message begins with a piece."""
@@ -289,7 +291,6 @@ class Connection(asyncio.Protocol):
             if not self._is_chunked:
                 length = f"Content-Length: {self._environ['CONTENT_LENGTH']}"
             self._parser.feed_data(f"POST / HTTP/1.1\r\n{length}\r\n\r\n".encode())
-            self._has_trailers = False
 
     # From a message to a request, and from a response to the next request.
 
@@ -298,8 +299,6 @@ class Connection(asyncio.Protocol):
         # The application's time counts from here: receiving the body may have taken longer than that.
         self._queue.append(Request(self, self._environ, time.perf_counter(), keep=keep))
         self._ignores_input = self._ignores_input or not keep
-        if self.held:
-            self._hold(0)
         self._reset()
 
     def _take_broken(self) -> None:
@@ -322,7 +321,6 @@ class Connection(asyncio.Protocol):
         """Answer a request with a refusal, and read no further."""
         self._ignores_input = True
         self._queue.append(refusal)
-        self._hold(0)
         self._reset()
 
     def _oversize(self, line: int, fields: int) -> Refusal | None:
@@ -333,16 +331,14 @@ class Connection(asyncio.Protocol):
             return Refusal(431, "The headers are too large.")
         return None
 
-    def _oversize_of_chunks(self, piece: bytes = b"\n") -> Refusal | None:
+    def _oversize_of_chunks(self) -> Refusal | None:
         """The refusal of a chunked body with too much beside its data: extensions of chunks, or trailers."""
         beside = self._received - self._head_size - self._body_size
         if beside <= HEAD_MAX + CHUNK_MAX * self._chunk_count:
             return None
-        if self._has_trailers or (self._awaits_chunk and not piece.endswith(b"\n")):
-            return Refusal(431, "The headers behind the body are too large.")
         return Refusal(413, "The body has too much beside the data of its chunks.")
 
-    def _check_unfinished(self, piece: bytes) -> None:
+    def _check_unfinished(self) -> None:
         """Apply the limits to a request that is incomplete, and answer `Expect: 100-continue`."""
         environ = self._environ
         if not self._has_head:
@@ -354,13 +350,11 @@ class Connection(asyncio.Protocol):
         # The application needs no body over the limit, so the server does not wait for the rest of it.
         if max(self._body_size, declared) > self._dispatcher.body_max(environ) or self._refusal is not None:
             self._take_broken()
-        elif self._is_chunked and (refusal := self._oversize_of_chunks(piece)) is not None:
+        elif self._is_chunked and (refusal := self._oversize_of_chunks()) is not None:
             self._refuse(refusal)
         elif environ.get("HTTP_EXPECT") and not self._body_size and self._parsed >= len(self._input):
             self.transport.write(CONTINUE_RESPONSE)
             environ["HTTP_EXPECT"] = ""
-        else:
-            self._hold(self._body_size)
 
     def _advance(self) -> None:
         """Read the next request and give it to the dispatcher, if the connection is free for one."""
@@ -408,6 +402,8 @@ class Connection(asyncio.Protocol):
         """Close the connection once the client has read its response: to close at once could cut that off."""
         self._closing = True
         self._queue.clear()
+        self._input = b""
+        self._hold()
         self._wait(SEND_SECONDS if self._writing_paused else LINGER_SECONDS)
         if self._got_eof:
             self.transport.close()
@@ -425,8 +421,9 @@ class Connection(asyncio.Protocol):
         self.waits_since = time.monotonic()
         self.deadline = self.waits_since + seconds
 
-    def _hold(self, size: int) -> None:
+    def _hold(self) -> None:
         """Note how much memory the client occupies."""
+        size = len(self._input) + self._body_size + self._unsent
         if size != self.held:
             self._dispatcher.hold(size - self.held)
             self.held = size

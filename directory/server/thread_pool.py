@@ -8,6 +8,7 @@ and ends, so its slot is the first thread's. Never do more threads work, or hold
 import threading
 from asyncio import AbstractEventLoop
 from collections.abc import Callable
+from contextlib import suppress
 from queue import SimpleQueue
 from typing import Any
 
@@ -31,7 +32,8 @@ class ThreadPool:
                 outcome = work()
             except BaseException as error:  # a thread that ended would be missing, and the client would wait for ever
                 outcome = error
-            loop.call_soon_threadsafe(end, outcome)
+            with suppress(RuntimeError):  # the loop is closed: the process ends, and nobody waits for the result
+                loop.call_soon_threadsafe(end, outcome)
 
         self.submit(run)
 

@@ -122,6 +122,20 @@ def test_the_memory_of_slow_clients_is_bounded(
     ]
 
 
+def test_who_sends_requests_without_waiting_for_responses_occupies_memory(
+    crowd: Crowd, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dispatch, "HELD_MAX", 1000)
+    other = crowd.connect("192.0.2.2", GET)
+    connections: list[Any] = [crowd.connect("192.0.2.1", GET * 10) for _ in range(4)]
+    assert crowd.dispatcher.held > 1000
+    crowd.loop.run()
+    assert crowd.closed([*connections, other]) == [0, 1, 2]
+    assert crowd.dispatcher.held == len(GET * 10)
+    connections[0].respond(b"200 OK", b"", b"", keep=True)
+    assert connections[0].transport.sent == b""
+
+
 def test_many_closed_connections_make_few_log_lines(crowd: Crowd, caplog: pytest.LogCaptureFixture) -> None:
     for _ in range(20):
         crowd.connect("192.0.2.1")

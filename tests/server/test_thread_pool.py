@@ -1,5 +1,6 @@
 """The threads that serve: one that waits gives its slot back, and no more threads work than there are slots."""
 
+import asyncio
 import threading
 import time
 from collections import Counter
@@ -124,3 +125,11 @@ def test_a_block_within_a_block_gives_the_slot_back_once() -> None:
     work.put(nested, nested)
     until(lambda: work.done == ["done"] * 2)
     until(lambda: threading.active_count() == before)
+
+
+def test_a_result_that_comes_after_the_end_of_the_loop_ends_no_thread() -> None:
+    loop, work = asyncio.new_event_loop(), Work(1)
+    loop.close()
+    work.pool.call(loop, lambda: "late", work.done.append)
+    work.put(lambda: "served")
+    until(lambda: work.done == ["served"])
