@@ -20,15 +20,11 @@ from directory.services.catalog import search_frequency
 from tests.support import answers, pooler, quick, servers
 from tests.support.caching import close_snapshots
 from tests.support.factories import Api, World
-from tests.support.variants import ENVIRONMENT, OF_THE_RUN, reason_to_skip
+from tests.support.variants import ENVIRONMENT, OF_THE_RUN, databases_of, reason_to_skip
 
 if TYPE_CHECKING:
     from tests.support.lying_provider import LyingProvider
     from tests.support.mailbox import Mailbox
-
-BACKENDS = ("sqlite", "postgresql")
-# Of these, on which a test runs that can run on both. A test of one of them alone runs in any case.
-ON = os.environ.get("TEST_DATABASES", "").split() or BACKENDS
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -39,6 +35,13 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_unconfigure(config: pytest.Config) -> None:
     servers.stop_servers()
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run a test that does not say itself on which database on each of those that the run asks for."""
+    says = any("migrated" in mark.args[0] for mark in metafunc.definition.iter_markers("parametrize"))
+    if "migrated" in metafunc.fixturenames and not says:
+        metafunc.parametrize("migrated", databases_of(metafunc.definition), indirect=True, scope="session")
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
@@ -125,7 +128,7 @@ class PostgresqlDatabase(Database):
         servers.drop_database(servers.url_of(servers.DATABASE), self._name)
 
 
-@pytest.fixture(scope="session", params=ON)
+@pytest.fixture(scope="session")
 def migrated(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
     if request.param == "sqlite":
         yield SqliteDatabase(tmp_path_factory.mktemp("sqlite"))

@@ -36,7 +36,6 @@ from directory.services.sign_in import attempts, identities
 from directory.services.sign_in.provider import Claims
 from directory.services.sign_in.refusals import SignInExpired
 from directory.services.votes import vote_review
-from tests.conftest import BACKENDS
 from tests.support import servers
 from tests.support.factories import Api, World
 from tests.support.lists import ORDERS, ORDERS_BY_VOTES, USER_ORDERS
@@ -89,7 +88,7 @@ def plans(app: Flask, caller: Api, path: str) -> list[str]:
         return [plan for plan, (sql, _) in zip(noted.explained(), noted, strict=True) if "token_hash" not in sql]
 
 
-@pytest.fixture(scope="module", params=BACKENDS)
+@pytest.fixture(scope="module")
 def migrated(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[SizedSqlite | SizedPostgresql]:

@@ -12,10 +12,11 @@ from sqlalchemy import event, text
 from directory.db import sql_files
 from directory.extensions import db
 from directory.services import health
-from tests.conftest import BACKENDS, Database
+from tests.conftest import Database
 from tests.support.factories import World
 from tests.support.migrating import Run
 from tests.support.schema import Schema, schema
+from tests.support.variants import BACKENDS
 
 pytestmark = [pytest.mark.direct("migrates"), pytest.mark.usefixtures("at_head_afterwards")]
 NAME = re.compile(r"CREATE (?:OR REPLACE )?(FUNCTION|TRIGGER) (\w+)")

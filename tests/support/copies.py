@@ -9,9 +9,10 @@ from sqlalchemy import select, text
 
 from directory.db.transactions import transaction
 from directory.extensions import db
-from tests.conftest import BACKENDS, Database, PostgresqlDatabase, SqliteDatabase, build
+from tests.conftest import Database, PostgresqlDatabase, SqliteDatabase, build
 from tests.support import servers
 from tests.support.caching import close_snapshots
+from tests.support.variants import BACKENDS
 
 
 @pytest.fixture(scope="module", params=BACKENDS)

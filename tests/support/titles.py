@@ -17,10 +17,11 @@ from flask import Flask
 
 from directory.services.catalog.search_words import whole
 from directory.services.text.equal_addresses import url_key
-from tests.conftest import BACKENDS, build, migrate
+from tests.conftest import build, migrate
 from tests.support import servers
 from tests.support.caching import close_snapshots
 from tests.support.factories import Api, World
+from tests.support.variants import BACKENDS
 
 QUERIES = ("web server", "c++", "image viewer", "games", "nodejs", "e-mail client")
 

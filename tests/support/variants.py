@@ -6,6 +6,9 @@ the tests start. A test that needs our worker or the cache has the mark `our_wor
 `TEST_POOLER=pgbouncer make test` applications reach PostgreSQL through PgBouncer (tests/support/pooler.py); a test that
 has to reach it directly has the mark `direct(...)` with the reason. `.ci/run` does all of this, the last
 in part.
+
+A run also says on which databases a test runs that can run on each (`databases_of`). `make test` names SQLite. `make
+check` names SQLite too, and the folders whose tests run on both, as the slow tests do, which no other run has.
 """
 
 import os
@@ -24,6 +27,7 @@ ENVIRONMENT = {
 # Settings that a whole run of the suite may take from the environment.
 OF_THE_RUN = {name: os.environ[name] for name in ("RESPONSE_CACHE", "SERVER_WORKER") if name in os.environ}
 
+BACKENDS = ("sqlite", "postgresql")
 NO_CACHE = "the response cache is off"
 OUR_WORKER = {
     "balancing": "gunicorn's own worker does not balance connections between processes",
@@ -44,6 +48,15 @@ def reason_to_skip(item: pytest.Item) -> str | None:
     if (marker := item.get_closest_marker("direct")) and os.environ.get("TEST_POOLER"):
         return f"not through a connection pooler: {marker.args[0]}"
     return None
+
+
+def databases_of(item: pytest.Item) -> list[str]:
+    """On which databases a test runs that can run on each: both, or those that the run names."""
+    named, on_both = (os.environ.get(name, "").split() for name in ("TEST_DATABASES", "TEST_ON_BOTH"))
+    folder = item.nodeid.partition("::")[0].rpartition("/")[0]
+    if folder in on_both or (on_both and item.get_closest_marker("slow")):
+        return [*BACKENDS]
+    return named or [*BACKENDS]
 
 
 def _setting(name: str) -> Any:

@@ -13,11 +13,11 @@ from flask import Flask
 from directory.api.openapi.operations import routes
 from directory.db import deadline
 from directory.http import readiness
-from tests.conftest import BACKENDS
 from tests.support import effort
 from tests.support.fuzzing import Fuzzer, spoil_body
 from tests.support.fuzzing_accounts import MAIL
 from tests.support.lying_provider import LyingProvider
+from tests.support.variants import BACKENDS
 
 
 @pytest.fixture

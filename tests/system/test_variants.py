@@ -75,6 +75,27 @@ def test_a_run_through_a_pooler_leaves_out_what_has_to_reach_the_server_directly
     assert reason_to_skip(item) == "not through a connection pooler: migrates"
 
 
+@pytest.mark.parametrize(
+    ("named", "on_both", "slow", "databases"),
+    [
+        ("", "", False, ["sqlite", "postgresql"]),
+        ("postgresql", "", False, ["postgresql"]),
+        ("sqlite", "", True, ["sqlite"]),
+        ("sqlite", "tests/db tests/ap", False, ["sqlite"]),
+        ("sqlite", "tests/db tests/api", False, ["sqlite", "postgresql"]),
+        ("sqlite", "tests/db", True, ["sqlite", "postgresql"]),
+    ],
+)
+def test_a_run_says_on_which_databases_a_test_runs(
+    monkeypatch: pytest.MonkeyPatch, named: str, on_both: str, slow: bool, databases: list[str]
+) -> None:
+    monkeypatch.setenv("TEST_DATABASES", named)
+    monkeypatch.setenv("TEST_ON_BOTH", on_both)
+    item: Any = Marked(**({"slow": ""} if slow else {}))
+    item.nodeid = "tests/api/test_listing.py::test_it"
+    assert variants.databases_of(item) == databases
+
+
 @pytest.mark.parametrize("migrated", ["postgresql"], indirect=True)
 def test_an_application_reaches_postgresql_by_the_way_of_the_run(app: Flask) -> None:
     with app.app_context(), db.engine.connect() as connection:
@@ -83,18 +104,18 @@ def test_an_application_reaches_postgresql_by_the_way_of_the_run(app: Flask) -> 
 
 # A make that prints what it is asked for, and with which settings, and fails where the file FAILS has such a line.
 MAKE = """#!/bin/sh
-asked="$(env | sed -n 's/^\\(SERVER_WORKER\\|RESPONSE_CACHE\\|TEST_POOLER\\|LEFT_OUT\\)=/&/p' | sort -r) $1 $2 $3"
+asked="$(env | sed -nE 's/^(SERVER_WORKER|RESPONSE_CACHE|TEST_POOLER|LEFT_OUT|DATABASES)=/&/p' | sort -r) $1 $2 $3"
 echo $asked
 ! grep -qxF -- "$(echo $asked)" "$FAILS"
 """
 ONCE_MORE = "WORKERS=1 PYTEST_ARGS=--last-failed --last-failed-no-failures=none"
 CHECK, BOTH, GTHREAD, NO_CACHE_RUN, POOLED = (
-    "LEFT_OUT= check",
+    "LEFT_OUT= DATABASES= check",
     *(
-        f"{settings} LEFT_OUT= test"
-        for settings in (
-            "SERVER_WORKER=gthread RESPONSE_CACHE=false", "SERVER_WORKER=gthread", "RESPONSE_CACHE=false",
-            "TEST_POOLER=pgbouncer",
+        f"{settings} LEFT_OUT= DATABASES={databases} test"
+        for settings, databases in (
+            ("SERVER_WORKER=gthread RESPONSE_CACHE=false", "postgresql"), ("SERVER_WORKER=gthread", "sqlite"),
+            ("RESPONSE_CACHE=false", "sqlite"), ("TEST_POOLER=pgbouncer", ""),
         )
     ),
 )  # fmt: skip
@@ -117,4 +138,4 @@ def test_ci_runs_the_suite_each_way(tmp_path: Path, fails: list[str], steps: lis
     (tmp_path / "fails").write_text("".join(f"{line}\n" for line in fails))
     env = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "FAILS": str(tmp_path / "fails")}
     ran = subprocess.run([ROOT / ".ci" / "run"], env=env, capture_output=True, text=True, check=False)
-    assert (ran.stdout.splitlines(), ran.returncode == 0) == (["LEFT_OUT= servers", *steps], passes)
+    assert (ran.stdout.splitlines(), ran.returncode == 0) == (["LEFT_OUT= DATABASES= servers", *steps], passes)
