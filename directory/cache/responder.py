@@ -27,13 +27,22 @@ from directory.cache.routes import CacheableRoutes, MatchById
 from directory.cache.single_flight import SingleFlight
 from directory.cache.snapshot_source import ReadVotes, Snapshot, SnapshotSource
 from directory.cache.store import Store, count_nothing
-from directory.cache.tuning import BYPASS_ALL_SECONDS, BYPASS_SECONDS, BYPASSES_MAX, LOOP_QUERY_SECONDS, READERS_MAX
+from directory.cache.tuning import (
+    BYPASS_ALL_SECONDS,
+    BYPASS_SECONDS,
+    BYPASSES_MAX,
+    LOOP_QUERY_SECONDS,
+    READERS_MAX,
+    THREAD_TIMEOUT,
+)
+from directory.db import deadline
 from directory.db.errors import log_failure
 from directory.db.statements import Row
 from directory.errors import DirectoryError
-from directory.http import endpoint
+from directory.http import authentication, endpoint
 from directory.http.cache_policy import CacheTags
 from directory.http.headers import of_app
+from directory.services.accounts import last_uses
 from directory.services.accounts.sessions import Credential
 
 CAPACITY = 6 * 2**20  # bytes of responses in the memory of a process
@@ -53,7 +62,8 @@ class PendingRead:
     """A read to respond to: its route if that ends with an id, and its response, once there is one.
 
     `row` is the reader's row of `readers.votes` for the `projects` of a page, at `snapshot`. One thread reads the rows
-    of all that wait; `is_read` is set even if it got none.
+    of all that wait; `is_read` is set even if it got none. `is_unknown`: the statement did not identify the reader,
+    whose last use may be due to be recorded.
     """
 
     read: Read
@@ -63,6 +73,7 @@ class PendingRead:
     snapshot: Snapshot | None = None
     row: Row | None = None
     is_read: bool = False
+    is_unknown: bool = False
 
 
 class Responder:
@@ -77,7 +88,7 @@ class Responder:
         self._headers = of_app(flask)
         self._flights = SingleFlight()
         self._waiting: deque[PendingRead] = deque()
-        self._bypassed_until: dict[Credential, float] = {}  # by time.monotonic()
+        self._bypassed_until: dict[Credential | None, float] = {}  # by time.monotonic()
         self._all_bypassed_until = 0.0
 
     def pending(self, read: Read) -> PendingRead | None:
@@ -106,18 +117,28 @@ class Responder:
         try:
             if self._is_bypassed(read.credential):
                 return None
-            if pending.match is not None:
-                self._give_by_id([pending], in_loop=False)
-                return pending.response
-            self._give_filled([pending], in_loop=False)
-            if pending.response is None and not self._is_bypassed(read.credential) and self._make_fillable(read):
-                pending.is_read = False
-                self._give_filled([pending], in_loop=False)
+            self._respond_to_reader(pending)
+            if pending.is_unknown:
+                self._record_uses([pending])
+                self._respond_to_reader(pending)
+                self._bypass_unknown([pending])
         except DirectoryError:  # the address has no public response
             return None
         except Exception as error:  # the application answers
             log_failure(log, "no personal response", error)
         return pending.response
+
+    def respond_to_unknown(self, pending: list[PendingRead]) -> None:
+        """Respond, in a thread, to signed-in readers whom the loop's statement did not identify.
+
+        The last uses that are due are recorded first, by one statement for all.
+        """
+        try:
+            self._record_uses(pending)
+            self._read_together(pending)
+            self._bypass_unknown(pending)
+        except Exception as error:
+            log_failure(log, "no personal response", error)
 
     def respond_in_loop(self, pending: list[PendingRead]) -> None:
         """Respond to reads by short statements over an open connection; a thread has to respond to the others."""
@@ -205,6 +226,25 @@ class Responder:
 
     # Responses for signed-in readers.
 
+    def _respond_to_reader(self, pending: PendingRead) -> None:
+        """Respond in a thread. A public response that is not stored, or not valid, is made."""
+        self._read_together([pending])
+        can_make = pending.match is None and pending.response is None and not pending.is_unknown
+        if can_make and not self._is_bypassed(pending.read.credential) and self._make_fillable(pending.read):
+            self._read_together([pending])
+
+    def _record_uses(self, pending: list[PendingRead]) -> None:
+        """Record the last uses that are due, so that the statement identifies the readers."""
+        credentials = {each.read.credential for each in pending if each.read.credential is not None}
+        with self._flask.app_context(), deadline.within(THREAD_TIMEOUT):
+            authentication.record_uses(last_uses.due_of([*credentials]))
+
+    def _read_together(self, pending: list[PendingRead]) -> None:
+        for each in pending:
+            each.is_read = each.is_unknown = False
+        self._give_filled([each for each in pending if each.match is None], in_loop=False)
+        self._give_by_id([each for each in pending if each.match is not None], in_loop=False)
+
     def _fillable(self, read: Read) -> CachedResponse | None:
         """The public response that was valid at the latest snapshot, if it can be filled in for one reader."""
         latest = self.snapshots.latest
@@ -261,7 +301,7 @@ class Responder:
         if public is None or public.personal is None or public.personal.projects(public.body) != pending.projects:
             return None
         if pending.row is None:
-            self._bypass(pending.read)
+            pending.is_unknown = True
             return None
         user_id, voted, own = pending.row
         return self._private(public, user_id, *public.personal.fill(public.body, public.etag, voted, own))
@@ -283,14 +323,14 @@ class Responder:
                 wanted = [(each.read.credential, match.id) for each, match in group]
                 loaded = endpoint.read_many(view.operation, wanted, quick=in_loop)
             for (each, match), found in zip(group, loaded, strict=True):
-                each.response = self._response_by_id(each.read, match, *(found or (None, None)))
+                user_id, rendered = found or (None, None)
+                each.is_unknown = user_id is None and each.read.credential is not None
+                if not each.is_unknown:
+                    each.response = self._response_by_id(each.read, match, user_id, rendered)
 
     def _response_by_id(
         self, read: Read, match: MatchById, user_id: int | None, rendered: endpoint.Rendered | None
     ) -> ReaderResponse | None:
-        if user_id is None and read.credential is not None:
-            self._bypass(read)
-            return None
         if rendered is None:
             return None
         operation = match.view.operation
@@ -304,7 +344,7 @@ class Responder:
 
     # Signed-in callers for whom the cache is bypassed: the application answers their reads for a while.
 
-    def _is_bypassed(self, credential: Credential) -> bool:
+    def _is_bypassed(self, credential: Credential | None) -> bool:
         """Whether the application answers the caller for now."""
         now = time.monotonic()
         return now < self._all_bypassed_until or now < self._bypassed_until.get(credential, 0.0)
@@ -313,9 +353,9 @@ class Responder:
         """Let the application answer all signed-in callers: the database did not answer the cache in time."""
         self._all_bypassed_until = time.monotonic() + BYPASS_ALL_SECONDS
 
-    def _bypass(self, read: Read) -> None:
-        """Let the application answer the caller's next reads: the cache would fail to identify the caller again."""
+    def _bypass_unknown(self, pending: list[PendingRead]) -> None:
+        """Let the application answer the next reads of callers whom the cache would fail to identify again."""
         if len(self._bypassed_until) >= BYPASSES_MAX:
             self._bypassed_until.clear()
-        if read.credential is not None:
-            self._bypassed_until[read.credential] = time.monotonic() + BYPASS_SECONDS
+        until = time.monotonic() + BYPASS_SECONDS
+        self._bypassed_until |= {each.read.credential: until for each in pending if each.is_unknown}

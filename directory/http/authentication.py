@@ -3,7 +3,6 @@
 import logging
 import re
 import secrets
-from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -14,11 +13,11 @@ from werkzeug.http import dump_cookie
 from werkzeug.sansio.http import parse_cookie  # the parser of Flask's requests, which accepts any bytes
 
 from directory.db.transactions import writing
-from directory.errors import ReadOnly, Unauthenticated, Unavailable
+from directory.errors import Unauthenticated, Unavailable
 from directory.extensions import login_manager
 from directory.http.converters import hookless
 from directory.models import Role
-from directory.services.accounts import sessions
+from directory.services.accounts import last_uses, sessions
 from directory.services.accounts.identity import Caller
 from directory.services.sign_in import attempts
 
@@ -71,9 +70,9 @@ def load(request: Request) -> Caller | None:
         if bearer_of(request.environ) is not None:
             raise Unauthenticated("The bearer token is unknown, expired or revoked.")
         return None
-    caller, stale = found
-    if stale:
-        _touch(caller)
+    caller, is_due = found
+    if is_due:
+        record_uses([caller])
     return as_allowed(caller)
 
 
@@ -84,11 +83,16 @@ def as_allowed(caller: Caller) -> Caller:
     return caller
 
 
-def _touch(caller: Caller) -> None:
-    """Record the use, except in read-only mode. A busy or read-only database does not fail the request."""
+def record_uses(callers: list[Caller]) -> None:
+    """Record that the callers' sessions and tokens are in use now, in one transaction, except in read-only mode.
+
+    A busy or read-only database does not fail the requests.
+    """
+    if not callers or current_app.config["READ_ONLY"]:
+        return
     try:
-        with suppress(ReadOnly), writing(wait=False):
-            sessions.touch(caller)
+        with writing(wait=False, single=True):
+            last_uses.record(callers)
     except (SQLAlchemyError, Unavailable) as error:
         log.info("last use not recorded", extra={"reason": type(error).__name__})
 

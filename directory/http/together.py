@@ -1,8 +1,7 @@
 """Answers several requests for a batched route together, without a Flask request for each.
 
 The route's `many` does the work for all of them. This module leaves some requests to the application, without having
-done anything for them: those of anonymous callers, of sessions whose last use must be recorded, of other sites' pages,
-and those meant for another account.
+done anything for them: those of anonymous callers, of other sites' pages, and those meant for another account.
 """
 
 import logging
@@ -42,12 +41,13 @@ class BatchedRequest:
     id: int
     began: float
     caller: Any = None  # a Caller, once it is identified
+    is_use_due: bool = False  # whether the last use of the caller's session or token is to be recorded
     limit_states: dict[str, list[rate_limits.LimitState]] = field(default_factory=dict)
 
     @property
     def vote(self) -> Vote:
         """The vote of the request by its identified caller."""
-        return Vote(self.caller, self.id, self.view.operation.action)
+        return Vote(self.caller, self.id, self.view.operation.action, self.is_use_due)
 
 
 class BatchedRoutes:
@@ -79,6 +79,10 @@ class BatchedRoutes:
 Outcome = Answer | Callable[[], Answer] | None
 
 
+def _is_refused(outcome: Any) -> bool:
+    return isinstance(outcome, Exception) and not isinstance(outcome, CountAlone)
+
+
 class Together:
     """Answers requests for the batched routes of an application."""
 
@@ -103,6 +107,10 @@ class Together:
             for many in dict.fromkeys(each.view.operation.many for each in counted):
                 mine = [each for each in counted if each.view.operation.many is many]
                 outcomes |= zip(mine, self._done(many, [each.vote for each in mine]), strict=True)
+            # A vote that was not tried did not record its caller's last use.
+            authentication.record_uses(
+                [each.caller for each in outcomes if each.is_use_due and _is_refused(outcomes[each])]
+            )
         return [self._finish(each, outcome) for each, outcome in outcomes.items()]
 
     def _is_simple(self, request: BatchedRequest) -> bool:
@@ -125,8 +133,8 @@ class Together:
             log_failure(log, "callers not looked up together", error)
             return []
         for each, credential in credentials.items():
-            caller, is_stale = (credential and sessions.caller_of(credential, prefetched)) or (None, True)
-            each.caller = None if is_stale or caller is None else authentication.as_allowed(caller)
+            caller, each.is_use_due = (credential and sessions.caller_of(credential, prefetched)) or (None, False)
+            each.caller = caller and authentication.as_allowed(caller)
         return [
             each for each in requests if each.caller and not write_checks.is_for_other_user(each.environ, each.caller)
         ]

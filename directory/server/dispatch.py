@@ -115,13 +115,20 @@ class Dispatcher:
         reads = [(request, pending) for request in waiting if (pending := self._route(request)) is not None]
         if reads and self._responder is not None:
             self._responder.respond_in_loop([pending for _, pending in reads])
-            for request, pending in reads:
-                if pending.response is None:
-                    self._hand_over(request)
-                else:
-                    self._send_cached(request, pending.read, *pending.response)
+            self._send_reads([each for each in reads if not each[1].is_unknown])
+            if unknown := [each for each in reads if each[1].is_unknown]:
+                identify = partial(self._responder.respond_to_unknown, [pending for _, pending in unknown])
+                self._pool.call(self._loop, identify, lambda _: self._send_reads(unknown))
         if self._votes is not None:
             self._votes.start()
+
+    def _send_reads(self, reads: list[tuple[Request, PendingRead]]) -> None:
+        """Send the responses to reads, and have the application respond to those without one."""
+        for request, pending in reads:
+            if pending.response is None:
+                self._hand_over(request)
+            else:
+                self._send_cached(request, pending.read, *pending.response)
 
     def _route(self, request: Request) -> PendingRead | None:
         """Return a read that the loop may answer with the others; answer any other request, or pass it on."""

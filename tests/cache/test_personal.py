@@ -5,14 +5,15 @@ from typing import Any
 
 import pytest
 from flask import Flask
-from sqlalchemy import update
+from sqlalchemy import select, update
 
 from directory.db.transactions import transaction
 from directory.extensions import db
 from directory.models import Session, Token, now
+from tests.conftest import Database, Statements
 from tests.support.factories import Api, World
 from tests.support.members import MEMBERS, Directory, Personal, bearer, by_loop, by_wsgi, cookie
-from tests.support.reading import fast_path
+from tests.support.reading import fast_path, parsed
 from tests.support.routes import operation, routes
 
 pytestmark = pytest.mark.response_cache
@@ -102,7 +103,7 @@ def test_a_personal_answer_is_logged_and_counted_as_the_applications(
 
 
 @pytest.mark.parametrize(("model", "column"), [(Session, "last_seen_at"), (Token, "last_used_at")])
-def test_a_use_that_needs_writing_is_written_by_the_application(
+def test_a_use_that_is_due_is_recorded_without_the_application(
     app: Flask, uncached: Flask, world: World, model: Any, column: str
 ) -> None:
     project, user = world.project(), world.user("eve")
@@ -110,15 +111,39 @@ def test_a_use_that_needs_writing_is_written_by_the_application(
     by_wsgi(app, "/api/auth/me", headers)
     fast = fast_path(app)
     for path in ("/api/projects", f"/api/projects/{project}"):
+        expected = by_wsgi(uncached, path, headers)
+        by_wsgi(app, path, {})
         set_all(app, model, **{column: now() - timedelta(minutes=6)})
         with Personal() as counted:
-            assert by_loop(fast, path, headers) is None
-            assert by_wsgi(app, path, headers)[0] == 200
-            assert counted.made == 0
-            assert by_wsgi(app, path, headers) == by_wsgi(uncached, path, headers)
-            assert by_loop(fast, path, headers) is not None
+            assert by_loop(fast, path, headers) is None  # which does not write
+            assert by_wsgi(app, path, headers) == expected
+            assert by_loop(fast, path, headers) == expected
+            assert counted.made == 2
         with app.app_context():
             assert db.session.scalar(db.select(getattr(model, column))) > now() - timedelta(minutes=1)
+
+
+def test_uses_that_are_due_in_one_iteration_are_recorded_by_one_statement_and_seen_before_the_answers(
+    app: Flask, world: World, statements: Statements, database: Database
+) -> None:
+    project, fast = world.project(), fast_path(app)
+    members = [bearer(world, world.user()) for _ in range(3)] + [cookie(app, world.user().username) for _ in range(3)]
+    # On SQLite any write makes stored pages invalid.
+    for path in ("/api/projects", f"/api/projects/{project}")[database.backend == "sqlite" :]:
+        for _ in range(2):
+            by_wsgi(app, path, {})
+        set_all(app, Session, last_seen_at=now() - timedelta(minutes=6))
+        set_all(app, Token, last_used_at=None)
+        statements.clear()
+        with Personal() as counted:
+            answers = fast.answer([parsed(path, **headers) for headers in members], with_threads=True)
+            assert [answer is not None and answer.status[:3] for answer in answers] == [b"200"] * 6
+            assert counted.made == 6
+        written = [each for each in statements if "UPDATE" in each]
+        assert len(written) == (1 if database.backend == "postgresql" else 3), written
+        with app.app_context():
+            seen = [*db.session.scalars(select(Session.last_seen_at)), *db.session.scalars(select(Token.last_used_at))]
+        assert min(seen) > now() - timedelta(minutes=1)
 
 
 @pytest.mark.parametrize(

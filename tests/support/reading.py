@@ -126,10 +126,14 @@ class FastPath:
         read = read_from({**request.environ}, self._cookie)
         return read is not None and self.responder is not None and self.responder.pending(read) is not None
 
-    def answer(self, requests: list[Request]) -> list[Response | None]:
-        """The responses to requests of one iteration; None for each that a thread has to answer."""
+    def answer(self, requests: list[Request], *, with_threads: bool = False) -> list[Response | None]:
+        """The responses to requests of one iteration; None for each that the application has to answer.
+
+        So is each that a thread has to answer, but for `with_threads`.
+        """
         answers: dict[Request, Response | None] = {}
         self._dispatcher._send = answers.__setitem__
+        self._dispatcher._pool.call = lambda _loop, work, end: end(work() if with_threads else None)
         self._dispatcher._hand_over = lambda request: answers.__setitem__(request, None)
         again = [Request(each.connection, {**each.environ}, time.perf_counter(), keep=True) for each in requests]
         self._dispatcher._waiting = again

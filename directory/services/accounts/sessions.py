@@ -120,7 +120,7 @@ def names_user(reader: FromClause, session: ColumnElement[Any], token: ColumnEle
     """Whether `reader`, an alias of the users, is the active user of a session or a token, given by its digest.
 
     It is false for an administrator who needs a passkey. It is also false if the recorded time of last use is some
-    minutes old: then `caller_of` identifies the user, and the present time is recorded. The condition has the
+    minutes old: then `caller_of` identifies the user, and `last_uses` records the present time. The condition has the
     `reader_parameters`.
     """
     by_session = _SESSION.token_hash == session, _LIVE_SESSION, _SESSION.last_seen_at >= bindparam("touched")
@@ -162,7 +162,7 @@ def prefetch(credentials: list[Credential]) -> Prefetched:
 
 
 def caller_of(credential: Credential, prefetched: Prefetched) -> tuple[Caller, bool] | None:
-    """The caller whom a live session or token names, and whether its last use needs writing; None if there is none."""
+    """The caller whom a live session or token names, and whether its last use is due; None if there is none."""
     row = prefetched[credential] if credential in prefetched else credential.query.one(credential.key)
     if row is None:
         return None
@@ -170,20 +170,6 @@ def caller_of(credential: Credential, prefetched: Prefetched) -> tuple[Caller, b
     stale = used_at is None or used_at < now() - TOUCH_EVERY
     id_field = "session_id" if credential.query is _FIND_BY_COOKIE else "token_id"
     return Caller(user_id, username, role, **{id_field: row_id}, by_passkey=bool(by_passkey)), stale
-
-
-def touch(caller: Caller) -> None:
-    """Record that the caller's session or token is in use now, and with it that the user has been seen.
-
-    Of several requests at once one records it. The others find it recorded or, on PostgreSQL, skip the locked row.
-    """
-    model: Any = Token if caller.session_id is None else Session
-    used_at = model.last_used_at if model is Token else model.last_seen_at
-    due = or_(used_at.is_(None), used_at < now() - TOUCH_EVERY)
-    found = select(model.id).where(model.id == (caller.session_id or caller.token_id), due)
-    unlocked = found.with_for_update(skip_locked=True, key_share=True).scalar_subquery()
-    if modify(update(model).where(model.id == unlocked).values({used_at: now()})):
-        _see(caller.id)
 
 
 def _see(user_id: int) -> Caller:

@@ -1,7 +1,6 @@
 """Projects as signed-in readers see them: one statement identifies several readers and reads their own columns.
 
-It does not identify a session or token that has ended, or whose last use must be recorded by a write. Requests with
-these are answered alone.
+It does not identify a session or token that has ended, or whose last use is due to be recorded.
 """
 
 from collections.abc import Iterator

@@ -27,12 +27,13 @@ from sqlalchemy.exc import DBAPIError
 
 from directory.db.errors import is_undone, log_failure, state_of
 from directory.db.locked_rows import LockedRows
-from directory.db.statements import Prepared
+from directory.db.statements import Prepared, Row
 from directory.db.transactions import on_postgresql, transaction, writing
 from directory.errors import DirectoryError, NotFound, NotVotable, Unauthenticated, Unavailable
 from directory.extensions import db
 from directory.models import AccountStatus, Project, Status, Upvote, User, VoteDiscount, now
 from directory.models.base import UtcDateTime
+from directory.services.accounts import last_uses
 from directory.services.accounts.identity import Caller
 from directory.services.catalog.ranking import hot
 from directory.services.votes.counted_votes import DISCOUNTED
@@ -40,6 +41,25 @@ from directory.services.votes.counted_votes import DISCOUNTED
 log = logging.getLogger(__name__)
 projects, upvotes, discounts = Project.__table__, Upvote.__table__, VoteDiscount.__table__
 P, U, D = projects.c, upvotes.c, discounts.c
+
+
+class _Counting:
+    """A statement of PostgreSQL that counts votes, and records the last uses of the callers for whom they are due."""
+
+    def __init__(self, sql: str, *given: Any) -> None:
+        self._votes = Prepared(text(sql).bindparams(*given))
+        self._with_uses = Prepared(text(last_uses.WITH_USES + sql).bindparams(*given, *last_uses.TIMES))
+
+    def all(self, calls: list["VoteCall"], given: dict[str, Any]) -> list[Row]:
+        """All rows."""
+        due = _due(calls)
+        return self._with_uses.all(given | last_uses.parameters(due)) if due else self._votes.all(given)
+
+    def first(self, call: "VoteCall", given: dict[str, Any]) -> Row | None:
+        """The first row, or None."""
+        rows = self.all([call], given)
+        return rows[0] if rows else None
+
 
 # Built once: building a statement costs more than running it.
 _AT = bindparam("at", type_=UtcDateTime())
@@ -49,10 +69,10 @@ _ONE: tuple[Any, ...] = (
     bindparam("action"),
     _AT,
 )
-_VOTE = Prepared(text("SELECT * FROM vote(:project, :voter, :action, :at)").bindparams(*_ONE))
-_VOTE_SOON = Prepared(text("SELECT * FROM vote_soon(:project, :voter, :action, :at)").bindparams(*_ONE))
-_VOTES = Prepared(text("SELECT * FROM votes(:projects, :voters, :actions, :at)").bindparams(_AT))
-_VOTES_IF_FREE = Prepared(text("SELECT * FROM votes_if_free(:projects, :voters, :actions, :at)").bindparams(_AT))
+_VOTE = _Counting("SELECT * FROM vote(:project, :voter, :action, :at)", *_ONE)
+_VOTE_SOON = _Counting("SELECT * FROM vote_soon(:project, :voter, :action, :at)", *_ONE)
+_VOTES = _Counting("SELECT * FROM votes(:projects, :voters, :actions, :at)", _AT)
+_VOTES_IF_FREE = _Counting("SELECT * FROM votes_if_free(:projects, :voters, :actions, :at)", _AT)
 _VOTER = select(User.status).where(User.id == bindparam("voter")).scalar_subquery().label("voter_status")
 _DISCOUNT = select(D.user_id).where(D.user_id == bindparam("voter"), D.project_id == bindparam("project"))
 _IS_DISCOUNTED = _DISCOUNT.exists().label("is_discounted")
@@ -75,20 +95,33 @@ _COUNT = update(projects).where(P.id == bindparam("project")).values(upvotes=bin
 
 
 class Vote(NamedTuple):
-    """A caller's action on the vote for a project: `toggle`, `cast` or `withdraw`."""
+    """A caller's action on the vote for a project: `toggle`, `cast` or `withdraw`.
+
+    `is_use_due`: the last use of the caller's session or token is to be recorded with the vote.
+    """
 
     by: Caller
     project_id: int
     action: str
+    is_use_due: bool = False
 
 
 class VoteCall(NamedTuple):
-    """A vote to be counted; `entered` is the time.monotonic() at which the vote was admitted."""
+    """A vote to be counted; `entered` is the time.monotonic() at which the vote was admitted.
+
+    `due` is the caller, if the last use of the caller's session or token is to be recorded.
+    """
 
     project_id: int
     voter_id: int
     action: str
     entered: float = 0.0
+    due: Caller | None = None
+
+
+def _due(calls: list[VoteCall]) -> list[Caller]:
+    """The callers whose last uses are to be recorded."""
+    return [call.due for call in calls if call.due is not None]
 
 
 class CountAlone(Exception):
@@ -116,7 +149,8 @@ def count(votes: list[Vote]) -> list[dict[str, Any] | Exception]:
         except Unavailable as error:
             outcomes[place] = error
         else:
-            calls[place] = VoteCall(vote.project_id, vote.by.id, vote.action, time.monotonic())
+            due = vote.by if vote.is_use_due else None
+            calls[place] = VoteCall(vote.project_id, vote.by.id, vote.action, time.monotonic(), due)
     for place, outcome in zip(calls, _count([*calls.values()]), strict=True):
         if isinstance(outcome, Exception):
             outcomes[place] = outcome
@@ -208,7 +242,7 @@ def _locked() -> LockedRows:
 
 def _alone(call: VoteCall) -> Outcome | None:
     if not on_postgresql():
-        return transaction(lambda: _on_sqlite(call))
+        return transaction(lambda: _on_sqlite([call]))[0]
     _locked().require_free(call.project_id, call.entered)
     return transaction(lambda: _on_postgresql(call), single=True)
 
@@ -217,26 +251,26 @@ def _on_postgresql(call: VoteCall) -> Outcome | None:
     """Count a vote. One caller at a time waits for a locked project; raises Unavailable for the others."""
     given = {"project": call.project_id, "voter": call.voter_id, "action": call.action, "at": now()}
     try:
-        return _VOTE_SOON.first(given)
+        return _VOTE_SOON.first(call, given)
     except DBAPIError as error:
         if state_of(error) == UNDEFINED_FUNCTION:  # the database is not upgraded yet
-            return _VOTE.first(given)
+            return _VOTE.first(call, given)
         if state_of(error) != LOCK_NOT_AVAILABLE:
             raise
     outcome, is_locked = _if_free(call)
     if outcome is not None:
         return outcome
     if not is_locked:
-        return _VOTE.first(given)
+        return _VOTE.first(call, given)
     with _locked().waiting(call.project_id):
-        return _VOTE.first(given)
+        return _VOTE.first(call, given)
 
 
 def _if_free(call: VoteCall) -> tuple[Outcome | None, bool]:
     """Count a vote if nothing is locked any more; otherwise return whether the project's row is what is locked."""
     given = {"projects": [call.project_id], "voters": [call.voter_id], "actions": [call.action], "at": now()}
     try:
-        rows = _VOTES_IF_FREE.all(given)
+        rows = _VOTES_IF_FREE.all([call], given)
     except DBAPIError as error:
         if state_of(error) != LOCK_NOT_AVAILABLE:
             raise
@@ -250,7 +284,7 @@ def _together(calls: list[VoteCall]) -> list[Outcome | Unavailable | None]:
     """Count all votes, or raise and count none. On PostgreSQL, votes whose project or voter is locked are left out."""
     if not on_postgresql():
         with writing():
-            return [_on_sqlite(call) for call in calls]
+            return [*_on_sqlite(calls)]
     try:
         return _counted(_VOTES, calls)
     except DBAPIError as error:
@@ -259,18 +293,24 @@ def _together(calls: list[VoteCall]) -> list[Outcome | Unavailable | None]:
         return _counted(_VOTES_IF_FREE, calls)
 
 
-def _counted(votes: Prepared, calls: list[VoteCall]) -> list[Outcome | Unavailable | None]:
-    wanted, voters, actions, _ = zip(*calls, strict=True)
+def _counted(votes: _Counting, calls: list[VoteCall]) -> list[Outcome | Unavailable | None]:
+    wanted, voters, actions, *_ = zip(*calls, strict=True)
     with writing(single=True):
-        rows = votes.all({"projects": wanted, "voters": voters, "actions": actions, "at": now()})
+        rows = votes.all(calls, {"projects": wanted, "voters": voters, "actions": actions, "at": now()})
     outcomes: list[Outcome | Unavailable | None] = [None] * len(calls)
     for place, *outcome in rows:
         outcomes[place - 1] = Unavailable() if outcome[0] is None else tuple(outcome)
     return outcomes
 
 
-def _on_sqlite(call: VoteCall) -> Outcome | None:
-    project_id, voter, action, _ = call
+def _on_sqlite(calls: list[VoteCall]) -> list[Outcome | None]:
+    if due := _due(calls):
+        last_uses.record(due)
+    return [_one_on_sqlite(call) for call in calls]
+
+
+def _one_on_sqlite(call: VoteCall) -> Outcome | None:
+    project_id, voter, action, *_ = call
     key = {"voter": voter, "project": project_id}
     project = db.session.execute(_PROJECT, key).one_or_none()
     if project is None:

@@ -1,0 +1,169 @@
+"""Last uses that votes record: in the transaction of the votes, for all callers together."""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+from flask import Flask
+from sqlalchemy import select, text, update
+
+from directory.db.transactions import transaction
+from directory.extensions import db
+from directory.http import together
+from directory.models import Session, Token, User, now
+from directory.services.accounts import sessions
+from directory.services.accounts.identity import Caller
+from directory.services.votes import voting
+from tests.conftest import Database, Statements
+from tests.http.test_together import Scene, answered, asked, by_application, environ, transaction_of_session
+from tests.support.factories import World
+
+DAY = timedelta(days=1)
+WAITING = {"sqlite": {}, "postgresql": {"isolation_level": "READ COMMITTED"}}
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give the lookup the time to open a connection on a busy machine."""
+    monkeypatch.setattr(together, "LOOKUP_SECONDS", 60)
+
+
+class Crowd:
+    """Members whose sessions and tokens were last used a day ago, with the headers of their requests."""
+
+    def __init__(self, app: Flask, world: World) -> None:
+        self.scene = Scene(app, world)
+        self.app, self.project, self.voters = app, self.scene.live[0], self.scene.voters
+        name = app.config["COOKIE_NAME"]
+        self.headers = [{"Authorization": self.scene.bearer(by)} for by in self.voters[:2]]
+        self.headers += [{"Cookie": f"{name}={transaction_of_session(app, by)}"} for by in self.voters[2:]]
+        self.headers = [{**each, "Sec-Fetch-Site": "same-origin"} for each in self.headers]
+        self.age()
+
+    def age(self) -> None:
+        with self.app.app_context():
+            for column in (Session.last_seen_at, Token.last_used_at, User.last_seen_at):
+                transaction(
+                    lambda column=column: db.session.execute(update(column.class_).values({column: now() - DAY}))
+                )
+
+    def asks(self, action: str = "cast") -> list[dict[str, Any]]:
+        return [environ(self.project, action, **headers) for headers in self.headers]
+
+    def votes(self) -> int:
+        return int(self.scene.world.stored(self.project)["upvotes"])
+
+    def seen(self) -> list[bool]:
+        """For each voter whether the account and its session or token were seen just now; both, or neither."""
+        with self.app.app_context():
+            return [self._is_seen(by) for by in self.voters]
+
+    def _is_seen(self, by: Caller) -> bool:
+        times: list[datetime] = [db.session.scalars(select(User.last_seen_at).where(User.id == by.id)).one()]
+        used = [*db.session.scalars(select(Session.last_seen_at).where(Session.user_id == by.id))]
+        used = used or [*db.session.scalars(select(Token.last_used_at).where(Token.user_id == by.id))]
+        (recent,) = {each > now() - timedelta(minutes=1) for each in [*times, *used]}
+        return recent
+
+
+@pytest.fixture
+def crowd(app: Flask, world: World) -> Crowd:
+    return Crowd(app, world)
+
+
+def statuses(found: list[Any]) -> list[str]:
+    return [each if isinstance(each, str) else each[0][:3] for each in found]
+
+
+def test_votes_and_last_uses_of_a_batch_take_the_statements_of_votes_alone(
+    crowd: Crowd, statements: Statements, database: Database
+) -> None:
+    counts = []
+    for is_due in (True, False):
+        crowd.scene.forget()
+        statements.clear()
+        assert statuses(answered(crowd.app, crowd.asks())) == ["200"] * 4
+        counts.append(len(statements))
+        assert crowd.seen() == [True] * 4, is_due
+    if database.backend == "postgresql":
+        assert counts == [3, 3]  # the sessions, the tokens, the votes
+    else:
+        assert counts[0] - counts[1] == 3  # one for sessions, tokens and accounts each, however many they are
+
+
+def test_a_vote_alone_records_its_last_use(crowd: Crowd) -> None:
+    assert statuses(answered(crowd.app, crowd.asks()[:1])) == ["200"]
+    assert statuses([by_application(crowd.app, crowd.asks()[2])]) == ["200"]
+    assert crowd.seen() == [True, False, True, False]
+
+
+def test_a_transaction_that_fails_leaves_neither_vote_nor_last_use(
+    crowd: Crowd, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = [voting.VoteCall(crowd.project, 10**9, "cast", due=crowd.voters[0])]  # no such voter, and no such action
+    with crowd.app.app_context():
+        if db.engine.dialect.name == "postgresql":
+            calls = [call._replace(voter_id=crowd.voters[0].id, project_id=2**63) for call in calls]
+        else:
+            monkeypatch.setattr(voting, "_one_on_sqlite", lambda call: 1 / 0)
+        assert isinstance(voting._count(calls)[0], Exception)
+    assert crowd.seen() == [False] * 4
+
+
+@pytest.mark.parametrize("migrated", ["postgresql"], indirect=True)
+@pytest.mark.parametrize("locked", ["users", "tokens"])
+def test_a_locked_row_delays_no_vote_and_its_use_is_recorded_the_next_time(crowd: Crowd, locked: str) -> None:
+    """The lock is that of an edit of the account, which a vote does not wait for."""
+    with crowd.app.app_context():
+        engine = db.engine
+    with engine.connect().execution_options(isolation_level="READ COMMITTED") as other:
+        column = "id" if locked == "users" else "user_id"
+        lock = text(f"SELECT 1 FROM {locked} WHERE {column} = :id FOR NO KEY UPDATE")
+        other.execute(lock, {"id": crowd.voters[0].id})
+        assert statuses(answered(crowd.app, crowd.asks())) == ["200"] * 4
+    assert crowd.votes() == 4
+    assert crowd.seen() == [False, True, True, True]
+    assert statuses(answered(crowd.app, crowd.asks())) == ["200"] * 4
+    assert crowd.seen() == [True] * 4
+
+
+@pytest.mark.parametrize("migrated", ["postgresql"], indirect=True)
+def test_a_locked_project_delays_no_other_vote_and_no_last_use(crowd: Crowd) -> None:
+    asks = [*crowd.asks()[:3], environ(crowd.scene.live[1], "cast", **crowd.headers[3])]
+    with crowd.app.app_context():
+        engine = db.engine
+    with engine.connect().execution_options(isolation_level="READ COMMITTED") as other:
+        other.execute(text("SELECT 1 FROM projects WHERE id = :id FOR UPDATE"), {"id": crowd.scene.live[1]})
+        outcomes = together.Together(crowd.app).answer([asked(crowd.app, made) for made in asks])
+        assert [callable(each) for each in outcomes] == [False, False, False, True]
+        assert crowd.seen() == [True] * 4
+    assert crowd.votes() == 3
+
+
+def test_a_vote_that_is_refused_records_its_last_use(make_app: Any) -> None:
+    app = make_app(RATELIMIT_ENABLED="true", RATELIMIT_VOTING="1 per minute")
+    crowd = Crowd(app, World(app))
+    assert statuses(answered(app, crowd.asks())) == ["200"] * 4
+    crowd.age()
+    assert statuses(answered(app, crowd.asks())) == ["429"] * 4
+    assert crowd.seen() == [True] * 4
+
+
+@pytest.mark.parametrize("ended", ["revoked", "expired", "suspended"])
+def test_who_has_ended_never_votes_and_is_never_seen(crowd: Crowd, ended: str) -> None:
+    by = crowd.voters[0]
+    with crowd.app.app_context():
+        if ended == "revoked":
+            transaction(lambda: sessions.revoke_tokens(by.id))
+        elif ended == "expired":
+            past = update(Token).where(Token.user_id == by.id).values(expires_at=now() - timedelta(seconds=1))
+            transaction(lambda: db.session.execute(past))
+        else:
+            transaction(lambda: db.session.execute(update(User).where(User.id == by.id).values(status="suspended")))
+    for _ in range(2):
+        assert statuses(answered(crowd.app, crowd.asks())) == ["application", *["200"] * 3]
+        assert statuses([by_application(crowd.app, crowd.asks()[0])]) == ["401"]
+    assert crowd.votes() == 3
+    with crowd.app.app_context():
+        seen = db.session.scalars(select(User.last_seen_at).where(User.id == by.id)).one()
+    assert seen < now() - DAY / 2
