@@ -1,7 +1,6 @@
 """The snapshot source gives each caller a snapshot that was read after it asked, and knows what changed since."""
 
-import time
-from threading import Barrier, Event, Thread
+from threading import Event, Lock, Thread
 from typing import Any
 from unittest.mock import patch
 
@@ -116,13 +115,30 @@ def test_the_event_loop_opens_no_connection(source: SnapshotSource) -> None:
     assert source.snapshot() is not None
 
 
-def test_callers_that_wait_share_one_read(source: SnapshotSource) -> None:
-    reads, go, asking = [], Event(), Barrier(10)
+class CountedLock:
+    """A lock that notes who asked for it."""
+
+    def __init__(self) -> None:
+        self.asked: list[float] = []
+        self._lock = Lock()
+
+    def acquire(self, timeout: float) -> bool:
+        self.asked.append(timeout)
+        return self._lock.acquire(timeout=timeout)
+
+    def release(self) -> None:
+        self._lock.release()
+
+
+def test_callers_that_wait_share_one_read(source: SnapshotSource, monkeypatch: pytest.MonkeyPatch) -> None:
+    reads, go, lock = [], Event(), CountedLock()
+    monkeypatch.setattr(snapshot_source, "THREAD_TIMEOUT", 60.0)
+    monkeypatch.setattr(source, "_lock", lock)
 
     class SlowReader:
         def read(self, _since: Any, _seconds: float) -> tuple[int, None]:
             reads.append(len(reads))
-            go.wait(20)
+            go.wait(60)
             return len(reads), None
 
         def close(self) -> None:
@@ -131,18 +147,12 @@ def test_callers_that_wait_share_one_read(source: SnapshotSource) -> None:
     source._reader = SlowReader()  # type: ignore[assignment]
     snapshots: list[Any] = []
 
-    def ask() -> None:
-        asking.wait(20)
-        snapshots.append(source.snapshot())
-
-    first = Thread(target=lambda: snapshots.append(source.snapshot()))
+    first, *others = [Thread(target=lambda: snapshots.append(source.snapshot())) for _ in range(10)]
     first.start()
-    until(source._lock.locked, 20)
-    others = [Thread(target=ask) for _ in range(9)]
+    until(lambda: reads)
     for thread in others:
         thread.start()
-    asking.wait(20)
-    time.sleep(0.5)  # until the nine wait for the lock
+    until(lambda: len(lock.asked) == 10)
     go.set()
     for thread in (first, *others):
         thread.join()

@@ -1,12 +1,12 @@
 """Descriptions as HTML: CommonMark, GFM's links, and nothing of anybody's HTML."""
 
 import re
-import time
 from importlib.metadata import distributions
 
 import pytest
 
 from directory.services.text import markdown
+from tests.support import cpu
 
 REL = 'rel="nofollow ugc noopener"'
 
@@ -155,12 +155,9 @@ HOSTILE = {
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_no_text_costs_much_or_makes_much_html(name):
-    """Without a limit of steps some take half a minute. With it the slowest took half a second under coverage, and
-    collecting the garbage of the tests before it may take another.
-    """
-    before = time.process_time()
-    html = markdown.html(HOSTILE[name][:10_000])
-    assert time.process_time() - before < 3
+    """Without a limit of steps some take half a minute. With it the slowest took half a second under coverage."""
+    with cpu.at_most(3):
+        html = markdown.html(HOSTILE[name][:10_000])
     assert len(html) < 150_000
     elements = set(re.findall("</?([a-z0-9]+)", html))
     assert elements <= markdown.ELEMENTS

@@ -6,7 +6,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import psutil
@@ -57,10 +56,8 @@ def test_a_frozen_server_is_silent_until_it_thaws():
     with server:
         port = port_of(server)
         server.pause()
-        started = time.monotonic()
         with pytest.raises(TimeoutError):
             servers.ping(port, timeout=0.2)
-        assert time.monotonic() - started < 2
         server.resume()
         servers.ping(port, timeout=5)
 
