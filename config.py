@@ -48,7 +48,7 @@ SERVING = frozenset(
         "TRUSTED_PROXIES", "RESPONSE_CACHE", "PUBLIC_MAX_AGE", "OIDC_PROVIDERS", "REQUIRE_PASSKEY", "METRICS_ENABLED",
         "HSTS_SUBDOMAINS",
         "OTEL_EXPORTER_OTLP_ENDPOINT", "SENTRY_DSN", "WEB_ENABLED", "SITE_TAGLINE", "SITE_ACCENT", "SITE_LOGO",
-        "SITE_IMAGE", "SITE_LINKS", "SITE_DIR", "LOG_LEVEL", "LOG_FORMAT", *GITHUB, *RATELIMITS,
+        "SITE_IMAGE", "SITE_LINKS", "SITE_DIR", "SECURITY_CONTACT", "LOG_LEVEL", "LOG_FORMAT", *GITHUB, *RATELIMITS,
     }
 )  # fmt: skip
 # Nor does one that causes no notification need these.
@@ -113,6 +113,7 @@ def load(environ: Mapping[str, str] | None = None) -> dict[str, Any]:
         "SITE_LOGO": _read(env, "SITE_LOGO", "", lambda value: site.picture(value, HOME)),
         "SITE_IMAGE": _read(env, "SITE_IMAGE", "", lambda value: site.picture(value, HOME)),
         "SITE_LINKS": _read(env, "SITE_LINKS", "", site.links),
+        "SECURITY_CONTACT": _read(env, "SECURITY_CONTACT", "", site.security_contact),
         "SITE_DIR": _read(env, "SITE_DIR", "", lambda value: site.folder(value, HOME / "site")),
         "LOG_LEVEL": _choice(env, "LOG_LEVEL", "INFO", {"DEBUG", "INFO", "WARNING", "ERROR"}),
         "LOG_FORMAT": _choice(env, "LOG_FORMAT", "", {"text", "json"}),

@@ -52,6 +52,14 @@ def _is_address(url: Any) -> bool:
     return bool(web_address(url) or re.fullmatch("mailto:[^@]+@[^@]+", url) or re.fullmatch("/(?!/).*", url))
 
 
+def security_contact(value: str) -> str:
+    """Where a weakness is reported, as a URI of RFC 9116 (2.5.3); or nothing."""
+    is_contact = web_address(value, ("https",)) or re.fullmatch(r"mailto:[^@\s]+@[^@\s]+|tel:\+?[0-9-]+", value)
+    if value and not (is_contact and value.isascii() and value.isprintable()):
+        raise ValueError("must be an address that begins with mailto:, https: or tel:")
+    return value
+
+
 def picture(value: str, home: Path) -> Picture | None:
     """The picture in a file, whose path may begin at `home`: SVG, PNG or WebP, by its content. None without one."""
     if not value:

@@ -13,6 +13,7 @@ from flask import Flask
 from directory.http import headers
 from directory.pages import (
     account,
+    addresses,
     build,
     crawlers,
     errors,
@@ -49,6 +50,8 @@ def init_app(app: Flask) -> None:
         own.use(app, own_site)
         app.register_blueprint(own.routes(app, own_site))
         own.try_out(app)
+    if with_pages:
+        app.register_blueprint(addresses.routes({page.name for page in own_site.pages}))
     if with_pages:
         for rule, find in ((shells.ASSETS, shells.find_asset), (own.FILES, own.find_file)):
             app.extensions["files"].add(rule, partial(find, app))

@@ -1,14 +1,17 @@
-"""Routes for crawlers and programs, beside the pages: robots.txt, the sitemap, the icon, and links as JSON."""
+"""Routes for crawlers and programs: robots.txt, security.txt, the sitemap, the icons, and links as JSON."""
 
+from datetime import timedelta
 from html import escape
+from typing import Any
 
-from flask import Blueprint, Response, current_app, has_request_context, jsonify
+from flask import Blueprint, Response, current_app, has_request_context, jsonify, redirect
 
 from directory.api import docs, feed
 from directory.errors import NotFound
 from directory.http.access import public
 from directory.http.client_address import prefers_json
 from directory.http.endpoint import operation, tag
+from directory.models import now
 from directory.services.catalog import sitemap
 from directory.services.site import Site
 from directory.services.timestamps import timestamp
@@ -17,6 +20,7 @@ bp = Blueprint("crawlers", __name__)
 
 LINKS = {"documentation": "/api/docs", "openapi": "/api/openapi.json", "projects": "/api/projects", "feed": feed.PATH}
 SITEMAP, LISTS = "/sitemap.xml", "lists"
+SECURITY = "/.well-known/security.txt"
 XML = '<?xml version="1.0" encoding="UTF-8"?>\n<{root} xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">\n'
 
 
@@ -46,6 +50,40 @@ def robots() -> Response:
 def favicon() -> Response:
     """Give the site's icon."""
     return _tagged(docs.content("favicon.svg"), "image/svg+xml")
+
+
+@bp.get("/favicon.ico")
+@public
+@operation(tier="read", page=True)
+def favicon_ico() -> Any:
+    """Give the icon to programs that ask for it by this name: the operator's logo, or our own."""
+    return _icon("favicon.ico", "image/x-icon")
+
+
+@bp.get("/apple-touch-icon.png")
+@public
+@operation(tier="read", page=True)
+def touch_icon() -> Any:
+    """Give the icon for a home screen: the operator's logo, or our own."""
+    return _icon("apple-touch-icon.png", "image/png")
+
+
+def _icon(name: str, media_type: str) -> Any:
+    site: Site = current_app.extensions["site"]
+    return redirect(site.logo) if site.logo else _tagged(docs.content(name), media_type)
+
+
+@bp.get(SECURITY)
+@public
+@operation(tier="read", page=True)
+def security() -> Response:
+    """Say where to report a weakness (RFC 9116); 404 unless SECURITY_CONTACT is set."""
+    contact, site = current_app.config["SECURITY_CONTACT"], current_app.extensions["site"]
+    if not contact:
+        raise NotFound
+    canonical = f"Canonical: {site.address(SECURITY)}\n" if site.url else ""
+    expires = f"{now() + timedelta(days=365):%Y-%m-%dT00:00:00Z}"
+    return _tagged(f"Contact: {contact}\nExpires: {expires}\n{canonical}", "text/plain; charset=utf-8")
 
 
 @bp.get(SITEMAP)

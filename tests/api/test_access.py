@@ -6,6 +6,7 @@ from sqlalchemy import update
 from directory.db.transactions import transaction
 from directory.extensions import db
 from directory.models import User
+from directory.pages.addresses import ALIASES
 from directory.services.accounts import sessions
 from tests.support.browsers import COOKIE
 from tests.support.factories import Api
@@ -51,6 +52,14 @@ TABLE = {
     "GET /": PUBLIC,
     "GET /robots.txt": PUBLIC,
     "GET /favicon.svg": PUBLIC,
+    "GET /favicon.ico": PUBLIC,
+    "GET /apple-touch-icon.png": PUBLIC,
+    "GET /manifest.webmanifest": PUBLIC,
+    "GET /opensearch.xml": ABSENT,
+    "GET /.well-known/security.txt": ABSENT,
+    "GET /.well-known/change-password": states("302 302 302 302 401 302"),
+    **dict.fromkeys((f"GET /{name}" for name in ALIASES), states("308 308 308 308 401 308")),
+    "GET /help": PUBLIC,
     "GET /sitemap.xml": ABSENT,
     "GET /sitemap-<id:number>.xml": ABSENT,
     "GET /sitemap-lists.xml": ABSENT,
@@ -174,6 +183,8 @@ TABLE = {
     "POST /mine/<id:project_id>/edit": states("401 403 422 403 401 422", pending="401 404 422 404 401 422"),
     "POST /mine/<id:project_id>/withdraw": states("401 403 200 403 401 200", pending="401 404 404 404 401 404"),
     "POST /mine/<id:project_id>/text": states("401 403 200 403 401 200", pending="401 404 200 404 401 200"),
+    "GET /categories": PUBLIC,
+    "GET /tags": PUBLIC,
     "GET /categories/<slug>": PUBLIC,
     "GET /tags/<tag>": PUBLIC,
     "GET /users/<username>": PUBLIC,

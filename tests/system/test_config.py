@@ -93,6 +93,7 @@ def test_everything_has_a_default_that_works(instance):
         "SITE_IMAGE": None,
         "SITE_LINKS": (),
         "SITE_DIR": "",
+        "SECURITY_CONTACT": "",
         "LOG_LEVEL": "INFO",
         "LOG_FORMAT": "",
         "LOG_COLOURS": True,
@@ -144,6 +145,10 @@ GOOD = [
     ("SITE_URL", "http://localhost:5173", "http://localhost:5173"),
     ("SITE_TAGLINE", "What we make", "What we make"),
     ("SITE_LINKS", '[{"label": " Imprint ", "url": "/imprint"}]', (("Imprint", "/imprint"),)),
+    *(
+        ("SECURITY_CONTACT", value, value)
+        for value in ("mailto:security@example.org", "https://example.org/report", "tel:+49-30-1234")
+    ),
     ("SITE_LOGO", str(SVG), Picture(".svg", SVG.read_bytes())),
     ("SITE_DIR", str(SVG.parent), str(SVG.parent)),
 ]
@@ -271,6 +276,10 @@ NONSENSE = [
     *(
         ("SITE_LINKS", f'[{{"label": "x", "url": "{v}"}}]')
         for v in ("javascript:1", "//x.example", "x", "/a b", "http://")
+    ),
+    *(
+        ("SECURITY_CONTACT", v)
+        for v in ("security@example.org", "http://example.org", "mailto:x", "https://", "tel:", "mailto:a@b c", "x:y")
     ),
     *(("SITE_DIR", value) for value in ("/nothing/here", "README.md", "\0")),
     *(("SITE_URL", v) for v in ("https://u@a.example", "https://a.example?x", "https://a b", "https://ä.example")),

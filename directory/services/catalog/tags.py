@@ -27,6 +27,13 @@ def listed(prefix: str | None, limit: int) -> list[dict[str, Any]]:
     return [{"tag": tag, "live_projects": number} for tag, number in _statement(_way(given), dialect).all(given)]
 
 
+def by_name(page: int, size: int) -> tuple[list[dict[str, Any]], bool]:
+    """The tags of a page of so many, by name, with numbers of live projects; and whether the page is the last one."""
+    given = {"limit": size + 1, "skipped": (page - 1) * size}
+    found = [{"tag": tag, "live_projects": number} for tag, number in _by_name().all(given)]
+    return found[:size], len(found) <= size
+
+
 def is_used(tag: str) -> bool:
     """Whether a live project has the tag."""
     return _used().first({"tag": tag}) is not None
@@ -43,6 +50,12 @@ def _way(given: dict[str, Any]) -> str:
 @cache
 def _used() -> Prepared:
     return Prepared(select(T.tag).where(T.tag == bindparam("tag", type_=String), T.live_projects > 0))
+
+
+@cache
+def _by_name() -> Prepared:
+    used = select(T.tag, T.live_projects).where(T.live_projects > 0).order_by(T.tag)
+    return Prepared(used.limit(_LIMIT).offset(bindparam("skipped", type_=BigInteger)))
 
 
 @cache

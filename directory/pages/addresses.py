@@ -1,0 +1,135 @@
+"""Addresses that people type and programs ask for: the help, all categories and tags, descriptions for browsers.
+
+`/help` and the other names of our pages are left to the operator's page of that name, if there is one.
+"""
+
+from collections.abc import Callable, Collection
+from html import escape
+from typing import Any
+
+import orjson
+from flask import Blueprint, Response, current_app, redirect
+
+from directory.api import feed
+from directory.errors import NotFound
+from directory.http.access import public
+from directory.http.endpoint import operation, tag
+from directory.pages.build import media_type
+from directory.pages.head import Head
+from directory.pages.layout import PAGE, Answer, address_with, bp, explain, here, page_number, page_view, show
+from directory.services.catalog import categories, tags
+
+TAGS_PAGE = 1_000
+NAME_MAX = 16  # characters of a short name in OpenSearch 1.1
+HELP = "help"
+ALIASES = {"feed": feed.PATH, "rss": feed.PATH, "login": "/sign-in", "register": "/sign-up", "about": f"/{HELP}"}
+OPENSEARCH = """<?xml version="1.0" encoding="UTF-8"?>
+<OpenSearchDescription xmlns="http://a9.com/-/spec/opensearch/1.1/">
+<ShortName>{name}</ShortName>
+<Description>{description}</Description>
+<InputEncoding>UTF-8</InputEncoding>
+<Url type="text/html" template="{search}"/>
+</OpenSearchDescription>
+"""
+
+
+@bp.get("/categories")
+@public
+@operation(tier="read", page=True, etag=True, personal=True, cache=PAGE)
+def all_categories() -> Answer:
+    """Show all categories with their numbers of live projects."""
+    about = Head("Categories", "All categories of the directory.", "/categories")
+    return show("categories.html", about, categories=categories.listed())
+
+
+@bp.get("/tags")
+@public
+@page_view
+def all_tags(query: dict[str, str]) -> Answer:
+    """Show the tags of live projects by name, with their numbers of live projects."""
+    page = page_number(query)
+    found, is_last = tags.by_name(page, TAGS_PAGE)
+    if page > 1 and not found:
+        raise NotFound
+    about = Head(
+        f"Tags · Page {page}" if page > 1 else "Tags", "All tags of the directory, by name.",
+        address_with("/tags", page=page if page > 1 else None),
+        previous=address_with("/tags", page=page - 1 if page > 2 else None) if page > 1 else "",
+        next="" if is_last else address_with("/tags", page=page + 1),
+    )  # fmt: skip
+    return show("tags.html", about, listed=found)
+
+
+@bp.get("/manifest.webmanifest")
+@public
+@operation(tier="read", page=True)
+def manifest() -> Response:
+    """Describe the site for a browser that installs it."""
+    site = here()
+    logo = site.logo or "/favicon.svg"
+    icons = [{"src": logo, "type": media_type(logo), "sizes": "any"}]
+    if not site.logo:
+        icons.append({"src": "/apple-touch-icon.png", "type": "image/png", "sizes": "180x180"})
+    described = {"name": site.name, "description": site.tagline, "start_url": "/", "display": "minimal-ui"}
+    return _described(orjson.dumps({**described, "icons": icons}), "application/manifest+json")
+
+
+@bp.get("/opensearch.xml")
+@public
+@operation(tier="read", page=True)
+def opensearch() -> Response:
+    """Describe the search for a browser that offers it; 404 where the site's address is not known."""
+    site = here()
+    if not site.url:
+        raise NotFound
+    text = OPENSEARCH.format(
+        name=escape(site.name[:NAME_MAX].strip()),
+        description=escape(f"Search {site.name}"),
+        search=escape(site.address("/?q={searchTerms}")),
+    )
+    return _described(text.encode(), "application/opensearchdescription+xml")
+
+
+@bp.get("/.well-known/change-password")
+@public
+@operation(tier="read", page=True)
+def password_page() -> Any:
+    """Lead password managers to the page where a member changes the password."""
+    return redirect("/account")
+
+
+def routes(own: Collection[str]) -> Blueprint:
+    """The routes of the help and of the other names of pages, without those that are pages of the operator."""
+    made = Blueprint("addresses", __name__)
+    made.after_request(explain)
+    for name, path in ALIASES.items():
+        if name not in own:
+            made.add_url_rule(f"/{name}", name, _alias(path))
+    if HELP not in own:
+        made.add_url_rule(f"/{HELP}", HELP, help_page)
+    return made
+
+
+def _alias(path: str) -> Callable[..., Any]:
+    @public
+    @operation(tier="read", page=True)
+    def alias() -> Any:
+        """Lead to the page that has this other name."""
+        return redirect(path, 308)
+
+    return alias
+
+
+@public
+@operation(tier="read", page=True, etag=True, personal=True, cache=PAGE)
+def help_page() -> Answer:
+    """Explain the orders, votes and review, and what to do when something is wrong."""
+    config = current_app.config
+    about = Head("Help", "How the lists are ordered, and how votes and review work.", f"/{HELP}")
+    return show("help.html", about, review=config["REVIEW_ON_EDIT"], asks=config["REQUIRE_VERIFIED_EMAIL"])
+
+
+def _described(content: bytes, content_type: str) -> Response:
+    response = Response(content, content_type=content_type)
+    tag(response)
+    return response
