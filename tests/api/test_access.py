@@ -180,7 +180,9 @@ TABLE = {
     "POST /submit": states("401 303 303 303 401 303"),
     "GET /mine/<id:project_id>/edit": states("303 403 200 403 401 200", pending="303 404 200 404 401 200"),
     # Without the version that the form showed.
-    "POST /mine/<id:project_id>/edit": states("401 403 422 403 401 422", pending="401 404 422 404 401 422"),
+    "POST /mine/<id:project_id>/edit": states(  # of the first version, which those that were decided have left behind
+        "401 403 412 403 401 412", pending="401 404 303 404 401 303", rejected="401 404 412 404 401 412"
+    ),
     "POST /mine/<id:project_id>/withdraw": states("401 403 200 403 401 200", pending="401 404 404 404 401 404"),
     "POST /mine/<id:project_id>/text": states("401 403 200 403 401 200", pending="401 404 200 404 401 200"),
     "GET /categories": PUBLIC,

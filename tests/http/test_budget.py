@@ -4,40 +4,58 @@ FUZZ_EXAMPLES sets how many texts each of them gets, FUZZ_SEED which.
 """
 
 import ast
+import base64
 import json
 import random
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
+from functools import partial
 from itertools import islice
 from pathlib import Path
+from threading import BoundedSemaphore
 from typing import Any
 from urllib.parse import quote
 
 import pytest
 from flask import Flask
 from marshmallow import Schema, fields
+from werkzeug.test import EnvironBuilder, run_wsgi_app
+from werkzeug.wrappers import Response
 
 from directory import pages
-from directory.http.fields import Line, Prose
+from directory.errors import DirectoryError
+from directory.http.fields import Flag, Line, Prose
 from directory.http.validation import FormBody, JsonBody, Upload
+from directory.services import base64url
+from directory.services.sign_in import passkeys
+from directory.services.sign_in.openid import OpenIdProvider
+from directory.services.sign_in.transport import Access
 from directory.services.text import markdown
 from tests.services.test_pictures import HOSTILE as PICTURES
 from tests.support import effort
+from tests.support.authenticator import Authenticator
 from tests.support.factories import Api, World
-from tests.support.hostile_texts import MARKDOWN, OTHERS, filled, repeated
+from tests.support.hostile_texts import CBOR, FORMS, HEADER_UNITS, LONG, MARKDOWN, OTHERS, filled, repeated
+from tests.support.lying_provider import CLIENT_ID, LyingProvider
 from tests.support.routes import Route, Targets, body, form, operation, routes
 
 # Of CPU; the costliest request takes about half of it. A run that measures coverage traces each line.
 SECONDS, PICTURE_SECONDS = (seconds * (3 if sys.gettrace() else 1) for seconds in (0.5, 1.5))
 EACH = int(effort.ASKED or 6)  # texts for each field
 BODY, QUERY = 60_000, 2_000  # characters; a server takes no head of more than 8 KiB
+EDIT = "POST /mine/<id:project_id>/edit"
 BODIES = (
     b"[" * 60_000, b'{"a":' * 10_000, b'{"a":"' + b"\\ud800" * 9_000 + b'"}', b'["' + b'","' * 20_000 + b'"]',
     b'{"a":' + b"9" * 60_000 + b"}", b"{" + b",".join(b'"%d":0' % number for number in range(6_000)) + b"}",
     b'{"a":"' + b"\\\\" * 30_000, b" " * 60_000, b'{"a":' + b"[[[[[[[[[[]]]]]]]]]]," * 2_800 + b"0}", b'"' * 60_000,
     b'{"a":[' + b'"\\ud800",' * 6_000 + b"0]}", b"\xff" * 60_000,
 )  # fmt: skip
+
+
+# What a text or a picture costs before any statement is the same over both databases.
+on_sqlite = pytest.mark.parametrize("migrated", ["sqlite"], indirect=True)
 
 
 @pytest.fixture
@@ -101,6 +119,8 @@ def test_no_body_costs_much(app: Flask, callers: Callers) -> None:
         path, project_id = callers.targets.path(route.rule)
         for name, field, around in _places(taken.schema):
             for text in callers.texts(field, BODY):
+                if route.name == EDIT:  # of the version that is there, else none of them is saved
+                    path, project_id = callers.targets.path(route.rule, "pending")
                 sent = _body(route, taken, project_id, around(_value(field, text)))
                 what = f"{route.name} {name} {text[:60]!r}"
                 spending.send(what, lambda sent=sent: callers.of(route).call(route.method, path, **sent))  # type: ignore[misc] # noqa: B023
@@ -141,14 +161,110 @@ def _body(route: Route, taken: Any, project_id: int, hostile: dict[str, Any]) ->
     return {"data": json.dumps(given, ensure_ascii=False).encode()[: 2**16], "content_type": "application/json"}
 
 
-def test_every_route_of_json_gets_the_other_fields_that_it_needs(app: Flask) -> None:
+def test_every_route_with_a_body_gets_the_other_fields_that_it_needs(app: Flask) -> None:
     """Else a new route refuses each body of this test, and what it does with a text costs nothing here."""
     with app.test_request_context():
         for route in routes(app):
             taken = operation(app, route).body
-            if route.method != "GET" and isinstance(taken, JsonBody):
-                refused = taken.schema.validate(body(route, 1) or {})
-                assert refused == {}, f"{route.name}: add a body to tests.support.routes"
+            if route.method != "GET" and isinstance(taken, JsonBody | FormBody):
+                given = body(route, 1) if isinstance(taken, JsonBody) else form(route)
+                ticked = {name for name, field in taken.schema.fields.items() if isinstance(field, Flag)}
+                sent = {name: True if name in ticked else value for name, value in (given or {}).items()}
+                assert taken.schema.validate(sent) == {}, f"{route.name}: add a body to tests.support.routes"
+
+
+@on_sqlite
+def test_no_form_costs_much_to_read(app: Flask, callers: Callers) -> None:
+    spending = Spending()
+    for route in (each for each in routes(app) if isinstance(operation(app, each).body, FormBody)):
+        path, _ = callers.targets.path(route.rule)
+        for data, kind in callers.chosen.sample(FORMS, min(len(FORMS), EACH)):
+            sent = {"data": data, "content_type": kind}
+            what = f"{route.name} {kind[:30]} {data[:60]!r}"
+            spending.send(what, lambda sent=sent: callers.member.call(route.method, path, **sent))  # type: ignore[misc] # noqa: B023
+    for data, kind in FORMS:
+        what = f"a new project {kind[:30]} {data[:60]!r}"
+        sent = {"data": data, "content_type": kind}
+        spending.send(what, lambda sent=sent: callers.member.post("/submit", **sent))  # type: ignore[misc]
+    assert spending.sent > 150
+    assert spending.costly == []
+
+
+@on_sqlite
+def test_no_header_costs_much(make_app: Any) -> None:
+    """Of a page, a list, a project, a file, a vote, an edit and a form, by people and by programs."""
+    app = make_app(TRUSTED_PROXIES=1, CORS_ORIGINS="https://example.com", SITE_URL="https://example.net")
+    spending, world, chosen = Spending(), World(app), random.Random(effort.SEED)
+    project = f"/api/projects/{world.project(owner := world.user())}"
+    known = {"HTTP_AUTHORIZATION": f"Bearer {world.caller(owner).token}", "HTTP_SEC_FETCH_SITE": "same-origin"}
+    requests: list[tuple[str, str, dict[str, str], dict[str, Any]]] = [
+        ("GET", "/", {}, {}), ("GET", "/api/projects", known, {}), ("OPTIONS", "/api/projects", {}, {}),
+        ("GET", project, {}, {}), ("GET", "/robots.txt", {}, {}), ("GET", "/account", known, {}),
+        ("POST", f"{project}/upvote", known, {}), ("POST", "/sign-in", {}, {"data": {"login": "a"}}),
+        ("PUT", project, known, {"json": {"tagline": "Changed"}}),
+    ]  # fmt: skip
+    for name, units in HEADER_UNITS.items():
+        for unit in units:
+            value = filled(chosen.choice((unit, unit + chosen.choice(units))), LONG)
+            for method, path, caller, sent in chosen.sample(requests, min(EACH // 2, len(requests))):
+                environ = {**EnvironBuilder(path, method=method, **sent).get_environ(), **caller}
+                environ[name.upper().replace("-", "_") if name.startswith("Content") else _variable(name)] = value
+                spending.send(f"{method} {path} {name}: {value[:60]}", lambda e=environ: _answer(app, e))  # type: ignore[misc]
+    assert spending.costly == []
+
+
+def _variable(header: str) -> str:
+    return f"HTTP_{header.upper().replace('-', '_')}"
+
+
+def _answer(app: Flask, environ: dict[str, Any]) -> Response:
+    """The answer of the application alone: the test client reads headers too."""
+    status = run_wsgi_app(app, dict(environ))[1]
+    return Response(status=status)
+
+
+def test_no_id_token_costs_much(provider: LyingProvider) -> None:
+    spending, texts = Spending(), ("[" * 60_000, '{"a":' * 12_000, "9" * 60_000, '"a' * 20_000, '["a",' * 12_000)
+    known = {"alg": "ES256", "kid": "first"}
+    claims = {"iss": provider.issuer, "aud": CLIENT_ID, "nonce": "n", "sub": "9" * 60_000, "exp": 2**40, "iat": 1}
+    heads = [_part(head) for head in (*texts, json.dumps(known), json.dumps({**known, "zip": "DEF", "b64": False}))]
+    changes: tuple[dict[str, Any], ...] = ({}, {"exp": 10**4_000, "iat": "9" * 4_000}, {"aud": [CLIENT_ID] * 10_000})
+    tokens = [provider.signed(known, {**claims, **changed}) for changed in changes]
+    tokens += [f"{head}.{_part(text)}.{'A' * 86}" for head in heads for text in texts]
+    tokens += ["." * 60_000, "A" * 60_000, "-_" * 30_000 + "..", f"{_part('{}')}.." + "A" * 60_000]
+    encrypted = {"alg": "PBES2-HS256+A128KW", "enc": "A128GCM", "p2c": 2**31, "p2s": "a"}
+    tokens.append(f"{_part(json.dumps(encrypted))}.a.a.a.a")
+    access = Access("company", BoundedSemaphore())
+    joined = OpenIdProvider(provider.settings(), access)
+    with access.opened() as transport:
+        assert joined._checked(transport, {"id_token": tokens[0]}, "n")["sub"] == claims["sub"], "one is good"
+        for token in tokens:
+            call = partial(_tried, joined._checked, transport, {"id_token": token}, "n")
+            spending.send(f"id_token {token[:60]}", call)
+    assert spending.sent > 30
+    assert spending.costly == []
+
+
+def _part(text: str) -> str:
+    return base64.urlsafe_b64encode(text.encode()).rstrip(b"=").decode()
+
+
+def _tried(call: Callable[..., object], *given: Any) -> Response:
+    """Call what may refuse its arguments, and nothing else."""
+    with suppress(DirectoryError):
+        call(*given)
+    return Response()
+
+
+def test_no_answer_of_an_authenticator_costs_much() -> None:
+    party = passkeys.RelyingParty("https://example.net", "example.net", "Example")
+    options = {"user": {"id": _part("1")}, "rp": {"id": party.host}, "challenge": _part("c" * 32)}
+    answer, spending = Authenticator(party.origin).create(options), Spending()
+    for item in (*CBOR, *(each[:length] for each in CBOR for length in (5_000, 500))):
+        given = {**answer, "response": {**answer["response"], "attestationObject": base64url.encode(item)}}
+        spending.send(f"CBOR {item[:60]!r}", partial(_tried, passkeys.registered, given, b"c" * 32, party))
+    assert passkeys.registered(answer, b"c" * 32, party).sign_count == 1, "what is changed was good"
+    assert spending.costly == []
 
 
 def _parameters_of_pages() -> dict[str, fields.Field[Any]]:
@@ -179,6 +295,7 @@ def test_no_query_costs_much(app: Flask, callers: Callers) -> None:
     assert spending.costly == []
 
 
+@on_sqlite
 def test_no_json_costs_much_to_read(app: Flask, callers: Callers) -> None:
     spending = Spending()
     for route in routes(app):
@@ -192,6 +309,7 @@ def test_no_json_costs_much_to_read(app: Flask, callers: Callers) -> None:
     assert spending.costly == []
 
 
+@on_sqlite
 def test_no_markdown_costs_much(app: Flask, callers: Callers) -> None:
     spending, made = Spending(), repeated(MARKDOWN, 10_000, callers.chosen)
     alone = (filled(unit, 10_000) for unit in MARKDOWN)
@@ -201,6 +319,7 @@ def test_no_markdown_costs_much(app: Flask, callers: Callers) -> None:
     assert spending.costly == []
 
 
+@on_sqlite
 @pytest.mark.parametrize("name", PICTURES)
 def test_no_picture_costs_much(app: Flask, callers: Callers, name: str) -> None:
     spending = Spending(PICTURE_SECONDS)

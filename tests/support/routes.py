@@ -91,8 +91,10 @@ def body(route: Route, project_id: int) -> dict[str, Any] | None:
 
 
 def form(route: Route) -> dict[str, str]:
-    """The fields of a form that the route takes."""
+    """The fields of a form that the route takes; where they would end an account, with a wrong password."""
     number = next(_numbers)
+    url = f"https://example.com/form{number}"
+    project = {"title": "New", "tagline": "A new thing", "url": url, "category": "tools"}
     return {
         "POST /sign-in": {"login": "login-target", "password": PASSWORD},
         "POST /sign-up": {"username": f"by-form{number}", "email": f"f{number}@example.org", "password": PASSWORD},
@@ -103,16 +105,14 @@ def form(route: Route) -> dict[str, str]:
         "POST /votes/<id:project_id>": {"vote": "cast"},
         "POST /account/email": {"email": f"form{number}@example.org", "current_password": PASSWORD},
         "POST /account/notices": {"notify": "true"},
+        "POST /account/username": {"username": f"renamed{number}"},
+        "POST /account/password": {"current_password": "another password", "password": f"{PASSWORD}{number}"},
+        "POST /account/delete": {"current_password": "another password", "sure": "true"},
         "POST /account/providers": {"provider": "github"},
         "POST /account/passkeys/<id:passkey_id>/name": {"name": "new"},
         "POST /account/tokens": {"name": "new"},
-        "POST /submit": {
-            "title": "New",
-            "tagline": "A new thing",
-            "url": f"https://example.com/form{number}",
-            "category": "tools",
-            "another": "true",
-        },
+        "POST /submit": {**project, "another": "true"},
+        "POST /mine/<id:project_id>/edit": {**project, "version": "1"},
     }.get(route.name, {})
 
 
