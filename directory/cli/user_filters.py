@@ -54,9 +54,9 @@ def decide(decision: str, match: dict[str, str | None], *, yes: bool, **more: An
         return
     with Progress(number, "Deciding") as progress:
         changed = 0
-        for _ in carry_out(decided):
-            changed += 1
-            progress.advance(1)
+        for number in carry_out(decided):
+            changed += number
+            progress.advance(number)
     click.echo(f"{count(changed, 'account')} {DONE[decision]}.")
 
 

@@ -30,8 +30,10 @@ class Portions:
     It aims at half of PORTION_SECONDS, and at most doubles, because the next rows may be larger than the last ones.
     """
 
-    def __init__(self, step: str, total: int = 0, clock: Callable[[], float] = time.monotonic) -> None:
-        self.size, self.clock = min(FIRST, AT_ONCE), clock
+    def __init__(
+        self, step: str, total: int = 0, clock: Callable[[], float] = time.monotonic, *, first: int = FIRST
+    ) -> None:
+        self.size, self.clock = min(first, AT_ONCE), clock
         Doing.begin(step, total)
 
     def took(self, seconds: float, rows: int) -> None:

@@ -1,18 +1,24 @@
 """Many accounts are found by filters, and suspended or deleted at once, each as a single one is."""
 
 import json
+import re
+from collections.abc import Iterator
 from datetime import UTC, datetime
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from flask import Flask
 from sqlalchemy import func, insert, select, update
 
+from directory.api import user_decisions
 from directory.api.admin import users as routes
+from directory.db import portions
 from directory.db.transactions import transaction
 from directory.extensions import db
 from directory.models import AuditEntry, Project, Session, Token, User
 from directory.services.accounts import account_deletion, sessions
+from directory.services.accounts import user_decisions as decisions
 from directory.services.accounts.identity import Caller
 from directory.services.accounts.user_decisions import Decision, waiting
 from directory.services.accounts.users import Filters
@@ -206,6 +212,84 @@ def test_an_account_with_too_much_is_left_out_and_the_others_are_decided(
     result = app.test_cli_runner().invoke(args=["users", "delete", "--email-domain", "spam.example", "--yes"])
     assert result.stdout == "1 account deleted.\n"  # a command has no such limit
     assert faults(app) == []
+
+
+@pytest.fixture
+def decide(app: Flask, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Decides about the accounts of a domain, as a command does, and yields how many each transaction has changed.
+
+    A transaction is never too slow for twice as many accounts in the next one.
+    """
+    monkeypatch.setattr(portions, "PORTION_SECONDS", 1e9)
+    monkeypatch.setattr(user_decisions, "PORTION_SECONDS", 1e9)
+
+    def carry_out(decision: str, **options: bool) -> Iterator[int]:
+        filters = Filters(email_domain="spam.example")
+        with app.app_context():
+            yield from user_decisions.carry_out(
+                Decision(decision=decision, filters=filters, by=None, notify=[], **options)
+            )
+
+    return carry_out
+
+
+@pytest.mark.parametrize(
+    ("decision", "options", "locked"),
+    [
+        ("suspend", {}, ["users", "users", "projects"]),
+        ("suspend", {"unpublish": True}, ["users", "users", "projects", "categories"]),
+        ("delete", {}, ["users", "users", "projects", "categories", "user_submissions"]),
+    ],
+)
+def test_a_transaction_decides_about_several_accounts_and_locks_all_before_it_changes_any(
+    app: Flask,
+    world: World,
+    database: Any,
+    decide: Any,
+    statements: Any,
+    decision: str,
+    options: Any,
+    locked: list[str],
+) -> None:
+    spammers(app, world, 7)
+    statements.clear()
+    assert list(decide(decision, **options)) == [1, 2, 4]
+    assert faults(app) == []
+    looks = [place for place, each in enumerate(statements) if "FROM users" in each and "LIMIT" in each]
+    last = statements[looks[2] + 1 : looks[3]]  # of four accounts
+    writes = next(place for place, each in enumerate(last) if each.startswith(("INSERT", "UPDATE", "DELETE")))
+    tables = [re.findall(r"FROM (\w+)", each)[0] for each in last[:writes] if " FOR " in each]
+    assert tables[: len(locked)] == (locked if database.backend == "postgresql" else [])
+
+
+def test_a_run_that_was_stopped_loses_its_last_transaction_alone_and_the_next_one_goes_on(
+    app: Flask, world: World, decide: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = spammers(app, world, 7)
+    with monkeypatch.context() as killed:
+
+        def delete(user_id: int, **given: Any) -> None:
+            if user_id == made[5].id:
+                raise KeyboardInterrupt
+            account_deletion.delete_user(user_id, **given)
+
+        killed.setattr(decisions, "account_deletion", SimpleNamespace(delete_user=delete))
+        done = decide("delete")
+        assert [next(done), next(done)] == [1, 2]
+        with pytest.raises(KeyboardInterrupt):
+            next(done)
+    assert [name for name in status(app) if name.startswith("spam")] == ["spam3", "spam4", "spam5", "spam6"]
+    assert faults(app) == []
+    assert list(decide("delete")) == [1, 2, 1]
+    assert faults(app) == []
+
+
+def test_a_transaction_ends_after_its_time(
+    app: Flask, world: World, decide: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spammers(app, world, 4)
+    monkeypatch.setattr(user_decisions, "PORTION_SECONDS", 0.0)
+    assert list(decide("suspend")) == [1, 1, 1, 1]
 
 
 def test_an_account_that_no_longer_matches_under_its_lock_stays(

@@ -63,7 +63,7 @@ def decide_about_users(body: dict[str, Any]) -> Any:
     ids = tuple(body["ids"]) if "ids" in body else None
     given = {name: body[name] for name in ("decision", "unpublish", "reason") if name in body}
     decision = Decision(**given, filters=matching, ids=ids, by=caller(), notify=subscribers())
-    changed = sum(1 for _ in carry_out(decision, AT_ONCE, SECONDS))
+    changed = sum(carry_out(decision, AT_ONCE, SECONDS))
     return {"changed": changed, "remaining": remaining(decision)}
 
 

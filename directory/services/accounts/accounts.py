@@ -321,19 +321,19 @@ def sign_out(user_id: int, *, by: Caller) -> None:
         audit.record("user.signed_out", by=by, user_id=user_id)
 
 
-def lock_admins_and(user_id: int) -> tuple[set[int], Any]:
-    """The ids of the active administrators, and the row of a user, all locked in the order of their ids."""
+def lock_admins_and(*user_ids: int) -> tuple[set[int], Any]:
+    """The ids of the active administrators, and the row of the first user, all locked in the order of their ids."""
     active = (User.role == Role.ADMIN) & (User.status == AccountStatus.ACTIVE)
-    columns = select(User.id, User.role, User.status, User.deleted_at).where(or_(active, User.id == user_id))
+    columns = select(User.id, User.role, User.status, User.deleted_at).where(or_(active, User.id.in_(user_ids)))
     rows = list(db.session.execute(columns.order_by(User.id).with_for_update(key_share=True)))
     admins = {row.id for row in rows if row.role == Role.ADMIN and row.status == AccountStatus.ACTIVE}
-    return admins, next((row for row in rows if row.id == user_id), None)
+    return admins, next((row for row in rows if row.id == user_ids[0]), None)
 
 
-def wait_for_requests_of(user_id: int) -> None:
-    """Wait for the user's current requests, which have locked the account (identity.require_active)."""
+def wait_for_requests_of(*user_ids: int) -> None:
+    """Wait for the users' current requests, which have locked their accounts (identity.require_active)."""
     if on_postgresql():
-        db.session.execute(select(User.id).where(User.id == user_id).with_for_update())
+        db.session.execute(select(User.id).where(User.id.in_(user_ids)).order_by(User.id).with_for_update())
 
 
 def locked(user_id: int) -> User:

@@ -1,9 +1,12 @@
-"""Decisions about many accounts: each is suspended or deleted as a single one is, in a transaction of its own.
+"""Decisions about many accounts: each is suspended or deleted as a single one is, some of them in one transaction.
 
-So each locks what a decision about one account locks, in the same order, and nothing waits for the whole. No decision
-is about an administrator, or about the caller.
+A transaction first locks what the decisions about its accounts lock one by one, in the same order: all accounts, all
+projects, then the counters of these. So it deadlocks with nothing that a decision about one account does not. No
+decision is about an administrator, or about the caller.
 """
 
+import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,8 +17,10 @@ from directory.extensions import db
 from directory.models import AccountStatus, Project, Role, User
 from directory.services.accounts import account_deletion, accounts, users
 from directory.services.accounts.identity import Caller
+from directory.services.catalog import counters
 from directory.services.delivery.channels import Endpoint
 from directory.services.review import takedown
+from directory.services.votes import voting
 
 DECISIONS = ("suspend", "delete")
 AT_ONCE = 1_000  # the most accounts that one request decides about
@@ -49,24 +54,43 @@ def remaining(decision: Decision) -> int:
     return db.session.scalar(select(func.count()).select_from(User).where(*_conditions(decision))) or 0
 
 
-def decide_one(decision: Decision, user_id: int) -> bool:
-    """Apply the decision to one of the accounts, in the current transaction. Returns whether it still was about it.
+def decide_some(decision: Decision, user_ids: Sequence[int], seconds: float) -> tuple[int, int]:
+    """Apply the decision to some of the accounts, in the current transaction, until that has taken so many seconds.
 
-    The account is locked, and then compared with the filters again. Raises AdminRequired, TooManyProjects,
-    TooManyVotes.
+    The accounts are locked, and then compared with the filters again. Returns how many were changed, and the id up to
+    which the decision is made. Raises AdminRequired, TooManyProjects, TooManyVotes.
     """
-    accounts.lock_admins_and(user_id)
-    if not db.session.scalar(select(User.id).where(User.id == user_id, *_conditions(decision))):
-        return False
+    give_up_at = time.monotonic() + seconds
+    accounts.lock_admins_and(*user_ids)
+    still = select(User.id).where(User.id.in_(user_ids), *_conditions(decision)).order_by(User.id)
+    found = list(db.session.scalars(still))
+    if len(found) > 1:
+        _lock(decision, found)
+    for changed, user_id in enumerate(found):
+        if changed and time.monotonic() >= give_up_at:
+            return changed, found[changed - 1]
+        _decide(decision, user_id)
+    return len(found), user_ids[-1]
+
+
+def _lock(decision: Decision, user_ids: list[int]) -> None:
+    """Lock what the decisions about several accounts change, as a decision about one does."""
+    accounts.wait_for_requests_of(*user_ids)
+    deletes = decision.decision == "delete"
+    projects = voting.lock_projects(*user_ids, owned=deletes or decision.unpublish)
+    if deletes or decision.unpublish:
+        counters.lock(projects, deleting=deletes)
+
+
+def _decide(decision: Decision, user_id: int) -> None:
     by, reason = decision.by, decision.reason
     if decision.decision == "delete":
         account_deletion.delete_user(user_id, by=by, notify=decision.notify, reason=reason, is_limited=by is not None)
-        return True
+        return
     suspended = AccountStatus.SUSPENDED
     accounts.administer(user_id, role=None, status=suspended, by=by, reason=reason, lock_owned=decision.unpublish)
     if decision.unpublish:
         takedown.take_down(user_id, by=by, notify=decision.notify, reason=reason)
-    return True
 
 
 def is_skipped(error: DirectoryError) -> bool:

@@ -187,18 +187,19 @@ def withdraw_all(voter_id: int, *, are_counted: bool) -> None:
     db.session.execute(delete(discounts).where(D.user_id == voter_id))
 
 
-def lock_projects(voter_id: int, *, owned: bool) -> None:
-    """Lock the projects that a user has voted for, and with `owned` the user's own as well, in the order of their ids.
+def lock_projects(*voter_ids: int, owned: bool) -> list[int]:
+    """Lock the projects that users have voted for, and with `owned` their own as well, in the order of their ids.
 
-    The calling function has locked the account, so that no vote is added. SQLite has one lock for the whole database.
+    The calling function has locked the accounts, so that no vote is added. Returns the ids of the projects; none on
+    SQLite, which has one lock for the whole database.
     """
     if not on_postgresql():
-        return
-    ids: Any = select(U.project_id).where(_OF_VOTER)
+        return []
+    ids: Any = select(U.project_id).where(U.user_id.in_(voter_ids))
     if owned:
-        ids = ids.union(select(P.id).where(P.owner_id == voter_id))
-    locked = select(P.id).where(P.id.in_(ids)).order_by(P.id).with_for_update(key_share=True).subquery()
-    db.session.execute(select(func.count()).select_from(locked), {"voter": voter_id})
+        ids = ids.union(select(P.id).where(P.owner_id.in_(voter_ids)))
+    locked = select(P.id).where(P.id.in_(ids)).order_by(P.id).with_for_update(key_share=True)
+    return list(db.session.scalars(locked))
 
 
 def counted_of(voter_id: int) -> int:
