@@ -47,8 +47,9 @@ SERVING = frozenset(
         "HOST", "PORT", "THREADS", "SERVER_WORKER", "WEB_CONCURRENCY", "REDIS_URL", "RATELIMIT_ENABLED", "CORS_ORIGINS",
         "TRUSTED_PROXIES", "RESPONSE_CACHE", "PUBLIC_MAX_AGE", "OIDC_PROVIDERS", "REQUIRE_PASSKEY", "METRICS_ENABLED",
         "HSTS_SUBDOMAINS",
-        "OTEL_EXPORTER_OTLP_ENDPOINT", "SENTRY_DSN", "WEB_ENABLED", "SITE_TAGLINE", "SITE_ACCENT", "SITE_LOGO",
-        "SITE_IMAGE", "SITE_LINKS", "SITE_DIR", "SECURITY_CONTACT", "LOG_LEVEL", "LOG_FORMAT", *GITHUB, *RATELIMITS,
+        "OTEL_EXPORTER_OTLP_ENDPOINT", "SENTRY_DSN", "WEB_ENABLED", "SITE_TAGLINE", "SITE_HEADLINE", "SITE_ACCENT",
+        "SITE_LOGO", "SITE_IMAGE", "SITE_LINKS", "SITE_DIR", "SECURITY_CONTACT", "LOG_LEVEL", "LOG_FORMAT",
+        *GITHUB, *RATELIMITS,
     }
 )  # fmt: skip
 # Nor does one that causes no notification need these.
@@ -109,6 +110,7 @@ def load(environ: Mapping[str, str] | None = None) -> dict[str, Any]:
         "SITE_NAME": _read(env, "SITE_NAME", "Project Directory", values.site_name),
         "SITE_URL": _read(env, "SITE_URL", "", values.site_url),
         "SITE_TAGLINE": _read(env, "SITE_TAGLINE", "", site.tagline),
+        "SITE_HEADLINE": _read(env, "SITE_HEADLINE", "", site.tagline),
         "SITE_ACCENT": _read(env, "SITE_ACCENT", "", colours.accent),
         "SITE_LOGO": _read(env, "SITE_LOGO", "", lambda value: site.picture(value, HOME)),
         "SITE_IMAGE": _read(env, "SITE_IMAGE", "", lambda value: site.picture(value, HOME)),

@@ -53,7 +53,8 @@ def create_app(config: Mapping[str, Any]) -> Flask:
     migrate.init_app(app, db, directory=str(health.MIGRATIONS), compare_type=True)
     app.extensions["site"] = site = Site(
         config["SITE_NAME"], config["SITE_URL"], config["SITE_TAGLINE"], config["SITE_LINKS"],
-        *(pages.picture_path(config, name) for name in ("SITE_LOGO", "SITE_IMAGE")),
+        logo=pages.picture_path(config, "SITE_LOGO"), image=pages.picture_path(config, "SITE_IMAGE"),
+        headline=config["SITE_HEADLINE"],
     )  # fmt: skip
     app.extensions["mail_server"] = mail = mail_server(config["MAIL"], site.name, keys)
     app.extensions["webhooks"] = [

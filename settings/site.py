@@ -22,7 +22,7 @@ class Picture(NamedTuple):
 def tagline(value: str) -> str:
     """One line, or nothing."""
     if len(value) > LONGEST_TAGLINE or not value.isprintable():
-        raise ValueError(f"a tagline is one line of at most {LONGEST_TAGLINE} characters, none of them invisible")
+        raise ValueError(f"must be one line of at most {LONGEST_TAGLINE} characters, none of them invisible")
     return value
 
 

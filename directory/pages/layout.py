@@ -50,6 +50,7 @@ IN_PERSON = {
 log = logging.getLogger(__name__)
 
 TINTS = 10
+CONSONANT = re.compile("^[aeiou]+", re.IGNORECASE)
 PAGE_NUMBER = re.compile("[1-9][0-9]{0,8}")
 REFUSED_EARLY = {"cross_site_request", "read_only"}  # by the hooks of every request, before the view
 Answer = tuple["Page", dict[str, str]]
@@ -189,7 +190,7 @@ def init_app(app: Flask) -> None:
     """Register the filters and functions of the templates."""
     app.jinja_env.filters |= {
         "day": _day, "number": "{:,}".format, "letters": _letters, "tint": _tint, "markdown": _markdown,
-        "path": path_of, "host": _host,
+        "path": path_of, "host": _host, "repository": _repository,
     }  # fmt: skip
     app.jinja_env.globals |= {"address_with": address_with, "default_description": DESCRIPTION}
     app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
@@ -200,17 +201,18 @@ def _day(at: datetime) -> str:
 
 
 def _letters(name: str) -> str:
-    """The first letters of the first two words of a name, or the first two letters of its only one."""
-    words = [word for word in re.split(r"[\W_]+", name) if word] or [name]
-    return (words[0][:1] + words[1][:1] if len(words) > 1 else words[0][:2]).upper()
+    """The first letters of the first two words of a name; of its only word the first letter and the next consonant."""
+    first, *others = [word for word in re.split(r"[\W_]+", name) if word] or [name]
+    rest = others[0] if others else CONSONANT.sub("", first[1:]) or first[1:]
+    return (first[:1] + rest[:1]).upper()
 
 
-def _tint(name: str) -> int:
-    """The colour of a name, always the same."""
+def _tint(name: str, other: int | None = None) -> int:
+    """The colour of a name, always the same; the next one where a neighbour has that colour."""
     total = 7
     for character in name:
         total = (total * 31 + ord(character)) % 1_000_003
-    return total % TINTS
+    return (total + (total % TINTS == other)) % TINTS
 
 
 def _markdown(text: str) -> Markup:
@@ -221,3 +223,9 @@ def _host(url: str) -> str:
     """The host of an address as it is typed; beside it, where that differs, the one that a browser goes to."""
     typed, real = urlsplit(url).netloc, links.ascii_host(url)
     return f"{typed} ({real})" if real else typed
+
+
+def _repository(url: str) -> str:
+    """The owner and the name of a repository; the host of any other address."""
+    parts = urlsplit(url).path.strip("/").removesuffix(".git").split("/")
+    return "/".join(parts) if len(parts) == 2 and all(parts) else _host(url)

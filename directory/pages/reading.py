@@ -28,6 +28,11 @@ from directory.services.text.rules import CATEGORY_SLUG_MAX, SLUG, TAG_MAX, USER
 SIZE = 20
 NAMES = {"best": "Best match", "newest": "New", "popular": "Trending", "upvotes": "Top"}
 SORTS = {sort: NAMES[sort] for sort in ("best", *PUBLIC)}  # each public order has a name
+MEANINGS = {
+    "newest": "Listed last first", "popular": "Votes weighed against age: ten times the votes are worth one week",
+    "upvotes": "Most votes first",
+}  # fmt: skip
+RANKED = {"popular", "upvotes"}  # the place in such an order is worth a number
 QUERY = ProjectQuery(only=("q", "sort"))
 
 
@@ -203,7 +208,7 @@ def _list(at: Wanted, query: dict[str, str]) -> Answer:
     page, headers = show(
         "list.html", _head(wanted, chosen, found, pages), tags=page_tags(shown, {"q": wanted.q, "sort": wanted.sort}),
         wanted=wanted, chosen=chosen, subject=_subject(wanted, chosen), categories=listed, found=found,
-        projects=found.items, pages=pages, sorts=SORTS,
+        projects=found.items, pages=pages, sorts=SORTS, meanings=MEANINGS, ranked=RANKED, size=SIZE,
         suggested=suggestions.nearest(wanted.q) if wanted.q and not refused and not total else [],
         as_words=search_operators.as_words(wanted.q or ""), refused=refused, typed=query.get("q", "").strip(),
     )  # fmt: skip
@@ -221,7 +226,7 @@ def _read(at: Wanted, query: dict[str, str]) -> tuple[Wanted, str]:
     except ValidationError as error:
         taken, refused = error.valid_data, error.messages  # type: ignore[assignment]
     page, text = page_number(query), taken.get("q")
-    if page * SIZE > DEPTH:
+    if page * SIZE > DEPTH or "sort" in refused:
         raise NotFound
     sort = order({"q": text, "sort": taken.get("sort")})
     return Wanted(at.path, at.category, at.tag, text, sort, page), " ".join(refused.get("q", []))

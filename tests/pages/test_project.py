@@ -21,10 +21,14 @@ def test_a_project_is_complete_html(api, path_of, world):
     )
     answer = api.get(path)
     assert (answer.status_code, answer.headers["Cache-Control"]) == (200, "public, no-cache")
-    assert "Lanternfish Charts See https://example.com/x . Then bold one two" in text_of(answer)
+    text = text_of(answer)
+    assert "Lanternfish Charts Visit the website example.org Upvote 0 See https://example.com/x . Then bold" in text
     assert '<a href="https://example.com/x" rel="nofollow ugc noopener">https://example.com/x</a>. Then' in answer.text
     assert '<a class="outward" href="https://git.example/l" rel="nofollow ugc noopener">' in answer.text
-    assert "git.example" in text_of(answer)
+    assert "Source code git.example" in text
+    for repository, shown in (("https://git.example/ada/l.git", "ada/l"), ("https://git.example/a/b/c", "git.example")):
+        page = api.get(path_of(repository_url=repository))
+        assert f"Source code {shown}" in text_of(page)
 
 
 def written(name, kind):

@@ -2,10 +2,15 @@
 
 import json
 import re
+from datetime import UTC, datetime
+from itertools import pairwise
 from typing import Any
 
 import pytest
+from sqlalchemy import update
 
+from directory.extensions import db
+from directory.models import Project
 from tests.pages.conftest import head_of, text_of, titles
 from tests.support.factories import Api
 
@@ -78,9 +83,49 @@ def test_a_list_is_narrowed_sorted_and_searched_by_its_address(api, world):
         "/categories/web?q=charts": ["New charts"],
         "/categories/web?tag=csv": ["New charts"],
         "/tags/csv?sort=newest": ["New charts", "Old charts"],
-        "/?sort=nonsense&utm_source=x&utm_source=y&%ff": ["Notes", "New charts", "Old charts"],
+        "/?utm_source=x&utm_source=y&%ff": ["Notes", "New charts", "Old charts"],
     }
     assert {path: titles(api.get(path)) for path in expected} == expected
+
+
+def test_an_order_that_is_a_rank_is_numbered_over_all_pages_and_the_newest_have_a_heading_for_each_day(api, world):
+    for votes in (*[0] * 20, 1):
+        world.project(votes=votes)
+    for sort in ("upvotes", "popular"):
+        ranks = [re.findall('<span class="rank">(.*?)</span>', api.get(f"/?sort={sort}&page={n}").text) for n in (1, 2)]
+        assert ranks == [[str(n) for n in range(1, 21)], ["21"]]
+    with world.app.app_context():
+        early = update(Project).where(Project.id <= 3)
+        db.session.execute(early.values(published_at=datetime(2025, 3, 9, 23, 59, tzinfo=UTC)))
+        db.session.execute(update(Project).where(Project.id == 1).values(published_at=datetime(2025, 3, 8, tzinfo=UTC)))
+        db.session.commit()
+    today = datetime.now(UTC).date()
+    for page, days in ((1, [today.isoformat(), "2025-03-09"]), (2, ["2025-03-08"])):
+        text = api.get(f"/?page={page}").text
+        assert re.findall('<h2 class="day"><time datetime="(.*?)">', text) == days
+        assert 'class="rank"' not in text
+    assert 'class="rank"' not in api.get("/?q=project").text
+
+
+def test_letters_that_stand_for_a_picture_differ_from_their_neighbours(api, world):
+    names = ["Vim", "Vite", "go", "IO", "Visual Studio", "日本", "x", "Ä-b", *(f"Lamp {n}" for n in range(12))]
+    for name in names:
+        world.project(title=name)
+    found = re.findall(r'monogram tint-(\d)" aria-hidden="true">(.*?)<', api.get("/?sort=newest").text)
+    letters = ["VM", "VT", "GO", "IO", "VS", "日本", "X", "ÄB", *(f"L{str(n)[0]}" for n in range(12))]
+    assert [each for _, each in found] == letters[::-1]
+    assert all(one != other for (one, _), (other, _) in pairwise(found))
+
+
+def test_the_first_page_has_the_headline_the_tagline_or_the_name(make_app):
+    tagline = "Charts & more"
+    for settings, shown in (
+        ({}, ['<h1 dir="auto">Project Directory</h1>', "browse, search, vote"]),
+        ({"SITE_TAGLINE": tagline}, ['<h1 dir="auto">Charts &amp; more</h1>']),
+        ({"SITE_TAGLINE": tagline, "SITE_HEADLINE": "<We>"}, [">&lt;We&gt;</h1>", ">Charts &amp; more</p>"]),
+    ):
+        main = Api(make_app(**settings)).get("/").text.partition("<main")[2]
+        assert all(each in main for each in shown), settings
 
 
 def test_the_title_says_what_is_shown(api, world):
@@ -125,7 +170,7 @@ def test_other_addresses_of_a_list_are_redirected_for_good(api, world, path, loc
 @pytest.mark.parametrize(
     "path",
     [
-        "/categories/nothing", "/categories/%00", "/categories/a.b", "/tags/nothing", "/tags/..",
+        "/categories/nothing", "/categories/%00", "/categories/a.b", "/tags/nothing", "/tags/..", "/?sort=nonsense",
         "/?category=no/such", "/?category=..", "/?tag=a%20b", "/?page=2", "/?page=0", "/?page=x", "/?page=-1",
         "/?page=01",
         "/?page=501", "/?page=99999999999999999999", "/categories/tools?page=2", "/?q=thing&page=2",

@@ -93,6 +93,7 @@ def test_everything_has_a_default_that_works(instance):
         "SITE_IMAGE": None,
         "SITE_LINKS": (),
         "SITE_DIR": "",
+        "SITE_HEADLINE": "",
         "SECURITY_CONTACT": "",
         "LOG_LEVEL": "INFO",
         "LOG_FORMAT": "",
@@ -144,6 +145,7 @@ GOOD = [
     ("SITE_URL", "https://Projects.Example.com/", "https://projects.example.com"),
     ("SITE_URL", "http://localhost:5173", "http://localhost:5173"),
     ("SITE_TAGLINE", "What we make", "What we make"),
+    ("SITE_HEADLINE", "Made by us", "Made by us"),
     ("SITE_LINKS", '[{"label": " Imprint ", "url": "/imprint"}]', (("Imprint", "/imprint"),)),
     *(
         ("SECURITY_CONTACT", value, value)

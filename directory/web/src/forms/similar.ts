@@ -88,6 +88,6 @@ function voteOf({ id, title, upvotes, has_upvoted: isSet }: Known): HTMLElement 
   vote.dataset.vote = String(id);
   vote.ariaPressed = String(isSet);
   vote.ariaLabel = `Upvote ${title}, ${number.format(upvotes)} ${upvotes === 1 ? "vote" : "votes"}`;
-  vote.append(icon("up"), element("span", "unseen", isSet ? "Voted " : "Upvote "), element("span", "count", number.format(upvotes)));
+  vote.append(icon("up"), element("span", "word unseen", isSet ? "Voted " : "Upvote "), element("span", "count", number.format(upvotes)));
   return vote;
 }

@@ -1,12 +1,13 @@
 // The letters and the colour of a name without a picture: always the same for it, as the service makes them.
 const COLOURS = 10;
 
-/** The first letters of the first two words, or the first two letters of the only one. */
+/** The first letters of the first two words; of the only word the first letter and the next consonant. */
 export function letters(name: string): string {
   const words = name.split(/[^\p{L}\p{N}]+/u).filter(Boolean);
   const [first = name, second] = words;
-  const chosen = second ? [...first].slice(0, 1).concat([...second].slice(0, 1)) : [...first].slice(0, 2);
-  return chosen.join("").toUpperCase();
+  const [initial = "", ...others] = first;
+  const rest = second ?? (others.join("").replace(/^[aeiou]+/i, "") || others.join(""));
+  return (initial + ([...rest][0] ?? "")).toUpperCase();
 }
 
 /** Which of the colours, from the name alone. */

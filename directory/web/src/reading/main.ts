@@ -3,12 +3,14 @@ import "../styles/base.css";
 import "../styles/parts.css";
 import "../styles/forms.css";
 import "../styles/pages.css";
+import "../styles/reading.css";
 import { dropAll, dropSent } from "./drafts.ts";
 import { startKeys } from "./keys.ts";
 import { startMore } from "./more.ts";
 import { find, say } from "./page.ts";
 import { startSearch } from "./search.ts";
 import { startTheme } from "./theme.ts";
+import { showTimes } from "./times.ts";
 import { startVotes } from "./vote.ts";
 
 /** Who signs out leaves nothing that was written. The console has the same rule. */
@@ -22,7 +24,7 @@ async function startPasskeys(): Promise<void> {
   if (button) (await import("./passkey.ts")).startPasskey(button, say);
 }
 
-for (const start of [dropSent, startTheme, startKeys, startSearch, startMore, startVotes, startSignOut, startPasskeys]) {
+for (const start of [dropSent, showTimes, startTheme, startKeys, startSearch, startMore, startVotes, startSignOut, startPasskeys]) {
   try {
     start();
   } catch (error) {

@@ -1,5 +1,6 @@
 // "Show more" adds the rows of the next page to this one, and takes over its address.
 import { find, readPage, reason, say, tell } from "./page.ts";
+import { showTimes } from "./times.ts";
 
 let busy = false;
 
@@ -20,18 +21,24 @@ async function add(link: HTMLAnchorElement): Promise<void> {
     const url = link.href;
     const page = await readPage(url);
     const rows = find(".rows");
-    // A row that moved down meanwhile is here already.
-    const added = [...page.querySelectorAll(".rows .row")].filter((row) => !document.getElementById(row.id));
     if (!rows || !link.isConnected) return;
-    rows.append(...added.map((row) => document.adoptNode(row)));
+    const added = [...(find(".rows", page)?.children ?? [])].filter((each) => !isHere(each));
+    rows.append(...added.map((each) => document.adoptNode(each)));
+    showTimes();
     history.replaceState(null, "", url);
-    goOn(link, page, added[0]);
+    goOn(link, page, added.find((each) => each.matches(".row")));
   } catch (error) {
     say(reason(error));
   } finally {
     busy = false;
     link.ariaDisabled = null;
   }
+}
+
+/** Whether this page has it already: a row that moved down meanwhile, or the heading of the last day. */
+function isHere(each: Element): boolean {
+  const day = find("time", each)?.getAttribute("datetime");
+  return Boolean(each.id ? document.getElementById(each.id) : find(`.day time[datetime="${day}"]`));
 }
 
 /** Have the links name the pages beside the one that was added; the focus stays where it was. */

@@ -1,6 +1,7 @@
 // Results while one types: the same page, read ahead, with its results in the place of the present ones.
 import { showChosen } from "./keys.ts";
 import { find, readPage, reason, say, tell } from "./page.ts";
+import { showTimes } from "./times.ts";
 
 const PAUSE = 150; // milliseconds without a key before a search begins
 const PARTS = ["#results", ".categories"];
@@ -57,6 +58,7 @@ async function show(url: string, arrived?: () => void): Promise<void> {
       if (found) find(part)?.replaceWith(document.adoptNode(found));
     }
     document.title = page.title;
+    showTimes();
     arrived?.();
     showChosen();
     tell(find("#results [role=status]")); // the one on the page was replaced, so it is not read out by itself

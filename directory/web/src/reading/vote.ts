@@ -64,6 +64,8 @@ function show(button: HTMLButtonElement, { on, count }: Vote): void {
   button.ariaPressed = String(on);
   button.value = on ? "withdraw" : "cast";
   (find(".count", button) as HTMLElement).textContent = text;
-  (find(".unseen", button) as HTMLElement).textContent = on ? "Voted " : "Upvote ";
-  button.ariaLabel = (button.ariaLabel ?? "").replace(/[\d,]+ votes?$/, `${text} ${count === 1 ? "vote" : "votes"}`);
+  (find(".word", button) as HTMLElement).textContent = on ? "Voted " : "Upvote ";
+  // The wide button of a project's page needs no label: it shows its words.
+  const label = button.ariaLabel?.replace(/[\d,]+ votes?$/, `${text} ${count === 1 ? "vote" : "votes"}`);
+  if (label) button.ariaLabel = label;
 }

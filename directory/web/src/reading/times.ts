@@ -1,0 +1,30 @@
+// Ages in place of dates: "3 hours ago" in a row, "Today" over the rows of a day. Without this the date stands there.
+const DAY = 86_400_000;
+const STEPS: [Intl.RelativeTimeFormatUnit, number][] = [["hour", 3_600_000], ["minute", 60_000]];
+const WEEK = 7 * DAY;
+const words = new Intl.RelativeTimeFormat("en");
+
+/** Show the age of what is younger than a week. */
+export function showTimes(): void {
+  const now = Date.now();
+  for (const time of document.querySelectorAll<HTMLTimeElement>(".row time, .day time")) {
+    const at = Date.parse(time.dateTime);
+    const isRecent = at <= now && now - at < WEEK;
+    const shown = time.closest(".day") ? dayName(now, time.dateTime) : isRecent ? ageOf(now, at) : "";
+    if (!shown) continue;
+    time.title ||= time.textContent ?? "";
+    time.textContent = shown;
+  }
+}
+
+/** The days of the headings are those of UTC. */
+function dayName(now: number, day: string): string {
+  if (day === new Date(now).toISOString().slice(0, 10)) return "Today";
+  return day === new Date(now - DAY).toISOString().slice(0, 10) ? "Yesterday" : "";
+}
+
+function ageOf(now: number, at: number): string {
+  if (now - at >= DAY) return words.format(Math.floor(at / DAY) - Math.floor(now / DAY), "day");
+  const step = STEPS.find(([, length]) => now - at >= length);
+  return step ? words.format(-Math.floor((now - at) / step[1]), step[0]) : "just now";
+}
