@@ -6,7 +6,8 @@ from urllib.parse import urlencode
 from xml.etree.ElementTree import Element, SubElement, tostring
 
 from directory.services.catalog import feed
-from directory.services.site import Site
+from directory.services.site import Site, path_of
+from directory.services.text import markdown
 from directory.services.timestamps import timestamp
 
 MEDIA_TYPE = "application/atom+xml; charset=utf-8"
@@ -16,8 +17,11 @@ NOTHING_YET = "1970-01-01T00:00:00Z"  # a feed must say when it changed; one wit
 _IMPOSSIBLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def document(site: Site, category: str | None = None, tag: str | None = None) -> bytes:
-    """The feed, in UTF-8; its links to itself and to the site are absolute where the site's address is known."""
+def document(site: Site, category: str | None = None, tag: str | None = None, *, with_pages: bool = True) -> bytes:
+    """The feed, in UTF-8; its links to the site are absolute where the site's address is known.
+
+    Without pages an entry leads to the website of its project.
+    """
     projects = feed.newest(category, tag)
     narrowed = urlencode({name: value for name, value in (("category", category), ("tag", tag)) if value})
     suffix = f"?{narrowed}" if narrowed else ""
@@ -34,24 +38,29 @@ def document(site: Site, category: str | None = None, tag: str | None = None) ->
     SubElement(root, "link", {"rel": "self", "type": "application/atom+xml", "href": site.address(f"{PATH}{suffix}")})
     if site.url:
         SubElement(root, "link", {"rel": "alternate", "type": "text/html", "href": site.address(f"/{suffix}")})
-    for project in projects:
-        _entry(SubElement(root, "entry"), project)
+    descriptions = markdown.several([project["description"] for project in projects])
+    for project, html in zip(projects, descriptions, strict=True):
+        page = site.address(path_of(project)) if with_pages else ""
+        _entry(SubElement(root, "entry"), project, page, html)
     text: bytes = tostring(root, encoding="utf-8", xml_declaration=True)
     return text
 
 
-def _entry(entry: Element, project: dict[str, Any]) -> None:
+def _entry(entry: Element, project: dict[str, Any], page: str, html: str) -> None:
     _add(entry, "id", feed.name_of(project).urn)
     _add(entry, "title", project["title"])
     _add(entry, "updated", timestamp(project["updated_at"]))
     _add(entry, "published", timestamp(project["published_at"]))
     _add(SubElement(entry, "author"), "name", project["owner"]["username"])
-    SubElement(entry, "link", {"rel": "alternate", "href": _possible(project["url"])})
+    website = _possible(project["url"])
+    SubElement(entry, "link", {"rel": "alternate", "href": page or website})
+    if page:
+        SubElement(entry, "link", {"rel": "related", "href": website})
     category = project["category"]
     SubElement(entry, "category", {"term": category["slug"], "label": _possible(category["name"])})
     _add(entry, "summary", project["tagline"])
     if project["description"]:
-        _add(entry, "content", project["description"], type="text")
+        _add(entry, "content", html, type="html")
 
 
 def _add(parent: Element, name: str, text: str, **attributes: str) -> None:

@@ -121,7 +121,12 @@ def problem(code: str) -> Response:
 @operation(query=FeedQuery(), tier="read", etag=True)
 def atom(query: dict[str, str]) -> Response:
     """Follow the 50 newest live projects as an Atom feed: all, or those of a category or a tag."""
-    document = feed.document(current_app.extensions["site"], query.get("category"), query.get("tag"))
+    document = feed.document(
+        current_app.extensions["site"],
+        query.get("category"),
+        query.get("tag"),
+        with_pages=current_app.config["WEB_ENABLED"],
+    )
     response = Response(document, content_type=feed.MEDIA_TYPE)
     tag(response)
     return response

@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 from markupsafe import Markup
 
-from directory.services.site import Site
+from directory.services.site import Site, path_of
 
 DESCRIPTION = "Projects that members submitted and voted for: browse, search, vote, and submit your own."
 CONTEXT = "https://schema.org"
@@ -101,8 +101,3 @@ def software(project: dict[str, Any], site: Site) -> dict[str, Any]:
             "userInteractionCount": project["upvotes"],
         },
     }
-
-
-def path_of(project: dict[str, Any]) -> str:
-    """The address of a project's page."""
-    return f"/p/{project['id']}/{project['slug']}"

@@ -16,9 +16,9 @@ from directory.http.authentication import known, viewer
 from directory.http.cache_policy import CachePolicy, CacheTags
 from directory.http.endpoint import HTML, operation
 from directory.pages.build import Build
-from directory.pages.head import DESCRIPTION, Head, path_of, source_of
+from directory.pages.head import DESCRIPTION, Head, source_of
 from directory.services import build as own_build
-from directory.services.site import Site
+from directory.services.site import Site, path_of
 from directory.services.text import links, markdown
 
 bp = Blueprint("pages", __name__)

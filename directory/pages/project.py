@@ -25,6 +25,7 @@ from directory.services.catalog import catalog
 from directory.services.catalog.fields import OWNED
 from directory.services.catalog.paging import Window
 from directory.services.review import submissions
+from directory.services.site import path_of
 
 RELATED = 4
 LABELS = {field.name: field.label or field.name for field in OWNED}
@@ -40,7 +41,7 @@ EVENTS = {
 @operation(tier="read", page=True, personal=True)
 def project_without_slug(project_id: int) -> Any:
     """Redirect to the page of a project."""
-    raise RequestRedirect(head.path_of(catalog.one(project_id, viewer=viewer())))
+    raise RequestRedirect(path_of(catalog.one(project_id, viewer=viewer())))
 
 
 @bp.get("/p/<id:project_id>/<title>")
@@ -51,7 +52,7 @@ def project_page(project_id: int, title: str) -> Answer:
     by = viewer()
     project = catalog.one(project_id, viewer=by)
     if title != project["slug"]:
-        raise RequestRedirect(head.path_of(project))
+        raise RequestRedirect(path_of(project))
     is_own = by is not None and (by.is_admin or by.id == project["owner"]["id"])
     related = [] if is_own else _related(project)
     events = audit.timeline(project_id, Window(100, page=None), naming_fields=True).items if is_own else []
@@ -81,7 +82,7 @@ def _tags(project: dict[str, Any], related: list[dict[str, Any]]) -> CacheTags:
 
 def _head(project: dict[str, Any]) -> head.Head:
     site, category = here(), project["category"]
-    path = head.path_of(project)
+    path = path_of(project)
     steps = ((category["name"], f"/categories/{category['slug']}"), (project["title"], path))
     is_live = project["status"] == "live"
     return head.Head(

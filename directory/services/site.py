@@ -1,6 +1,8 @@
 """The name of the service and its public address, from the settings."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +24,11 @@ class Site:
     def address(self, path: str) -> str:
         """The absolute address of a path; the path itself if the origin is not configured."""
         return f"{self.url}{path}"
+
+
+def path_of(project: Mapping[str, Any]) -> str:
+    """The address of a project's page."""
+    return f"/p/{project['id']}/{project['slug']}"
 
 
 NOWHERE = Site()  # without an address

@@ -2,6 +2,7 @@
 
 import re
 from datetime import datetime
+from html import unescape
 from xml.etree import ElementTree
 
 import pytest
@@ -34,10 +35,12 @@ def test_an_entry_tells_of_a_project(api, world, read):
     entry = read().find(f"{ATOM}entry")
     assert entry.findtext(f"{ATOM}title") == project["title"]
     assert entry.findtext(f"{ATOM}summary") == project["tagline"]
-    assert entry.find(f"{ATOM}content").attrib == {"type": "text"}
-    assert entry.findtext(f"{ATOM}content") == "Two\n\nparagraphs"
+    assert entry.find(f"{ATOM}content").attrib == {"type": "html"}
+    assert entry.findtext(f"{ATOM}content") == "<p>Two</p>\n<p>paragraphs</p>\n"
     assert entry.findtext(f"{ATOM}author/{ATOM}name") == "ada"
-    assert entry.find(f"{ATOM}link").attrib == {"rel": "alternate", "href": project["url"]}
+    page = f"/p/{project['id']}/{project['slug']}"
+    links = [link.attrib for link in entry.findall(f"{ATOM}link")]
+    assert links == [{"rel": "alternate", "href": page}, {"rel": "related", "href": project["url"]}]
     assert entry.find(f"{ATOM}category").attrib["term"] == "web-apps"
     assert datetime.fromisoformat(entry.findtext(f"{ATOM}published")) == project["published_at"]
     assert datetime.fromisoformat(entry.findtext(f"{ATOM}updated")) == project["updated_at"]
@@ -108,8 +111,11 @@ def test_whoever_asks_gets_the_same(api, world):
 def test_hostile_text_stays_text(api, world, read):
     world.project(title=HOSTILE, tagline=HOSTILE, description=HOSTILE, url="https://example.org/?a=1&b='")
     entry = read().find(f"{ATOM}entry")
-    found = [entry.findtext(f"{ATOM}{name}") for name in ("title", "summary", "content")]
-    assert found == [HOSTILE] * 3
+    found = [entry.findtext(f"{ATOM}{name}") for name in ("title", "summary")]
+    assert found == [HOSTILE] * 2
+    content = entry.findtext(f"{ATOM}content")
+    assert "<script" not in content
+    assert unescape(content) == f"<p>{HOSTILE}</p>\n"
     assert entry.find(f"{ATOM}link").attrib["href"] == "https://example.org/?a=1&b='"
     assert b"<script" not in api.get("/api/projects.atom").data
 
@@ -184,3 +190,10 @@ def test_a_category_and_a_tag_have_feeds_of_their_own(make_app, world):
     assert len(names) == len(expected)
     assert api.get("/api/projects.atom?category=a%20b").status_code == 422
     assert api.get("/api/projects.atom?status=pending").status_code == 422
+
+
+def test_without_pages_an_entry_leads_to_the_website(make_app, world):
+    project = world.stored(world.project())
+    feed_of = ElementTree.fromstring(Api(make_app(WEB_ENABLED="false")).get("/api/projects.atom").data)
+    links = [link.attrib for link in feed_of.find(f"{ATOM}entry").findall(f"{ATOM}link")]
+    assert links == [{"rel": "alternate", "href": project["url"]}]

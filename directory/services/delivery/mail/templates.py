@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 from urllib.parse import quote
 
-from directory.services.site import Site
+from directory.services.site import Site, path_of
 from directory.services.text.rules import isolated
 
 SUBJECT_MAX = 200
@@ -143,7 +143,7 @@ def decision(
     subject, text = OF_DECISIONS[event]
     title = f"“{one_line(project['title'])}”"
     is_approved = event in {"project.approved", "project.edit_approved"}
-    path = f"/p/{project['id']}/{project['slug']}" if is_approved else "/mine"
+    path = path_of(project) if is_approved else "/mine"
     first, end, rest = (reason or "").partition("\n")  # only the first line is a part of our sentence
     reasons = [f"The reason: {isolated(first)}{end}{rest}"] if reason else []
     where = [site.address(path)] if is_approved else [f"Your projects: {site.address(path)}"]
