@@ -165,10 +165,7 @@ def delete_user(username: str | None, reason: str | None, yes: bool, **match: st
 @writes
 def sign_out_all(yes: bool) -> None:
     """Sign everybody out: all sessions of all users end. API tokens stay."""
-    if not yes:
-        click.confirm("Sign everybody out?", abort=True, err=True)
-    number = end_all(Session, by=None)[0]
-    click.echo(f"{count(number, 'session')} ended.")
+    click.echo(f"{count(_end_all(Session, 'Sign everybody out?', yes=yes), 'session')} ended.")
 
 
 @users.command("revoke-all-tokens")
@@ -176,10 +173,7 @@ def sign_out_all(yes: bool) -> None:
 @writes
 def revoke_all_tokens(yes: bool) -> None:
     """Revoke all API tokens of all users. Sessions stay."""
-    if not yes:
-        click.confirm("Revoke all API tokens of all users?", abort=True, err=True)
-    number = end_all(Token, by=None)[0]
-    click.echo(f"{count(number, 'token')} revoked.")
+    click.echo(f"{count(_end_all(Token, 'Revoke all API tokens of all users?', yes=yes), 'token')} revoked.")
 
 
 @users.command("export")
@@ -210,6 +204,13 @@ def list_users(role: str | None, status: str | None, limit: int) -> None:
     total = people.total(filters)
     if total > len(found):
         click.echo(f"… the newest {len(found):,} of {count(total, 'account')}; --limit shows more.")
+
+
+def _end_all(model: Any, question: str, *, yes: bool) -> int:
+    """End all sessions or tokens, after a question, and return how many."""
+    if not yes:
+        click.confirm(question, abort=True, err=True)
+    return end_all(model, by=None)[0]
 
 
 def refuse_filters(match: dict[str, str | None]) -> None:

@@ -37,9 +37,16 @@ def steady() -> float:
     return time.clock_gettime(_STEADY)
 
 
-def learn(epoch: str) -> None:
-    """Note the database's time, the value of STATEMENT, which has just arrived. A wrong clock is logged once."""
-    _Known.reference = Reference(datetime.fromtimestamp(float(epoch), UTC), steady())
+def learn(epoch: str, asked_at: float) -> None:
+    """Note the database's time, the value of STATEMENT, which was asked at `asked_at` by `steady` and has just arrived.
+
+    It is taken for the time half-way between. An answer that has taken too long for that is ignored, and the database
+    is asked again with the next connection. A wrong clock is logged once.
+    """
+    arrived_at = steady()
+    if arrived_at - asked_at >= TOLERANCE.total_seconds():
+        return
+    _Known.reference = Reference(datetime.fromtimestamp(float(epoch), UTC), (asked_at + arrived_at) / 2)
     difference = skew()
     is_wrong = abs(difference) >= TOLERANCE.total_seconds()
     if is_wrong and not _Known.is_wrong:

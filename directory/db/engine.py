@@ -77,9 +77,10 @@ def _require_open(driver: Any, _record: Any, _proxy: Any) -> None:
 
 def _learn_time(driver: Any) -> None:
     """Ask the database for its time, over an idle connection. Raises InvalidatePoolError if that fails."""
+    asked_at = clock.steady()
     try:
         driver.pgconn.send_query(f"SELECT {clock.STATEMENT}".encode())
-        clock.learn(driver.result().get_value(0, 0).decode())
+        clock.learn(driver.result().get_value(0, 0).decode(), asked_at)
     except psycopg.Error:
         raise InvalidatePoolError from None
 

@@ -58,10 +58,11 @@ class Route:
 
         Raises psycopg.Error, and SettingsMissing if it does not.
         """
+        asked_at = clock.steady()
         connection.pgconn.send_query(SESSION)
         result = connection.result()
         epoch, pid, role, database, *found = (result.get_value(0, n).decode() for n in range(result.nfields))
-        clock.learn(epoch)
+        clock.learn(epoch, asked_at)
         self.is_pooled |= int(pid) != connection.pgconn.backend_pid
         settings = zip(POSTGRES_SETTINGS.items(), found, strict=True)
         wrong = ", ".join(name for (name, value), other in settings if value != other)

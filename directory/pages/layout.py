@@ -47,6 +47,7 @@ IN_PERSON = {
         "Nothing was changed, because the page was made for another account. Sign in to that account to go on.",
     ),
 }
+PATH_MAX = 2_000  # characters of a page to which another one leads back
 log = logging.getLogger(__name__)
 
 TINTS = 10
@@ -166,10 +167,11 @@ def own_address() -> str:
 
 
 def own_path(given: str | None, default: str = "/") -> str:
-    """The path of this site that a form gives as the next page, otherwise the default."""
+    """The path of this site that a form gives as the next page, otherwise the default. Mails contain it, too."""
     if not given or not given.startswith("/") or given.startswith("//") or not given.isprintable() or "\\" in given:
         return default
-    return quote(given, safe="/?#&=%+:;,@!$'()*~-._")
+    path = quote(given, safe="/?#&=%+:;,@!$'()*~-._")
+    return path if len(path) <= PATH_MAX else default
 
 
 def page_number(query: dict[str, str]) -> int:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from flask import Flask
@@ -85,6 +86,7 @@ def test_users_are_filtered_by_day_domain_confirmation_and_whether_anything_was_
     change(app, world.user("spam"), email="spam@spam.example")
     change(app, world.user("sub"), email="sub@mail.spam.example")
     change(app, world.user("sure"), email_verified_at=LONG_AGO)
+    change(app, world.user("umlaut"), email="umlaut@xn--exmple-cua.de")
     author, was_live, pending = world.user("author"), world.user("was-live"), world.user("waits")
     world.project(author)
     admin.put(f"/api/admin/projects/{world.project(was_live)}/unpublish")
@@ -98,17 +100,27 @@ def test_users_are_filtered_by_day_domain_confirmation_and_whether_anything_was_
         return names
 
     everybody = found("")
-    assert everybody == {"old", "spam", "sub", "sure", "author", "was-live", "waits"}
+    assert everybody == {"old", "spam", "sub", "sure", "umlaut", "author", "was-live", "waits"}
     assert found("created_to=2020-01-01") == found("created_from=2020-01-01&created_to=2020-01-01") == {"old"}
     assert found("created_to=2020-01-01T00:00:00Z") == set()
     assert found("created_from=2020-01-02") == everybody - {"old"}
     assert found("email_domain=SPAM.example") == {"spam"}
     assert found("email_domain=spam.example&q=sub") == set()
+    for spelling in ("exämple.de", " EXÄMPLE。de", "xn--exmple-cua.de", "XN--EXMPLE-CUA.de"):
+        assert found(f"email_domain={quote(spelling)}") == {"umlaut"}
     assert found("email_verified=true") == {"sure"}
     assert found("email_verified=false") == everybody - {"sure"}
     assert found("live=true") == {"author", "was-live"}
     assert found("live=false") == everybody - {"author", "was-live"}
-    for wrong in ("email_domain=a@b.example", "email_domain=_", "live=1", "email_verified=yes", "created_from=soon"):
+    for wrong in (
+        "email_domain=a@b.example",
+        "email_domain=_",
+        "email_domain=%C3%A4",
+        "email_domain=%F0%9F%98%80.a..b",
+        "live=1",
+        "email_verified=yes",
+        "created_from=soon",
+    ):
         assert admin.get(f"/api/admin/users?{wrong}").status_code == 422
 
 

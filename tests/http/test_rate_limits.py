@@ -6,6 +6,7 @@ from threading import Barrier, Thread
 
 import pytest
 
+from directory.http import rate_limits
 from directory.services.accounts import accounts
 from tests.support.browsers import COOKIE, Browser
 from tests.support.factories import PASSWORD, Api, World
@@ -366,3 +367,20 @@ def test_limits_can_be_switched_off(limited):
     for answer in [Api(app).post("/api/auth/login", WRONG) for _ in range(12)]:
         assert (answer.status_code, "RateLimit" in answer.headers) == (401, False)
     assert statuses([lambda: Api(app).get("/api/projects")] * 3) == [200] * 3
+
+
+def test_many_keys_are_counted_in_their_order_and_one_that_is_refused_does_not_count_for_longer_limits(limited):
+    app = limited(RATELIMIT_AUTH="2 per minute; 3 per hour")
+    with app.test_request_context():
+        found = rate_limits.count_all("auth", ["a", "b", "a", "a"])
+        assert [each.is_admitted for each in found] == [True, True, True, False]
+        assert [[state.remaining for state in each.states] for each in found] == [[1, 2], [1, 2], [0, 1], [0, 1]]
+        assert rate_limits.count_all("auth", []) == []
+        for _ in range(2):
+            [shown] = rate_limits.count_all("auth", ["a"], counts=False)
+            assert [state.remaining for state in shown.states] == [0, 1]
+
+
+def test_without_a_limit_every_key_is_admitted(make_app):
+    with make_app(RATELIMIT_ENABLED="false").test_request_context():
+        assert rate_limits.count_all("auth", ["a", "b"]) == [rate_limits.Count(True, [])] * 2

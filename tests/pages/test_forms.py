@@ -10,6 +10,7 @@ from sqlalchemy import func, select, update
 from directory.db.transactions import transaction
 from directory.extensions import db
 from directory.models import Delivery, User, now
+from directory.pages.layout import own_path
 from tests.pages.conftest import text_of
 from tests.support.browsers import Browser
 from tests.support.factories import PASSWORD, Api
@@ -361,3 +362,18 @@ def test_a_browser_that_opens_the_address_of_a_button_gets_a_page(app, api, worl
     assert "This is the address of a button." in text_of(answer)
     for answer in (api.get(path), api.call("PATCH", path, headers={"Accept": "text/html"})):
         assert answer.json["code"] == "method_not_allowed"
+
+
+def test_the_page_to_go_on_to_is_a_bounded_path_of_this_site() -> None:
+    long = "/?q=" + "a" * 1_996
+    assert own_path(long) == long
+    for given in (
+        f"{long}a",
+        "/?q=" + "é" * 400,
+        "//evil.example",
+        "/\\evil.example",
+        "https://evil.example",
+        "",
+        None,
+    ):
+        assert own_path(given, "/p/1") == "/p/1"

@@ -185,7 +185,7 @@ def test_each_connection_tells_the_time_and_a_wrong_clock_is_logged_once(
 def test_a_pooled_connection_is_asked_for_the_time_now_and_then(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
     ask(app)
     learned, told = database_clock.steady(), list[str]()
-    monkeypatch.setattr(database_clock, "learn", told.append)
+    monkeypatch.setattr(database_clock, "learn", lambda epoch, _asked_at: told.append(epoch))
     for later in (database_clock.LEARN_EVERY - 60, database_clock.LEARN_EVERY + 60):
         monkeypatch.setattr(database_clock, "steady", lambda later=later: learned + later)
         ask(app)
@@ -201,3 +201,31 @@ def test_the_clock_of_these_tests_is_the_services(app: Any, world: World, clock:
     assert base.now() > datetime.now(UTC) + IDLE
     assert browser.get("/api/auth/me").status_code == 401
     assert Api(app).get("/api/projects").status_code == 200
+
+
+@pytest.fixture
+def unknown() -> Any:
+    """A process that has not asked any database for its time."""
+    database_clock.forget()
+    yield
+    database_clock.forget()
+
+
+def test_the_databases_time_is_of_the_middle_of_the_question_and_its_answer(
+    unknown: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(database_clock, "steady", lambda: 101.0)
+    monkeypatch.setattr(time, "time", lambda: 1000.5)  # right: half a second after the database read its clock
+    database_clock.learn("1000.0", 100.0)
+    assert database_clock.skew() == 0
+
+
+def test_an_answer_that_took_too_long_tells_no_time(unknown: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(database_clock, "steady", lambda: 106.0)
+    database_clock.learn("1000.0", 100.0)
+    assert database_clock.is_due()
+    database_clock.learn("1000.0", 105.0)
+    assert not database_clock.is_due()
+    database_clock.learn("5000.0", 100.0)
+    host = datetime.fromtimestamp(1000, UTC)
+    assert database_clock.corrected(host) == host, "the earlier answer stays"

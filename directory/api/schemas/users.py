@@ -9,11 +9,12 @@ from directory.api.schemas.accounts import UserOutput
 from directory.api.schemas.dashboard import ProjectCounts
 from directory.api.schemas.paging import PageQuery, Pagination
 from directory.api.schemas.review import AuditOutput, Number
-from directory.http.fields import DayOrTime, Few, Flag, Matching, Prose, Search, Strict, Timestamp, Truth, Word
+from directory.http.fields import BLANKS, DayOrTime, Few, Flag, Matching, Prose, Search, Strict, Timestamp, Truth, Word
 from directory.models import AccountStatus, Role
 from directory.models.base import HIGHEST_ID
 from directory.services.accounts.user_decisions import DECISIONS
 from directory.services.accounts.users import SORTS
+from directory.services.text.rules import ascii_domain
 
 WITH_SUSPENSION = ("unpublish", "reason")
 DELETED = "When the account was deleted. It is suspended, and has neither an address nor a password."
@@ -21,6 +22,21 @@ LAST_SEEN = "The last sign-in or use of a session or token, accurate to five min
 
 
 DOMAIN = r"[a-z0-9-]+(\.[a-z0-9-]+)+"
+
+
+class Domain(Matching):
+    """The domain of an e-mail address. One with letters outside of ASCII is compared as its A-labels."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        says = "This is not a domain, such as example.org."
+        super().__init__(DOMAIN, 253, says=says, fold=True, trim=True, **kwargs)
+
+    def check(self, value: str) -> str:
+        """The domain in ASCII."""
+        try:
+            return super().check(ascii_domain(value.strip(BLANKS)))
+        except UnicodeError:
+            raise ValueError(self.says) from None
 
 
 class _Filters(Strict):
@@ -31,10 +47,7 @@ class _Filters(Strict):
     status = Word(tuple(AccountStatus))
     created_from = DayOrTime(metadata={"description": "From this time on, or from the beginning of this day in UTC."})
     created_to = DayOrTime(end=True, metadata={"description": "Before this time, or to the end of this day in UTC."})
-    email_domain = Matching(
-        DOMAIN, 253, says="This is not a domain, such as example.org.", fold=True, trim=True,
-        metadata={"description": "The whole domain of the e-mail address; no subdomains."},
-    )  # fmt: skip
+    email_domain = Domain(metadata={"description": "The whole domain of the e-mail address; no subdomains."})
 
 
 class UserFilters(_Filters):

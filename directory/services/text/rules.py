@@ -86,15 +86,18 @@ def ascii_address(text: str) -> str:
     if not at or not local.isascii() or len(text) > EMAIL_MAX:
         return text
     try:
-        return f"{local.lower()}@{(domain if domain.isascii() else _a_labels(domain)).lower()}"
-    except UnicodeError:  # an IDNAError is one
+        return f"{local.lower()}@{ascii_domain(domain)}"
+    except UnicodeError:
         return text
 
 
-def _a_labels(domain: str) -> str:
+def ascii_domain(domain: str) -> str:
+    """The domain of an e-mail address as it is stored: in lower case and in ASCII. Raises UnicodeError."""
+    if domain.isascii():
+        return domain.lower()
     import idna  # only a few addresses need its tables
 
-    return idna.encode(domain, uts46=True).decode("ascii")
+    return idna.encode(domain, uts46=True).decode("ascii").lower()  # an IDNAError is a UnicodeError
 
 
 def is_email(value: str) -> bool:

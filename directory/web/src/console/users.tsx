@@ -18,7 +18,7 @@ const list = new Listing<User>(
     { name: "status", values: ["active", "suspended"] },
     { name: "created_from", isDay: true, pattern: DAY },
     { name: "created_to", isDay: true, pattern: DAY },
-    { name: "email_domain", pattern: /^[a-z0-9-]+(\.[a-z0-9-]+)+$/i },
+    { name: "email_domain", pattern: /^[^\s@.]+([.。．｡][^\s@.]+)+$/ },
     { name: "email_verified", values: ["true", "false"], named: yesNo },
     { name: "live", values: ["true", "false"], named: yesNo },
     { name: "sort", values: ["newest", "username", "submissions", "last_seen"] },
