@@ -21,8 +21,8 @@ from sqlalchemy.engine import make_url
 
 from bench import search
 from bench.distance import distance
-from bench.filling import flask, prepare
-from bench.load import GROWING, OPERATIONS, SIGNED_IN, Subjects, fresh, measure, requests, wait_for
+from bench.filling import age, flask, prepare
+from bench.load import GROWING, ONCE, OPERATIONS, SIGNED_IN, Subjects, fresh, measure, requests, wait_for
 from bench.report import growth, plot, table
 from tests.support import servers
 from tests.support.processes import free_port
@@ -47,7 +47,7 @@ def main() -> None:
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--sqlite", action="store_true", help="the embedded form: SQLite and one process")
     parser.add_argument("--alone", action="store_true", help="without the ceilings: where only growth is asked for")
-    every = [*OPERATIONS, *SIGNED_IN, *GROWING]
+    every = [*OPERATIONS, *ONCE, *SIGNED_IN, *GROWING]
     parser.add_argument("--ops", nargs="+", default=every, choices=every)
     parser.add_argument("--distance", type=float, default=0.0, metavar="MS", help="to PostgreSQL, each way")
     parser.add_argument(
@@ -195,8 +195,12 @@ def asked(operation: str, server: Served, given: Any, postgres: Any) -> dict[str
     if operation == "search_common":
         return row | search.common(server.url, subjects.admin, subjects.words)
     pids = {"server": server.pid} | ({"database": postgres.pid} if postgres else {})
-    lines = requests(operation, subjects)
-    return row | measure(server.url, lines, seconds=given.seconds, connections=given.connections, pids=pids)
+    lines, warm_up = requests(operation, subjects), None
+    if operation in ONCE:
+        age(server.directory.environment["DATABASE_URL"])
+        warm_up = requests("vote", subjects)
+    load = {"seconds": given.seconds, "connections": given.connections, "pids": pids, "warm_up": warm_up}
+    return row | measure(server.url, lines, **load)
 
 
 def keep_bodies(base: str, subjects: Subjects, out: Path) -> None:

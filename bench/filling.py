@@ -2,7 +2,7 @@
 
 import subprocess
 import sys
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import psycopg
@@ -21,41 +21,73 @@ from directory.services.catalog import search_index
 from directory.services.catalog.paging import Position
 
 ROOT = Path(__file__).parent.parent
-MEMBERS = 999
+MEMBERS, CROWD = 999, 20_000
 TOKENS = (
-    "tokens WHERE name = 'bench'",
-    "tokens (user_id, name, token_hash, created_at, last_used_at) VALUES (:u, 'bench', :h, :at, :at)",
+    "tokens WHERE name = :name",
+    "tokens (user_id, name, token_hash, created_at, last_used_at) VALUES (:u, :name, :h, :at, :at)",
 )
 SESSIONS = (
-    "sessions WHERE user_agent = 'bench'",
-    "sessions (user_id, user_agent, token_hash, created_at, last_seen_at) VALUES (:u, 'bench', :h, :at, :at)",
+    "sessions WHERE user_agent = :name",
+    "sessions (user_id, user_agent, token_hash, created_at, last_seen_at) VALUES (:u, :name, :h, :at, :at)",
+)
+AGING = (
+    "UPDATE tokens SET last_used_at = :at WHERE name = 'crowd'",
+    "UPDATE sessions SET last_seen_at = :at WHERE user_agent = 'crowd'",
 )
 
 
 def prepare(url: str, environment: dict[str, str]) -> Subjects:
-    """Tokens and sessions for the first thousand users, one of them an administrator, and what there is to ask for."""
+    """Tokens and sessions for the first thousand users, one of them an administrator, and what there is to ask for.
+
+    The last CROWD users have others, which `age` makes old.
+    """
     engine = create_engine(url)
-    now = f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S.%f}"
     with engine.begin() as connection:
         ids = list(connection.scalars(text("SELECT id FROM users ORDER BY id LIMIT :n"), {"n": MEMBERS + 1}))
         connection.execute(text("UPDATE users SET role = 'admin' WHERE id = :id"), {"id": ids[0]})
-        rows = [{"u": user, "h": digest(f"bench-{user}"), "at": now} for user in ids]
-        for credentials in (TOKENS, SESSIONS):
-            connection.execute(text(f"DELETE FROM {credentials[0]}"))  # of an earlier run over the same database
-            connection.execute(text(f"INSERT INTO {credentials[1]}"), rows)
+        crowd = list(connection.scalars(text("SELECT id FROM users ORDER BY id DESC LIMIT :n"), {"n": CROWD}))
+        for name, users in (("bench", ids), ("crowd", crowd)):
+            rows = [{"u": user, "name": name, "h": digest(f"{name}-{user}"), "at": stamp()} for user in users]
+            for credentials in (TOKENS, SESSIONS):
+                # Those of an earlier run over the same database go.
+                connection.execute(text(f"DELETE FROM {credentials[0]}"), {"name": name})
+                connection.execute(text(f"INSERT INTO {credentials[1]}"), rows)
         live = list(connection.scalars(text("SELECT id FROM projects WHERE status = 'live' ORDER BY id DESC")))
         slugs = list(connection.scalars(text("SELECT slug FROM categories ORDER BY id")))
-    if engine.dialect.name == "postgresql":
-        plain = make_url(url).set(drivername="postgresql").render_as_string(hide_password=False)
-        with psycopg.connect(plain, autocommit=True) as vacuum:
-            vacuum.execute("VACUUM ANALYZE")
-            vacuum.execute("CHECKPOINT")
     engine.dispose()
+    on_postgresql(url, "VACUUM ANALYZE", "CHECKPOINT")
     words, cursors = rare(environment, live), anywhere(environment, live)
     secrets = [f"bench-{user}" for user in ids]
     name = create_app(config.load(environment)).config["COOKIE_NAME"]
     cookies = [f"{name}={secret}" for secret in secrets[1:]]
-    return Subjects(live, slugs, secrets[1:], cookies, secrets[0], cursors, words)
+    many = [f"crowd-{user}" for user in crowd]
+    return Subjects(
+        live, slugs, secrets[1:], cookies, secrets[0], cursors, words, many, [f"{name}={secret}" for secret in many]
+    )
+
+
+def age(url: str) -> None:
+    """Have the crowd's tokens and sessions be used for the last time a day ago."""
+    engine = create_engine(url)
+    with engine.begin() as connection:
+        for update in AGING:
+            connection.execute(text(update), {"at": stamp(timedelta(days=1))})
+    engine.dispose()
+    on_postgresql(url, "VACUUM tokens", "VACUUM sessions")
+
+
+def stamp(ago: timedelta = timedelta()) -> str:
+    """A time as both databases take it."""
+    return f"{datetime.now(UTC) - ago:%Y-%m-%d %H:%M:%S.%f}"
+
+
+def on_postgresql(url: str, *statements: str) -> None:
+    """Run statements outside of a transaction; on SQLite nothing."""
+    if make_url(url).get_backend_name() == "postgresql":
+        plain = make_url(url).set(drivername="postgresql").render_as_string(hide_password=False)
+        with psycopg.connect(plain, autocommit=True) as connection:
+            for statement in statements:
+                connection.execute(statement)
 
 
 def rare(environment: dict[str, str], live: list[int]) -> list[str]:

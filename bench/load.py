@@ -16,6 +16,8 @@ from urllib.parse import urlencode
 import psutil
 
 OPERATIONS = ("list", "list_mix", "one", "vote", "mixed", "analytics")
+# Votes of members who were not here since yesterday, one each: by a token, or as a browser does.
+ONCE = ("vote_once", "vote_once_cookie")
 # The same page and the same projects, asked for by members: by a token, or as a browser does.
 SIGNED_IN = ("list_me", "list_me_cookie", "one_me", "one_me_cookie")
 # Further requests whose cost must not grow with the directory. An administrator sends them, whose answers never come
@@ -31,7 +33,8 @@ SCRIPT = Path(__file__).parent / "replay.lua"
 class Subjects:
     """The subjects of requests; `tokens` and `cookies` are members', `admin` the administrator's token.
 
-    `cursors` stand anywhere in the list of the newest, `words` each in one project.
+    `cursors` stand anywhere in the list of the newest, `words` each in one project. `crowd` and `crowd_cookies` are
+    those of many members, for ONCE.
     """
 
     live: list[int]
@@ -41,6 +44,8 @@ class Subjects:
     admin: str
     cursors: list[str]
     words: list[str]
+    crowd: list[str]
+    crowd_cookies: list[str]
 
 
 def requests(operation: str, subjects: Subjects) -> list[str]:
@@ -67,6 +72,11 @@ def requests(operation: str, subjects: Subjects) -> list[str]:
     def vote() -> str:
         return f"POST /api/projects/{next(drawn)}/upvote {rng.choice(subjects.tokens)}"
 
+    if operation in ONCE:
+        crowd = (
+            [f"cookie:{each}" for each in subjects.crowd_cookies] if operation.endswith("_cookie") else subjects.crowd
+        )
+        return [f"POST /api/projects/{next(drawn)}/upvote {caller}" for caller in rng.sample(crowd, len(crowd))]
     first_page = "GET /api/projects?status=live&sort=newest&page=1&limit=20"
     if operation == "list":
         return [f"{first_page} -"]
@@ -97,15 +107,23 @@ def check(rng: random.Random, words: list[str]) -> str:
     return urlencode({"url": f"https://bench.example/{rng.randrange(10**9)}", "title": f"A new {rng.choice(words)}"})
 
 
-def measure(url: str, lines: list[str], *, seconds: int, connections: int, pids: dict[str, int]) -> dict[str, Any]:
-    """Replay `lines` for a while, after a warm-up; rates, latencies, and CPU microseconds a request by party."""
-    with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
-        file.write("\n".join(lines) + "\n")
-        file.flush()
-        _wrk(url, file.name, 2, connections)
-        before = {party: cpu_seconds(pid) for party, pid in pids.items()}
-        result = _wrk(url, file.name, seconds, connections)
-        cpu = {party: cpu_seconds(pid) - before[party] for party, pid in pids.items()}
+def measure(
+    url: str,
+    lines: list[str],
+    *,
+    seconds: int,
+    connections: int,
+    pids: dict[str, int],
+    warm_up: list[str] | None = None,
+) -> dict[str, Any]:
+    """Replay `lines` for a while, after a warm-up; rates, latencies, and CPU microseconds a request by party.
+
+    The warm-up is by `warm_up`, or by the same lines.
+    """
+    _wrk(url, warm_up or lines, 2, connections)
+    before = {party: cpu_seconds(pid) for party, pid in pids.items()}
+    result = _wrk(url, lines, seconds, connections)
+    cpu = {party: cpu_seconds(pid) - before[party] for party, pid in pids.items()}
     result["rps"] = result["requests"] / result["seconds"]
     result |= {f"{party}_us": 1e6 * used / max(1, result["requests"]) for party, used in cpu.items()}
     result["worker_mb"] = worker_megabytes(pids["server"])
@@ -128,21 +146,13 @@ def fresh(url: str, subjects: Subjects, *, times: int = 15) -> dict[str, Any]:
     return {"rps": 1000 * times / sum(took), "p50_ms": sorted(took)[times // 2], "p99_ms": max(took), "errors": 0}
 
 
-def _wrk(url: str, file: str, seconds: int, connections: int) -> dict[str, Any]:
-    command = [
-        "wrk",
-        f"-t{min(2, connections)}",
-        f"-c{connections}",
-        f"-d{seconds}s",
-        "--timeout",
-        "30s",
-        "-s",
-        str(SCRIPT),
-        url,
-        "--",
-        file,
-    ]
-    out = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+def _wrk(url: str, lines: list[str], seconds: int, connections: int) -> dict[str, Any]:
+    options = [f"-t{min(2, connections)}", f"-c{connections}", f"-d{seconds}s", "--timeout", "30s", "-s", str(SCRIPT)]
+    with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
+        file.write("\n".join(lines) + "\n")
+        file.flush()
+        command = ["wrk", *options, url, "--", file.name]
+        out = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     return json.loads(out[out.rindex('{"requests"') :])  # type: ignore[no-any-return]
 
 

@@ -15,6 +15,7 @@ function init(args)
     local cookie = caller:match("^cookie:(.*)$")
     if cookie then
       headers["Cookie"] = cookie
+      headers["Sec-Fetch-Site"] = "same-origin" -- as a browser sends it with a vote
     elseif caller ~= "-" then
       headers["Authorization"] = "Bearer " .. caller
     end
