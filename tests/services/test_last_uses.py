@@ -7,11 +7,12 @@ import pytest
 from flask import Flask
 from sqlalchemy import select, text, update
 
+from directory.db.statements import use_connection
 from directory.db.transactions import transaction
 from directory.extensions import db
 from directory.http import together
 from directory.models import Session, Token, User, now
-from directory.services.accounts import sessions
+from directory.services.accounts import last_uses, sessions
 from directory.services.accounts.identity import Caller
 from directory.services.votes import voting
 from tests.conftest import Database, Statements
@@ -19,7 +20,6 @@ from tests.http.test_together import Scene, answered, asked, by_application, env
 from tests.support.factories import World
 
 DAY = timedelta(days=1)
-WAITING = {"sqlite": {}, "postgresql": {"isolation_level": "READ COMMITTED"}}
 
 
 @pytest.fixture(autouse=True)
@@ -167,3 +167,19 @@ def test_who_has_ended_never_votes_and_is_never_seen(crowd: Crowd, ended: str) -
     with crowd.app.app_context():
         seen = db.session.scalars(select(User.last_seen_at).where(User.id == by.id)).one()
     assert seen < now() - DAY / 2
+
+
+@pytest.mark.direct("reads the prepared statements of a connection")
+@pytest.mark.parametrize("migrated", ["postgresql"], indirect=True)
+def test_statements_for_several_callers_are_not_planned_for_each_run(crowd: Crowd) -> None:
+    """PostgreSQL plans the first five runs, and later ones if it takes the plans for the values to be cheaper."""
+    tokens = [sessions.of_token(crowd.scene.tokens[by]) for by in crowd.voters]
+    with crowd.app.app_context(), db.engine.connect() as connection, use_connection(connection.connection, 60):
+        for _ in range(20):
+            callers = [sessions.caller_of(each, sessions.prefetch(tokens[:2])) for each in tokens[:2]]
+            last_uses.record([found[0] for found in callers if found is not None])
+        plans = connection.exec_driver_sql(
+            "SELECT custom_plans, generic_plans FROM pg_prepared_statements "
+            "WHERE statement LIKE '%%WITH ORDINALITY%%' OR statement LIKE '%%used_accounts%%'"
+        ).all()
+    assert [custom for custom, _ in plans] == [5, 5]

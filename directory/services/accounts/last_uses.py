@@ -21,16 +21,18 @@ from directory.services.accounts.sessions import TOUCH_EVERY, Credential
 TIMES: tuple[Any, ...] = tuple(bindparam(name, type_=UtcDateTime()) for name in ("used_at", "due"))
 
 # Before a SELECT on PostgreSQL: it records the last uses in the same statement. Users come first, as in every
-# transaction. Each row is looked at again when it is locked, so of several processes one records a use.
+# transaction. Each row is looked at again when it is locked, so of several processes one records a use. The planner
+# cannot count the elements of `ARRAY(SELECT …)`: otherwise it would plan each run (`db/batched_query.py`).
 WITH_USES = """
     WITH seen AS MATERIALIZED (
-        SELECT id FROM users WHERE id = ANY (CAST(:users AS bigint[])) ORDER BY id FOR NO KEY UPDATE SKIP LOCKED
+        SELECT id FROM users WHERE id = ANY (ARRAY(SELECT unnest(CAST(:users AS bigint[]))))
+        ORDER BY id FOR NO KEY UPDATE SKIP LOCKED
     ), due_sessions AS MATERIALIZED (
-        SELECT id FROM sessions WHERE id = ANY (CAST(:sessions AS bigint[]))
+        SELECT id FROM sessions WHERE id = ANY (ARRAY(SELECT unnest(CAST(:sessions AS bigint[]))))
             AND user_id IN (SELECT id FROM seen) AND last_seen_at < :due
         ORDER BY id FOR NO KEY UPDATE SKIP LOCKED
     ), due_tokens AS MATERIALIZED (
-        SELECT id FROM tokens WHERE id = ANY (CAST(:tokens AS bigint[]))
+        SELECT id FROM tokens WHERE id = ANY (ARRAY(SELECT unnest(CAST(:tokens AS bigint[]))))
             AND user_id IN (SELECT id FROM seen) AND (last_used_at IS NULL OR last_used_at < :due)
         ORDER BY id FOR NO KEY UPDATE SKIP LOCKED
     ), used_sessions AS (
