@@ -4,15 +4,15 @@ from typing import Any
 
 from flask import Blueprint
 
-from directory.api.auth import signed_out
-from directory.api.password_checks import confirm_password, missing_password
-from directory.api.projects import subscribers
 from directory.api.schemas.accounts import DeletionInput, Export
 from directory.db.transactions import transaction
 from directory.errors import LastAdmin, PasskeyRequired, TooManyProjects, TooManyVotes
 from directory.http.access import login_required
 from directory.http.authentication import caller
 from directory.http.endpoint import documented, operation
+from directory.http.password_checks import confirm_password, missing_password
+from directory.http.receivers import subscribers
+from directory.http.signing_in import signed_out
 from directory.http.validation import Errors, JsonBody
 from directory.services.accounts import account_deletion, account_export
 from directory.services.sign_in.refusals import SignInAgain

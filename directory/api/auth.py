@@ -3,10 +3,8 @@
 from contextlib import ExitStack, suppress
 from typing import Any
 
-from flask import Blueprint, Response, current_app
+from flask import Blueprint, current_app
 
-from directory.api import mail_server
-from directory.api.password_checks import among_few, confirm_password, guessing, missing_password
 from directory.api.schemas.accounts import (
     AccountChanges,
     LoginInput,
@@ -26,11 +24,13 @@ from directory.errors import (
     NotFound,
     RegistrationClosed,
 )
-from directory.http import account_limits, rate_limits
+from directory.http import account_limits, rate_limits, receivers
 from directory.http.access import login_required, public
-from directory.http.authentication import caller, give_cookie, take_cookie
+from directory.http.authentication import caller
 from directory.http.client_address import user_agent
-from directory.http.endpoint import documented, operation, respond
+from directory.http.endpoint import documented, operation
+from directory.http.password_checks import among_few, confirm_password, guessing, missing_password
+from directory.http.signing_in import signed_in, signed_out
 from directory.http.validation import Errors, JsonBody
 from directory.models import User
 from directory.services.accounts import accounts, recovery, sessions, usernames
@@ -57,16 +57,9 @@ def _bad_changes(body: dict[str, Any]) -> Errors:
     refused += accounts.password_refusals(body.get("password"), username=username, email=email)
     if "password" in body:
         refused += missing_password(body, "Give both password and current_password.")
-    elif is_new_address(body.get("email"), user):
+    elif _is_new_address(body.get("email"), user):
         refused += missing_password(body, "A new address needs the present password.")
     return refused
-
-
-def signed_in(view: Any, user: Any, secret: str) -> Response:
-    """The answer of a view to a user who has signed in, with the session's cookie."""
-    response = respond(user, view.operation)
-    give_cookie(response, secret)
-    return response
 
 
 @bp.post("/register")
@@ -85,7 +78,7 @@ def register(body: dict[str, Any], next_path: str | None = None) -> Any:
     accounts.release()
     hashed = accounts.prepare_password(body["password"], username=username, email=email)
 
-    server = mail_server.configured()
+    server = receivers.configured_mail_server()
 
     def work() -> tuple[Any, str]:
         user = accounts.register(username, email, hashed)
@@ -137,18 +130,6 @@ def logout() -> Any:
     return signed_out(by)
 
 
-def signed_out(by: Caller) -> Response:
-    """The empty answer to a caller whose session has ended: a browser forgets its cookie.
-
-    A token needs no cookie: one that came with it may be another user's, and stays.
-    """
-    response = Response(status=204)
-    del response.headers["Content-Type"]
-    if by.session_id is not None:
-        take_cookie(response)
-    return response
-
-
 @bp.get("/me")
 @login_required
 @operation(answer=UserOutput(), tier="read")
@@ -174,8 +155,8 @@ def change(body: dict[str, Any]) -> Any:
     """
     by, email = caller(), body.get("email")
     user, new_hash = _confirmed(body)
-    is_new = is_new_address(email, user)
-    server = mail_server.configured() if is_new else None
+    is_new = _is_new_address(email, user)
+    server = receivers.configured_mail_server() if is_new else None
     if is_new:
         _require_free(body["email"], by)
 
@@ -199,21 +180,21 @@ def change(body: dict[str, Any]) -> Any:
     with ExitStack() as limits:
         if server is not None:
             limits.enter_context(account_limits.mailing(body["email"], by.id, refuses=True))
-        notifier = limits.enter_context(mail_server.notifying(user)) if new_hash else None
+        notifier = limits.enter_context(receivers.notifying(user)) if new_hash else None
         return transaction(lambda: work(notifier))
 
 
 def _confirmed(body: dict[str, Any]) -> tuple[User, str | None]:
     """The caller's account, confirmed where the changes need it, and the hash of a new password."""
     user, email = accounts.get(caller().id), body.get("email")
-    if "current_password" in body or "password" in body or is_new_address(email, user):
+    if "current_password" in body or "password" in body or _is_new_address(email, user):
         user = confirm_password(body.get("current_password"))
     if "password" not in body:
         return user, None
     return user, accounts.prepare_password(body["password"], username=user.username, email=email or user.email)
 
 
-def is_new_address(email: str | None, user: User) -> bool:
+def _is_new_address(email: str | None, user: User) -> bool:
     """Whether an address is another than the account has."""
     return email not in (None, user.email)
 

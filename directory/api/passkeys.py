@@ -4,8 +4,6 @@ from typing import Any
 
 from flask import Blueprint, current_app, g, request
 
-from directory.api import mail_server
-from directory.api.auth import signed_in
 from directory.api.schemas.accounts import UserOutput
 from directory.api.schemas.passkeys import (
     CreationOptions,
@@ -18,11 +16,12 @@ from directory.api.schemas.passkeys import (
 )
 from directory.db.transactions import transaction
 from directory.errors import AccountSuspended, InvalidCredentials, NotFound, PasskeyRequired
-from directory.http import account_limits, rate_limits
+from directory.http import account_limits, rate_limits, receivers
 from directory.http.access import login_required, public
 from directory.http.authentication import caller
 from directory.http.client_address import user_agent
 from directory.http.endpoint import documented, operation
+from directory.http.signing_in import has_passkeys, signed_in
 from directory.http.validation import JsonBody
 from directory.services.accounts import accounts
 from directory.services.sign_in import passkeys
@@ -34,15 +33,9 @@ from directory.services.site import Site
 bp = Blueprint("passkeys", __name__, url_prefix="/api/auth/passkeys")
 
 
-def are_on() -> bool:
-    """Whether there are passkeys: they are bound to a host, which no Host header may name in production."""
-    site: Site = current_app.extensions["site"]
-    return bool(site.url) or current_app.config["APP_ENV"] != "production"
-
-
 def _party() -> RelyingParty:
     """Return the relying party (WebAuthn) that this site is. Raises NotFound if passkeys are off."""
-    if not are_on():
+    if not has_passkeys():
         raise NotFound
     site: Site = current_app.extensions["site"]
     origin = site.url or request.host_url.removesuffix("/")
@@ -79,7 +72,7 @@ def add(body: dict[str, Any]) -> Any:
     named = passkeys.challenge_of(credential)
     challenge = transaction(lambda: passkeys.take(named, by.session_id))
     made = passkeys.registered(credential, challenge, party)
-    with mail_server.notifying(user) as server:
+    with receivers.notifying(user) as server:
         return transaction(lambda: passkeys.add(made, body.get("name"), by=by, server=server))
 
 
@@ -113,7 +106,7 @@ def remove(passkey_id: int) -> None:
     It takes a session of the last ten minutes. The account's address gets a mail. Sessions stay open.
     """
     _party()
-    with mail_server.notifying(accounts.get(caller().id)) as server:
+    with receivers.notifying(accounts.get(caller().id)) as server:
         passkeys.remove(passkey_id, by=caller(), server=server)
 
 

@@ -17,18 +17,20 @@ from directory.api.schemas.projects import (
     VoteOutput,
 )
 from directory.api.schemas.review import HistoryQuery, TimelinePage
+from directory.db.transactions import transaction
 from directory.errors import Duplicate, EmailNotVerified, NotOwner, NotVotable, PreconditionFailed, Unauthenticated
 from directory.http import pagination
 from directory.http.access import login_required, owner_required, public
 from directory.http.authentication import caller, viewer
 from directory.http.cache_policy import CachePolicy, CacheTags
 from directory.http.endpoint import documented, operation, versions_allowed
-from directory.http.validation import JsonBody
+from directory.http.project_lists import listing, order, page_tags
+from directory.http.receivers import subscribers
+from directory.http.validation import JsonBody, Upload
 from directory.services import audit
 from directory.services.accounts import identity
 from directory.services.catalog import additions, catalog, fields, search_operators, similar, suggestions
-from directory.services.catalog.orders import is_without_votes
-from directory.services.delivery.channels import Endpoint
+from directory.services.pictures import logos, pictures
 from directory.services.review import submissions
 from directory.services.votes import voting
 from directory.services.votes.voting import Vote
@@ -36,36 +38,10 @@ from directory.services.votes.voting import Vote
 bp = Blueprint("projects", __name__, url_prefix="/api/projects")
 
 
-def subscribers() -> list[Endpoint]:
-    """The configured receivers of events: the webhook endpoints, and the mail server."""
-    return current_app.extensions["webhooks"]  # type: ignore[no-any-return]
-
-
 def _require_verified(action: str) -> None:
     """Raise EmailNotVerified unless the caller's address is confirmed, where REQUIRE_VERIFIED_EMAIL asks for it."""
     if current_app.config["REQUIRE_VERIFIED_EMAIL"] in ("vote", action):
         identity.require_verified(caller())
-
-
-def order(query: dict[str, Any]) -> str:
-    """The order asked for, else best match first where there is a query, else newest first."""
-    return query.get("sort") or ("newest" if query.get("q") is None else "best")
-
-
-def page_tags(page: dict[str, Any], query: dict[str, Any]) -> CacheTags | None:
-    """The cache tags of a page; None if it depends on everything.
-
-    The place that a cursor names lies outside of the page. So the votes that such a page shows do not say which
-    projects may get onto it, not even where the page is empty.
-    """
-    items, is_numbered, sort = page["items"], page["pagination"]["page"] is not None, order(query)
-    ids = tuple(item["id"] for item in items)
-    if is_without_votes(sort) or (is_numbered and not items):
-        return CacheTags(ids)
-    if sort != "upvotes" or not is_numbered:
-        return None
-    votes = [item["upvotes"] for item in items]
-    return CacheTags(ids, min(votes), max(votes), items[0]["category_id"] if query.get("category") else None)
 
 
 @bp.get("")
@@ -94,14 +70,6 @@ def index(query: dict[str, Any]) -> Any:
     if query.get("owner") == "me":
         additions.add_queue_positions(page["items"])
     return page, headers
-
-
-def listing(filters: catalog.Filters, sort: str, query: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
-    """A page of projects and its Link header."""
-    window = pagination.window(query, {**filters.given(), "sort": sort})
-    found = catalog.page(filters, sort, window, viewer=viewer())
-    paging = pagination.numbered(found, window, found.total or 0)
-    return {"items": found.items, "pagination": paging}, {"Link": pagination.links(paging)}
 
 
 @bp.get("/counts")
@@ -193,6 +161,35 @@ def withdraw_revision(project_id: int) -> Any:
 def delete(project_id: int) -> Any:
     """Delete a project with its votes."""
     submissions.remove(project_id, by=caller(), notify=subscribers(), versions=versions_allowed())
+
+
+@bp.put("/<id:project_id>/logo")
+@owner_required
+@documented(raises=(NotOwner, PreconditionFailed))
+@operation(
+    body=Upload(("image/png", "image/jpeg", "image/webp")), answer=ProjectDetail(), etag=True, transactional=False,
+)  # fmt: skip
+def upload_logo(project_id: int, content: bytes) -> Any:
+    """Set the logo of a project: a PNG, JPEG or WebP picture of at most 1 MiB.
+
+    It is stored as WebP of 64 and of 256 pixels a side, without metadata, whole and on a transparent ground where it is
+    not square. At most 4,096 pixels wide and high; a WebP of at most 5 million pixels, for its decoder takes much
+    memory. It is a change as any other: a rejected project goes back to the queue, and of a live one it waits for
+    review as a part of its `revision`.
+    """
+    made = pictures.as_logo(content, by=caller().id)  # before the transaction: it takes a while
+    versions = versions_allowed()
+    transaction(lambda: edit(project_id, {"logo": logos.store(made)}, versions))
+    return catalog.one(project_id, viewer=caller())
+
+
+@bp.delete("/<id:project_id>/logo")
+@owner_required
+@documented(raises=(NotOwner, PreconditionFailed))
+@operation(status=204)
+def remove_logo(project_id: int) -> None:
+    """Remove the logo of a project; of a live one after review, as its other changes."""
+    edit(project_id, {"logo": None}, versions_allowed())
 
 
 @bp.get("/<id:project_id>/timeline")

@@ -12,11 +12,10 @@ from urllib.parse import urlencode
 
 from flask import Blueprint, Response, current_app, g, request
 
-from directory.api import mail_server
 from directory.api.schemas.accounts import CallbackQuery, IdentityList, JoinInput, JoinOutput, StartQuery
 from directory.db.transactions import transaction
 from directory.errors import AccountSuspended, Duplicate, NotFound, RegistrationClosed
-from directory.http import account_limits, problem_details, rate_limits
+from directory.http import account_limits, problem_details, rate_limits, receivers
 from directory.http.access import login_required, public
 from directory.http.authentication import browser_secret, caller, give_browser_secret, give_cookie, viewer
 from directory.http.client_address import prefers_json, user_agent
@@ -165,7 +164,7 @@ def callback(provider: str, query: dict[str, Any]) -> Any:
 
 def _signed_in(claims: Claims, next_path: str) -> str:
     """The secret of a new session of the identity's account."""
-    server, is_open = mail_server.configured(), current_app.config["REGISTRATION_OPEN"]
+    server, is_open = receivers.configured_mail_server(), current_app.config["REGISTRATION_OPEN"]
 
     def work(limits: ExitStack) -> tuple[int, str]:
         user, secret, is_new = identities.sign_in(claims, user_agent=user_agent(), registration_open=is_open)

@@ -5,15 +5,15 @@ from typing import Any
 
 from flask import Blueprint
 
-from directory.api.mail_server import mail_server, notifying
-from directory.api.password_checks import among_few
 from directory.api.schemas.accounts import ForgotInput, ResetInput, VerifyInput
 from directory.db.transactions import transaction
-from directory.errors import Duplicate, Invalid, NotFound
+from directory.errors import Duplicate, NotFound
 from directory.http import account_limits
 from directory.http.access import login_required, public
 from directory.http.authentication import caller
 from directory.http.endpoint import documented, operation
+from directory.http.password_checks import among_few
+from directory.http.receivers import mail_server, notifying
 from directory.http.validation import UNREAD, JsonBody
 from directory.services.accounts import accounts, mail_links, recovery
 
@@ -58,14 +58,6 @@ def reset(body: dict[str, Any]) -> Any:
     transaction(lambda: recovery.reset(body["token"], hashed, revoke_tokens=revoke_tokens, server=server))
     account_limits.give_back_link()
     account_limits.remember_address(user.username, user.email)
-
-
-def username_of(token: str) -> str | None:
-    """The username of the account that a link for a new password opens; None if the link does not work."""
-    try:
-        return recovery.owner_of(token).username
-    except Invalid:
-        return None
 
 
 @bp.post("/email/verify")

@@ -4,12 +4,13 @@ from typing import Any
 
 from flask import Blueprint, current_app
 
-from directory.api import mail_server, passkeys
 from directory.api.schemas.site import SessionState
+from directory.http import receivers
 from directory.http.access import public
 from directory.http.authentication import viewer
 from directory.http.cache_policy import CachePolicy
 from directory.http.endpoint import operation
+from directory.http.signing_in import has_passkeys
 from directory.services import build
 from directory.services.accounts import accounts
 from directory.services.catalog import fields
@@ -31,8 +32,8 @@ def show() -> Any:
         "site": {"name": site.name, "url": site.url or None},
         "registration_open": config["REGISTRATION_OPEN"],
         "read_only": config["READ_ONLY"],
-        "password_reset": mail_server.configured() is not None,
-        "passkeys": passkeys.are_on(),
+        "password_reset": receivers.configured_mail_server() is not None,
+        "passkeys": has_passkeys(),
         "providers": [{"name": one.name, "label": one.label} for one in current_app.extensions["providers"].values()],
     }
     if user is not None:

@@ -5,10 +5,10 @@ from typing import Any
 import click
 from flask import Blueprint, Response, current_app
 
-from directory.api import docs, feed, openapi
+from directory.api import openapi
 from directory.api.schemas.site import FeedQuery, Health, Readiness
 from directory.errors import NotFound, Unavailable
-from directory.http import metrics, readiness
+from directory.http import docs, feed, metrics, readiness
 from directory.http.access import public
 from directory.http.endpoint import documented, operation, tag
 from directory.http.files import FOREVER

@@ -8,9 +8,9 @@ import click
 from flask.cli import AppGroup
 from marshmallow import ValidationError
 
-from directory.api import mail_server
 from directory.api.schemas.accounts import Email
 from directory.cli.console import refusals, table
+from directory.http import receivers
 from directory.services.delivery.schedule import Policy
 
 mail = AppGroup("mail", help="Test the mail server.")
@@ -30,7 +30,7 @@ def send_test(address: str) -> None:
     """Send a test mail to ADDRESS at once, and show what the mail server answers."""
     from directory.services.delivery.mail import messages, smtp, templates
 
-    server = mail_server.configured()
+    server = receivers.configured_mail_server()
     if server is None:
         raise click.ClickException("no mail server is configured: set MAIL_URL and MAIL_FROM")
     test, message_id = templates.test(server.site), f"msg_test_{secrets.token_hex(8)}"

@@ -5,14 +5,13 @@ from typing import Any
 
 import click
 
-from directory.api.projects import subscribers
-from directory.api.schemas.users import TRUTHS, UserDecisionsInput
-from directory.api.user_decisions import carry_out
+from directory.api.schemas.users import TRUTHS, UserFilters
 from directory.cli.console import Progress, checked, count
-from directory.errors import Invalid
 from directory.extensions import db
+from directory.http.receivers import subscribers
 from directory.models import AccountStatus
 from directory.services.accounts import users as people
+from directory.services.accounts.large_work import carry_out
 from directory.services.accounts.user_decisions import Decision, remaining, waiting
 
 SHOWN = 10  # accounts that a dry run names
@@ -40,14 +39,8 @@ def decide(decision: str, match: dict[str, str | None], *, yes: bool, **more: An
     given = {name: TRUTHS.get(value, value) for name, value in match.items() if value is not None}
     if not given:
         raise click.UsageError("give a USERNAME, or filters such as --created-from; --help lists them")
-    try:
-        body = checked(UserDecisionsInput(), {"decision": decision, "match": given})
-    except Invalid as error:
-        errors = [{**one, "pointer": one["pointer"].replace("#/match/", "#/")} for one in error.errors]
-        raise Invalid(errors) from None
-    decided = Decision(
-        decision=decision, filters=people.Filters(**body["match"]), by=None, notify=subscribers(), **more
-    )
+    match_all = people.Filters(**checked(UserFilters(), given))
+    decided = Decision(decision=decision, filters=match_all, by=None, notify=subscribers(), **more)
     number = remaining(decided)
     if not yes:
         _show(decided, number)

@@ -6,9 +6,6 @@ from typing import Any
 import click
 from flask.cli import AppGroup
 
-from directory.api import mail_server
-from directory.api.ending_all import end_all
-from directory.api.projects import subscribers
 from directory.api.schemas.accounts import Export, RegisterInput
 from directory.api.schemas.review import ReasonInput
 from directory.cli import user_filters
@@ -16,10 +13,13 @@ from directory.cli.console import checked, count, refusals, table, writes
 from directory.cli.output import TO_FILE, opened
 from directory.db.transactions import lift_time_limits, transaction
 from directory.errors import NotFound
+from directory.http import receivers
+from directory.http.receivers import subscribers
 from directory.models import AccountStatus, Role, Session, Token, User
 from directory.services.accounts import account_deletion, account_export, accounts
 from directory.services.accounts import users as people
 from directory.services.accounts.identity import Caller
+from directory.services.accounts.large_work import end_all
 from directory.services.catalog.paging import Window
 from directory.services.review import takedown
 from directory.services.sign_in import passkeys
@@ -122,7 +122,7 @@ def reset_passkeys(username: str) -> None:
     API tokens that were made in a session by passkey end too. The user signs in by password and adds a new passkey.
     """
     user = named(username)
-    removed = transaction(lambda: passkeys.reset(user.id, server=mail_server.configured()))
+    removed = transaction(lambda: passkeys.reset(user.id, server=receivers.configured_mail_server()))
     if not removed:
         click.echo(f"{user.username} has no passkeys.")
         return

@@ -1,25 +1,22 @@
 """flask webhooks: deliver notifications, look at them, send them again, try an endpoint."""
 
 import logging
-import os
 import secrets
-import select
-import signal
 import sys
 from datetime import UTC, datetime
 from typing import Any
 
 import click
-from flask import Flask, current_app
+from flask import current_app
 from flask.cli import AppGroup
 
-from directory.api.projects import subscribers
 from directory.cli.console import count, refusals, table, writes
 from directory.db.transactions import lift_time_limits, transaction
 from directory.extensions import db
+from directory.http.receivers import subscribers
 from directory.models import DeliveryState, now
 from directory.models.base import HIGHEST_ID
-from directory.runtime import housekeeping
+from directory.runtime.delivery import deliver
 from directory.services.catalog.paging import Window
 from directory.services.delivery import deliveries, outbox
 from directory.services.delivery.channels import MAIL
@@ -41,33 +38,6 @@ def work(parallel: int, until_eof: bool) -> None:
     """Deliver what is due and delete what has expired, until stopped. Any number may run, on any number of machines."""
     log.info("webhooks are delivered", extra={"database": db.address, "endpoints": len(subscribers())})
     deliver(current_app._get_current_object(), Policy(), parallel, until_eof=until_eof)  # type: ignore[attr-defined]
-
-
-def deliver(app: Flask, policy: Policy, parallel: int = 1, *, until_eof: bool = False) -> None:
-    """Deliver and tidy until SIGTERM or SIGINT, or with `until_eof` until standard input ends."""
-    from directory.services.delivery.deliverer import Deliverer
-
-    watched = [_wake_on_signals(), 0] if until_eof else [_wake_on_signals()]
-    deliverer = Deliverer(app.app_context, app.extensions["webhooks"], policy, parallel)
-    deliverer.start()
-    try:
-        housekeeping.hourly(app, policy, lambda seconds: select.select(watched, [], [], seconds)[0])
-    finally:
-        deliverer.stop()
-
-
-def _wake_on_signals() -> int:
-    """A file that can be read once SIGTERM or SIGINT has come.
-
-    No event is set in a handler: it runs within whatever the main thread does, and would wait for itself where that
-    is the event's own lock.
-    """
-    reading, writing = os.pipe()
-    os.set_blocking(writing, False)
-    signal.set_wakeup_fd(writing)
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: None)
-    return reading
 
 
 @webhooks.command("list")

@@ -9,19 +9,21 @@ from typing import Any
 
 from flask import Response, current_app, request
 
-from directory.api import account_deletion, auth, mail_server, passkeys, providers, recovery
+from directory.api import account_deletion, auth, passkeys, providers, recovery
 from directory.api.schemas.accounts import DeletionInput, Email, Secret, Username
 from directory.db.transactions import transaction
 from directory.errors import NotFound
+from directory.http import receivers
 from directory.http.access import login_required, public
 from directory.http.authentication import caller
 from directory.http.endpoint import operation
 from directory.http.fields import Flag, Line, Strict, Word
+from directory.http.signing_in import has_passkeys
 from directory.models import now
 from directory.pages.forms import EMPTY, NO_STORE, Form, same_as, see_other, shows
 from directory.pages.head import Head
 from directory.pages.layout import Answer, address_with, bp, page_view, show
-from directory.pages.signing_in import again, asks_to_sign_in
+from directory.pages.sign_in_form import again, asks_to_sign_in
 from directory.services.accounts import accounts
 from directory.services.accounts import sessions as credentials
 
@@ -101,8 +103,8 @@ def _lists() -> dict[str, Any]:
         "tokens": credentials.tokens(by),
         "ways": ways,
         "others": [each for each in configured.values() if each.name not in joined],
-        "passkeys": passkeys.list_passkeys.view()["items"] if passkeys.are_on() else None,  # type: ignore[attr-defined]
-        "sends_mail": mail_server.configured() is not None,
+        "passkeys": passkeys.list_passkeys.view()["items"] if has_passkeys() else None,  # type: ignore[attr-defined]
+        "sends_mail": receivers.configured_mail_server() is not None,
     }
 
 

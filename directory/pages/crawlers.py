@@ -1,15 +1,14 @@
-"""Routes for crawlers and programs: robots.txt, security.txt, the sitemap, the icons, and links as JSON."""
+"""Routes for crawlers and programs: robots.txt, security.txt, the sitemap, and the icons."""
 
 from datetime import timedelta
 from html import escape
 from typing import Any
 
-from flask import Blueprint, Response, current_app, has_request_context, jsonify, redirect
+from flask import Blueprint, Response, current_app, redirect
 
-from directory.api import docs, feed
 from directory.errors import NotFound
+from directory.http import docs
 from directory.http.access import public
-from directory.http.client_address import prefers_json
 from directory.http.endpoint import operation, tag
 from directory.models import now
 from directory.services.catalog import sitemap
@@ -18,20 +17,9 @@ from directory.services.timestamps import timestamp
 
 bp = Blueprint("crawlers", __name__)
 
-LINKS = {"documentation": "/api/docs", "openapi": "/api/openapi.json", "projects": "/api/projects", "feed": feed.PATH}
 SITEMAP, LISTS = "/sitemap.xml", "lists"
 SECURITY = "/.well-known/security.txt"
 XML = '<?xml version="1.0" encoding="UTF-8"?>\n<{root} xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">\n'
-
-
-def links_for_programs() -> Response | None:
-    """The links that a client that prefers JSON gets at "/". None for all others, and outside a request."""
-    if not has_request_context() or not prefers_json():
-        return None
-    response = jsonify(name=current_app.config["SITE_NAME"], links=LINKS)
-    response.vary.add("Accept")
-    tag(response)
-    return response
 
 
 @bp.get("/robots.txt")

@@ -11,8 +11,7 @@ from directory import errors
 from directory.http import problem_details
 from directory.http.authentication import viewer
 from directory.http.hooks import SAFE_METHODS
-from directory.pages import mailed_links, own
-from directory.pages.layout import bp, explained, with_page
+from directory.pages.layout import MAILED_LINKS, OWN_PAGES, bp, explained, with_page
 
 KINDS = (problem_details.MEDIA_TYPE, "text/html")  # at an address without a route; the first where both are welcome
 
@@ -56,4 +55,4 @@ def _is_page(path: str) -> bool:
         endpoint = adapter.match(path, method="GET")[0] if adapter else ""
     except HTTPException:
         return False
-    return endpoint.startswith((f"{bp.name}.", f"{mailed_links.bp.name}.", f"{own.NAMESPACE}."))
+    return endpoint.partition(".")[0] in {bp.name, MAILED_LINKS, OWN_PAGES}

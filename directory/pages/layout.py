@@ -9,9 +9,8 @@ from urllib.parse import quote, urlsplit
 from flask import Blueprint, Flask, Response, current_app, render_template, request
 from markupsafe import Markup
 
-from directory.api import docs
 from directory.errors import NotFound
-from directory.http import problem_details
+from directory.http import docs, problem_details
 from directory.http.authentication import known, viewer
 from directory.http.cache_policy import CachePolicy, CacheTags
 from directory.http.endpoint import HTML, operation
@@ -22,6 +21,7 @@ from directory.services.site import Site, path_of
 from directory.services.text import links, markdown
 
 bp = Blueprint("pages", __name__)
+MAILED_LINKS, OWN_PAGES = "mailed_links", "own"  # the blueprints of the other pages
 
 POLICY = (
     "default-src 'none'; script-src 'self'{}; style-src 'self'; img-src 'self' data:; font-src 'self'; "

@@ -8,17 +8,20 @@ from typing import Any
 
 from flask import Blueprint, Response, g, request
 
-from directory.api import mail_server, recovery
+from directory.api import recovery
+from directory.errors import Invalid
+from directory.http import receivers
 from directory.http.access import login_required, public
 from directory.http.authentication import viewer
 from directory.http.endpoint import operation
 from directory.http.fields import Line, Strict
 from directory.pages.forms import EMPTY, NO_STORE, Form, same_as, see_other, shows
 from directory.pages.head import Head
-from directory.pages.layout import Answer, address_with, explain, own_path, page_view, show
+from directory.pages.layout import MAILED_LINKS, Answer, address_with, explain, own_path, page_view, show
 from directory.services.accounts import accounts
+from directory.services.accounts import recovery as links
 
-bp = Blueprint("mailed_links", __name__)
+bp = Blueprint(MAILED_LINKS, __name__)
 Query = dict[str, str] | None  # None where a form is shown again
 # The addresses of these pages contain a secret. So no answer is stored, and browsers send no more of the address than
 # its origin, to this site's own files neither: a proxy logs the Referer.
@@ -46,7 +49,7 @@ class TokenForm(Strict):
 @page_view
 def forgot_page(query: Query = None, form: Form = EMPTY) -> Answer:
     """Show the form that has a link mailed for a new password. Raises NotFound where no mail is sent."""
-    mail_server.mail_server()
+    receivers.mail_server()
     is_sent = "sent" in (query or {})
     return show("forgot.html", Head("Forgot your password?", indexed=False), here="/", form=form, is_sent=is_sent)
 
@@ -78,11 +81,19 @@ def _token(query: Query) -> str:
 
 def _form_by_token(template: str, title: str, form: Form, query: Query, **facts: Any) -> Answer:
     """A form that a mailed link leads to, with the link's token. Raises NotFound where no mail is sent."""
-    mail_server.mail_server()
+    receivers.mail_server()
     given, token = query or {}, _token(query)
     head = Head(title, indexed=False)
     page, headers = show(template, head, here="/", form=form, token=token, is_done="done" in given, **facts)
     return page, {**headers, **NO_STORE}
+
+
+def _username_of(token: str) -> str | None:
+    """The username of the account that a link for a new password opens; None if the link does not work."""
+    try:
+        return links.owner_of(token).username
+    except Invalid:
+        return None
 
 
 @bp.get("/reset")
@@ -91,7 +102,7 @@ def _form_by_token(template: str, title: str, form: Form, query: Query, **facts:
 def reset_page(query: Query = None, form: Form = EMPTY) -> Answer:
     """Show the form for a new password. A password manager saves it under the username of the link's account."""
     token = _token(query)
-    username = recovery.username_of(token) if token else None
+    username = _username_of(token) if token else None
     return _form_by_token("reset.html", "Choose a new password", form, query, username=username)
 
 

@@ -9,8 +9,8 @@ from directory.models import Status
 from directory.pages.forms import NO_STORE
 from directory.pages.head import Head
 from directory.pages.layout import Answer, address_with, bp, page_number, show
-from directory.pages.project import EVENTS, LABELS, revised
-from directory.pages.signing_in import asks_to_sign_in
+from directory.pages.project_words import EVENTS, FIELDS, revised
+from directory.pages.sign_in_form import asks_to_sign_in
 from directory.services import audit
 from directory.services.catalog import additions, catalog
 from directory.services.catalog.paging import Window
@@ -79,6 +79,6 @@ def own_project_page(project_id: int, query: dict[str, str]) -> Answer:
     said = SENT.get(query.get("done", ""), "").format(title=project["title"])
     page, headers = show(
         "mine_project.html", Head(project["title"], indexed=False), here=f"{HERE}/{project_id}", entry="forms",
-        project=project, events=events, event_names=EVENTS, labels=LABELS, revised=revised(project), said=said,
+        project=project, events=events, event_names=EVENTS, labels=FIELDS, revised=revised(project), said=said,
     )  # fmt: skip
     return page, {**headers, **NO_STORE}

@@ -23,7 +23,6 @@ from directory.pages.build import media_type
 from directory.pages.head import Head
 from directory.services.text import markdown
 
-NAMESPACE = "own"  # of the routes of its pages
 PAGES, TEMPLATES, STATIC = "pages", "templates", "static"
 FILES = "/static/<path:name>"
 OURS = "default"  # a template may begin with {% extends "default/layout.html" %}
@@ -187,7 +186,7 @@ def try_out(app: Flask) -> None:
 
 def routes(app: Flask, site: OwnSite) -> Blueprint:
     """The routes of the operator's pages. Raises SiteError for one that would hide a route of the service."""
-    bp = Blueprint(NAMESPACE, __name__)
+    bp = Blueprint(layout.OWN_PAGES, __name__)
     bp.after_request(layout.explain)
     taken = {rule.rule.split("/")[1] for rule in app.url_map.iter_rules()}
     for page in site.pages:

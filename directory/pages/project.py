@@ -15,25 +15,20 @@ from directory.http.access import login_required, owner_required, public
 from directory.http.authentication import caller, pressed_vote, viewer, vote_cookie
 from directory.http.cache_policy import CacheTags
 from directory.http.endpoint import Versions, operation
-from directory.http.fields import Strict, Whole, Word
+from directory.http.fields import Strict, Word
 from directory.pages import head
 from directory.pages.forms import NO_STORE, Form, same_as, see_other, shows
 from directory.pages.layout import PAGE, Answer, address_with, bp, here, own_path, show
-from directory.pages.signing_in import refused
+from directory.pages.project_form import VersionForm
+from directory.pages.project_words import EVENTS, FIELDS, revised
+from directory.pages.sign_in_form import refused
 from directory.services import audit
 from directory.services.catalog import catalog
-from directory.services.catalog.fields import OWNED
 from directory.services.catalog.paging import Window
 from directory.services.review import submissions
 from directory.services.site import path_of
 
 RELATED = 4
-LABELS = {field.name: field.label or field.name for field in OWNED}
-EVENTS = {
-    "submitted": "Submitted", "edited": "Edited", "approved": "Approved", "rejected": "Rejected",
-    "unpublished": "Taken down", "edit_held": "Changes sent for review", "edit_approved": "Changes approved",
-    "edit_rejected": "Changes not accepted", "edit_withdrawn": "Changes withdrawn",
-}  # fmt: skip
 
 
 @bp.get("/p/<id:project_id>")
@@ -59,13 +54,8 @@ def project_page(project_id: int, title: str) -> Answer:
     others = [each for each in related if each["id"] != project_id][:RELATED]
     return show(
         "project.html", _head(project), tags=_tags(project, related), project=project, is_own=is_own, related=others,
-        events=events, event_names=EVENTS, labels=LABELS, revised=revised(project),
+        events=events, event_names=EVENTS, labels=FIELDS, revised=revised(project),
     )  # fmt: skip
-
-
-def revised(project: dict[str, Any]) -> list[str]:
-    """The fields whose changes wait for review, in words."""
-    return [LABELS[name] for name in (project.get("revision") or {}).get("changes", {})]
 
 
 def _related(project: dict[str, Any]) -> list[dict[str, Any]]:
@@ -105,12 +95,6 @@ def not_done(form: Form, project_id: int) -> Answer:
 def _project_address(query: dict[str, str], project_id: int) -> str:
     """The page with the button: the project's, unless the form says another one."""
     return own_path(query.get("next"), f"/p/{project_id}")
-
-
-class VersionForm(Strict):
-    """The version of the project that the page with the form shows."""
-
-    version = Whole(1, 2**63 - 1)
 
 
 @bp.post("/delete/<id:project_id>")

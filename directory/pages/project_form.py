@@ -28,6 +28,12 @@ LABELS = {
 ASKED = tuple(field for field in BODY if field.name in LABELS)  # a logo is a file, whose address the form does not ask
 
 
+class VersionForm(Strict):
+    """The version of the project that the page with the form shows."""
+
+    version = Whole(1, 2**63 - 1)
+
+
 class TagLine(fields.String):
     """Tags in one line, as people type them."""
 

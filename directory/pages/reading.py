@@ -8,7 +8,6 @@ from flask import Response
 from marshmallow import ValidationError
 from werkzeug.routing import RequestRedirect
 
-from directory.api.projects import order, page_tags
 from directory.api.schemas.projects import ProjectQuery
 from directory.errors import Invalid, NotFound
 from directory.http import problem_details
@@ -16,9 +15,10 @@ from directory.http.access import public
 from directory.http.authentication import viewer
 from directory.http.cache_policy import CacheTags
 from directory.http.pagination import DEPTH
+from directory.http.project_lists import order, page_tags
 from directory.pages import head
-from directory.pages.crawlers import links_for_programs
 from directory.pages.layout import Answer, address_with, bp, here, page_number, page_view, show, with_page
+from directory.pages.links import links_for_programs
 from directory.services.accounts import users
 from directory.services.catalog import catalog, categories, search_operators, suggestions, tags
 from directory.services.catalog.orders import PUBLIC

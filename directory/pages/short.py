@@ -6,8 +6,8 @@ from flask import Blueprint
 
 from directory.http.access import public
 from directory.http.endpoint import operation
-from directory.pages.crawlers import links_for_programs
 from directory.pages.layout import PAGE, unbuilt
+from directory.pages.links import links_for_programs
 
 bp = Blueprint("short", __name__)
 

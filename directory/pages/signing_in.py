@@ -1,23 +1,23 @@
 """Signing in, up and out: forms over the API's own routes."""
 
-import json
 from contextlib import suppress
-from functools import wraps
 from typing import Any
 from urllib.parse import urlsplit
 
 from flask import Response, current_app, g, request
 from werkzeug.exceptions import HTTPException
 
-from directory.api import auth, mail_server, passkeys
-from directory.errors import DirectoryError, Invalid, Unauthenticated
+from directory.api import auth
+from directory.errors import DirectoryError, Invalid
+from directory.http import receivers
 from directory.http.access import public
 from directory.http.authentication import become, viewer
 from directory.http.request_body import parse_json
 from directory.http.validation import KEPT
 from directory.pages.forms import EMPTY, NO_STORE, Form, same_as, see_other, shows, with_cookies
 from directory.pages.head import Head
-from directory.pages.layout import Answer, address_with, bp, own_address, own_path, page_view, show, with_page
+from directory.pages.layout import Answer, address_with, bp, page_view, show, with_page
+from directory.pages.sign_in_form import is_texts, next_page, sign_in_form
 
 FAILED = "Signing in did not succeed. Try again."
 FAILURES = {
@@ -40,34 +40,6 @@ FAILURES = {
 }
 
 
-def _next(query: dict[str, str] | None) -> str:
-    """The page to open afterwards. Without `query`, by the address that a refused form was sent to."""
-    return own_path((request.args if query is None else query).get("next"))
-
-
-def sign_in_form(form: Form = EMPTY, query: dict[str, str] | None = None, reason: str = "", **_path: Any) -> Answer:
-    """The form that signs in."""
-    to = _next(query)
-    facts = {
-        "next": to, "reason": reason, "can_reset": mail_server.configured() is not None,
-        "has_passkeys": passkeys.are_on(),
-        "providers": current_app.extensions["providers"].values(), "kept": g.get("aside", {}).get(KEPT, ""),
-    }  # fmt: skip
-    return show("sign_in.html", Head("Sign in", indexed=False), here=to, form=form, **facts)
-
-
-ENDED = "Your session has ended. Sign in to go on: what you wrote is kept."
-
-
-def again(form: Form) -> Answer:
-    """The form that signs in, for a member's form that was sent after the session had ended.
-
-    It carries what was typed, which is in the member's form again after signing in.
-    """
-    g.aside[KEPT] = json.dumps(form.values, ensure_ascii=False) if any(form.values.values()) else ""
-    return sign_in_form(query={"next": request.path}, reason=ENDED if g.aside[KEPT] else "Sign in to go on.")
-
-
 def _kept_form(to: str, signed: Response) -> Response | None:
     """The form at `to` that was sent without a session, with what was typed; None if there was none."""
     kept = g.aside.get(KEPT)
@@ -85,32 +57,6 @@ def _kept_form(to: str, signed: Response) -> Response | None:
     return None
 
 
-def is_texts(values: Any) -> bool:
-    """Whether these are the values of a form."""
-    return isinstance(values, dict) and all(isinstance(text, str) for text in values.values())
-
-
-def asks_to_sign_in(view: Any) -> Any:
-    """Decorate the view of a member's page: anonymous callers are sent to the page that signs in, and come back."""
-
-    @wraps(view)
-    def run(**path: Any) -> Any:
-        try:
-            return view(**path)
-        except Unauthenticated:
-            return see_other(address_with("/sign-in", next=own_address()))
-
-    return run
-
-
-def refused(form: Form, then: str, back: str, reason: str = "Sign in to go on.") -> Answer:
-    """Why a button's form was refused, with a way `back`; for a caller who is not signed in, the form that signs in."""
-    if form.code == "unauthenticated":
-        return sign_in_form(query={"next": then}, reason=reason)
-    problem = {"title": form.title, "detail": form.problem or " ".join(form.errors.values()), "code": form.code}
-    return show("problem_page.html", Head(form.title, indexed=False), here=back, problem=problem, back=back)
-
-
 @bp.get("/sign-in")
 @public
 @page_view
@@ -118,7 +64,7 @@ def sign_in_page(query: dict[str, str]) -> Any:
     """Show the form that signs in, and why signing in by a provider failed. A signed-in caller is sent on."""
     if "sign-in" in query:
         return sign_in_form(Form(problem=FAILURES.get(query.get("reason", ""), FAILED)), query)
-    return see_other(_next(query)) if viewer() else sign_in_form(query=query)
+    return see_other(next_page(query)) if viewer() else sign_in_form(query=query)
 
 
 THIS_MACHINE = {"localhost", "127.0.0.1", "::1"}  # browsers keep a Secure cookie here over http too
@@ -146,12 +92,12 @@ def sign_in(query: dict[str, str], body: dict[str, Any]) -> Any:
     """Sign in by username or e-mail address, and go on to `next`."""
     _require_https()
     signed = auth.login.view(body=body)  # type: ignore[attr-defined]
-    return _kept_form(_next(query), signed) or see_other(_next(query), signed)
+    return _kept_form(next_page(query), signed) or see_other(next_page(query), signed)
 
 
 def sign_up_form(form: Form = EMPTY, query: dict[str, str] | None = None, **_path: Any) -> Answer:
     """The form that opens an account."""
-    to = _next(query)
+    to = next_page(query)
     return show("sign_up.html", Head("Create an account", indexed=False), here=to, form=form, next=to)
 
 
@@ -160,7 +106,7 @@ def sign_up_form(form: Form = EMPTY, query: dict[str, str] | None = None, **_pat
 @page_view
 def sign_up_page(query: dict[str, str]) -> Any:
     """Show the form that opens an account. A signed-in caller is sent on."""
-    return see_other(_next(query)) if viewer() else sign_up_form(query=query)
+    return see_other(next_page(query)) if viewer() else sign_up_form(query=query)
 
 
 @bp.post("/sign-up")
@@ -170,9 +116,9 @@ def sign_up_page(query: dict[str, str]) -> Any:
 def sign_up(query: dict[str, str], body: dict[str, Any]) -> Any:
     """Open an account, sign in, and go on to `next`; first, where mail is sent, to the page that says so."""
     _require_https()
-    to = _next(query)
+    to = next_page(query)
     signed = auth.register.view(body=body, next_path=to if to != "/" else None)  # type: ignore[attr-defined]
-    if mail_server.configured():
+    if receivers.configured_mail_server():
         to = address_with("/verify", sent=1, next=to if to != "/" else "")
     return see_other(to, signed)
 

@@ -19,13 +19,13 @@ from directory.models import now
 from directory.pages.forms import EMPTY, NO_STORE, Form, same_as, see_other, shows
 from directory.pages.head import Head
 from directory.pages.layout import Answer, address_with, bp, show, with_page
-from directory.pages.project import VersionForm
 from directory.pages.project_form import (
     LABELS,
     EditForm,
     Editing,
     NewForm,
     TextForm,
+    VersionForm,
     chosen_logo,
     differing,
     filled,
@@ -34,7 +34,7 @@ from directory.pages.project_form import (
     texts,
     waiting,
 )
-from directory.pages.signing_in import again, asks_to_sign_in
+from directory.pages.sign_in_form import again, asks_to_sign_in
 from directory.services.catalog import catalog, categories, similar
 from directory.services.pictures import logos
 from directory.services.review import submissions

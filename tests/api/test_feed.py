@@ -7,9 +7,9 @@ from xml.etree import ElementTree
 
 import pytest
 
-from directory.api import feed as pages
 from directory.db.transactions import transaction
 from directory.extensions import db
+from directory.http import feed as pages
 from directory.models import Project
 from directory.services.catalog import feed
 from directory.services.review import submissions

@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 from flask import Flask
 
-from directory.api import password_checks
-from directory.http import rate_limit_storage, rate_limits
+from directory.http import password_checks, rate_limit_storage, rate_limits
 from directory.http.account_limits import FREE_FAILURES
 from directory.server.thread_pool import ThreadPool
 from directory.services.accounts import accounts

@@ -10,9 +10,9 @@ from flask import Flask
 from sqlalchemy import select, text
 from sqlalchemy.exc import DatabaseError
 
-from directory.api.admin import log_files
 from directory.db.transactions import transaction
 from directory.extensions import db
+from directory.http import log_files
 from directory.models import AuditEntry
 from directory.services import audit
 from directory.services.catalog import categories

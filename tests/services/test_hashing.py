@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from directory.api.password_checks import DOOR
 from directory.db import deadline
+from directory.http.password_checks import DOOR
 from directory.services.accounts import passwords
 from tests.support.factories import PASSWORD, Api, World
 from tests.support.waiting import until

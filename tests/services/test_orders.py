@@ -7,9 +7,9 @@ import pytest
 from flask import Flask
 from sqlalchemy import func, inspect, select
 
-from directory.api.projects import page_tags
 from directory.extensions import db
 from directory.http.cache_policy import CacheTags
+from directory.http.project_lists import page_tags
 from directory.models import Category, Project
 from directory.services.catalog import orders, queries, search, search_counts
 from directory.services.catalog.catalog import Filters, page

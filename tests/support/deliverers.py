@@ -18,7 +18,7 @@ from flask import Flask
 
 import config
 from directory import create_app
-from directory.cli.webhooks import deliver
+from directory.runtime.delivery import deliver
 from directory.services.delivery.schedule import Policy
 
 ROOT = Path(__file__).resolve().parents[2]

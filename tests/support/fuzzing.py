@@ -18,12 +18,11 @@ from schemathesis.hooks import GLOBAL_HOOK_DISPATCHER
 from schemathesis.transport.wsgi import WSGITransport
 from sqlalchemy import delete
 
-from directory.api import docs
 from directory.api.openapi import prose
 from directory.api.openapi.operations import Route, routes
 from directory.db.transactions import transaction
 from directory.extensions import db
-from directory.http import write_checks
+from directory.http import docs, write_checks
 from directory.http.fields import Line, Matching
 from directory.models import Token
 from directory.services.accounts.identity import Caller

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from directory.api.password_checks import DOOR
 from directory.http.account_limits import FIRST_PAUSE, FREE_FAILURES, LONGEST_PAUSE
+from directory.http.password_checks import DOOR
 from tests.conftest import ENVIRONMENT, Database
 from tests.support import servers
 from tests.support.burst import Ask, ask, burst, tally

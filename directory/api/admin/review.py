@@ -4,9 +4,7 @@ from typing import Any
 
 from flask import Response
 
-from directory.api.admin import log_files
 from directory.api.admin.blueprint import bp
-from directory.api.projects import listing, order, subscribers
 from directory.api.schemas.projects import CategoryInput, CategoryOutput, ProjectDetail
 from directory.api.schemas.review import (
     AuditFileQuery,
@@ -24,11 +22,13 @@ from directory.api.schemas.review import (
     VotesQuery,
 )
 from directory.errors import CategoryInUse, Duplicate, InvalidTransition, PreconditionFailed
-from directory.http import pagination
+from directory.http import log_files, pagination
 from directory.http.access import admin_required
 from directory.http.authentication import caller
 from directory.http.endpoint import documented, operation, versions_allowed
 from directory.http.problem_kinds import KINDS
+from directory.http.project_lists import listing, order
+from directory.http.receivers import subscribers
 from directory.http.validation import JsonBody
 from directory.models import now
 from directory.services import audit

@@ -3,8 +3,6 @@
 from typing import Any
 
 from directory.api.admin.blueprint import bp
-from directory.api.ending_all import end_all
-from directory.api.projects import subscribers
 from directory.api.schemas.review import ReasonInput
 from directory.api.schemas.users import (
     TRUTHS,
@@ -17,17 +15,18 @@ from directory.api.schemas.users import (
     UsersDecided,
     UsersQuery,
 )
-from directory.api.user_decisions import carry_out
 from directory.errors import AccountDeleted, LastAdmin, TooManyProjects, TooManyVotes, Unavailable
 from directory.http import pagination
 from directory.http.access import admin_required
 from directory.http.authentication import caller
 from directory.http.endpoint import documented, operation
+from directory.http.receivers import subscribers
 from directory.http.validation import JsonBody
 from directory.models import Session, Token
 from directory.services import audit
 from directory.services.accounts import account_deletion, accounts
 from directory.services.accounts import users as people
+from directory.services.accounts.large_work import carry_out, end_all
 from directory.services.accounts.user_decisions import AT_ONCE, Decision, remaining
 from directory.services.review import takedown
 

@@ -3,12 +3,12 @@
 from typing import Any
 
 from directory.api.admin.blueprint import bp
-from directory.api.projects import subscribers
 from directory.api.schemas.webhooks import DeliveriesQuery, DeliveryOutput, DeliveryPage, EndpointList
 from directory.http import pagination
 from directory.http.access import admin_required
 from directory.http.authentication import caller
 from directory.http.endpoint import operation
+from directory.http.receivers import subscribers
 from directory.services.delivery import deliveries as outbox
 
 

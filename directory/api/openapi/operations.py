@@ -9,9 +9,9 @@ from typing import Any
 from flask import Flask
 from werkzeug.routing import Rule
 
-from directory.api.docs import ASSETS
 from directory.api.openapi import prose
 from directory.errors import OtherUser, PreconditionFailed
+from directory.http.docs import ASSETS
 from directory.http.endpoint import READS, Documentation, Operation
 from directory.http.problem_kinds import KINDS
 from directory.http.validation import NO_BODY, NOTHING, JsonBody, Upload

@@ -5,7 +5,7 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
-from directory.api.docs import current_version
+from directory.http.docs import current_version
 from tests.support.factories import PASSWORD
 from tests.system.chaos import Outcome, scenario
 from tests.system.chaos.load import Answer, call, expect_within, slowest, told, waited

@@ -1,4 +1,4 @@
-"""The mail server of the application, for the routes that need one."""
+"""The receivers of events that the application is configured with: webhook endpoints and the mail server."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,10 +8,15 @@ from flask import current_app
 
 from directory.errors import NotFound
 from directory.http import account_limits
-from directory.services.delivery.channels import MailServer
+from directory.services.delivery.channels import Endpoint, MailServer
 
 
-def configured() -> MailServer | None:
+def subscribers() -> list[Endpoint]:
+    """The receivers of events: the webhook endpoints, and the mail server."""
+    return current_app.extensions["webhooks"]  # type: ignore[no-any-return]
+
+
+def configured_mail_server() -> MailServer | None:
     """The mail server; None if no mail is sent."""
     return current_app.extensions["mail_server"]  # type: ignore[no-any-return]
 
@@ -19,7 +24,7 @@ def configured() -> MailServer | None:
 @contextmanager
 def notifying(user: Any) -> Iterator[MailServer | None]:
     """The mail server, by which the block notifies the account of a change. An unconfirmed address gets few mails."""
-    server = configured()
+    server = configured_mail_server()
     if server is None or user.email_verified:
         yield server
         return
@@ -29,7 +34,7 @@ def notifying(user: Any) -> Iterator[MailServer | None]:
 
 def mail_server() -> MailServer:
     """The mail server. Raises NotFound if no mail is sent, as if the routes that need one did not exist."""
-    found = configured()
+    found = configured_mail_server()
     if found is None:
         raise NotFound
     return found

@@ -1,0 +1,38 @@
+"""What the lists of projects share, over HTTP: their order, their page with its links, and its cache tags."""
+
+from typing import Any
+
+from directory.http import pagination
+from directory.http.authentication import viewer
+from directory.http.cache_policy import CacheTags
+from directory.services.catalog import catalog
+from directory.services.catalog.orders import is_without_votes
+
+
+def order(query: dict[str, Any]) -> str:
+    """The order asked for, else best match first where there is a query, else newest first."""
+    return query.get("sort") or ("newest" if query.get("q") is None else "best")
+
+
+def page_tags(page: dict[str, Any], query: dict[str, Any]) -> CacheTags | None:
+    """The cache tags of a page; None if it depends on everything.
+
+    The place that a cursor names lies outside of the page. So the votes that such a page shows do not say which
+    projects may get onto it, not even where the page is empty.
+    """
+    items, is_numbered, sort = page["items"], page["pagination"]["page"] is not None, order(query)
+    ids = tuple(item["id"] for item in items)
+    if is_without_votes(sort) or (is_numbered and not items):
+        return CacheTags(ids)
+    if sort != "upvotes" or not is_numbered:
+        return None
+    votes = [item["upvotes"] for item in items]
+    return CacheTags(ids, min(votes), max(votes), items[0]["category_id"] if query.get("category") else None)
+
+
+def listing(filters: catalog.Filters, sort: str, query: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
+    """A page of projects and its Link header."""
+    window = pagination.window(query, {**filters.given(), "sort": sort})
+    found = catalog.page(filters, sort, window, viewer=viewer())
+    paging = pagination.numbered(found, window, found.total or 0)
+    return {"items": found.items, "pagination": paging}, {"Link": pagination.links(paging)}

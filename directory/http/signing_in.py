@@ -1,0 +1,35 @@
+"""What the routes that sign users in and out share: their answers, and whether the site has passkeys."""
+
+from typing import Any
+
+from flask import Response, current_app
+
+from directory.http.authentication import give_cookie, take_cookie
+from directory.http.endpoint import respond
+from directory.services.accounts.identity import Caller
+from directory.services.site import Site
+
+
+def signed_in(view: Any, user: Any, secret: str) -> Response:
+    """The answer of a view to a user who has signed in, with the session's cookie."""
+    response = respond(user, view.operation)
+    give_cookie(response, secret)
+    return response
+
+
+def signed_out(by: Caller) -> Response:
+    """The empty answer to a caller whose session has ended: a browser forgets its cookie.
+
+    A token needs no cookie: one that came with it may be another user's, and stays.
+    """
+    response = Response(status=204)
+    del response.headers["Content-Type"]
+    if by.session_id is not None:
+        take_cookie(response)
+    return response
+
+
+def has_passkeys() -> bool:
+    """Whether the site has passkeys: they are bound to a host, which no Host header may name in production."""
+    site: Site = current_app.extensions["site"]
+    return bool(site.url) or current_app.config["APP_ENV"] != "production"

@@ -1,0 +1,69 @@
+"""The form that signs in, for every page that needs a member, and for forms sent after the session had ended."""
+
+import json
+from functools import wraps
+from typing import Any
+
+from flask import current_app, g, request
+
+from directory.errors import Unauthenticated
+from directory.http import receivers
+from directory.http.signing_in import has_passkeys
+from directory.http.validation import KEPT
+from directory.pages.forms import EMPTY, Form, see_other
+from directory.pages.head import Head
+from directory.pages.layout import Answer, address_with, own_address, own_path, show
+
+
+def next_page(query: dict[str, str] | None) -> str:
+    """The page to open afterwards. Without `query`, by the address that a refused form was sent to."""
+    return own_path((request.args if query is None else query).get("next"))
+
+
+def sign_in_form(form: Form = EMPTY, query: dict[str, str] | None = None, reason: str = "", **_path: Any) -> Answer:
+    """The form that signs in."""
+    to = next_page(query)
+    facts = {
+        "next": to, "reason": reason, "can_reset": receivers.configured_mail_server() is not None,
+        "has_passkeys": has_passkeys(),
+        "providers": current_app.extensions["providers"].values(), "kept": g.get("aside", {}).get(KEPT, ""),
+    }  # fmt: skip
+    return show("sign_in.html", Head("Sign in", indexed=False), here=to, form=form, **facts)
+
+
+ENDED = "Your session has ended. Sign in to go on: what you wrote is kept."
+
+
+def again(form: Form) -> Answer:
+    """The form that signs in, for a member's form that was sent after the session had ended.
+
+    It carries what was typed, which is in the member's form again after signing in.
+    """
+    g.aside[KEPT] = json.dumps(form.values, ensure_ascii=False) if any(form.values.values()) else ""
+    return sign_in_form(query={"next": request.path}, reason=ENDED if g.aside[KEPT] else "Sign in to go on.")
+
+
+def is_texts(values: Any) -> bool:
+    """Whether these are the values of a form."""
+    return isinstance(values, dict) and all(isinstance(text, str) for text in values.values())
+
+
+def asks_to_sign_in(view: Any) -> Any:
+    """Decorate the view of a member's page: anonymous callers are sent to the page that signs in, and come back."""
+
+    @wraps(view)
+    def run(**path: Any) -> Any:
+        try:
+            return view(**path)
+        except Unauthenticated:
+            return see_other(address_with("/sign-in", next=own_address()))
+
+    return run
+
+
+def refused(form: Form, then: str, back: str, reason: str = "Sign in to go on.") -> Answer:
+    """Why a button's form was refused, with a way `back`; for a caller who is not signed in, the form that signs in."""
+    if form.code == "unauthenticated":
+        return sign_in_form(query={"next": then}, reason=reason)
+    problem = {"title": form.title, "detail": form.problem or " ".join(form.errors.values()), "code": form.code}
+    return show("problem_page.html", Head(form.title, indexed=False), here=back, problem=problem, back=back)
