@@ -30,8 +30,8 @@ from directory.http.wsgi import behind_proxies
 from directory.runtime import error_reports, tracing
 from directory.services import health
 from directory.services.accounts import sessions
-from directory.services.delivery.channels import Webhook, mail_server, stable_name
-from directory.services.sign_in import provider
+from directory.services.delivery import configuration as delivery
+from directory.services.sign_in import configuration as sign_in
 from directory.services.site import Site
 
 
@@ -56,14 +56,9 @@ def create_app(config: Mapping[str, Any]) -> Flask:
         logo=pages.picture_path(config, "SITE_LOGO"), image=pages.picture_path(config, "SITE_IMAGE"),
         headline=config["SITE_HEADLINE"],
     )  # fmt: skip
-    app.extensions["mail_server"] = mail = mail_server(config["MAIL"], site.name, keys)
-    app.extensions["webhooks"] = [
-        Webhook(
-            e["name"] or stable_name(e["url"]), e["url"], e["format"], frozenset(e["events"]), site, tuple(e["secrets"])
-        )
-        for e in config["WEBHOOK_ENDPOINTS"]
-    ] + ([mail] if mail else [])
-    app.extensions["providers"] = provider.configured(config["PROVIDERS"], config["THREADS"])
+    app.extensions["mail_server"] = mail = delivery.mail_server(config["MAIL"], site.name, keys)
+    app.extensions["webhooks"] = [*delivery.webhooks(config["WEBHOOK_ENDPOINTS"], site), *([mail] if mail else [])]
+    app.extensions["providers"] = sign_in.providers(config["PROVIDERS"], config["THREADS"])
     converters.init_app(app)
     for part in (hooks, authentication, rate_limits, problem_details, metrics):
         part.init_app(app)

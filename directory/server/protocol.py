@@ -13,7 +13,7 @@ from collections import deque
 from email.utils import formatdate
 from functools import lru_cache
 from io import BytesIO
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 from urllib.parse import unquote_to_bytes, urlsplit
 
 from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser
@@ -31,9 +31,6 @@ from directory.server.tuning import (
     REQUEST_SECONDS,
     SEND_SECONDS,
 )
-
-if TYPE_CHECKING:
-    from directory.server.dispatch import Dispatcher
 
 # The part of the environment that all requests share. `wsgi.input` ends where the body does.
 BASE_ENVIRON: dict[str, Any] = {
@@ -73,10 +70,30 @@ class Request:
         self.connection, self.environ, self.began, self.keep = connection, environ, began, keep
 
 
+class Receiver(Protocol):
+    """Takes the requests of all connections of a process, as the dispatcher does."""
+
+    connections: set["Connection"]
+    keepalive: float  # seconds that a connection may wait for its next request
+    is_stopping: bool  # if so, each connection is closed after its next response
+
+    def body_max(self, environ: dict[str, Any]) -> int:
+        """The bytes that the body of a request may have."""
+
+    def receive(self, request: Request) -> None:
+        """Take a request."""
+
+    def refuse(self, connection: "Connection", refusal: Refusal) -> None:
+        """Send the answer to a request that is not valid."""
+
+    def hold(self, size: int) -> None:
+        """Note that slow clients occupy so many more bytes."""
+
+
 class Connection(asyncio.Protocol):
     """The protocol of one connection. It reads a request, is busy until the response is there, or is closing."""
 
-    def __init__(self, dispatcher: "Dispatcher") -> None:
+    def __init__(self, dispatcher: "Receiver") -> None:
         self._dispatcher = dispatcher
         self._parser: Any = HttpRequestParser(self)
         self._input, self._parsed = b"", 0  # bytes that came, and how many of them the parser has

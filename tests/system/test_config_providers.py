@@ -11,7 +11,7 @@ import pytest
 import config
 from config import ConfigError
 from directory.services import health
-from directory.services.sign_in import provider
+from directory.services.sign_in import configuration
 from tests.conftest import ENVIRONMENT, Database
 from tests.support.lying_provider import LyingProvider
 
@@ -138,7 +138,7 @@ def test_in_production_providers_need_the_address_of_the_site(environ: dict[str,
 
 def test_no_representation_of_a_provider_has_its_secret() -> None:
     keys = {"GITHUB_CLIENT_ID": "id", "GITHUB_CLIENT_SECRET": PLANTED}
-    found = provider.configured(load(OIDC_PROVIDERS=json.dumps([GIVEN]), **keys), 8)
+    found = configuration.providers(load(OIDC_PROVIDERS=json.dumps([GIVEN]), **keys), 8)
     assert list(found) == ["company", "github"]
     assert PLANTED not in repr(found)
 

@@ -1,20 +1,13 @@
-"""The channels: an endpoint gets its deliveries over HTTP, as webhooks, or as mail."""
+"""The channels: an endpoint gets its deliveries over HTTP, as webhooks, or as mail. `sending` sends them."""
 
 import hashlib
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
-from typing import Any, ClassVar
+from typing import ClassVar
 from urllib.parse import urlsplit
 
-from directory.services.delivery.claims import Claim, Outcome
-from directory.services.delivery.mail import templates
-from directory.services.delivery.schedule import Policy
 from directory.services.site import NOWHERE, Site
 
 MAIL = "mail"  # the format of the mail server, and its name; no webhook has it where mail is configured
-Send = Callable[[Policy], Outcome]
 
 
 class NotToBeSent(Exception):
@@ -22,7 +15,7 @@ class NotToBeSent(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Endpoint(ABC):
+class Endpoint:
     """A configured receiver: its name in the outbox, its address, its format and the events that it wants.
 
     Its messages link to `site`. The log names its channel.
@@ -41,10 +34,6 @@ class Endpoint(ABC):
         """The host of its address, with the port where the address has one."""
         return urlsplit(self.url).netloc.rpartition("@")[2].lower()
 
-    @abstractmethod
-    def sending(self, claim: Claim) -> Send:
-        """Return a function that sends a claimed delivery once, without the database. Raises NotToBeSent."""
-
 
 @dataclass(frozen=True, slots=True)
 class Webhook(Endpoint):
@@ -53,12 +42,6 @@ class Webhook(Endpoint):
     channel: ClassVar[str] = "webhook"
 
     secrets: tuple[str, ...] = field(default=(), repr=False)
-
-    def sending(self, claim: Claim) -> Send:
-        """Return a function that sends the event in the receiver's format."""
-        from directory.services.delivery.webhooks import sender  # it loads `requests`: 60 ms and 6 MB
-
-        return partial(sender.send, self, claim)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,26 +67,8 @@ class MailServer(Endpoint):
         """The key that makes tokens."""
         return self.keys[0]
 
-    def sending(self, claim: Claim) -> Send:
-        """Return a function that sends the mail. Its recipient and text are read now. Raises NotToBeSent."""
-        from directory.services.delivery.mail import messages, smtp  # these import this module
-
-        return partial(smtp.send, messages.of_claim(claim, self), self)
-
 
 def stable_name(url: str) -> str:
     """The name of an endpoint without a configured one: host and a hash, because the path may be a secret."""
     digest = hashlib.sha256(url.encode()).hexdigest()[:12]
     return f"{urlsplit(url).hostname}-{digest}"
-
-
-def mail_server(settings: Mapping[str, Any] | None, site_name: str, keys: Sequence[str]) -> MailServer | None:
-    """The mail server of the settings; None if no mail is sent. The keys make and accept the tokens of links."""
-    if settings is None:
-        return None
-    given = dict(settings)
-    site = Site(site_name, given.pop("site_url"))
-    host = f"[{given['host_name']}]" if ":" in given["host_name"] else given["host_name"]
-    url = f"smtp://{host}:{given['port']}"
-    events = frozenset(templates.OF_DECISIONS)
-    return MailServer(MAIL, url, MAIL, events, site, keys=tuple(key.encode() for key in keys), **given)

@@ -14,7 +14,7 @@ from typing import Any
 from directory.db import deadline
 from directory.db.errors import log_failure
 from directory.db.transactions import transaction
-from directory.services.delivery import claims
+from directory.services.delivery import claims, sending
 from directory.services.delivery.channels import Endpoint, NotToBeSent
 from directory.services.delivery.claims import Claim, Outcome
 from directory.services.delivery.schedule import Policy
@@ -60,7 +60,7 @@ class DeliveryThread(threading.Thread):
     def _send(self, claim: Claim) -> Outcome:
         try:
             with self._context(), deadline.within(deadline.SECONDS):
-                send = self._endpoint.sending(claim)
+                send = sending.prepared(self._endpoint, claim)
         except NotToBeSent as refused:
             return Outcome(None, str(refused), 0, is_final=True)
         return send(self._policy)

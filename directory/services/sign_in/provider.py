@@ -1,12 +1,8 @@
-"""The interface of a provider to the rest of the service, whatever its protocol, and those of the settings.
-
-If there are none, nothing that they need is imported.
-"""
+"""The interface of a provider to the rest of the service, whatever its protocol."""
 
 import hmac
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from threading import BoundedSemaphore
 from typing import Any, Protocol
 
 from directory.services import base64url
@@ -15,7 +11,6 @@ from directory.services.text.rules import ascii_address, is_email
 
 SUBJECT_MAX = 255  # of OpenID Connect
 CODE_MAX = 2048
-PLACES = 4  # at most so many requests wait for providers at a time
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,19 +91,3 @@ def code_of(answer: Mapping[str, str]) -> str:
     if not 1 <= len(code) <= CODE_MAX or not (code.isascii() and code.isprintable()):
         raise SignInRefused("no_code")
     return code
-
-
-def configured(settings: Sequence[dict[str, Any]], threads: int) -> dict[str, Provider]:
-    """The providers by their names. At most half of the `threads` wait for them at a time, and at most PLACES."""
-    if not settings:
-        return {}
-    from directory.services.sign_in.github import GitHub  # Authlib and cryptography take a while
-    from directory.services.sign_in.openid import OpenIdProvider
-    from directory.services.sign_in.transport import Access
-
-    places = BoundedSemaphore(max(1, min(PLACES, threads // 2)))
-    found: dict[str, Provider] = {}
-    for each in settings:
-        access = Access(each["name"], places)
-        found[each["name"]] = GitHub(each, access) if "api" in each else OpenIdProvider(each, access)
-    return found

@@ -1,0 +1,31 @@
+"""The receivers of the settings: the webhook endpoints, and the mail server."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from directory.services.delivery.channels import MAIL, MailServer, Webhook, stable_name
+from directory.services.delivery.mail import templates
+from directory.services.site import Site
+
+
+def webhooks(settings: Sequence[Mapping[str, Any]], site: Site) -> list[Webhook]:
+    """The webhook endpoints of the settings, whose messages link to the site."""
+    return [
+        Webhook(
+            each["name"] or stable_name(each["url"]), each["url"], each["format"], frozenset(each["events"]), site,
+            tuple(each["secrets"]),
+        )
+        for each in settings
+    ]  # fmt: skip
+
+
+def mail_server(settings: Mapping[str, Any] | None, site_name: str, keys: Sequence[str]) -> MailServer | None:
+    """The mail server of the settings; None if no mail is sent. The keys make and accept the tokens of links."""
+    if settings is None:
+        return None
+    given = dict(settings)
+    site = Site(site_name, given.pop("site_url"))
+    host = f"[{given['host_name']}]" if ":" in given["host_name"] else given["host_name"]
+    url = f"smtp://{host}:{given['port']}"
+    events = frozenset(templates.OF_DECISIONS)
+    return MailServer(MAIL, url, MAIL, events, site, keys=tuple(key.encode() for key in keys), **given)
