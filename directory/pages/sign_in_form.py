@@ -1,13 +1,15 @@
 """The form that signs in, for every page that needs a member, and for forms sent after the session had ended."""
 
 import json
+from contextlib import suppress
 from functools import wraps
 from typing import Any
 
 from flask import current_app, g, request
 
-from directory.errors import Unauthenticated
+from directory.errors import DirectoryError, Unauthenticated
 from directory.http import receivers
+from directory.http.request_body import parse_json
 from directory.http.signing_in import has_passkeys
 from directory.http.validation import KEPT
 from directory.pages.forms import EMPTY, Form, see_other
@@ -22,13 +24,22 @@ def next_page(query: dict[str, str] | None) -> str:
 
 def sign_in_form(form: Form = EMPTY, query: dict[str, str] | None = None, reason: str = "", **_path: Any) -> Answer:
     """The form that signs in."""
-    to = next_page(query)
+    to, kept = next_page(query), g.get("aside", {}).get(KEPT, "")
     facts = {
         "next": to, "reason": reason, "can_reset": receivers.configured_mail_server() is not None,
         "has_passkeys": has_passkeys(),
-        "providers": current_app.extensions["providers"].values(), "kept": g.get("aside", {}).get(KEPT, ""),
+        "providers": current_app.extensions["providers"].values(), "kept": kept,
+        "texts": _texts_of(kept),
     }  # fmt: skip
     return show("sign_in.html", Head("Sign in", indexed=False), here=to, form=form, **facts)
+
+
+def _texts_of(kept: str) -> dict[str, str]:
+    """What was typed in the form that was sent without a session, for copying; nothing if it cannot be read."""
+    with suppress(DirectoryError):
+        values = parse_json(kept.encode()) if kept else {}
+        return {name: text for name, text in values.items() if text.strip()} if is_texts(values) else {}
+    return {}
 
 
 ENDED = "Your session has ended. Sign in to go on: what you wrote is kept."

@@ -19,6 +19,7 @@ from directory.pages.head import Head
 from directory.pages.layout import Answer, address_with, bp, page_view, show, with_page
 from directory.pages.sign_in_form import is_texts, next_page, sign_in_form
 
+AGAIN = "What you want to do needs a session that was opened in the last ten minutes. Sign in again to go on."
 FAILED = "Signing in did not succeed. Try again."
 FAILURES = {
     "sign_in_cancelled": "You cancelled signing in. Nothing was changed.",
@@ -61,9 +62,11 @@ def _kept_form(to: str, signed: Response) -> Response | None:
 @public
 @page_view
 def sign_in_page(query: dict[str, str]) -> Any:
-    """Show the form that signs in, and why signing in by a provider failed. A signed-in caller is sent on."""
+    """Show the form that signs in. A signed-in caller is sent on, except with `again`."""
     if "sign-in" in query:
         return sign_in_form(Form(problem=FAILURES.get(query.get("reason", ""), FAILED)), query)
+    if "again" in query:
+        return sign_in_form(query=query, reason=AGAIN)
     return see_other(next_page(query)) if viewer() else sign_in_form(query=query)
 
 

@@ -8,8 +8,9 @@ from sqlalchemy import select, update
 
 from directory.db.transactions import transaction
 from directory.extensions import db
-from directory.models import Token, User, now
+from directory.models import Session, Token, User, now
 from directory.pages import account
+from directory.services.sign_in import identities
 from tests.pages.conftest import text_of
 from tests.support.browsers import Browser
 from tests.support.factories import PASSWORD, Api
@@ -244,6 +245,27 @@ def test_after_an_ended_session_what_was_typed_is_there_again_but_no_password(ap
     assert 'value="new@example.org"' in signed.text
     assert browser.signed_in()
     assert me(browser)["email"] != "new@example.org"
+
+
+def test_who_needs_a_fresh_session_is_led_to_sign_in_again_and_back(app, browser):
+    def give(**values):
+        with app.app_context():
+            transaction(lambda: db.session.execute(update(User).values(**values)))
+
+    with app.app_context():
+        known = db.session.scalar(select(User.password_hash))
+        transaction(lambda: db.session.execute(update(Session).values(created_at=now() - identities.FRESH)))
+    give(password_hash="")
+    answer = refused(browser, "password", 403, password=NEW)
+    [link] = re.findall('<a href="(/sign-in[^"]*)">Sign in again</a>', answer.text)
+    form = browser.get(unescape(link))
+    assert (form.status_code, "last ten minutes" in text_of(form)) == (200, True)
+    action = unescape(re.search('action="(/sign-in[^"]*)"', form.text)[1])
+    give(password_hash=known)
+    signed = browser.post(action, data={"login": "ada", "password": PASSWORD})
+    assert (signed.status_code, signed.headers["Location"]) == (303, "/account")
+    give(password_hash="")
+    assert sent(browser, "password", password=NEW)[0].startswith("Password Your password is changed.")
 
 
 @pytest.mark.parametrize("path", ["/account/email", "/account/sessions/end", "/account/tokens/7/revoke"])

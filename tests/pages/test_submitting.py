@@ -4,6 +4,7 @@ import re
 from html import unescape
 
 import pytest
+from markupsafe import escape
 
 from directory.services.catalog.fields import OWNED
 from tests.pages.conftest import text_of
@@ -165,6 +166,7 @@ def test_after_a_session_has_ended_one_signs_in_and_what_was_typed_is_there_agai
     refused = send(browser, path, **typed)
     assert refused.status_code == 401
     assert "what you wrote is kept" in text_of(refused)
+    assert f'<textarea id="description" rows="10" readonly>\n{escape(text)}</textarea>' in refused.text
     kept = unescape(re.search('name="kept" value="([^"]*)"', refused.text)[1])
     to = unescape(re.search('action="(/sign-in[^"]*)"', refused.text)[1])
     wrong = send(browser, to, login="ada", password="wrong horse", kept=kept)
@@ -179,6 +181,16 @@ def test_after_a_session_has_ended_one_signs_in_and_what_was_typed_is_there_agai
     assert send(browser, path, **shown | {"logo": RED}).status_code == 303
 
 
+def test_the_way_back_from_an_edit_leads_to_the_page_of_a_live_project_and_to_ones_own_of_any_other(app, world, ada):
+    browser = Browser(app).sign_in("ada")
+    for status in ("live", "pending", "rejected"):
+        project = world.project(ada, status=status)
+        own, public = f"/mine/{project}", f"/p/{project}/{world.stored(project)['slug']}"
+        answer = browser.get(f"/mine/{project}/edit")
+        assert f'href="{public if status == "live" else own}">Back</a>' in answer.text
+        assert browser.get(own).status_code == 200
+
+
 def test_what_is_kept_over_a_sign_in_cannot_break_it(app, world, ada):
     tries = [("/submit", "nonsense"), ("/submit", "[]"), ("/submit", '{"title": 1}'), ("/", '{"title": "x"}')]
     tries += [(to, '{"title": "x"}') for to in ("/votes/1", "/submit?x", "//evil.example", "/mine/99/edit")]
@@ -187,6 +199,9 @@ def test_what_is_kept_over_a_sign_in_cannot_break_it(app, world, ada):
         answer = browser.post(f"/sign-in?next={to}", data={"login": "ada", "password": PASSWORD, "kept": kept})
         assert answer.status_code in {200, 303}
         assert browser.signed_in()
+    for kept in ("nonsense", "[]", '{"title": 1}', '{"title": " "}'):
+        answer = browser.post("/sign-in", data={"login": "ada", "password": "wrong horse", "kept": kept})
+        assert (answer.status_code, "What you wrote" in answer.text) == (401, False)
 
 
 def test_in_the_name_of_another_account_nothing_is_sent_and_the_text_is_there_for_copying(app, world, ada):

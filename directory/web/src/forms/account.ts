@@ -4,6 +4,7 @@ import { dataOf, find, reason, say, UNREACHABLE } from "../reading/page.ts";
 import { dropAll } from "../reading/drafts.ts";
 
 const PASSKEYS = "/api/auth/passkeys";
+const SIGN_IN_AGAIN = "/sign-in?again=1&next=/account%23passkeys";
 
 export function startPasskeys(): void {
   const form = find<HTMLFormElement>("[data-add-passkey]");
@@ -39,6 +40,7 @@ async function add(form: HTMLFormElement): Promise<void> {
     await post(PASSKEYS, { credential, ...(name && { name }) });
     location.assign("/account?done=passkey-added#passkeys");
   } catch (error) {
+    if (error instanceof Error && error.cause === "sign_in_again") return location.assign(SIGN_IN_AGAIN);
     say(error instanceof DOMException ? "No passkey was used. You can try again." : reason(error));
     if (button) button.disabled = false;
   }

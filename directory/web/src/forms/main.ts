@@ -6,7 +6,6 @@ import { startCard } from "./card.ts";
 import { startDraft } from "./draft.ts";
 import { startFields } from "./fields.ts";
 import { startLogo } from "./logo.ts";
-import { startOnce } from "./once.ts";
 import { startPreview } from "./preview.ts";
 import { startSimilar } from "./similar.ts";
 import { startTags } from "./tags.ts";
@@ -14,7 +13,7 @@ import { startTags } from "./tags.ts";
 const ofAccount = [startPasskeys, startCopy, startLeft];
 // The draft comes first: the others show what is in the form.
 const ofProject = [startDraft, startLogo, startFields, startTags, startPreview, startCard, startSimilar];
-for (const start of [...ofAccount, ...ofProject, startOnce]) {
+for (const start of [...ofAccount, ...ofProject]) {
   try {
     start();
   } catch (error) {

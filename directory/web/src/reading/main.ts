@@ -7,6 +7,7 @@ import "../styles/reading.css";
 import { dropAll, dropSent } from "./drafts.ts";
 import { startKeys } from "./keys.ts";
 import { startMore } from "./more.ts";
+import { startOnce } from "./once.ts";
 import { find, say } from "./page.ts";
 import { startSearch } from "./search.ts";
 import { startTheme } from "./theme.ts";
@@ -24,7 +25,7 @@ async function startPasskeys(): Promise<void> {
   if (button) (await import("./passkey.ts")).startPasskey(button, say);
 }
 
-for (const start of [dropSent, showTimes, startTheme, startKeys, startSearch, startMore, startVotes, startSignOut, startPasskeys]) {
+for (const start of [dropSent, showTimes, startTheme, startKeys, startSearch, startMore, startVotes, startSignOut, startPasskeys, startOnce]) {
   try {
     start();
   } catch (error) {

@@ -29,7 +29,7 @@ export function readPage(url: string, signal?: AbortSignal): Promise<Document> {
 /** The data of an answer. Throws with the reason where it is refused, by the service or by something before it. */
 export async function dataOf(answer: Response): Promise<any> {
   const data = await answer.json().catch(() => null);
-  if (!answer.ok || !data) throw new Error(data?.detail ?? refusal(answer.status));
+  if (!answer.ok || !data) throw new Error(data?.detail ?? refusal(answer.status), { cause: data?.code });
   return data;
 }
 
