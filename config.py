@@ -267,7 +267,7 @@ def _secret_key(env: Mapping[str, str], *, production: bool) -> str:
 
 
 def _fallbacks(env: Mapping[str, str], *, production: bool) -> list[str]:
-    """Keys beside SECRET_KEY whose signatures are accepted: the previous one, or the next one, during a rotation."""
+    """More keys whose signatures are accepted: the previous one, or the next one, during a rotation."""
     keys = [key.strip() for key in env.get("SECRET_KEY_FALLBACKS", "").split(",") if key.strip()]
     if production and any(len(key) < SHORTEST_KEY for key in keys):
         raise ConfigError("SECRET_KEY_FALLBACKS", f"each key needs at least {SHORTEST_KEY} characters")
@@ -283,7 +283,7 @@ def _development_key() -> str:
             draft = path.with_suffix(f".{os.getpid()}")
             draft.touch(0o600)
             draft.write_text(secrets.token_hex(32))
-            draft.replace(path)  # whole or not at all: a process that starts beside us never reads a part of it
+            draft.replace(path)  # whole or not at all: a process that starts at the same time never reads a part of it
         return path.read_text().strip()
     except OSError as error:
         raise ConfigError("SECRET_KEY", f"is not set, and none can be stored in {path}: {error.strerror}") from None

@@ -1,4 +1,4 @@
-"""gunicorn's configuration, and the webhook deliverer beside the server.
+"""gunicorn's configuration, and the webhook deliverer that runs with the server.
 
 One process with threads is the default, because without Redis rate limits are counted in its memory.
 """
@@ -91,7 +91,7 @@ DELIVERER = (*bootstrap.FLASK, "webhooks", "work", "--until-eof")
 
 
 def on_starting(server):
-    """Prepare the database. A reload reads this file anew, so what outlives it is an attribute of the server."""
+    """Prepare the database. A reload reads this file again, so what outlives it is an attribute of the server."""
     server.welcome = bootstrap.prepare(server.app.wsgi()) if settings["PREPARE_DATABASE"] else ""
     if is_text(settings["LOG_FORMAT"]):
         server.welcome += addresses(settings)
@@ -114,7 +114,7 @@ def when_ready(server):
 
 
 def delivers():
-    """Return whether a deliverer runs beside this server."""
+    """Return whether a deliverer runs with this server."""
     return bool((settings["WEBHOOK_ENDPOINTS"] or settings["MAIL"]) and settings["WEBHOOK_WORKER"])
 
 
@@ -151,7 +151,7 @@ def post_worker_init(worker):
 
 
 def worker_exit(server, worker):
-    """Close a worker's connections to SQLite: with the last of them its file takes in what lies beside it.
+    """Close a worker's connections to SQLite: with the last of them its file takes in what its -wal holds.
 
     PostgreSQL needs no such thing, and one that is mute would hold up the end.
     """

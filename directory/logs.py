@@ -29,7 +29,7 @@ BY_STATUS = {2: GREEN, 3: CYAN, 4: YELLOW, 5: RED}
 class RequestRecord(logging.LogRecord):
     """The record of a request: its facts as attributes, and together as `facts`.
 
-    It copies the attributes that all such records share, because to make each record anew takes as long as to write it.
+    It copies the attributes that all such records share: to make each record from nothing takes as long as to write it.
     """
 
     facts: dict[str, Any]

@@ -10,7 +10,7 @@ SHARED = frozenset(
     | {"SERVER", "WEB"}
 )
 NEARLY = 2  # letters to add, remove or replace
-# Docker and Kubernetes name the services beside this one, by whatever name those have.
+# Docker and Kubernetes name the other services, by whatever name those have.
 OF_SERVICES = re.compile(r".+_(SERVICE_(HOST|PORT)(_.*)?|PORT_\d+_(TCP|UDP)(_.*)?)")
 ADDRESS_OF_SERVICE = re.compile("(tcp|udp)://")
 

@@ -12,7 +12,7 @@ CAPACITY = 2**20  # bytes of values in the memory of a process
 
 
 class Memo:
-    """Computes one value at a time, whatever its key; a caller that has waited too long computes its own beside it."""
+    """Computes one value at a time, whatever its key; a caller that has waited too long computes its own meanwhile."""
 
     def __init__(self, snapshots: SnapshotSource) -> None:
         self._snapshots, self._computing = snapshots, threading.Lock()

@@ -46,7 +46,7 @@ from directory.services.accounts import last_uses
 from directory.services.accounts.sessions import Credential
 
 CAPACITY = 6 * 2**20  # bytes of responses in the memory of a process
-OVERHEAD = 1_600  # bytes that an entry takes beside its body, with the places of the personal parts
+OVERHEAD = 1_600  # bytes that an entry takes on top of its body, with the places of the personal parts
 log = logging.getLogger(__name__)
 
 
@@ -278,7 +278,7 @@ class Responder:
                 waiting = [self._waiting.popleft() for _ in range(len(self._waiting))]
                 self._read_votes([each for each in waiting if not each.is_read], read_rows, in_loop=in_loop)
         for each in reads:
-            each.is_read = True  # also where it was not read in time, so that no other thread reads it in vain
+            each.is_read = True  # also where it was not read in time, so that no other thread reads it for nothing
             each.response = self._filled(each)
 
     def _read_votes(self, pending: list[PendingRead], read_rows: ReadVotes, *, in_loop: bool) -> None:

@@ -8,7 +8,7 @@ LOOP_LOCK_TIMEOUT = 0.02  # for a thread that is reading to end
 LOOP_QUERY_SECONDS = 0.03  # after so much of an iteration it does not begin to read single objects
 # Pauses in which it does not use the database, so that threads answer.
 PAUSE_AFTER_LOSS = 1.0  # after the connection was lost
-PAUSE_AFTER_TIMEOUT = 0.1  # after the loop waited LOOP_LOCK_TIMEOUT in vain to read the snapshot
+PAUSE_AFTER_TIMEOUT = 0.1  # after the loop waited LOOP_LOCK_TIMEOUT and could not read the snapshot
 READERS_MAX = 64  # signed-in reads that an iteration answers: each takes 0.1 ms, or 0.5 ms on the longest pages
 
 # How long the application answers a caller whom the cache did not identify, and all signed-in callers after a failure.

@@ -54,7 +54,7 @@ def _copy(database: Path, part: Path) -> None:
         source.execute("SELECT count(*) FROM sqlite_master").fetchone()
         source.backup(copy, pages=PAGES_AT_ONCE, progress=_see_signals)
         copy.set_progress_handler(_see_signals, STEPS_AT_ONCE)
-        copy.execute("PRAGMA journal_mode = DELETE")  # one file, without a -wal beside it
+        copy.execute("PRAGMA journal_mode = DELETE")  # one file, without a -wal
         found = [row[0] for row in copy.execute("PRAGMA integrity_check(10)")]
     if found != ["ok"]:
         raise sqlite3.DatabaseError(f"the copy is damaged: {'; '.join(found)}")

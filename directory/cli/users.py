@@ -214,7 +214,7 @@ def _end_all(model: Any, question: str, *, yes: bool) -> int:
 
 
 def refuse_filters(match: dict[str, str | None]) -> None:
-    """Refuse filters beside a username."""
+    """Refuse filters together with a username."""
     if any(value is not None for value in match.values()):
         raise click.UsageError("give a USERNAME or filters, not both")
 

@@ -54,7 +54,7 @@ CONNECTING = {
     "too many clients": CAUSES["53300"], "too many connections": CAUSES["53300"],
     "server closed the connection": "the connection to the database was lost",
 }  # fmt: skip
-NO_DATABASE = re.compile(r"database \S+ does not exist")  # beside: role "…" does not exist
+NO_DATABASE = re.compile(r"database \S+ does not exist")  # unlike: role "…" does not exist
 OUT_OF_REACH = "the database cannot be reached"
 
 

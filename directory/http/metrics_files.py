@@ -14,7 +14,7 @@ from prometheus_client import values
 from prometheus_client.mmap_dict import MmapedDict
 
 SIZE = 1 << 16  # bytes of a new file, as the client library has it
-ENTRY_MAX = 32  # bytes that an entry takes at most beside its key
+ENTRY_MAX = 32  # bytes that an entry takes at most in addition to its key
 BEGINNING = 8  # bytes before the first entry, of which four are the number of bytes in use
 log = logging.getLogger(__name__)
 

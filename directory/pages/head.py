@@ -31,8 +31,8 @@ class Head:
     """The values in the head of a page.
 
     `path` is the page's canonical address, "" where it has none. `indexed` says whether search engines may list the
-    page; `previous` and `next` are the addresses of the pages beside it. `image` is for previews of links. `data` is
-    JSON-LD. Where the description or the image is empty, the page has the site's.
+    page; `previous` and `next` are the addresses of the pages before and after it. `image` is for previews of links.
+    `data` is JSON-LD. Where the description or the image is empty, the page has the site's.
     """
 
     title: str = ""

@@ -222,7 +222,7 @@ def _markdown(text: str) -> Markup:
 
 
 def _host(url: str) -> str:
-    """The host of an address as it is typed; beside it, where that differs, the one that a browser goes to."""
+    """The host of an address as it is typed, and where that differs, the one that a browser goes to."""
     typed, real = urlsplit(url).netloc, links.ascii_host(url)
     return f"{typed} ({real})" if real else typed
 

@@ -1,4 +1,4 @@
-"""The form of a project: what it asks for, how a project becomes its values, and what it shows beside them."""
+"""The form of a project: what it asks for, how a project becomes its values, and what it shows with them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -142,7 +142,7 @@ def live(project: Mapping[str, Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Editing:
-    """What the form of an edit starts with, and what it shows beside its fields.
+    """What the form of an edit starts with, and what it shows with its fields.
 
     `values` are as its owner wants the project: with the changes that wait. Administrators edit what is shown, because
     saving would otherwise approve those. `others` are the other texts of the fields that wait: for the owner the live

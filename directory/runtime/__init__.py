@@ -1,4 +1,4 @@
-"""Work beside the server: the preparation of the database, the deliverer's supervisor, the metrics' folder.
+"""Work next to the server: the preparation of the database, the deliverer's supervisor, the metrics' folder.
 
 It may import whatever `services` may.
 """

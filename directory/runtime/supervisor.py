@@ -1,4 +1,4 @@
-"""Run a command beside the server: start it again when it dies, and end it with the server."""
+"""Run a command next to the server: start it again when it dies, and end it with the server."""
 
 import logging
 import os

@@ -78,7 +78,7 @@ class AccountChanges(Strict):
     Without a current password, only the new one is needed. `revoke_tokens` requires a new password.
     """
 
-    # With "properties" and "additionalProperties", which redocly asks for beside "required".
+    # With "properties" and "additionalProperties", which redocly asks for with "required".
     rules: ClassVar[dict[str, Any]] = {
         "dependentRequired": {"revoke_tokens": ["password"]},
         "dependentSchemas": {

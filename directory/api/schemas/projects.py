@@ -55,7 +55,7 @@ class Owner(Matching):
 
 
 def _facts(field: Field) -> dict[str, Any]:
-    """The description of a field in the document, beside its type."""
+    """What the document says of a field in addition to its type."""
     least = field.limits[0] if field.limits and field.kind is Kind.INTEGER else None
     metadata = {"minimum": least, "description": field.description or None}
     return {"metadata": {name: value for name, value in metadata.items() if value is not None}}

@@ -31,7 +31,7 @@ class Sort:
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """A place between two rows: the keys of the row beside it, and the direction of reading from it."""
+    """A place between two rows: the keys of the row next to it, and the direction of reading from it."""
 
     keys: tuple[Any, ...]
     forward: bool

@@ -55,7 +55,7 @@ _ADDRESS = re.compile(
 )
 _WITH_PORT = re.compile(r"\s*([^\s/?#@:]+\.[^\s/?#@:]+):[0-9]+\S*\s*")
 
-# A phrase begins and ends beside a space or a bracket: the quotes of 12" and 15" are inches.
+# A phrase begins and ends next to a space or a bracket: the quotes of 12" and 15" are inches.
 _PHRASE = re.compile(r'(?<![^\s(\[{,;])["“”„«](?=\S)([^"“”„«»]*)(?<=\S)["“”»](?![^\s)\]},;.!?])')
 
 # Prefixes of words that no query finds by their beginning.
@@ -118,7 +118,7 @@ class Unit(NamedTuple):
 
     @property
     def composed(self) -> tuple[str, ...]:
-        """The words of a text that has this, beside its parts."""
+        """The words of a text that has this, in addition to its parts."""
         if self.unspaced:
             return tuple(each for size in range(2, NEIGHBOURS + 1) for each in self._sequences(size))
         return (self.joined,) if self.is_joined else ()

@@ -94,7 +94,7 @@ def take(
     create_categories: bool = False,
     create_users: bool = False,
 ) -> tuple[list[Outcome], set[str]]:
-    """Submit validated rows: for each its project, or the refusal; beside them the names of owners without an account.
+    """Submit validated rows: for each its project, or the refusal; and the names of owners without an account.
 
     A row that names an `owner` becomes that user's, if there is such a user or `create_users` adds one; any other row
     becomes `owner`'s. All get `status`; without it each has its own, else it is pending. A row keeps the dates that it

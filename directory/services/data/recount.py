@@ -280,7 +280,7 @@ _REPAIRS = {
 
 
 class Check(NamedTuple):
-    """What is checked beside the projects: a comparison, the locks under which it is right, and a repair."""
+    """What is checked in addition to the projects: a comparison, the locks under which it is right, and a repair."""
 
     compared: Callable[[], Iterable[Fault]]
     lock: Callable[[], object]
@@ -422,5 +422,5 @@ CHECKS = (CATEGORIES, USERS, TAGS, REVISIONS)
 
 
 def look_beside() -> list[Fault]:
-    """The suspected faults of all that is checked beside the projects."""
+    """The suspected faults of all that is checked in addition to the projects."""
     return [fault for check in CHECKS for fault in check.look()]

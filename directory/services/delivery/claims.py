@@ -47,7 +47,7 @@ class Claim:
 class Outcome:
     """The outcome of a try: the receiver's status, or the reason why there is none; `retry_after` in seconds.
 
-    `error` may be RECIPIENT_REFUSED beside a status. An outcome that `is_final` is not tried again.
+    `error` may be RECIPIENT_REFUSED, together with a status. An outcome that `is_final` is not tried again.
     """
 
     status: int | None

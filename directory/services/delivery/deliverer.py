@@ -117,7 +117,7 @@ class Deliverer:
             thread.start()
 
     def stop(self) -> None:
-        """Take nothing more, and return when the exchanges in hand are over and written down."""
+        """Take nothing more, and return when the exchanges under way are over and recorded."""
         self._stopping.set()
         for thread in self._threads:
             thread.join()

@@ -32,7 +32,7 @@ class Wire:
         self.was_cut = False
 
     def admit(self, connection: socket.socket) -> socket.socket:
-        """Take a connection in hand before a byte goes over it. Raises TimeoutError once the wire is cut."""
+        """Take charge of a connection before a byte goes over it. Raises TimeoutError once the wire is cut."""
         with self._lock:
             if self.was_cut:
                 connection.close()

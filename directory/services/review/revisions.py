@@ -1,4 +1,4 @@
-"""Revisions: the changes of a live project that wait for review, stored beside it.
+"""Revisions: the changes of a live project that wait for review, stored with it.
 
 A project has at most one; that of a rejected edit keeps only the reason. Every write to it, but a category's renaming,
 locks the project and raises its `version`, so `If-Match` guards both. `write` applies an approved revision, as it does

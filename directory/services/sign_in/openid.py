@@ -122,7 +122,7 @@ class OpenIdProvider:
             return jwt.decode(token, self._published.keys(transport, unknown=True), registry=allowed)
 
     def _more(self, transport: Transport, token: dict[str, Any], subject: Any) -> dict[str, Any]:
-        """The provider's further claims about the same subject, beside the id_token, if any. Raises SignInRefused."""
+        """The provider's claims about the same subject that are not in the id_token, if any. Raises SignInRefused."""
         url, access_token = self._published.userinfo_endpoint(transport), token.get("access_token")
         if url is None or not isinstance(access_token, str) or not access_token.isprintable():
             return {}

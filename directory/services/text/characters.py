@@ -50,7 +50,7 @@ _LIKE_LATIN = {
     "CHEROKEE": frozenset("ᎪᎫᎬᎳᎷᎻᏀᏃᏎᏚᏞᏟᏢᏦᏩᏒᎠᎡᎢᎥᎩᎽᏂᏏᏔᏕᏙᏧᏳᏴꭰꭵꮃꮓꮪꮯꮩ"),
 }
 
-# Scripts that are written beside Latin words without a space, by the beginnings of names.
+# Scripts that are written next to Latin words without a space, by the beginnings of names.
 _WITHOUT_SPACES = (
     "CJK", "HIRAGANA", "KATAKANA", "HALFWIDTH", "HANGUL", "BOPOMOFO", "THAI", "LAO", "KHMER", "MYANMAR", "TIBETAN",
     "NEW TAI", "TAI ", "JAVANESE", "BALINESE",

@@ -63,7 +63,7 @@ def check_url(value: str, *, internal: bool = False) -> str:
 
 
 def ascii_host(url: str) -> str | None:
-    """Return the host in Punycode if it has letters that are not ASCII, to be shown beside the URL; otherwise None.
+    """Return the host in Punycode if it has letters that are not ASCII, to be shown next to the URL; otherwise None.
 
     A name in Cyrillic can look like one in Latin. Punycode shows the difference.
     """

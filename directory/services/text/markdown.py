@@ -209,7 +209,7 @@ def _harmless_html(state: StateInline, silent: bool) -> bool:
 
 
 def _beside_cjk(rule: Callable[[StateInline, bool], bool]) -> Callable[[StateInline, bool], bool]:
-    """A rule for marks such as ** that also takes them where a word of CJK begins or ends beside punctuation."""
+    """A rule for marks such as ** that also takes them where a word of CJK begins or ends next to punctuation."""
 
     def checked(state: StateInline, silent: bool) -> bool:
         start, known = state.pos, len(state.delimiters)

@@ -106,7 +106,7 @@ export class Listing<Row> {
     if (!isComposing) this.#timer = setTimeout(() => address.peek().pathname === pathname && this.apply(), PAUSE);
   }
 
-  /** Set a filter, beside what was typed. */
+  /** Set a filter; what was typed stays. */
   choose(name: string, value: string): void {
     this.apply({ [name]: value });
   }

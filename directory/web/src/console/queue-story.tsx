@@ -1,4 +1,4 @@
-// The log beside a submission: the changes since its last review, other submissions of its URL, its history.
+// The log next to a submission: the changes since its last review, other submissions of its URL, its history.
 import { Failed } from "../parts/states.tsx";
 import { Time } from "../parts/time.tsx";
 import { history, historyOpen, story, toggleHistory } from "../state/queue-history.ts";

@@ -1,4 +1,4 @@
-// What JavaScript adds to members' pages, beside what it adds to every page. The forms work without any of it.
+// What JavaScript adds to members' pages, on top of what it adds to every page. The forms work without any of it.
 import "../reading/main.ts";
 import "../styles/members.css";
 import { startCopy, startLeft, startPasskeys } from "./account.ts";

@@ -12,8 +12,8 @@ import { t } from "../text.ts";
 
 const site = globalThis.document?.querySelector?.<HTMLMetaElement>('meta[name="application-name"]')?.content ?? "";
 
-/** Show the pages of these routes; `beside` stands after them, whichever is shown. */
-export function startApp(routes: Route[], beside?: ComponentChild): void {
+/** Show the pages of these routes; `after` is shown below each of them. */
+export function startApp(routes: Route[], after?: ComponentChild): void {
   const main = document.getElementById("main") as HTMLElement;
   startTheme();
   void loadSession();
@@ -22,7 +22,7 @@ export function startApp(routes: Route[], beside?: ComponentChild): void {
   effect(() => {
     document.title = [page.value?.title() ?? t.notFound, site].filter(Boolean).join(" · ");
   });
-  render(<><Present />{beside}</>, main);
+  render(<><Present />{after}</>, main);
   renderInto("#account", <Account />);
   renderInto(".notice", <NoticeLine />);
   // After a link the focus goes to the new page, which a screen reader then reads.

@@ -1,4 +1,4 @@
-// "/" goes to the search field, and the menu closes by Escape and by a click beside it.
+// "/" goes to the search field, and the menu closes by Escape and by a click outside it.
 import { find } from "./page.ts";
 
 export function startKeys(): void {

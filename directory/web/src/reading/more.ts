@@ -41,7 +41,7 @@ function isHere(each: Element): boolean {
   return Boolean(each.id ? document.getElementById(each.id) : find(`.day time[datetime="${day}"]`));
 }
 
-/** Have the links name the pages beside the one that was added; the focus stays where it was. */
+/** Have the links name the pages before and after the one that was added; the focus stays where it was. */
 function goOn(link: HTMLAnchorElement, page: Document, first?: Element): void {
   const next = find<HTMLAnchorElement>(".pager [rel=next]", page);
   const place = find(".pager .muted");

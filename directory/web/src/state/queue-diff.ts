@@ -94,13 +94,13 @@ function same(parts: Part[], text: string): void {
   else parts.push({ kind: "same", text });
 }
 
-/** The parts with long stretches that did not change cut to what stands beside a change. */
-export function shortened(parts: Part[], beside = 80): Part[] {
+/** The parts with long stretches that did not change cut to what is next to a change. */
+export function shortened(parts: Part[], near = 80): Part[] {
   return parts.map((part, place) => {
     const letters = [...part.text];
-    if (part.kind !== "same" || letters.length <= 3 * beside) return part;
-    const head = place ? letters.slice(0, beside).join("") : "";
-    const tail = place < parts.length - 1 ? letters.slice(-beside).join("") : "";
+    if (part.kind !== "same" || letters.length <= 3 * near) return part;
+    const head = place ? letters.slice(0, near).join("") : "";
+    const tail = place < parts.length - 1 ? letters.slice(-near).join("") : "";
     return { kind: "same", text: `${head} … ${tail}` };
   });
 }

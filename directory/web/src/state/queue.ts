@@ -142,7 +142,7 @@ export function itemOf(id: number, listed: readonly Item[] = queue.data.peek()?.
   return listed.find((each) => each.id === id) ?? (other?.id === id ? other : undefined);
 }
 
-/** Take the project as it is now in the place of the version that was shown, which is remembered beside it. */
+/** Take the project as it is now in the place of the version that was shown, which is remembered. */
 export function replace(project: Schemas["ProjectDetail"]): void {
   const fresh = (each: Item): Item => (each.id === project.id ? { ...each, ...project, earlier: each.earlier, owner_stats: each.owner_stats } : each);
   const seen = itemOf(project.id);
@@ -166,7 +166,7 @@ export function drop(ids: readonly number[]): void {
   });
 }
 
-/** Show an item, without a page load where the list stays beside it. */
+/** Show an item, without a page load where the list stays next to it. */
 export function show(id: number): void {
   if (id !== current.peek()) linked.clear();
   current.value = id;
@@ -190,7 +190,7 @@ export function takesFocus(id: number): boolean {
   return takes;
 }
 
-/** Keep the address of the item that is shown beside the list. */
+/** Keep the address of the item that is shown next to the list. */
 export function keepAddress(): void {
   if (!inside || isNarrow()) return;
   const url = new URL(current.peek() ? `${PATH}/${current.peek()}` : PATH, address.peek());
