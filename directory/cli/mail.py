@@ -11,7 +11,7 @@ from marshmallow import ValidationError
 from directory.api.schemas.accounts import Email
 from directory.cli.console import refusals, table
 from directory.http import receivers
-from directory.services.delivery.schedule import Policy
+from directory.services.delivery.schedule import DeliveryPolicy
 
 mail = AppGroup("mail", help="Test the mail server.")
 
@@ -34,7 +34,9 @@ def send_test(address: str) -> None:
     if server is None:
         raise click.ClickException("no mail server is configured: set MAIL_URL and MAIL_FROM")
     test, message_id = templates.test(server.site), f"msg_test_{secrets.token_hex(8)}"
-    outcome = smtp.send(messages.message(test, to=address, server=server, message_id=message_id), server, Policy())
+    outcome = smtp.send(
+        messages.message(test, to=address, server=server, message_id=message_id), server, DeliveryPolicy()
+    )
     answer = outcome.response.strip().partition("\n")[0][:60]
     row = (server.host, outcome.status or outcome.error, f"{outcome.milliseconds} ms", answer)
     click.echo(table(("SERVER", "RESULT", "TOOK", "ANSWER"), [row]))

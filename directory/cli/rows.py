@@ -104,7 +104,7 @@ class ImportedProject(ProjectInput):
 PROJECT = ImportedProject()
 
 
-class Row(NamedTuple):
+class FileRow(NamedTuple):
     """One row: the line that it begins in, its fields, and why they are refused, if they are."""
 
     line: int
@@ -180,7 +180,7 @@ def _unmarked(first: bytes) -> str | None:
     return {(False, True): "utf-16-le", (True, False): "utf-16-be"}.get(zeros)
 
 
-def read(lines: Lines, form: str, keep: frozenset[str] = DECIDED) -> Iterator[Row]:
+def read(lines: Lines, form: str, keep: frozenset[str] = DECIDED) -> Iterator[FileRow]:
     """The rows, each checked as the API checks a submission. Raises ClickException if the file has another format.
 
     `keep` are the members of an export that are imported in addition to those of a submission.
@@ -197,13 +197,13 @@ def writer(file: IO[str], form: str) -> Callable[[dict[str, Any]], object]:
     return lambda project: file.write(json.dumps(project, ensure_ascii=False, default=_cell) + "\n")
 
 
-def _jsonl(lines: Lines, keep: frozenset[str]) -> Iterator[Row]:
+def _jsonl(lines: Lines, keep: frozenset[str]) -> Iterator[FileRow]:
     for line in lines:
         if text := line.strip():
             yield _row(lines.number, text, _object, keep)
 
 
-def _csv(lines: Lines, keep: frozenset[str]) -> Iterator[Row]:
+def _csv(lines: Lines, keep: frozenset[str]) -> Iterator[FileRow]:
     # Bytes that are not UTF-8 stay in as half surrogates, so that one bad cell costs one row.
     decoded = (line.decode("utf-8", "surrogateescape") for line in lines)
     texts = itertools.dropwhile(lambda text: not text.strip(_BLANK), decoded)  # blank rows above the header
@@ -219,7 +219,7 @@ def _csv(lines: Lines, keep: frozenset[str]) -> Iterator[Row]:
         try:
             cells = next(reader, None)
         except csv.Error as error:
-            yield Row(number, {}, [f"The row is not CSV: {error}."])
+            yield FileRow(number, {}, [f"The row is not CSV: {error}."])
             continue
         if cells is None:
             return
@@ -268,19 +268,19 @@ def _trimmed(value: Any) -> Any:
     return value.strip(SPACES) if isinstance(value, str) else value
 
 
-def _row(number: int, given: Any, parse: Callable[[Any], dict[str, Any]], keep: frozenset[str]) -> Row:
+def _row(number: int, given: Any, parse: Callable[[Any], dict[str, Any]], keep: frozenset[str]) -> FileRow:
     try:
         project = {name: value if name in PROSE else _trimmed(value) for name, value in parse(given).items()}
         left_out = frozenset(name for name in READ_ONLY if name not in keep and project.pop(name, None) not in NOTHING)
-        return Row(number, checked(PROJECT, project), [], left_out)
+        return FileRow(number, checked(PROJECT, project), [], left_out)
     except DirectoryError as error:
         # "Line 1" would be the first of the row, which is whole in one.
         lines = [saying.replace("The body", "The row").replace("line 1, ", "") for saying in sayings(error)]
-        return Row(
+        return FileRow(
             number, {}, [re.sub(_UNKNOWN, lambda m: f"{m[1]}: Unknown field{_meant(m[1])}.", line) for line in lines]
         )
     except ValueError as error:
-        return Row(number, {}, [str(error)])
+        return FileRow(number, {}, [str(error)])
 
 
 def _object(text: bytes) -> dict[str, Any]:

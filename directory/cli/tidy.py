@@ -10,7 +10,7 @@ from directory.cli.console import count, writes
 from directory.db.transactions import transaction
 from directory.runtime import housekeeping
 from directory.services.deleting import MostWouldGo
-from directory.services.delivery.schedule import Policy
+from directory.services.delivery.schedule import DeliveryPolicy
 
 
 @click.command("tidy")
@@ -23,7 +23,7 @@ def tidy(everything: bool) -> None:
     Both refuse to delete more than half of a table, because the clock may be wrong. If it is right, use --all.
     """
     days, refused = current_app.config["AUDIT_RETENTION"], False
-    for table, purge in housekeeping.purges(Policy(), days, guarded=not everything).items():
+    for table, purge in housekeeping.purges(DeliveryPolicy(), days, guarded=not everything).items():
         try:
             click.echo(f"{table}: {count(_delete_all(purge), 'row')} deleted")
         except MostWouldGo as error:

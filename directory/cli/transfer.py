@@ -15,7 +15,7 @@ from directory.cli import file_kinds
 from directory.cli.console import Progress, count, refusals, sayings, writes
 from directory.cli.output import TO_FILE
 from directory.cli.output import opened as opened_output
-from directory.cli.rows import DATES, DECIDED, FORMATS, Lines, Row, encoding_of, read, writer
+from directory.cli.rows import DATES, DECIDED, FORMATS, FileRow, Lines, encoding_of, read, writer
 from directory.cli.users import named
 from directory.db.transactions import transaction
 from directory.errors import Duplicate, Invalid
@@ -58,7 +58,7 @@ class Tally:
         self.lines: dict[int, tuple[int, str]] = {}  # of each project the first row's line and title
         self._kinds, self._not_kept = kinds, dict.fromkeys(kinds, 0)
 
-    def other_row(self, row: Row, entered: import_export.Entered) -> str | None:
+    def other_row(self, row: FileRow, entered: import_export.Entered) -> str | None:
         """Why a row is refused that has another title than an earlier row of the same project; None otherwise."""
         line, title = self.lines.get(entered.id, (0, row.fields["title"]))
         if title == row.fields["title"]:
@@ -166,11 +166,11 @@ def export_projects(form: str | None, output: str, status: str | None) -> None:
             progress.note(f"Not in the file: changes of {count(number, 'project')} that wait for review. {KEPT}")
 
 
-def _take(batch: list[Row], tally: Tally, options: dict[str, Any]) -> list[tuple[int, str]]:
+def _take(batch: list[FileRow], tally: Tally, options: dict[str, Any]) -> list[tuple[int, str]]:
     """Add a batch in one transaction and count its rows; return the lines refused, with their faults, in order."""
     good = [row for row in batch if not row.faults]
 
-    def work() -> tuple[list[import_export.Outcome], set[str]]:
+    def work() -> tuple[list[import_export.RowOutcome], set[str]]:
         return import_export.take([row.fields for row in good], **options)
 
     try:
@@ -198,7 +198,7 @@ def _take(batch: list[Row], tally: Tally, options: dict[str, Any]) -> list[tuple
     return sorted([*notes, *((line, fault) for line, faults in refused for fault in faults)], key=itemgetter(0))
 
 
-def _differing(row: Row, entered: import_export.Entered) -> list[tuple[int, str]]:
+def _differing(row: FileRow, entered: import_export.Entered) -> list[tuple[int, str]]:
     """A note of a row that changes nothing although its project has another title."""
     if row.fields["title"] == entered.title:
         return []

@@ -21,7 +21,7 @@ from directory.services.catalog.paging import Window
 from directory.services.delivery import deliveries, outbox, sending
 from directory.services.delivery.channels import MAIL
 from directory.services.delivery.claims import Claim
-from directory.services.delivery.schedule import Policy
+from directory.services.delivery.schedule import DeliveryPolicy
 
 log = logging.getLogger(__name__)
 
@@ -37,7 +37,7 @@ webhooks = AppGroup("webhooks", help="Deliver notifications and manage deliverie
 def work(parallel: int, until_eof: bool) -> None:
     """Deliver what is due and delete what has expired, until stopped. Any number may run, on any number of machines."""
     log.info("webhooks are delivered", extra={"database": db.address, "endpoints": len(subscribers())})
-    deliver(current_app._get_current_object(), Policy(), parallel, until_eof=until_eof)  # type: ignore[attr-defined]
+    deliver(current_app._get_current_object(), DeliveryPolicy(), parallel, until_eof=until_eof)  # type: ignore[attr-defined]
 
 
 @webhooks.command("list")
@@ -92,7 +92,7 @@ def send_test(endpoint: str | None) -> None:
         raise click.ClickException(
             "no endpoint of that name is configured" if endpoint else "no endpoint is configured"
         )
-    outcomes = [(one, sending.prepared(one, _test_claim())(Policy())) for one in chosen]
+    outcomes = [(one, sending.prepared(one, _test_claim())(DeliveryPolicy())) for one in chosen]
     rows = [
         (one.name, one.format, o.status or o.error, f"{o.milliseconds} ms", _first_line(o.response))
         for one, o in outcomes

@@ -22,7 +22,7 @@ from directory.http.signing_in import has_passkeys
 from directory.models import now
 from directory.pages.forms import EMPTY, NO_STORE, Form, same_as, see_other, shows
 from directory.pages.head import Head
-from directory.pages.layout import Answer, address_with, bp, page_view, show
+from directory.pages.layout import PageAnswer, address_with, bp, page_view, show
 from directory.pages.sign_in_form import again, asks_to_sign_in
 from directory.services.accounts import accounts
 from directory.services.accounts import sessions as credentials
@@ -75,7 +75,7 @@ def _named(names: tuple[tuple[str, str], ...], header: str) -> str:
     return next((name for name, pattern in names if re.search(pattern, header)), "")
 
 
-def account_form(at: str = "", form: Form = EMPTY, done: str = "", made: Any = None, **_path: Any) -> Answer:
+def account_form(at: str = "", form: Form = EMPTY, done: str = "", made: Any = None, **_path: Any) -> PageAnswer:
     """The page. It can show the refused form of the section `at`, the outcome `done`, or the new token `made`."""
     if form.code == "unauthenticated":
         return again(form)
@@ -108,7 +108,7 @@ def _lists() -> dict[str, Any]:
     }
 
 
-def at(section: str) -> Callable[..., Answer]:
+def at(section: str) -> Callable[..., PageAnswer]:
     """The page with a refused form of a section."""
     return partial(account_form, section)
 
@@ -122,7 +122,7 @@ def _done(name: str) -> Response:
 @asks_to_sign_in
 @login_required
 @operation(tier="read", page=True, parameters=True)
-def account_page(query: dict[str, str]) -> Answer:
+def account_page(query: dict[str, str]) -> PageAnswer:
     """Show the caller's account."""
     return account_form(done=query.get("done", ""))
 
@@ -130,7 +130,7 @@ def account_page(query: dict[str, str]) -> Answer:
 @bp.get(LEFT)
 @public
 @page_view
-def left_page(query: dict[str, str]) -> Answer:
+def left_page(query: dict[str, str]) -> PageAnswer:
     """Say to a person who has no account any more that it is deleted."""
     return show("left.html", Head("Your account is deleted", indexed=False), entry="forms")
 

@@ -20,7 +20,7 @@ from directory.http.authentication import viewer
 from directory.http.endpoint import Operation
 from directory.http.validation import EXPECTED_USER, FormBody, take_form
 from directory.pages.head import Head
-from directory.pages.layout import Answer, explained, problem_of, show, with_page
+from directory.pages.layout import PageAnswer, explained, problem_of, show, with_page
 
 SECRET = ("password", "token")  # the last words of the names of fields that are not shown again
 BLANK = "Please fill this in."
@@ -62,7 +62,7 @@ def shows(page: Any) -> Callable[[View], View]:
     It gets the `Form` as `form`, and the arguments of the path. If another account is signed in now, or the page cannot
     be shown any more, what was typed is shown for copying instead.
     """
-    answer: Callable[..., Answer] = getattr(page, "view", page)
+    answer: Callable[..., PageAnswer] = getattr(page, "view", page)
 
     def decorate(view: View) -> View:
         @wraps(view)
@@ -95,7 +95,7 @@ def _is_of_other_user() -> bool:
     return user is not None and write_checks.is_other(g.aside[EXPECTED_USER], user)
 
 
-def _page_or_text(answer: Callable[..., Answer], form: Form, path: dict[str, Any]) -> Answer:
+def _page_or_text(answer: Callable[..., PageAnswer], form: Form, path: dict[str, Any]) -> PageAnswer:
     """The page with the form; if it cannot be shown, as after its project was deleted, what was typed in it."""
     try:
         return text_of_form(form) if form.code == OtherUser.code else answer(form=form, **path)
@@ -105,13 +105,13 @@ def _page_or_text(answer: Callable[..., Answer], form: Form, path: dict[str, Any
         return text_of_form(form)
 
 
-def text_of_form(form: Form) -> Answer:
+def text_of_form(form: Form) -> PageAnswer:
     """What was typed in a form that cannot be sent any more, for copying."""
     texts = {name: text for name, text in form.values.items() if text.strip()}
     return show("form_text.html", Head(form.title, indexed=False), here="/", form=form, texts=texts)
 
 
-def _again(answer: Callable[..., Answer], response: Response) -> Answer:
+def _again(answer: Callable[..., PageAnswer], response: Response) -> PageAnswer:
     """The form of a request that was refused before its view, with what was typed, as far as it can be read.
 
     Where the form cannot be shown, as one of mail on a site that sends none, the problem is explained.

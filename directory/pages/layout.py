@@ -54,7 +54,7 @@ TINTS = 10
 CONSONANT = re.compile("^[aeiou]+", re.IGNORECASE)
 PAGE_NUMBER = re.compile("[1-9][0-9]{0,8}")
 REFUSED_EARLY = {"cross_site_request", "read_only"}  # by the hooks of every request, before the view
-Answer = tuple["Page", dict[str, str]]
+PageAnswer = tuple["Page", dict[str, str]]
 
 
 class Page(bytes):
@@ -68,7 +68,9 @@ PAGE = CachePolicy(tags=lambda page, _query: page.tags)  # of every operation th
 page_view = operation(tier="read", page=True, parameters=True, etag=True, personal=True, cache=PAGE)
 
 
-def show(template: str, head: Head, *, here: str = "", tags: CacheTags | None = CacheTags(()), **values: Any) -> Answer:  # noqa: B008 (a value)
+def show(
+    template: str, head: Head, *, here: str = "", tags: CacheTags | None = CacheTags(()), **values: Any  # noqa: B008
+) -> PageAnswer:  # fmt: skip
     """A page for the caller, with its policy. `here` is the address to return to after signing in."""
     return _rendered(template, head, viewer(), here=here or head.path, tags=tags, **values)
 
@@ -79,7 +81,7 @@ def here() -> Site:
     return site
 
 
-def shell(entry: str, head: Head) -> Answer:
+def shell(entry: str, head: Head) -> PageAnswer:
     """A page that JavaScript fills: the same for everybody."""
     build = own_build.described()
     version = f"Version {build['version']}" + (f" ({build['commit']})" if build["commit"] else "")
@@ -88,7 +90,7 @@ def shell(entry: str, head: Head) -> Answer:
 
 def _rendered(
     template: str, head: Head, by: Any, *, tags: CacheTags | None = CacheTags(()), entry: str = "reading", **values: Any  # noqa: B008
-) -> Answer:  # fmt: skip
+) -> PageAnswer:  # fmt: skip
     build: Build = current_app.extensions["web_build"]
     files = build.entries.get(entry)
     if files is None and template not in PLAIN:
@@ -102,20 +104,20 @@ def _rendered(
     return page, {"Content-Security-Policy": policy, **REFERRER}
 
 
-def rendered(head: Head) -> Answer:
+def rendered(head: Head) -> PageAnswer:
     """The page of a problem, which shows what all pages share and asks the database for nothing."""
     problem = {"title": head.title, "detail": "", "status": 404}
     return _rendered("problem_page.html", head, None, problem=problem, is_missing=True, here="/")
 
 
-def unbuilt() -> Answer:
+def unbuilt() -> PageAnswer:
     """The short page that replaces the pages if they are not built or are switched off."""
     facts = {"name": current_app.config["SITE_NAME"], "wanted": current_app.config["WEB_ENABLED"]}
     html = render_template("home.html", assets=docs.assets(), **facts)
     return Page(html.encode()), {"Content-Security-Policy": docs.POLICY, **REFERRER}
 
 
-def with_page(response: Response, answer: Answer) -> Response:
+def with_page(response: Response, answer: PageAnswer) -> Response:
     """A response with a page for its body; its status and its other headers stay."""
     page, headers = answer
     response.set_data(page)
@@ -142,7 +144,7 @@ def explain(response: Response) -> Response:
         return response
 
 
-def explained(response: Response) -> Answer:
+def explained(response: Response) -> PageAnswer:
     """The page that explains a problem. It needs no database."""
     problem = problem_of(response)
     is_missing = response.status_code == 404

@@ -17,7 +17,7 @@ from directory.http.endpoint import operation
 from directory.http.fields import Line, Strict
 from directory.pages.forms import EMPTY, NO_STORE, Form, same_as, see_other, shows
 from directory.pages.head import Head
-from directory.pages.layout import MAILED_LINKS, Answer, address_with, explain, own_path, page_view, show
+from directory.pages.layout import MAILED_LINKS, PageAnswer, address_with, explain, own_path, page_view, show
 from directory.services.accounts import accounts
 from directory.services.accounts import recovery as links
 
@@ -47,7 +47,7 @@ class TokenForm(Strict):
 @bp.get("/forgot")
 @public
 @page_view
-def forgot_page(query: Query = None, form: Form = EMPTY) -> Answer:
+def forgot_page(query: Query = None, form: Form = EMPTY) -> PageAnswer:
     """Show the form that has a link mailed for a new password. Raises NotFound where no mail is sent."""
     receivers.mail_server()
     is_sent = "sent" in (query or {})
@@ -79,7 +79,7 @@ def _token(query: Query) -> str:
     return str((query or {}).get("token") or g.get("typed", {}).get("token", ""))
 
 
-def _form_by_token(template: str, title: str, form: Form, query: Query, **facts: Any) -> Answer:
+def _form_by_token(template: str, title: str, form: Form, query: Query, **facts: Any) -> PageAnswer:
     """A form that a mailed link leads to, with the link's token. Raises NotFound where no mail is sent."""
     receivers.mail_server()
     given, token = query or {}, _token(query)
@@ -99,7 +99,7 @@ def _username_of(token: str) -> str | None:
 @bp.get("/reset")
 @public
 @token_page
-def reset_page(query: Query = None, form: Form = EMPTY) -> Answer:
+def reset_page(query: Query = None, form: Form = EMPTY) -> PageAnswer:
     """Show the form for a new password. A password manager saves it under the username of the link's account."""
     token = _token(query)
     username = _username_of(token) if token else None
@@ -119,7 +119,7 @@ def reset(query: dict[str, str], body: dict[str, Any]) -> Any:
 @bp.get("/verify")
 @public
 @token_page
-def verify_page(query: Query = None, form: Form = EMPTY) -> Answer:
+def verify_page(query: Query = None, form: Form = EMPTY) -> PageAnswer:
     """Show the button that confirms an e-mail address; a member can have another link mailed.
 
     To open a link does not use it up.
@@ -153,7 +153,7 @@ def verify_again(query: dict[str, str]) -> Any:
     return see_other(address_with("/verify", sent=1, next=query.get("next")))
 
 
-def mail_off_form(query: Query = None, form: Form = EMPTY) -> Answer:
+def mail_off_form(query: Query = None, form: Form = EMPTY) -> PageAnswer:
     """The button that switches mail about decisions off, by the token of the link in such a mail."""
     return _form_by_token("mail_off.html", "Mail about your projects", form, query)
 
@@ -161,7 +161,7 @@ def mail_off_form(query: Query = None, form: Form = EMPTY) -> Answer:
 @bp.get("/api/auth/notifications/<token>")
 @public
 @operation(tier="read", page=True)
-def mail_off_page(token: str) -> Answer:
+def mail_off_page(token: str) -> PageAnswer:
     """Show that button to a person who opens the link. Mail programs send a POST to the same address (RFC 8058)."""
     return mail_off_form(query={"token": token})
 
@@ -169,7 +169,7 @@ def mail_off_page(token: str) -> Answer:
 @bp.get("/mail-off")
 @public
 @operation(tier="read", page=True)
-def mail_off_done() -> Answer:
+def mail_off_done() -> PageAnswer:
     """Say that it is done."""
     return mail_off_form(query={"done": ""})
 

@@ -8,7 +8,7 @@ from directory.http.pagination import DEPTH
 from directory.models import Status
 from directory.pages.forms import NO_STORE
 from directory.pages.head import Head
-from directory.pages.layout import Answer, address_with, bp, page_number, show
+from directory.pages.layout import PageAnswer, address_with, bp, page_number, show
 from directory.pages.project_words import EVENTS, FIELDS, revised
 from directory.pages.sign_in_form import asks_to_sign_in
 from directory.services import audit
@@ -32,7 +32,7 @@ own_page = operation(tier="read", page=True, parameters=True)
 @asks_to_sign_in
 @login_required
 @own_page
-def own_projects_page(query: dict[str, str]) -> Answer:
+def own_projects_page(query: dict[str, str]) -> PageAnswer:
     """Show the caller's projects, or with `upvoted=1` those that the caller voted for. Raises NotFound for no page."""
     by, number = caller(), page_number(query)
     is_voted = query.get("upvoted") == "1"
@@ -72,7 +72,7 @@ def _beside(chosen: dict[str, str], number: int, pages: int) -> tuple[str, str]:
 @asks_to_sign_in
 @owner_required
 @own_page
-def own_project_page(project_id: int, query: dict[str, str]) -> Answer:
+def own_project_page(project_id: int, query: dict[str, str]) -> PageAnswer:
     """Show a project to its owner and administrators: its state, what can be done about it, and its timeline."""
     project = catalog.one(project_id, viewer=caller())
     events = audit.timeline(project_id, Window(100, page=None), naming_fields=True).items

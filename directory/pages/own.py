@@ -201,7 +201,7 @@ def routes(app: Flask, site: OwnSite) -> Blueprint:
 def _view(page: OwnPage) -> Callable[..., Any]:
     @public
     @operation(tier="read", page=True, etag=True, personal=True, cache=layout.PAGE)
-    def own_page() -> layout.Answer:
+    def own_page() -> layout.PageAnswer:
         """Show a page of the operator."""
         return layout.show("own_page.html", Head(page.title, page.description or page.title, page.path), page=page)
 

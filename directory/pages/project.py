@@ -18,7 +18,7 @@ from directory.http.endpoint import Versions, operation
 from directory.http.fields import Strict, Word
 from directory.pages import head
 from directory.pages.forms import NO_STORE, Form, same_as, see_other, shows
-from directory.pages.layout import PAGE, Answer, address_with, bp, here, own_path, show
+from directory.pages.layout import PAGE, PageAnswer, address_with, bp, here, own_path, show
 from directory.pages.project_form import VersionForm
 from directory.pages.project_words import EVENTS, FIELDS, revised
 from directory.pages.sign_in_form import refused
@@ -42,7 +42,7 @@ def project_without_slug(project_id: int) -> Any:
 @bp.get("/p/<id:project_id>/<title>")
 @public
 @operation(tier="read", page=True, etag=True, personal=True, cache=PAGE)
-def project_page(project_id: int, title: str) -> Answer:
+def project_page(project_id: int, title: str) -> PageAnswer:
     """Show a project to callers who may see it."""
     by = viewer()
     project = catalog.one(project_id, viewer=by)
@@ -86,7 +86,7 @@ def _head(project: dict[str, Any]) -> head.Head:
     )
 
 
-def not_done(form: Form, project_id: int) -> Answer:
+def not_done(form: Form, project_id: int) -> PageAnswer:
     """Why a button's form was refused; for a caller who is not signed in, the form that signs in."""
     back = _project_address(request.args.to_dict(), project_id)
     return refused(form, back, back)
@@ -127,7 +127,7 @@ class VoteForm(Strict):
     vote = Word(("cast", "withdraw"), required=True)
 
 
-def refused_vote(form: Form, project_id: int) -> Answer:
+def refused_vote(form: Form, project_id: int) -> PageAnswer:
     """The form that signs in, for a caller who is not signed in; for others why the vote was refused.
 
     Whoever pressed the button is led to `finish_vote` by signing in or up, however this is done.
@@ -150,7 +150,7 @@ def vote(project_id: int, query: dict[str, str], body: dict[str, Any]) -> Any:
     return see_other(_back(query, project_id))
 
 
-def uncounted_vote(form: Form, project_id: int) -> Answer:
+def uncounted_vote(form: Form, project_id: int) -> PageAnswer:
     """Why the vote of a person who has just signed in was not counted."""
     back = own_path(request.args.get("next"))
     if form.code in {"not_found", "not_votable"}:

@@ -17,7 +17,7 @@ from directory.http.cache_policy import CacheTags
 from directory.http.pagination import DEPTH
 from directory.http.project_lists import order, page_tags
 from directory.pages import head
-from directory.pages.layout import Answer, address_with, bp, here, page_number, page_view, show, with_page
+from directory.pages.layout import PageAnswer, address_with, bp, here, page_number, page_view, show, with_page
 from directory.pages.links import links_for_programs
 from directory.services.accounts import users
 from directory.services.catalog import catalog, categories, search_operators, suggestions, tags
@@ -39,7 +39,7 @@ QUERY = ProjectQuery(only=("q", "sort"))
 class SearchRefused(Invalid):
     """A search that the rules refuse, and the page that shows it again with the reason."""
 
-    def __init__(self, why: str, answer: Answer) -> None:
+    def __init__(self, why: str, answer: PageAnswer) -> None:
         super().__init__([{"parameter": "q", "detail": why}])
         self.answer = answer
 
@@ -189,7 +189,7 @@ def _moved(root: str, slug: str, longest: int, query: dict[str, str], *names: st
     return RequestRedirect(f"{root}/{slug.lower()}{'?' if left else ''}{left}")
 
 
-def _list(at: Wanted, query: dict[str, str]) -> Answer:
+def _list(at: Wanted, query: dict[str, str]) -> PageAnswer:
     """The page of a list. Raises SearchRefused, and NotFound for no such category, tag or page."""
     wanted, refused = _read(at, query)
     listed = categories.listed()

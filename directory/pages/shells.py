@@ -11,7 +11,7 @@ from directory.http.endpoint import operation
 from directory.http.files import StoredFile
 from directory.pages.build import Build
 from directory.pages.head import Head
-from directory.pages.layout import PAGE, Answer, bp, shell
+from directory.pages.layout import PAGE, PageAnswer, bp, shell
 
 ASSETS = "/assets/<name>"
 
@@ -28,7 +28,7 @@ ASSETS = "/assets/<name>"
 @bp.get("/admin/audit")
 @public
 @operation(tier=None, page=True, etag=True, cache=PAGE)
-def console_page(**_path: int) -> Answer:
+def console_page(**_path: int) -> PageAnswer:
     """Show a page of the console."""
     return shell("console", Head("Console", indexed=False))
 

@@ -14,7 +14,7 @@ from directory.http.signing_in import has_passkeys
 from directory.http.validation import KEPT
 from directory.pages.forms import EMPTY, Form, see_other
 from directory.pages.head import Head
-from directory.pages.layout import Answer, address_with, own_address, own_path, show
+from directory.pages.layout import PageAnswer, address_with, own_address, own_path, show
 
 
 def next_page(query: dict[str, str] | None) -> str:
@@ -22,7 +22,7 @@ def next_page(query: dict[str, str] | None) -> str:
     return own_path((request.args if query is None else query).get("next"))
 
 
-def sign_in_form(form: Form = EMPTY, query: dict[str, str] | None = None, reason: str = "", **_path: Any) -> Answer:
+def sign_in_form(form: Form = EMPTY, query: dict[str, str] | None = None, reason: str = "", **_path: Any) -> PageAnswer:
     """The form that signs in."""
     to, kept = next_page(query), g.get("aside", {}).get(KEPT, "")
     facts = {
@@ -45,7 +45,7 @@ def _texts_of(kept: str) -> dict[str, str]:
 ENDED = "Your session has ended. Sign in to go on: what you wrote is kept."
 
 
-def again(form: Form) -> Answer:
+def again(form: Form) -> PageAnswer:
     """The form that signs in, for a member's form that was sent after the session had ended.
 
     It carries what was typed, which is in the member's form again after signing in.
@@ -72,7 +72,7 @@ def asks_to_sign_in(view: Any) -> Any:
     return run
 
 
-def refused(form: Form, then: str, back: str, reason: str = "Sign in to go on.") -> Answer:
+def refused(form: Form, then: str, back: str, reason: str = "Sign in to go on.") -> PageAnswer:
     """Why a button's form was refused, with a way `back`; for a caller who is not signed in, the form that signs in."""
     if form.code == "unauthenticated":
         return sign_in_form(query={"next": then}, reason=reason)

@@ -16,7 +16,7 @@ from directory.http.request_body import parse_json
 from directory.http.validation import KEPT
 from directory.pages.forms import EMPTY, NO_STORE, Form, same_as, see_other, shows, with_cookies
 from directory.pages.head import Head
-from directory.pages.layout import Answer, address_with, bp, page_view, show, with_page
+from directory.pages.layout import PageAnswer, address_with, bp, page_view, show, with_page
 from directory.pages.sign_in_form import is_texts, next_page, sign_in_form
 
 AGAIN = "What you want to do needs a session that was opened in the last ten minutes. Sign in again to go on."
@@ -98,7 +98,7 @@ def sign_in(query: dict[str, str], body: dict[str, Any]) -> Any:
     return _kept_form(next_page(query), signed) or see_other(next_page(query), signed)
 
 
-def sign_up_form(form: Form = EMPTY, query: dict[str, str] | None = None, **_path: Any) -> Answer:
+def sign_up_form(form: Form = EMPTY, query: dict[str, str] | None = None, **_path: Any) -> PageAnswer:
     """The form that opens an account."""
     to = next_page(query)
     return show("sign_up.html", Head("Create an account", indexed=False), here=to, form=form, next=to)

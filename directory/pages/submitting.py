@@ -18,7 +18,7 @@ from directory.http.validation import FormBody
 from directory.models import now
 from directory.pages.forms import EMPTY, NO_STORE, Form, same_as, see_other, shows
 from directory.pages.head import Head
-from directory.pages.layout import Answer, address_with, bp, show, with_page
+from directory.pages.layout import PageAnswer, address_with, bp, show, with_page
 from directory.pages.project_form import (
     LABELS,
     EditForm,
@@ -46,14 +46,14 @@ form_of: Any = {"transactional": False, "tier": "write"}
 page_of_member = Operation(tier="read", page=True, parameters=True, etag=True)
 
 
-def submit_form(form: Form = EMPTY, found: dict[str, Any] | None = None) -> Answer:
+def submit_form(form: Form = EMPTY, found: dict[str, Any] | None = None) -> PageAnswer:
     """The form of a new project, and the similar projects that were found."""
     if form.code == "unauthenticated":
         return again(form)
     return _form(Head("Submit a project", path="/submit"), form, found=found, action="/submit")
 
 
-def _form(head: Head, form: Form, **facts: Any) -> Answer:
+def _form(head: Head, form: Form, **facts: Any) -> PageAnswer:
     known = [(each.slug, each.name) for each in categories.listed()]
     facts = {"project": None, "found": None, "labels": LABELS, "categories": known, **facts}
     page, headers = show("project_form.html", head, here=request.path, entry="forms", form=form, **facts)
@@ -64,7 +64,7 @@ def _form(head: Head, form: Form, **facts: Any) -> Answer:
 @asks_to_sign_in
 @login_required
 @page_of_member
-def submit_page(query: dict[str, str]) -> Answer:
+def submit_page(query: dict[str, str]) -> PageAnswer:
     """Show the form of a new project. The address that the form of an edit once had leads to that form."""
     edited = query.get("project", "")
     if edited.isascii() and edited.isdigit() and len(edited) < 19:
@@ -124,7 +124,7 @@ def _to_project(project_id: int, done: str) -> Response:
     return see_other(address_with(f"/mine/{project_id}", done=done))
 
 
-def edit_form(form: Form = EMPTY, *, project_id: int, withdrawn: dict[str, str] | None = None) -> Answer:
+def edit_form(form: Form = EMPTY, *, project_id: int, withdrawn: dict[str, str] | None = None) -> PageAnswer:
     """The form of an edit: with what was typed, otherwise with what the caller wants to be shown.
 
     After another version was saved it shows both texts. Raises NotFound, NotOwner.
@@ -149,7 +149,7 @@ def edit_form(form: Form = EMPTY, *, project_id: int, withdrawn: dict[str, str] 
 @asks_to_sign_in
 @owner_required
 @page_of_member
-def edit_page(project_id: int, query: dict[str, str]) -> Answer:
+def edit_page(project_id: int, query: dict[str, str]) -> PageAnswer:
     """Show the form of an edit; with `take=rejected`, with the changes that were rejected."""
     form = EMPTY
     if query.get("take") == "rejected":

@@ -8,10 +8,10 @@ from flask import Flask
 
 from directory.runtime import housekeeping
 from directory.services.delivery.deliverer import Deliverer
-from directory.services.delivery.schedule import Policy
+from directory.services.delivery.schedule import DeliveryPolicy
 
 
-def deliver(app: Flask, policy: Policy, parallel: int = 1, *, until_eof: bool = False) -> None:
+def deliver(app: Flask, policy: DeliveryPolicy, parallel: int = 1, *, until_eof: bool = False) -> None:
     """Deliver and tidy until SIGTERM or SIGINT, or with `until_eof` until standard input ends."""
     watched = [_wake_on_signals(), 0] if until_eof else [_wake_on_signals()]
     deliverer = Deliverer(app.app_context, app.extensions["webhooks"], policy, parallel)

@@ -18,7 +18,7 @@ from directory.services import audit
 from directory.services.accounts import mail_links, sessions
 from directory.services.deleting import MostWouldGo
 from directory.services.delivery import claims
-from directory.services.delivery.schedule import Policy
+from directory.services.delivery.schedule import DeliveryPolicy
 from directory.services.pictures import logos
 from directory.services.sign_in import attempts, passkeys
 
@@ -27,7 +27,7 @@ FIRST, PERIOD = 30.0, 3600.0  # seconds from the start to the first time, and fr
 AT_ONCE = 500  # rows that one transaction deletes
 
 
-def purges(policy: Policy, audit_days: int | None, *, guarded: bool = True) -> dict[str, Callable[[int], int]]:
+def purges(policy: DeliveryPolicy, audit_days: int | None, *, guarded: bool = True) -> dict[str, Callable[[int], int]]:
     """Return by table a function that deletes at most so many rows, and returns how many.
 
     If it is `guarded`, the function of a table whose rows cannot be replaced raises MostWouldGo. The others hold what
@@ -47,7 +47,7 @@ def purges(policy: Policy, audit_days: int | None, *, guarded: bool = True) -> d
     return found
 
 
-def tidy(app: Flask, policy: Policy) -> bool:
+def tidy(app: Flask, policy: DeliveryPolicy) -> bool:
     """Delete a portion of each kind, each in a transaction of its own. Return whether there may be more."""
     if app.config["READ_ONLY"]:
         return False
@@ -72,7 +72,7 @@ def _attempt(app: Flask, table: str, purge: Callable[[int], int]) -> int:
     return 0
 
 
-def hourly(app: Flask, policy: Policy, ended: Callable[[float], object]) -> None:
+def hourly(app: Flask, policy: DeliveryPolicy, ended: Callable[[float], object]) -> None:
     """Tidy once an hour until `ended`, which waits so many seconds for the end, returns something true."""
     pause = FIRST
     while not ended(pause):
@@ -82,6 +82,6 @@ def hourly(app: Flask, policy: Policy, ended: Callable[[float], object]) -> None
 def start(app: Flask) -> threading.Thread:
     """Tidy in a thread that ends with the process."""
     never = threading.Event()
-    thread = threading.Thread(target=hourly, args=(app, Policy(), never.wait), name="housekeeping", daemon=True)
+    thread = threading.Thread(target=hourly, args=(app, DeliveryPolicy(), never.wait), name="housekeeping", daemon=True)
     thread.start()
     return thread

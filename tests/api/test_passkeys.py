@@ -15,7 +15,7 @@ from directory.extensions import db
 from directory.models import AuditEntry, Passkey, PasskeyChallenge, Session, Token, User, now
 from directory.runtime import housekeeping
 from directory.services.accounts.identity import Caller
-from directory.services.delivery.schedule import Policy
+from directory.services.delivery.schedule import DeliveryPolicy
 from directory.services.sign_in import passkeys
 from tests.conftest import ENVIRONMENT
 from tests.support import cpu
@@ -221,7 +221,7 @@ def test_a_challenge_ends_after_five_minutes_and_is_deleted(app: Flask, browser:
     assert Browser(app).post(f"{KEYS}/login", {"credential": one.sign(asked)}).status_code == 401
     assert browser.post(KEYS, {"credential": key().create(options)}).status_code == 422
     offer(browser)
-    housekeeping.tidy(app, Policy())
+    housekeeping.tidy(app, DeliveryPolicy())
     assert len(rows(app, PasskeyChallenge)) == 1
 
 

@@ -22,7 +22,7 @@ from directory.http import metrics, stored_metrics
 from directory.models import AuditEntry, Delivery, MailLink, Project, Revision, Session, now
 from directory.runtime import housekeeping
 from directory.services import build
-from directory.services.delivery.schedule import Policy
+from directory.services.delivery.schedule import DeliveryPolicy
 from tests.support.factories import Api, World
 from tests.support.outbox import endpoint, put
 from tests.support.receiver import SECRET
@@ -232,7 +232,7 @@ def test_the_age_of_the_first_expired_row_is_measured_until_it_is_deleted(make_a
     with app.app_context():
         transaction(lambda: db.session.add(EXPIRED[kind](user)))
     assert 900 <= overdue() < 1000
-    housekeeping.tidy(app, Policy())
+    housekeeping.tidy(app, DeliveryPolicy())
     assert overdue() == 0
 
 

@@ -20,7 +20,7 @@ from directory.runtime import housekeeping
 from directory.services import audit, deleting
 from directory.services.accounts import sessions
 from directory.services.delivery import claims
-from directory.services.delivery.schedule import Policy
+from directory.services.delivery.schedule import DeliveryPolicy
 from tests.conftest import ENVIRONMENT, Database
 from tests.support.factories import World
 from tests.support.outbox import endpoint, put, states
@@ -84,7 +84,7 @@ def test_ended_sessions_tokens_links_and_sign_ins_are_deleted_and_living_ones_st
             transaction(lambda rows=rows: db.session.add_all(rows))
     end(app, Session, last_seen_at=now() - timedelta(days=15))
     end(app, Token, expires_at=now() - timedelta(days=300))
-    assert housekeeping.tidy(app, Policy()) is False
+    assert housekeeping.tidy(app, DeliveryPolicy()) is False
     assert {model: count(app, model) for model in (Session, Token, MailLink, SignInAttempt)} == {
         Session: 1, Token: 1, MailLink: 1, SignInAttempt: 1,
     }  # fmt: skip
@@ -95,7 +95,7 @@ def test_a_session_ends_after_thirty_days_however_much_it_is_used(app: Flask, wo
     with app.app_context():
         transaction(lambda: sessions.begin(ada.id, user_agent=""))
     change(app, Session, created_at=now() - timedelta(days=31))
-    housekeeping.tidy(app, Policy())
+    housekeeping.tidy(app, DeliveryPolicy())
     assert count(app, Session) == 0
 
 
@@ -105,7 +105,7 @@ def test_deliveries_are_deleted_in_portions(app: Flask, monkeypatch: pytest.Monk
     with app.app_context():
         put(to, 3, state="dead", settled_at=now() - timedelta(days=91))
         put(to, 1)
-    assert [housekeeping.tidy(app, Policy()) for _ in range(2)] == [True, False]
+    assert [housekeeping.tidy(app, DeliveryPolicy()) for _ in range(2)] == [True, False]
     assert states(app) == {"pending": 1}
 
 
@@ -121,7 +121,7 @@ def test_a_purge_that_fails_is_logged_and_counted_and_those_after_it_run(
     put_entries(app, 1, days=31)
     for module in (sessions, claims):
         monkeypatch.setattr(module, "purge", fail)
-    assert housekeeping.tidy(app, Policy()) is False
+    assert housekeeping.tidy(app, DeliveryPolicy()) is False
     with app.app_context():
         left = db.session.scalars(select(AuditEntry.action)).all()
     assert (count(app, Token), "user.signed_out" in left) == (0, False)
@@ -155,7 +155,7 @@ def test_a_purge_of_more_than_half_of_the_log_is_refused_logged_and_counted(
     app = make_app(METRICS_ENABLED="true", AUDIT_RETENTION="30")
     put_entries(app, old, days=31)
     put_entries(app, new, days=29)
-    housekeeping.tidy(app, Policy())
+    housekeeping.tidy(app, DeliveryPolicy())
     assert count(app, AuditEntry) == left
     refused = [record.table for record in caplog.records if record.message.startswith("more than half of a table")]
     assert refused == (["audit_entries"] if left > new else [])
@@ -192,7 +192,7 @@ def test_what_cannot_be_replaced_is_not_deleted_as_a_whole_until_a_person_says_s
 ) -> None:
     monkeypatch.setattr(deleting, "FEW", 3)
     PUTTING[model](app, world.user().id, 5)
-    housekeeping.tidy(app, Policy())
+    housekeeping.tidy(app, DeliveryPolicy())
     assert count(app, model) == 5
     runner = app.test_cli_runner()
     refused = runner.invoke(args=["tidy"])
@@ -215,7 +215,7 @@ def test_the_share_is_that_of_the_table_and_not_of_a_portion(
     with app.app_context():
         for _ in range(5):
             transaction(lambda: sessions.begin(ada.id, user_agent=""))
-    housekeeping.tidy(app, Policy())
+    housekeeping.tidy(app, DeliveryPolicy())
     assert count(app, Session) == 11
 
 
@@ -224,7 +224,7 @@ def test_nothing_is_deleted_while_the_service_is_read_only(make_app: Any, world:
     with world.app.app_context():
         transaction(lambda: sessions.issue_token("x", now() + timedelta(hours=1), by=ada))
     change(world.app, Token, expires_at=now() - timedelta(days=1))
-    assert housekeeping.tidy(app, Policy()) is False
+    assert housekeeping.tidy(app, DeliveryPolicy()) is False
     assert count(app, Token) == 1
 
 
@@ -237,7 +237,7 @@ def test_the_log_is_kept_for_ever_or_for_as_long_as_it_is_set(
         entry = AuditEntry(action="user.signed_out", at=now() - timedelta(days=age))
         with app.app_context():
             transaction(lambda entry=entry: db.session.add(entry))
-    housekeeping.tidy(app, Policy())
+    housekeeping.tidy(app, DeliveryPolicy())
     assert (count(app, AuditEntry), count(app, AuditRetention)) == (left, 0)
 
 

@@ -11,7 +11,7 @@ from directory.extensions import db
 from directory.models import DeliveryState, now
 from directory.services.delivery import claims, schedule
 from directory.services.delivery.claims import Outcome
-from directory.services.delivery.schedule import DELAYS, HOUR, Policy
+from directory.services.delivery.schedule import DELAYS, HOUR, DeliveryPolicy
 from tests.support.outbox import Clock, attempts, endpoint, put, row
 
 HERE = endpoint("https://here.example/hook")
@@ -22,11 +22,11 @@ FAILED = Outcome(500, None, 12, "no")
 pytestmark = pytest.mark.usefixtures("context")
 
 
-def take(policy: Policy, name: str = HERE.name) -> Any:
+def take(policy: DeliveryPolicy, name: str = HERE.name) -> Any:
     return transaction(lambda: claims.take(name, policy))
 
 
-def complete(claim: Any, outcome: Outcome, policy: Policy) -> str | None:
+def complete(claim: Any, outcome: Outcome, policy: DeliveryPolicy) -> str | None:
     return transaction(lambda: claims.complete(claim, outcome, policy))
 
 
@@ -36,25 +36,25 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-def policy(clock: Clock) -> Policy:
-    return Policy(clock=clock)
+def policy(clock: Clock) -> DeliveryPolicy:
+    return DeliveryPolicy(clock=clock)
 
 
-def test_the_one_that_has_been_due_for_longest_is_taken_first(policy: Policy) -> None:
+def test_the_one_that_has_been_due_for_longest_is_taken_first(policy: DeliveryPolicy) -> None:
     put(HERE, next_attempt_at=policy.clock() - timedelta(minutes=1))
     [older] = put(HERE, next_attempt_at=policy.clock() - timedelta(minutes=2))
 
     assert take(policy).delivery_id == older
 
 
-def test_what_is_not_due_yet_is_not_taken(policy: Policy) -> None:
+def test_what_is_not_due_yet_is_not_taken(policy: DeliveryPolicy) -> None:
     put(HERE, next_attempt_at=policy.clock() + timedelta(seconds=1))
 
     assert not claims.waiting(HERE.name, policy)
     assert take(policy) is None
 
 
-def test_an_endpoint_is_given_its_own_deliveries_alone(policy: Policy) -> None:
+def test_an_endpoint_is_given_its_own_deliveries_alone(policy: DeliveryPolicy) -> None:
     put(THERE)
 
     assert not claims.waiting(HERE.name, policy)
@@ -62,7 +62,7 @@ def test_an_endpoint_is_given_its_own_deliveries_alone(policy: Policy) -> None:
     assert take(policy, THERE.name) is not None
 
 
-def test_what_is_claimed_cannot_be_claimed_again_before_its_lease_ends(policy: Policy, clock: Clock) -> None:
+def test_what_is_claimed_cannot_be_claimed_again_before_its_lease_ends(policy: DeliveryPolicy, clock: Clock) -> None:
     [wanted] = put(HERE, next_attempt_at=policy.clock())
     first = take(policy)
     clock.advance(policy.lease.total_seconds() - 0.001)
@@ -75,7 +75,7 @@ def test_what_is_claimed_cannot_be_claimed_again_before_its_lease_ends(policy: P
     assert second.token != first.token
 
 
-def test_a_clock_that_is_put_back_does_not_keep_a_lease_alive(policy: Policy, clock: Clock) -> None:
+def test_a_clock_that_is_put_back_does_not_keep_a_lease_alive(policy: DeliveryPolicy, clock: Clock) -> None:
     put(HERE, next_attempt_at=clock() - timedelta(days=1))
     assert take(policy) is not None
     clock.advance(-HOUR)
@@ -84,10 +84,10 @@ def test_a_clock_that_is_put_back_does_not_keep_a_lease_alive(policy: Policy, cl
 
 
 def test_the_lease_outlasts_the_longest_exchange() -> None:
-    assert Policy().lease > timedelta(seconds=Policy().deadline)
+    assert DeliveryPolicy().lease > timedelta(seconds=DeliveryPolicy().deadline)
 
 
-def test_who_comes_after_the_lease_cannot_report(policy: Policy, clock: Clock) -> None:
+def test_who_comes_after_the_lease_cannot_report(policy: DeliveryPolicy, clock: Clock) -> None:
     [one] = put(HERE, next_attempt_at=policy.clock())
     late = take(policy)
     clock.advance(60)
@@ -99,7 +99,9 @@ def test_who_comes_after_the_lease_cannot_report(policy: Policy, clock: Clock) -
     assert complete(holder, OK, policy) == "delivered"
 
 
-def test_who_comes_after_the_lease_may_report_while_nobody_else_has_claimed(policy: Policy, clock: Clock) -> None:
+def test_who_comes_after_the_lease_may_report_while_nobody_else_has_claimed(
+    policy: DeliveryPolicy, clock: Clock
+) -> None:
     [one] = put(HERE, next_attempt_at=policy.clock())
     late = take(policy)
     clock.advance(60)
@@ -108,7 +110,7 @@ def test_who_comes_after_the_lease_may_report_while_nobody_else_has_claimed(poli
     assert row(one).state == DeliveryState.DELIVERED
 
 
-def test_a_delivery_is_settled_by_success(policy: Policy) -> None:
+def test_a_delivery_is_settled_by_success(policy: DeliveryPolicy) -> None:
     [one] = put(HERE, next_attempt_at=policy.clock())
     complete(take(policy), OK, policy)
 
@@ -120,7 +122,7 @@ def test_a_delivery_is_settled_by_success(policy: Policy) -> None:
     assert attempt.at == policy.clock()
 
 
-def test_a_failure_is_tried_again_after_the_delay(policy: Policy, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failure_is_tried_again_after_the_delay(policy: DeliveryPolicy, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("random.uniform", lambda _low, _high: 1.0)
     [one] = put(HERE, next_attempt_at=policy.clock())
     assert complete(take(policy), FAILED, policy) == "pending"
@@ -129,28 +131,28 @@ def test_a_failure_is_tried_again_after_the_delay(policy: Policy, monkeypatch: p
     assert take(policy) is None
 
 
-def test_a_receiver_that_asks_for_time_is_given_it(policy: Policy, clock: Clock) -> None:
+def test_a_receiver_that_asks_for_time_is_given_it(policy: DeliveryPolicy, clock: Clock) -> None:
     [one] = put(HERE, next_attempt_at=clock())
     complete(take(policy), Outcome(429, None, 5, retry_after=3600.0), policy)
 
     assert row(one).next_attempt_at == clock() + timedelta(hours=1)
 
 
-def test_the_tenth_failure_is_the_last(policy: Policy) -> None:
+def test_the_tenth_failure_is_the_last(policy: DeliveryPolicy) -> None:
     [one] = put(HERE, attempts=9, next_attempt_at=policy.clock())
 
     assert complete(take(policy), FAILED, policy) == "dead"
     assert (row(one).state, row(one).attempts, row(one).settled_at) == ("dead", 10, policy.clock())
 
 
-def test_gone_ends_a_delivery_at_once(policy: Policy) -> None:
+def test_gone_ends_a_delivery_at_once(policy: DeliveryPolicy) -> None:
     [one] = put(HERE, next_attempt_at=policy.clock())
 
     assert complete(take(policy), Outcome(410, None, 5), policy) == "dead"
     assert row(one).attempts == 1
 
 
-def test_a_long_error_is_cut_to_what_the_table_holds(policy: Policy) -> None:
+def test_a_long_error_is_cut_to_what_the_table_holds(policy: DeliveryPolicy) -> None:
     [one] = put(HERE, next_attempt_at=policy.clock())
     complete(take(policy), Outcome(None, "x" * 500, 5), policy)
 
@@ -159,7 +161,7 @@ def test_a_long_error_is_cut_to_what_the_table_holds(policy: Policy) -> None:
 
 @pytest.mark.parametrize("tries", range(1, 10))
 def test_each_delay_varies_by_a_fifth(tries: int) -> None:
-    waits = [Policy().wait(tries, None) for _ in range(200)]
+    waits = [DeliveryPolicy().wait(tries, None) for _ in range(200)]
 
     low, high = timedelta(seconds=DELAYS[tries] * 0.8), timedelta(seconds=DELAYS[tries] * 1.2)
     assert all(wait is not None and low <= wait <= high for wait in waits)
@@ -168,7 +170,7 @@ def test_each_delay_varies_by_a_fifth(tries: int) -> None:
 
 def test_the_schedule_is_ten_tries_over_three_days() -> None:
     assert DELAYS == (0, 5, 300, 1800, 7200, 18000, 36000, 50400, 72000, 86400)
-    assert Policy().wait(10, None) is None
+    assert DeliveryPolicy().wait(10, None) is None
 
 
 @pytest.mark.parametrize(
@@ -180,10 +182,10 @@ def test_retry_after_puts_off_within_a_day_and_never_brings_forward(
 ) -> None:
     monkeypatch.setattr("random.uniform", lambda _low, _high: 1.0)
 
-    assert Policy().wait(1, asked) == timedelta(seconds=seconds)
+    assert DeliveryPolicy().wait(1, asked) == timedelta(seconds=seconds)
 
 
-def test_what_was_settled_ninety_days_ago_is_deleted_with_its_attempts(policy: Policy, clock: Clock) -> None:
+def test_what_was_settled_ninety_days_ago_is_deleted_with_its_attempts(policy: DeliveryPolicy, clock: Clock) -> None:
     [old, dead, young] = put(HERE, 3, next_attempt_at=policy.clock())
     [waiting] = put(HERE, created_at=now() - timedelta(days=400), next_attempt_at=policy.clock() + timedelta(days=99))
     for outcome in (OK, Outcome(410, None, 1)):
@@ -208,7 +210,7 @@ def test_the_clock_is_the_databases() -> None:
 
 
 def test_leases_are_timed_by_the_database_server_where_there_is_one(statements: list[str]) -> None:
-    claims.waiting(HERE.name, Policy())
+    claims.waiting(HERE.name, DeliveryPolicy())
 
     assert ("clock_timestamp()" in statements[0]) == on_postgresql()
 
@@ -218,7 +220,7 @@ def test_the_look_for_due_deliveries_goes_by_its_index() -> None:
     db.session.execute(text("ANALYZE"))
     if on_postgresql():
         db.session.execute(text("SET LOCAL enable_seqscan = off"))
-    compiled = claims._due(HERE.name, now(), Policy()).compile(db.engine)
+    compiled = claims._due(HERE.name, now(), DeliveryPolicy()).compile(db.engine)
     explain = "EXPLAIN" if on_postgresql() else "EXPLAIN QUERY PLAN"
     rows = db.session.connection().exec_driver_sql(f"{explain} {compiled}", _parameters(compiled))
 

@@ -20,7 +20,7 @@ from directory.runtime import housekeeping
 from directory.services.delivery import claims, deliveries
 from directory.services.delivery.channels import Endpoint
 from directory.services.delivery.deliverer import Deliverer
-from directory.services.delivery.schedule import DELAYS, HOUR, Policy
+from directory.services.delivery.schedule import DELAYS, HOUR, DeliveryPolicy
 from directory.services.delivery.webhooks import sender
 from directory.services.review import moderation
 from tests.conftest import Database, build
@@ -36,7 +36,7 @@ def delivering(app: Flask) -> Iterator[Callable[..., Deliverer]]:
     """Starts deliverers in threads, and stops them at the end."""
     started: list[Deliverer] = []
 
-    def start(*to: Endpoint, policy: Policy | None = None, parallel: int = 1) -> Deliverer:
+    def start(*to: Endpoint, policy: DeliveryPolicy | None = None, parallel: int = 1) -> Deliverer:
         started.append(Deliverer(app.app_context, to, policy or quick(), parallel))
         started[-1].start()
         return started[-1]

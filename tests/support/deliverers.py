@@ -19,7 +19,7 @@ from flask import Flask
 import config
 from directory import create_app
 from directory.runtime.delivery import deliver
-from directory.services.delivery.schedule import Policy
+from directory.services.delivery.schedule import DeliveryPolicy
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -32,9 +32,9 @@ def main() -> None:
     parser.add_argument("--slack", type=float, default=5.0)
     parser.add_argument("--delay", type=float, help="seconds between tries, in place of the schedule")
     given = parser.parse_args()
-    policy = Policy(deadline=given.deadline, slack=given.slack, poll=0.1)
+    policy = DeliveryPolicy(deadline=given.deadline, slack=given.slack, poll=0.1)
     if given.delay is not None:
-        policy = Policy(policy.connect, policy.deadline, policy.slack, policy.poll, (given.delay,) * 30)
+        policy = DeliveryPolicy(policy.connect, policy.deadline, policy.slack, policy.poll, (given.delay,) * 30)
     # Everything is loaded once: a deliverer that is killed five times a second has no time to load it anew.
     app = create_app(config.load())
     fleet = [_fork(app, policy) for _ in range(given.count)]
@@ -51,7 +51,7 @@ def main() -> None:
     print(kills, flush=True)
 
 
-def _fork(app: Flask, policy: Policy) -> int:
+def _fork(app: Flask, policy: DeliveryPolicy) -> int:
     pid = os.fork()
     if pid:
         return pid

@@ -16,7 +16,7 @@ from directory.models import Delivery, DeliveryAttempt, now
 from directory.services.delivery.channels import Endpoint, Webhook, stable_name
 from directory.services.delivery.claims import Claim
 from directory.services.delivery.deliverer import DeliveryThread
-from directory.services.delivery.schedule import Policy
+from directory.services.delivery.schedule import DeliveryPolicy
 from tests.support.receiver import SECRET
 
 SECOND = timedelta(seconds=1)
@@ -89,12 +89,12 @@ def states(app: Flask) -> dict[str, int]:
         return found
 
 
-def quick(**changes: Any) -> Policy:
+def quick(**changes: Any) -> DeliveryPolicy:
     """A policy that fits into a test."""
-    return replace(Policy(poll=0.05), **changes)
+    return replace(DeliveryPolicy(poll=0.05), **changes)
 
 
-def delivery_thread(app: Flask, to: Endpoint, policy: Policy) -> DeliveryThread:
+def delivery_thread(app: Flask, to: Endpoint, policy: DeliveryPolicy) -> DeliveryThread:
     """A delivery thread to be driven by hand."""
     return DeliveryThread(app.app_context, to, policy, threading.Event())
 

@@ -30,7 +30,7 @@ from directory.runtime import housekeeping
 from directory.services import deleting
 from directory.services.accounts import mail_links, sessions
 from directory.services.accounts.sessions import IDLE
-from directory.services.delivery.schedule import Policy
+from directory.services.delivery.schedule import DeliveryPolicy
 from directory.services.sign_in import attempts, passkeys
 from tests.support import servers
 from tests.support.browsers import Browser
@@ -144,7 +144,7 @@ def test_a_host_with_a_wrong_clock_ends_and_deletes_nothing(kept: Flask, clock: 
     browser, before = Browser(kept).sign_in("ada"), numbers(kept)
     assert all(before.values())
     clock.offset = jump
-    housekeeping.tidy(kept, Policy())
+    housekeeping.tidy(kept, DeliveryPolicy())
     assert numbers(kept) == before
     assert browser.get("/api/auth/me").status_code == 200
     assert Browser(kept).sign_in("ada").get("/api/auth/me").status_code == 200
@@ -158,7 +158,7 @@ def test_a_host_with_a_wrong_clock_ends_and_deletes_nothing(kept: Flask, clock: 
 def test_a_wrong_clock_does_not_empty_the_log_of_a_file(kept: Flask, clock: Clock) -> None:
     before = numbers(kept)
     clock.offset = YEAR
-    housekeeping.tidy(kept, Policy())
+    housekeeping.tidy(kept, DeliveryPolicy())
     assert numbers(kept)["audit_entries"] == before["audit_entries"]
 
 

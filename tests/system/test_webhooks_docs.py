@@ -14,7 +14,7 @@ import pytest
 
 from directory.services.delivery.claims import Outcome
 from directory.services.delivery.outbox import ACTORS
-from directory.services.delivery.schedule import DELAYS, RETENTION, Policy
+from directory.services.delivery.schedule import DELAYS, RETENTION, DeliveryPolicy
 from directory.services.delivery.webhooks import sender
 from directory.services.delivery.webhooks.formats import NAMES
 from tests.support.outbox import EVENT, claim, endpoint, quick
@@ -22,6 +22,7 @@ from tests.support.processes import free_port
 from tests.support.receiver import SECRET
 from tests.support.serving import ROOT, WITHIN
 
+POLICY = DeliveryPolicy()
 PAGE = (ROOT / "docs" / "webhooks.md").read_text(encoding="utf-8")
 OTHER = "whsec_YW5vdGhlciBrZXkgb2YgMjggYnl0ZXMgaGVyZQ=="
 
@@ -72,8 +73,8 @@ def test_every_event_stands_on_the_page() -> None:
 @pytest.mark.parametrize(
     "words",
     [
-        f"Connecting may take {Policy().connect:g} seconds, and the whole exchange {Policy().deadline:g}.",
-        f"reserves each delivery for {Policy().lease.total_seconds():g}\nseconds (a lease)",
+        f"Connecting may take {POLICY.connect:g} seconds, and the whole exchange {POLICY.deadline:g}.",
+        f"reserves each delivery for {POLICY.lease.total_seconds():g}\nseconds (a lease)",
         f"deleted after {RETENTION.days} days",
         "5 seconds, 5 minutes, 30 minutes, 2 hours, 5 hours, 10 hours, 14 hours, 20 hours and 24 hours,",
         "User-Agent: " + sender.HEADERS["User-Agent"],

@@ -51,7 +51,7 @@ class Entered:
     id: int = 0
 
 
-Outcome = tuple[Entered, bool] | Invalid  # with whether the row added it
+RowOutcome = tuple[Entered, bool] | Invalid  # with whether the row added it
 Identity = tuple[int, str]  # an owner, and the key of an address
 
 
@@ -93,7 +93,7 @@ def take(
     status: str | None = None,
     create_categories: bool = False,
     create_users: bool = False,
-) -> tuple[list[Outcome], set[str]]:
+) -> tuple[list[RowOutcome], set[str]]:
     """Submit validated rows: for each its project, or the refusal; and the names of owners without an account.
 
     A row that names an `owner` becomes that user's, if there is such a user or `create_users` adds one; any other row
@@ -112,7 +112,7 @@ def take(
     drafts: list[Draft] = []
     added: list[Entered] = []
     made: list[tuple[bytes, bytes] | None] = []  # the logo of each draft
-    outcomes: list[Outcome] = []
+    outcomes: list[RowOutcome] = []
     for row, identity in zip(rows, identities, strict=True):
         if same := _same(row, held[identity]):
             outcomes.append((same, False))

@@ -24,8 +24,6 @@ from directory.services.text.rules import slugify
 
 VOTE = ("user_id", "project_id", "created_at")
 
-Row = tuple[Any, ...]
-
 
 class Draft(NamedTuple):
     """A project to write. `decided_at` is None while it is pending, `id` unless it is reserved.
@@ -88,7 +86,7 @@ def _repository(draft: Draft) -> str | None:
     return repository_key(draft.fields["repository_url"])
 
 
-def write_votes(votes: Iterable[Row]) -> None:
+def write_votes(votes: Iterable[tuple[Any, ...]]) -> None:
     """Add votes, rows of VOTE; their number stands in the projects already."""
     bulk.load(Upvote, VOTE, votes)
 

@@ -16,7 +16,7 @@ from sqlalchemy import ColumnElement, literal_column, or_, select, update
 from directory.extensions import db, modify
 from directory.models import Delivery, DeliveryAttempt, DeliveryState
 from directory.services.deleting import delete_some, require_minority
-from directory.services.delivery.schedule import RETENTION, Policy
+from directory.services.delivery.schedule import RETENTION, DeliveryPolicy
 
 # A literal: with a parameter neither database could use the partial index of the pending ones.
 PENDING = Delivery.state == literal_column("'pending'")
@@ -63,12 +63,12 @@ class Outcome:
         return self.status is not None and 200 <= self.status < 300
 
 
-def waiting(endpoint: str, policy: Policy) -> bool:
+def waiting(endpoint: str, policy: DeliveryPolicy) -> bool:
     """Whether an endpoint has something due; a read, so that idle deliverers never hold SQLite's write lock."""
     return db.session.scalar(_due(endpoint, policy.clock(), policy)) is not None
 
 
-def take(endpoint: str, policy: Policy) -> Claim | None:
+def take(endpoint: str, policy: DeliveryPolicy) -> Claim | None:
     """Claim the delivery of an endpoint that has been due for longest; None where nothing is due.
 
     The caller's transaction is an immediate one on SQLite; on PostgreSQL rows that others are claiming are skipped.
@@ -85,7 +85,7 @@ def take(endpoint: str, policy: Policy) -> Claim | None:
     return claim
 
 
-def complete(claim: Claim, outcome: Outcome, policy: Policy) -> str | None:
+def complete(claim: Claim, outcome: Outcome, policy: DeliveryPolicy) -> str | None:
     """Write down how a claimed try went, and when the next one is. The delivery's state, or None: the claim is lost."""
     at, tries = policy.clock(), claim.tries + 1
     wait = None if outcome.is_final or outcome.status == GONE else policy.wait(tries, outcome.retry_after)
@@ -104,7 +104,7 @@ def complete(claim: Claim, outcome: Outcome, policy: Policy) -> str | None:
     return str(fate["state"])
 
 
-def purge(policy: Policy, most: int = 500, *, guarded: bool = True) -> int:
+def purge(policy: DeliveryPolicy, most: int = 500, *, guarded: bool = True) -> int:
     """Delete at most `most` deliveries that were settled 90 days ago, with their attempts. Returns how many.
 
     Raises MostWouldGo.
@@ -115,7 +115,7 @@ def purge(policy: Policy, most: int = 500, *, guarded: bool = True) -> int:
     return delete_some(Delivery, ended, most)
 
 
-def free(at: datetime, policy: Policy) -> ColumnElement[bool]:
+def free(at: datetime, policy: DeliveryPolicy) -> ColumnElement[bool]:
     """The condition of deliveries that no deliverer holds.
 
     A lease that ends later than a new one could is from before the clock was set back: nobody holds it.
@@ -124,7 +124,7 @@ def free(at: datetime, policy: Policy) -> ColumnElement[bool]:
     return or_(Delivery.leased_until.is_(None), Delivery.leased_until <= at, stale)
 
 
-def _due(endpoint: str, at: datetime, policy: Policy) -> Any:
+def _due(endpoint: str, at: datetime, policy: DeliveryPolicy) -> Any:
     is_due = (Delivery.endpoint == endpoint, PENDING, Delivery.next_attempt_at <= at, free(at, policy))
     due = select(Delivery.id).where(*is_due)
     return due.order_by(Delivery.next_attempt_at, Delivery.id).limit(1)

@@ -17,7 +17,7 @@ from directory.db.transactions import transaction
 from directory.services.delivery import claims, sending
 from directory.services.delivery.channels import Endpoint, NotToBeSent
 from directory.services.delivery.claims import Claim, Outcome
-from directory.services.delivery.schedule import Policy
+from directory.services.delivery.schedule import DeliveryPolicy
 
 log = logging.getLogger(__name__)
 
@@ -30,7 +30,7 @@ Context = Callable[[], AbstractContextManager[Any]]  # the application's, in whi
 class DeliveryThread(threading.Thread):
     """Delivers to one endpoint, one exchange at a time, until it is stopped."""
 
-    def __init__(self, context: Context, endpoint: Endpoint, policy: Policy, stopping: threading.Event) -> None:
+    def __init__(self, context: Context, endpoint: Endpoint, policy: DeliveryPolicy, stopping: threading.Event) -> None:
         super().__init__(name=f"delivery-{endpoint.name}", daemon=True)
         self._context, self._endpoint, self._policy, self._stopping = context, endpoint, policy, stopping
         self._pause = 0.0
@@ -105,7 +105,9 @@ class DeliveryThread(threading.Thread):
 class Deliverer:
     """The delivery threads of all endpoints."""
 
-    def __init__(self, context: Context, endpoints: Sequence[Endpoint], policy: Policy, parallel: int = 1) -> None:
+    def __init__(
+        self, context: Context, endpoints: Sequence[Endpoint], policy: DeliveryPolicy, parallel: int = 1
+    ) -> None:
         self._stopping = threading.Event()
         self._threads = [
             DeliveryThread(context, one, policy, self._stopping) for one in endpoints for _ in range(parallel)

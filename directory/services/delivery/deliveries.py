@@ -17,7 +17,7 @@ from directory.services.clock import at_once, database_clock
 from directory.services.delivery.channels import MAIL, Endpoint
 from directory.services.delivery.claims import free
 from directory.services.delivery.outbox import TEST, payload_of_test, rows_of
-from directory.services.delivery.schedule import Policy
+from directory.services.delivery.schedule import DeliveryPolicy
 
 NEWEST = Sort((Delivery.id,), descending=True)
 COLUMNS = (
@@ -72,7 +72,7 @@ def redeliver_all(*, states: Collection[DeliveryState] = (), since: datetime | N
 
     Returns how many. A delivery that a deliverer is sending right now is left to it.
     """
-    which: list[Any] = [free(database_clock(), Policy())]
+    which: list[Any] = [free(database_clock(), DeliveryPolicy())]
     if states:
         which.append(Delivery.state.in_(states))
     if since is not None:

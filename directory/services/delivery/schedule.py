@@ -23,7 +23,7 @@ RETENTION = timedelta(days=90)
 
 
 @dataclass(frozen=True, slots=True)
-class Policy:
+class DeliveryPolicy:
     """How deliveries are tried; all numbers are seconds. Tests and measurements bring a policy of their own.
 
     A lease outlasts the exchange by `slack`, the time to write down how it went.

@@ -7,9 +7,9 @@ from typing import cast
 from directory.services.delivery.channels import Endpoint, MailServer, Webhook
 from directory.services.delivery.claims import Claim, Outcome
 from directory.services.delivery.mail import messages, smtp
-from directory.services.delivery.schedule import Policy
+from directory.services.delivery.schedule import DeliveryPolicy
 
-Send = Callable[[Policy], Outcome]
+Send = Callable[[DeliveryPolicy], Outcome]
 
 
 def prepared(endpoint: Endpoint, claim: Claim) -> Send:

@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 
-from directory.services.delivery.schedule import Policy
+from directory.services.delivery.schedule import DeliveryPolicy
 
 GRACE = 0.2  # seconds of the deadline for a cut exchange to come to its end
 KEPT_BYTES = 1024
@@ -58,7 +58,7 @@ class Wire:
                 self._handle = None
 
 
-def until_deadline(exchange: Callable[[], None], wire: Wire, name: str, policy: Policy) -> tuple[int, bool]:
+def until_deadline(exchange: Callable[[], None], wire: Wire, name: str, policy: DeliveryPolicy) -> tuple[int, bool]:
     """Run an exchange, and cut its wire at the deadline. Returns the milliseconds, and whether it has ended."""
     thread = threading.Thread(target=exchange, name=name, daemon=True)
     began = time.monotonic()
@@ -70,7 +70,7 @@ def until_deadline(exchange: Callable[[], None], wire: Wire, name: str, policy: 
     return round((time.monotonic() - began) * 1000), not thread.is_alive()
 
 
-def reason(error: BaseException, policy: Policy, faults: Mapping[type[BaseException], str]) -> str:
+def reason(error: BaseException, policy: DeliveryPolicy, faults: Mapping[type[BaseException], str]) -> str:
     """Why there was no answer, in words of ours: a library's message holds the whole address, a chat's secret."""
     found = (words for cause in _causes(error) if (words := _words(cause, policy, faults)))
     return next(found, f"not sent: {type(error).__name__}")
@@ -84,7 +84,7 @@ def excerpt(body: bytes, secrets: Iterable[str]) -> str:
     return text.encode()[:KEPT_BYTES].decode("utf-8", "ignore")
 
 
-def _words(cause: BaseException, policy: Policy, faults: Mapping[type[BaseException], str]) -> str | None:
+def _words(cause: BaseException, policy: DeliveryPolicy, faults: Mapping[type[BaseException], str]) -> str | None:
     if isinstance(cause, ssl.SSLCertVerificationError):
         return f"certificate refused: {cause.verify_message}"
     if isinstance(cause, ssl.SSLError):

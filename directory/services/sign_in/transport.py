@@ -18,7 +18,7 @@ import requests
 from directory.db import deadline
 from directory.db.slots import given_back
 from directory.services.delivery.http_session import WireSession
-from directory.services.delivery.schedule import Policy
+from directory.services.delivery.schedule import DeliveryPolicy
 from directory.services.delivery.wire import Wire, reason, until_deadline
 from directory.services.sign_in.refusals import ProviderFailed, ProviderUnavailable
 
@@ -38,7 +38,7 @@ HEADERS = {
 FAULTS: dict[type[BaseException], str] = {HTTPException: "the answer is not HTTP"}
 
 
-class Answer:
+class ProviderAnswer:
     """An answer of a provider, read whole. Authlib reads it as it reads one of `requests`."""
 
     def __init__(self, status_code: int, body: bytes) -> None:
@@ -71,17 +71,17 @@ class Transport:
     def __init__(self, name: str, ends_at: float) -> None:
         self._name, self._ends_at = name, ends_at
 
-    def get(self, url: str, headers: Mapping[str, str] | None = None) -> Answer:
+    def get(self, url: str, headers: Mapping[str, str] | None = None) -> ProviderAnswer:
         """The answer to a GET. Raises ProviderUnavailable, ProviderFailed."""
         return self._send(requests.Request("GET", url, headers={**HEADERS, **(headers or {})}))
 
-    def post(self, url: str, data: Mapping[str, str], headers: Mapping[str, str], auth: Any) -> Answer:
+    def post(self, url: str, data: Mapping[str, str], headers: Mapping[str, str], auth: Any) -> ProviderAnswer:
         """The answer to a form that is posted. Raises ProviderUnavailable, ProviderFailed."""
         return self._send(requests.Request("POST", url, headers={**HEADERS, **headers}, data=data, auth=auth))
 
-    def _send(self, request: requests.Request) -> Answer:
+    def _send(self, request: requests.Request) -> ProviderAnswer:
         seconds = self._ends_at - time.monotonic()
-        policy = Policy(connect=max(0.001, min(CONNECT, seconds)), deadline=seconds)
+        policy = DeliveryPolicy(connect=max(0.001, min(CONNECT, seconds)), deadline=seconds)
         exchange = _Exchange(request, policy)
         _, ended = until_deadline(exchange.run, exchange.wire, f"provider-{self._name}", policy)
         if not ended or exchange.wire.was_cut:
@@ -105,10 +105,10 @@ class Transport:
 class _Exchange:
     """One request with its answer. It runs in a thread of its own."""
 
-    def __init__(self, request: requests.Request, policy: Policy) -> None:
+    def __init__(self, request: requests.Request, policy: DeliveryPolicy) -> None:
         self.wire = Wire()
         self._request, self._policy = request, policy
-        self.answer: Answer | None = None  # None also where it is larger than MOST_BYTES
+        self.answer: ProviderAnswer | None = None  # None also where it is larger than MOST_BYTES
         self.error: str | None = None
 
     def run(self) -> None:
@@ -131,7 +131,7 @@ class _Exchange:
             body += piece
             if len(body) > MOST_BYTES:
                 return
-        self.answer = Answer(response.status_code, body)
+        self.answer = ProviderAnswer(response.status_code, body)
 
 
 class Access:

@@ -10,14 +10,14 @@ from typing import Any
 from directory.services.delivery.channels import MailServer
 from directory.services.delivery.claims import RECIPIENT_REFUSED, Outcome
 from directory.services.delivery.mail.messages import Message
-from directory.services.delivery.schedule import Policy
+from directory.services.delivery.schedule import DeliveryPolicy
 from directory.services.delivery.wire import Wire, excerpt, reason, until_deadline
 
 REPLIES_MAX = 64 * 1024  # bytes of all replies of an exchange
 FAULTS: dict[type[BaseException], str] = {smtplib.SMTPServerDisconnected: "connection closed without an answer"}
 
 
-def send(message: Message, server: MailServer, policy: Policy) -> Outcome:
+def send(message: Message, server: MailServer, policy: DeliveryPolicy) -> Outcome:
     """Hand a message in, once. Whatever goes wrong is in the outcome; its status is the reply code of the server."""
     exchange = _Exchange(message, server, policy)
     milliseconds, ended = until_deadline(exchange.run, exchange.wire, "mail-exchange", policy)
@@ -80,7 +80,7 @@ class _Replies:
 class _Client(smtplib.SMTP):
     """The library's client over a wire that can be cut, with bounded replies."""
 
-    def __init__(self, server: MailServer, wire: Wire, policy: Policy) -> None:
+    def __init__(self, server: MailServer, wire: Wire, policy: DeliveryPolicy) -> None:
         # The name to greet with: the library would ask name servers for one.
         super().__init__(timeout=policy.deadline, local_hostname=server.sender[1].rpartition("@")[2])
         self._server, self._wire, self._policy = server, wire, policy
@@ -109,7 +109,7 @@ class _Client(smtplib.SMTP):
 class _Exchange:
     """The message of one try, and the server's replies to it."""
 
-    def __init__(self, message: Message, server: MailServer, policy: Policy) -> None:
+    def __init__(self, message: Message, server: MailServer, policy: DeliveryPolicy) -> None:
         self.wire = Wire()
         self._message, self._server, self._policy = message, server, policy
         self._code: int | None = None

@@ -13,7 +13,7 @@ from directory.models import now
 from directory.services.delivery.channels import Webhook
 from directory.services.delivery.claims import Claim, Outcome
 from directory.services.delivery.http_session import WireSession
-from directory.services.delivery.schedule import Policy, retry_after
+from directory.services.delivery.schedule import DeliveryPolicy, retry_after
 from directory.services.delivery.webhooks import formats, signing
 from directory.services.delivery.wire import Wire, excerpt, reason, until_deadline
 
@@ -32,7 +32,7 @@ FAULTS: dict[type[BaseException], str] = {
 }
 
 
-def send(endpoint: Webhook, claim: Claim, policy: Policy) -> Outcome:
+def send(endpoint: Webhook, claim: Claim, policy: DeliveryPolicy) -> Outcome:
     """Send a claimed delivery once. Whatever goes wrong is in the outcome."""
     exchange = _Exchange(endpoint, claim, policy)
     name = f"exchange-{claim.delivery_id}"
@@ -43,7 +43,7 @@ def send(endpoint: Webhook, claim: Claim, policy: Policy) -> Outcome:
 class _Exchange:
     """One try: the request that is sent, and the receiver's answer."""
 
-    def __init__(self, endpoint: Webhook, claim: Claim, policy: Policy) -> None:
+    def __init__(self, endpoint: Webhook, claim: Claim, policy: DeliveryPolicy) -> None:
         self.wire = Wire()
         self._endpoint, self._claim, self._policy = endpoint, claim, policy
         self._status: int | None = None
