@@ -10,13 +10,13 @@ from typing import Any
 import orjson
 from flask import Blueprint, Response, current_app, redirect
 
-from directory.api import feed
 from directory.errors import NotFound
+from directory.http import feed
 from directory.http.access import public
 from directory.http.endpoint import operation, tag
 from directory.pages.build import media_type
 from directory.pages.head import Head
-from directory.pages.layout import PAGE, Answer, address_with, bp, explain, here, page_number, page_view, show
+from directory.pages.layout import PAGE, PageAnswer, address_with, bp, explain, here, page_number, page_view, show
 from directory.services.catalog import categories, tags
 
 TAGS_PAGE = 1_000
@@ -36,7 +36,7 @@ OPENSEARCH = """<?xml version="1.0" encoding="UTF-8"?>
 @bp.get("/categories")
 @public
 @operation(tier="read", page=True, etag=True, personal=True, cache=PAGE)
-def all_categories() -> Answer:
+def all_categories() -> PageAnswer:
     """Show all categories with their numbers of live projects."""
     about = Head("Categories", "All categories of the directory.", "/categories")
     return show("categories.html", about, categories=categories.listed())
@@ -45,7 +45,7 @@ def all_categories() -> Answer:
 @bp.get("/tags")
 @public
 @page_view
-def all_tags(query: dict[str, str]) -> Answer:
+def all_tags(query: dict[str, str]) -> PageAnswer:
     """Show the tags of live projects by name, with their numbers of live projects."""
     page = page_number(query)
     found, is_last = tags.by_name(page, TAGS_PAGE)
@@ -122,7 +122,7 @@ def _alias(path: str) -> Callable[..., Any]:
 
 @public
 @operation(tier="read", page=True, etag=True, personal=True, cache=PAGE)
-def help_page() -> Answer:
+def help_page() -> PageAnswer:
     """Explain the orders, votes and review, and what to do when something is wrong."""
     config = current_app.config
     about = Head("Help", "How the lists are ordered, and how votes and review work.", f"/{HELP}")
