@@ -15,12 +15,13 @@ from typing import NamedTuple
 
 from bench import zipf
 from bench.names import Composer
+from directory.db.statements import Row
 from directory.errors import Invalid
 from directory.models import Project, Role, Status, User, now
 from directory.services.catalog.fields import filled
 from directory.services.data import bulk, demo, wholesale
 from directory.services.data.seeding import add_categories
-from directory.services.data.wholesale import Draft, Row
+from directory.services.data.wholesale import Draft
 
 USERS_AT_ONCE, PROJECTS_AT_ONCE, VOTES_AT_ONCE = 10_000, 5_000, 50_000
 PENDING, REJECTED = 0.07, 0.03
