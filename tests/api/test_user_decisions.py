@@ -12,13 +12,12 @@ import pytest
 from flask import Flask
 from sqlalchemy import func, insert, select, update
 
-from directory.api import user_decisions
 from directory.api.admin import users as routes
 from directory.db import portions
 from directory.db.transactions import transaction
 from directory.extensions import db
 from directory.models import AuditEntry, Project, Session, Token, User
-from directory.services.accounts import account_deletion, sessions
+from directory.services.accounts import account_deletion, large_work, sessions
 from directory.services.accounts import user_decisions as decisions
 from directory.services.accounts.identity import Caller
 from directory.services.accounts.user_decisions import Decision, waiting
@@ -233,14 +232,12 @@ def decide(app: Flask, monkeypatch: pytest.MonkeyPatch) -> Any:
     A transaction is never too slow for twice as many accounts in the next one.
     """
     monkeypatch.setattr(portions, "PORTION_SECONDS", 1e9)
-    monkeypatch.setattr(user_decisions, "PORTION_SECONDS", 1e9)
+    monkeypatch.setattr(large_work, "PORTION_SECONDS", 1e9)
 
     def carry_out(decision: str, **options: bool) -> Iterator[int]:
         filters = Filters(email_domain="spam.example")
         with app.app_context():
-            yield from user_decisions.carry_out(
-                Decision(decision=decision, filters=filters, by=None, notify=[], **options)
-            )
+            yield from large_work.carry_out(Decision(decision=decision, filters=filters, by=None, notify=[], **options))
 
     return carry_out
 
@@ -300,7 +297,7 @@ def test_a_transaction_ends_after_its_time(
     app: Flask, world: World, decide: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     spammers(app, world, 4)
-    monkeypatch.setattr(user_decisions, "PORTION_SECONDS", 0.0)
+    monkeypatch.setattr(large_work, "PORTION_SECONDS", 0.0)
     assert list(decide("suspend")) == [1, 1, 1, 1]
 
 

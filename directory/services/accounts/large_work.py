@@ -18,6 +18,7 @@ from directory.services.accounts import sessions, user_decisions
 from directory.services.accounts.identity import Caller
 from directory.services.accounts.user_decisions import Decision
 
+
 def end_all(model: Any, *, by: Caller | None, seconds: float = math.inf) -> tuple[int, int]:
     """End all that exist now, and return how many ended, and how many are left if that took more than `seconds`.
 
