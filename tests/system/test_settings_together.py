@@ -71,6 +71,7 @@ def test_the_design_has_any_two_settings_in_all_four_combinations() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("migrated", ["sqlite"], indirect=True)  # on either, settings decide above the database
 @pytest.mark.parametrize("row", DESIGN)
 def test_every_route_answers_as_by_the_defaults_or_as_a_setting_demands(
     app: Flask, make_app: Any, world: World, monkeypatch: pytest.MonkeyPatch, row: str
