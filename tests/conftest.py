@@ -211,6 +211,12 @@ def statements(app: Flask) -> Iterator[Statements]:
 
 
 @pytest.fixture
+def waits_as_shipped(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Waits for the database end when they do in the service. In other tests they take longer on a busy machine."""
+    quick.wait_as_shipped(monkeypatch.setattr)
+
+
+@pytest.fixture
 def mailbox() -> Iterator["Mailbox"]:
     """A mail server that takes what comes."""
     from tests.support.mailbox import Mailbox  # its library is for the tests of mail alone
@@ -222,11 +228,9 @@ def mailbox() -> Iterator["Mailbox"]:
 @pytest.fixture
 def provider(monkeypatch: pytest.MonkeyPatch) -> Iterator["LyingProvider"]:
     """A provider to sign in by, which lies where a test has it lie. On a busy machine it is not given up for slow."""
-    from directory.db import deadline
     from directory.services.sign_in import transport
     from tests.support.lying_provider import LyingProvider
 
-    for module in (deadline, transport):
-        monkeypatch.setattr(module, "SECONDS", 60.0)
+    monkeypatch.setattr(transport, "SECONDS", 60.0)
     with LyingProvider() as one:
         yield one

@@ -241,7 +241,6 @@ def test_of_many_who_ask_one_sums_up(app: Flask, admin: Api, monkeypatch: pytest
     snapshot = Snapshot(1, RecentChanges())
     monkeypatch.setattr(source, "snapshot", lambda: snapshot)
     monkeypatch.setattr(routes, "DASHBOARD_SECONDS", 1e12)  # for no minute to end meanwhile
-    monkeypatch.setattr(deadline, "SECONDS", 60)  # for nobody to have waited long enough
     memo: Memo = app.extensions["memo"]
     came, one_at_a_time, make = [], memo.one_at_a_time, analytics.dashboard
     summed: list[int] = []
@@ -267,6 +266,7 @@ def test_of_many_who_ask_one_sums_up(app: Flask, admin: Api, monkeypatch: pytest
 
 
 @pytest.mark.response_cache
+@pytest.mark.usefixtures("waits_as_shipped")
 def test_who_has_waited_for_others_long_enough_sums_up_beside_them(app: Flask, admin: Api) -> None:
     with app.extensions["memo"].one_at_a_time(0):
         began = time.monotonic()

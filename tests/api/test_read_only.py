@@ -88,7 +88,7 @@ def code(answer: Any) -> tuple[int, str]:
 
 def lasting(answer: Any) -> tuple[int, str]:
     """An answer without the parts that change with time."""
-    return answer.status_code, OF_THE_MOMENT.sub("", STRIP.sub("", answer.text))
+    return answer.status_code, OF_THE_MOMENT.sub("", STRIP.sub("", answer.data.decode(errors="replace")))
 
 
 def test_every_write_is_refused_whoever_asks_and_asks_the_database_nothing(

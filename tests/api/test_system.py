@@ -148,6 +148,7 @@ def test_migrations_are_numbered_in_their_order_so_that_the_later_is_the_greater
 
 @pytest.mark.faults
 @pytest.mark.postgresql
+@pytest.mark.usefixtures("waits_as_shipped")
 def test_a_database_that_is_mute_holds_nobody_up():
     with servers.postgresql(own=True) as server, over(server.url) as app:
         api = Api(app)

@@ -23,6 +23,7 @@ from tests.support.chaosproxy import ChaosProxy
 from tests.support.factories import Api, World
 from tests.support.waiting import until
 
+pytestmark = pytest.mark.usefixtures("waits_as_shipped")
 on_postgresql = pytest.mark.parametrize("migrated", ["postgresql"], indirect=True)
 
 

@@ -27,6 +27,7 @@ from tests.support.caching import close_snapshots
 from tests.support.factories import World
 from tests.support.waiting import until
 
+pytestmark = pytest.mark.usefixtures("waits_as_shipped")
 BOTH = {"host": "a,b", "port": "1,2", "target_session_attrs": "read-write"}
 RENAME = Prepared(
     text("UPDATE users SET username = username || :more RETURNING 1").bindparams(bindparam("more", type_=String()))

@@ -35,6 +35,7 @@ from tests.support.waiting import until
 pytestmark = [
     pytest.mark.parametrize("migrated", ["postgresql"], indirect=True),
     pytest.mark.direct("has a PgBouncer of its own"),
+    pytest.mark.usefixtures("waits_as_shipped"),
 ]
 
 

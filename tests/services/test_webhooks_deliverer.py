@@ -112,6 +112,7 @@ def test_a_healthy_endpoint_is_served_while_another_hangs(app: Flask, delivering
         hanging.ending.set()
 
 
+@pytest.mark.usefixtures("waits_as_shipped")
 @pytest.mark.parametrize("migrated", ["postgresql"], indirect=True)
 def test_no_thread_waits_for_a_mute_database_without_end(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     with ChaosProxy(make_url(database.url).port or 5432) as proxy, Receiver() as receiver:

@@ -8,13 +8,14 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, expect, sync_playwright
 from werkzeug.serving import WSGIRequestHandler, make_server
 
 from tests.support.processes import ServerMissing
 from tests.support.servers import or_skip
 
 QUIET = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
+WITHIN = 30_000  # milliseconds for what a page is to do or to show, on a machine that is busy with other tests
 LAN = "--host-resolver-rules=MAP *.lan 127.0.0.1"  # names of a local network, which lead to this machine
 
 
@@ -36,6 +37,7 @@ def launched() -> Iterator[Browser]:
     """The browser while the block runs; skips where there is none, and fails there where servers are required."""
     with or_skip():
         program = chromium_program()
+    expect.set_options(timeout=WITHIN)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=[*QUIET, LAN])
         yield browser

@@ -49,6 +49,7 @@ def run(url: str, scripts: Iterable[list[Call]], *, processes: int) -> list[dict
 
 def _serve(url: str, scripts: list[list[Call]], answers: Connection) -> None:
     quick.hash_cheaply()
+    quick.wait_long()
     answers.send(threads(build(url), scripts))
 
 

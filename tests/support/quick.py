@@ -1,16 +1,27 @@
-"""Makes the tests quick: passwords are hashed cheaply, files lie in memory, and compiled URL rules are shared."""
+"""Makes the tests quick, and patient: cheap hashes, files in memory, shared URL rules, long waits for a database."""
 
+import gc
 import os
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from werkzeug.routing import Rule
 
+from directory.db import deadline, deadline_connection
+from directory.http import readiness
 from directory.services.accounts import passwords
 
 MEMORY = Path("/dev/shm")
 MEMORY_BYTES = 1 << 28  # several times what a run needs
+# The seconds of each wait for a database as it is shipped, which a busy machine can exceed, and those of the tests.
+WAITS: list[tuple[Any, str, float, float]] = [
+    (deadline, "SECONDS", deadline.SECONDS, 60.0),
+    (deadline_connection, "SILENCE", deadline_connection.SILENCE, 30.0),
+    (deadline_connection, "CONNECT_SECONDS", deadline_connection.CONNECT_SECONDS, 20),
+    (readiness, "DATABASE_SECONDS", readiness.DATABASE_SECONDS, 30.0),
+]
 
 
 def configure() -> None:
@@ -18,6 +29,8 @@ def configure() -> None:
     hash_cheaply()
     use_memory()
     share_rules()
+    wait_long()
+    collect_seldom()
 
 
 def hash_cheaply() -> None:
@@ -29,6 +42,23 @@ def use_memory() -> None:
     """Have tmp_path lie in memory where there is space: SQLite waits for the disk at each commit."""
     if os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free > MEMORY_BYTES:
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
+
+
+def wait_long() -> None:
+    """Wait long for a database, so that no test gets a 503 because the machine is busy."""
+    for module, name, _, seconds in WAITS:
+        setattr(module, name, seconds)
+
+
+def wait_as_shipped(patch: Callable[[Any, str, float], None]) -> None:
+    """Patch the waits for a database to what they are in the service."""
+    for module, name, seconds, _ in WAITS:
+        patch(module, name, seconds)
+
+
+def collect_seldom() -> None:
+    """Look for garbage seldom. Each test makes an application, and Python's thresholds are for small programs."""
+    gc.set_threshold(50_000, 10, 10)
 
 
 def share_rules() -> None:

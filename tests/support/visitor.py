@@ -7,6 +7,7 @@ from typing import Any
 
 from playwright.sync_api import Browser, Page, expect
 
+from tests.support.chromium import WITHIN
 from tests.support.factories import PASSWORD
 from tests.support.waiting import until
 
@@ -95,7 +96,7 @@ def visitor(browser: Browser, site: str, *expected: int, **options: Any) -> Iter
     context = browser.new_context(**options)
     try:
         person = Visitor(context.new_page(), site)
-        person.page.set_default_timeout(10_000)
+        person.page.set_default_timeout(WITHIN)
         yield person
         found = [*person.complaints(*expected), *person.elsewhere]
         assert not found, f"{person.page.url}: {found}"

@@ -21,7 +21,7 @@ def test_a_page_whose_script_does_not_start_says_so_and_has_a_link(chromium, app
         page = context.new_page()
         for path in SHELLS:
             page.goto(f"{site}{path}")
-            expect(page.get_by_text(SAID)).to_be_visible(timeout=30_000)
+            expect(page.get_by_text(SAID)).to_be_visible()
             expect(page.get_by_role("link", name="load the page again")).to_be_visible()
             expect(page.locator("main").get_by_role("link", name="search the directory")).to_be_visible()
         page.goto(f"{site}/api/docs")
