@@ -63,9 +63,9 @@ def main() -> None:
     with ExitStack() as stack:
         postgres = redis = None
         if not given.sqlite:
-            own = None if given.database else stack.enter_context(servers.postgresql(own=True, **DURABLE))
+            own = None if given.database else stack.enter_context(servers.postgresql(**DURABLE))
             postgres = own or Running(given.database)
-            redis = stack.enter_context(servers.redis(own=True))
+            redis = stack.enter_context(servers.redis())
         directories = [fill(size, given, postgres, redis) for size in given.sizes]
         far = None
         if postgres is not None and given.distance:

@@ -106,9 +106,9 @@ def database(backend: str) -> Iterator[str]:
         with tempfile.TemporaryDirectory() as folder:
             yield f"sqlite:///{folder}/bench.db"
         return
-    with servers.postgresql() as server:
-        yield servers.create_database(server.url, "bench_webhooks")
-        servers.drop_database(server.url, "bench_webhooks")
+    server = servers.url_of(servers.DATABASE)
+    yield servers.create_database(server, "bench_webhooks")
+    servers.drop_database(server, "bench_webhooks")
 
 
 def measure(part: Callable[..., bool], url: str) -> bool:

@@ -150,7 +150,7 @@ def test_migrations_are_numbered_in_their_order_so_that_the_later_is_the_greater
 @pytest.mark.postgresql
 @pytest.mark.usefixtures("waits_as_shipped")
 def test_a_database_that_is_mute_holds_nobody_up():
-    with servers.postgresql(own=True) as server, over(server.url) as app:
+    with servers.postgresql() as server, over(server.url) as app:
         api = Api(app)
         assert api.get("/readyz").json["checks"]["database"] == READY
         server.pause()
@@ -195,7 +195,7 @@ def test_a_check_that_fails_raises_what_it_failed_with():
 @pytest.mark.redis
 def test_redis_is_told_of_and_decides_nothing(make_app, monkeypatch):
     monkeypatch.setattr(limiter, "_storage_dead", False)
-    with servers.redis(own=True) as server:
+    with servers.redis() as server:
         api = Api(make_app(REDIS_URL=server.url, RATELIMIT_ENABLED="true"))
         assert api.get("/readyz").json["checks"]["redis"] == {"ok": True, "fallback": False}
         server.stop()

@@ -127,7 +127,7 @@ def test_no_connection_to_a_server_that_was_replaced_is_used(twofold: Flask) -> 
 def unconfirmed() -> Iterator[Flask]:
     """An application on a primary whose synchronous standby is gone."""
     with servers.or_skip():
-        server = servers.postgresql(own=True, synchronous_commit="on")
+        server = servers.postgresql(synchronous_commit="on")
     with server:
         migrate(server.url)
         app = build(server.url)

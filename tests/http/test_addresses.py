@@ -117,7 +117,7 @@ def test_the_memory_lets_one_thread_in_at_a_time(monkeypatch):
 def redis():
     """A Redis of this test's own."""
     with servers.or_skip():
-        server = servers.redis(own=True)
+        server = servers.redis()
     with server:
         yield server
 

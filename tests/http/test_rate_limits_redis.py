@@ -40,7 +40,7 @@ BACK = "Rate limit storage recovered"
 def storage() -> Iterator[Server]:
     """A Redis of the test's own, to be stopped and frozen."""
     with servers.or_skip():
-        server = servers.redis(own=True)
+        server = servers.redis()
     with server:
         assert isinstance(server, Server)
         yield server

@@ -79,7 +79,7 @@ class Pair:
 @contextmanager
 def pair(*, synchronous: bool = True) -> Iterator[Pair]:
     """A primary with a standby that follows it. Raises ServerMissing, ServerFailed."""
-    primary = servers.postgresql(own=True, **SETTINGS)
+    primary = servers.postgresql(**SETTINGS)
     assert isinstance(primary, Server)
     made = Pair(primary, synchronous=synchronous)
     try:

@@ -65,7 +65,7 @@ def _sees_all(state: dict[str, object]) -> bool:
 
 
 def _own_redis() -> Server:
-    server = servers.redis(own=True)
+    server = servers.redis()
     assert isinstance(server, Server)
     return server
 

@@ -1,8 +1,8 @@
 """Real PostgreSQL and Redis servers for the tests: the one named, the machine's own, or one out of a wheel.
 
 `url_of(DATABASE)` and `url_of(REDIS)` are the servers that the tests of a process share: those that
-`TEST_DATABASE_URL` and `TEST_REDIS_URL` name, or one that starts when it is first asked for. `postgresql(own=True)`
-and `redis(own=True)` start a private one, to be stopped, frozen and killed at will.
+`TEST_DATABASE_URL` and `TEST_REDIS_URL` name, or one that starts when it is first asked for. `postgresql()` and
+`redis()` start a private one, to be stopped, frozen and killed at will.
 `TEST_POSTGRES` (15, 16, 18) chooses a version.
 `python -m tests.support.servers --postgres 18` starts one for a developer.
 """
@@ -68,21 +68,18 @@ def url_of(variable: str) -> str:
         raise ServerMissing(_missing[variable])
     if not os.environ.get(variable):
         try:
-            share(variable, postgresql(own=True) if variable == DATABASE else redis(own=True))
+            share(variable, postgresql() if variable == DATABASE else redis())
         except ServerMissing as missing:
             _missing[variable] = str(missing)  # a search through all programs for each test would be slow
             raise
     return os.environ[variable]
 
 
-def postgresql(version: str = "", *, own: bool = False, **settings: str) -> Named:
+def postgresql(version: str = "", **settings: str) -> Named:
     """A PostgreSQL (of that major version) that asks for no password on loopback. Raises ServerMissing, ServerFailed.
 
-    One of its own may be given settings. Without them it is quick, and forgets what it acknowledged if the machine
-    fails.
+    Without settings it is quick, and forgets what it acknowledged if the machine fails.
     """
-    if not own:
-        return Named(url_of(DATABASE))
     folder = Folder("postgres", unprivileged=True)
     try:
         programs = postgres_programs(folder, version)
@@ -127,10 +124,8 @@ def postgres_server(programs: Path, folder: Folder, given: dict[str, str], port:
     return Server(url, [programs / "postgres", "-D", folder.path / "data", *options], folder, lambda: log_in(url))
 
 
-def redis(*, own: bool = False) -> Named:
+def redis() -> Named:
     """A Redis that keeps nothing on disk. Raises ServerMissing, ServerFailed."""
-    if not own:
-        return Named(url_of(REDIS))
     program, port = redis_program(), free_port()
     folder = Folder("redis")
     options = f"--port {port} --bind 127.0.0.1 --appendonly no".split()
@@ -239,7 +234,7 @@ def main() -> None:
     kind.add_argument("--postgres", metavar="VERSION", nargs="?", const="", help="15, 16, 18; default: the newest")
     kind.add_argument("--redis", action="store_true")
     arguments = parser.parse_args()
-    with redis(own=True) if arguments.redis else postgresql(arguments.postgres, own=True) as server:
+    with redis() if arguments.redis else postgresql(arguments.postgres) as server:
         # Blocked before the URL is known, so that no signal comes too early, and none is lost where it is ignored, as a
         # shell has SIGINT ignored in the background.
         stops = {signal.SIGINT, signal.SIGTERM}

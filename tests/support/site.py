@@ -26,7 +26,7 @@ class Site:
 
     def __enter__(self) -> "Site":
         with ExitStack() as starting:
-            redis = starting.enter_context(servers.redis(own=True))
+            redis = starting.enter_context(servers.redis())
             name = f"site_{uuid4().hex[:8]}"
             url = servers.create_database(self._server, name)
             starting.callback(servers.drop_database, self._server, name)

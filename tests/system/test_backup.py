@@ -200,7 +200,7 @@ def test_sqlite_is_backed_up_by_the_schedule_drilled_and_restored_as_the_page_sa
 def server() -> Iterator[Named]:
     """A PostgreSQL of the test's own, with the names of the page on it."""
     with servers.or_skip():
-        made = servers.postgresql(own=True)
+        made = servers.postgresql()
     with made:
         yield made
 

@@ -31,7 +31,7 @@ NUMBERS = count(1)
 def storage() -> Iterator[Server]:
     """A Redis of the test's own, to be stopped."""
     with servers.or_skip():
-        server = servers.redis(own=True)
+        server = servers.redis()
     with server:
         assert isinstance(server, Server)
         yield server

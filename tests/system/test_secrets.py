@@ -41,7 +41,7 @@ PLANTED = {
 def stores() -> Iterator[tuple[Server, Server]]:
     """A PostgreSQL and a Redis of the test's own, both with passwords in their URLs."""
     with servers.or_skip():
-        database, storage = servers.postgresql(own=True), servers.redis(own=True)
+        database, storage = servers.postgresql(), servers.redis()
     with database, storage:
         assert isinstance(database, Server)
         assert isinstance(storage, Server)

@@ -52,7 +52,7 @@ def test_no_server_starts_before_a_test_asks_for_it(tmp_path):
 
 def test_a_frozen_server_is_silent_until_it_thaws():
     with servers.or_skip():
-        server = servers.redis(own=True)
+        server = servers.redis()
     with server:
         port = port_of(server)
         server.pause()
@@ -64,7 +64,7 @@ def test_a_frozen_server_is_silent_until_it_thaws():
 
 def test_a_server_has_the_settings_that_it_is_given():
     with servers.or_skip():
-        server = servers.postgresql(own=True, **DURABLE)
+        server = servers.postgresql(**DURABLE)
     with server, servers.connect(server.url) as connection:
         seen = {name: connection.execute(f"SHOW {name}").fetchone()[0] for name in DURABLE}
     assert seen == DURABLE
@@ -102,7 +102,7 @@ def test_what_is_missing_fails_where_servers_are_required(monkeypatch):
 def test_a_server_that_does_not_come_back_fails_wherever_it_is(monkeypatch):
     monkeypatch.delenv("REQUIRE_SERVERS", raising=False)
     with servers.or_skip():
-        server = servers.redis(own=True)
+        server = servers.redis()
     with server, socket.socket() as other:
         server.stop(signal.SIGKILL)
         other.bind(("127.0.0.1", port_of(server)))

@@ -90,7 +90,7 @@ def failing(faults: list[str], seconds: float, within: float, then: float) -> Ou
 @contextmanager
 def counting_in_redis(**settings: Any) -> Iterator[tuple[Server, Stage]]:
     """A stage that counts its limits in a Redis of its own."""
-    with servers.redis(own=True) as storage:
+    with servers.redis() as storage:
         assert isinstance(storage, Server)
         with stage("postgresql", **{**_limits(storage.url), **settings}) as at:
             yield storage, at

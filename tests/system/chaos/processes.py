@@ -25,7 +25,7 @@ CLIENTS = 8
 def house(**settings: Any) -> Iterator[Stage]:
     """The service in several processes, with all that it may have."""
     given = {"WEB_CONCURRENCY": 2, "RATELIMIT_ENABLED": "true", **FAR, **settings}
-    with servers.redis(own=True) as redis, stage("postgresql", REDIS_URL=redis.url, **given) as made:
+    with servers.redis() as redis, stage("postgresql", REDIS_URL=redis.url, **given) as made:
         yield made
 
 

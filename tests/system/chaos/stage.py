@@ -161,7 +161,7 @@ def _database(made: Stage, stack: ExitStack, kind: str, *, proxied: bool, pooled
         made.url = made.pair.primary.url
     elif kind == "postgresql":
         # A crash must lose nothing, as with PostgreSQL's defaults.
-        made.server = stack.enter_context(servers.postgresql(own=True, synchronous_commit="on"))
+        made.server = stack.enter_context(servers.postgresql(synchronous_commit="on"))
         made.url = made.server.url
     migrate(made.url)
     if made.pair is not None:

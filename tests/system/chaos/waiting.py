@@ -53,7 +53,7 @@ def beside_logins(logins: int, rounds: int, within: float) -> Outcome:
 def half_requests(callers: int, rounds: int, seconds: float, within: float) -> Outcome:
     with ExitStack() as stack:
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="directory-chaos-"))
-        database = stack.enter_context(servers.postgresql(own=True))
+        database = stack.enter_context(servers.postgresql())
         site = stack.enter_context(Site(Path(folder), database.url))
         reads = stack.enter_context(reader(site.nginx.port, PATH, tls=True))
         for _ in range(rounds):  # after ten seconds nginx gives them up
