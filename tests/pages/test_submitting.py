@@ -219,7 +219,7 @@ def test_in_the_name_of_another_account_nothing_is_sent_and_the_text_is_there_fo
 def test_text_is_there_for_copying_if_the_project_was_deleted_meanwhile(app, world, ada):
     answer = send(Browser(app).sign_in("ada"), "/mine/99/edit", **LAMP, version="1")
     assert answer.status_code == 404
-    assert "Lights a desk" in text_of(answer)
+    assert '<input id="tagline" value="Lights a desk" readonly>' in answer.text
 
 
 def test_a_save_of_text_and_logo_is_one_edit_that_names_its_fields(app, world, ada):
