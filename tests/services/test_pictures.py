@@ -207,6 +207,15 @@ def animation(frames):
     return file.getvalue()
 
 
+def test_of_an_animation_the_first_picture_is_taken():
+    file, first, second = BytesIO(), Image.new("RGB", (9, 9), (250, 0, 0)), Image.new("RGB", (9, 9), (0, 0, 250))
+    first.save(file, "WEBP", save_all=True, append_images=[second], lossless=True)
+    content = picture_files.read(file.getvalue()).content
+    assert content.count(b"ANMF") == 1 < file.getvalue().count(b"ANMF")
+    red, green, blue = square(file.getvalue()).convert("RGB").getpixel((128, 128))
+    assert red > 200 > 50 > max(green, blue)
+
+
 @pytest.mark.parametrize("name", HOSTILE)
 def test_no_picture_costs_much(name, recwarn):
     content = HOSTILE[name]()
