@@ -22,7 +22,7 @@ from sqlalchemy.engine import make_url
 
 import config
 from directory import create_app
-from directory.db.transactions import transaction
+from directory.db.transactions import lift_time_limits, transaction
 from directory.services.catalog import search_index
 from directory.services.text.equal_addresses import url_key
 
@@ -131,9 +131,18 @@ def projects(reader: Any, writer: Any) -> None:
                     out.write_row((*row, url_key(row[7]), "[]", 1))
             writer.commit()
             made = [
-                SimpleNamespace(id=r[0], title=r[3], tagline=r[5], description=r[6], url=r[7], tags=[]) for r in chunk
+                SimpleNamespace(
+                    id=r[0], title=r[3], tagline=r[5], description=r[6], url=r[7], repository_url=r[8], tags=[]
+                )
+                for r in chunk
             ]
-            transaction(lambda made=made: search_index.index(made))
+            transaction(lambda made=made: indexed(made))
+
+
+def indexed(made: list[Any]) -> None:
+    """Index a chunk, which may take longer than a request."""
+    lift_time_limits()
+    search_index.index(made)
 
 
 if __name__ == "__main__":
