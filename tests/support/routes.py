@@ -118,9 +118,10 @@ def form(route: Route) -> dict[str, str]:
 
 def sending(app: Flask, route: Route, project_id: int) -> dict[str, Any]:
     """What a request to the route sends: a form where it takes one, else the body as JSON."""
-    if route in forms(app):
+    view = operation(app, route)
+    if route.method != "GET" and view.page:
         return {"data": form(route)}
-    if isinstance(taken := operation(app, route).body, Upload):
+    if isinstance(taken := view.body, Upload):
         return {"data": RED, "content_type": taken.media_types[0]}
     return {"json": body(route, project_id)}
 
