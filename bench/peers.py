@@ -12,7 +12,6 @@ import argparse
 import hashlib
 import json
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import flask_migrate
@@ -22,9 +21,10 @@ from sqlalchemy.engine import make_url
 
 import config
 from directory import create_app
-from directory.db.transactions import lift_time_limits, transaction
-from directory.services.catalog import search_index
-from directory.services.text.equal_addresses import url_key
+from directory.db.transactions import transaction
+from directory.models import Status
+from directory.services.catalog.fields import filled
+from directory.services.data import bulk, wholesale
 
 CHUNK = 5_000
 COPIES = {
@@ -37,24 +37,14 @@ COPIES = {
     ),
     "upvotes (user_id, project_id, created_at)": "SELECT user_id, project_id, created_at FROM upvotes ORDER BY id",
 }
+# The votes that count are counted: the kit's own number may be another.
 PROJECTS = """
-    SELECT id, owner_id, category_id, title, slug, tagline, description, url, repo_url, logo_url, status, upvotes,
-        log(upvotes + 1) + extract(epoch FROM coalesce(published_at, created_at)) / 604800 AS hot,
-        rejection_reason, created_at, updated_at, created_at AS submitted_at, published_at
-    FROM projects ORDER BY id
-"""
-COLUMNS = (
-    "id", "owner_id", "category_id", "title", "slug", "tagline", "description", "url", "repository_url", "logo_url",
-    "status", "upvotes", "hot", "rejection_reason", "created_at", "updated_at", "submitted_at", "published_at",
-    "url_key", "tags", "version",
-)  # fmt: skip
-AUDIT = """
-    INSERT INTO audit_entries (action, at, actor_id, project_id, from_state, to_state, url_key, waited_seconds)
-    SELECT 'project.submitted', created_at, owner_id, id, NULL, 'pending', url_key, NULL::float FROM projects
-    UNION ALL
-    SELECT 'project.approved', published_at, NULL, id, 'pending', 'live', url_key,
-        greatest(extract(epoch FROM published_at - created_at), 0)
-    FROM projects WHERE published_at IS NOT NULL
+    SELECT id, owner_id, category_id, title, tagline, description, url, repo_url, logo_url, status, rejection_reason,
+        created_at, updated_at, published_at, (
+            SELECT count(*) FROM upvotes v JOIN users u ON u.id = v.user_id
+            WHERE v.project_id = p.id AND u.status = 'active'
+        )
+    FROM projects p ORDER BY id
 """
 
 
@@ -90,19 +80,18 @@ def main() -> None:
 
 
 def copy(reader: Any, writer: Any) -> None:
-    """All rows; the triggers count the categories, and the search index is filled as a submission would."""
+    """All rows; the projects by the rules of an import, with their log, and triggers count the categories."""
     tables = list(COPIES.items())
     for into, rows in tables[:2]:
         pipe(reader, writer, into, rows)
     writer.commit()
-    projects(reader, writer)
+    projects(reader)
     pipe(reader, writer, *tables[2])
     with writer.cursor() as cursor:
         with cursor.copy("COPY tokens (user_id, name, token_hash, created_at) FROM STDIN") as out:
             for (user_id,) in reader.execute("SELECT id FROM users WHERE id <= 1000").fetchall():
                 digest = hashlib.sha256(token(user_id).encode()).hexdigest()
                 out.write_row((user_id, "kit", digest, "2026-01-01T00:00:00Z"))
-        cursor.execute(AUDIT)
         for table in ("users", "categories", "projects"):
             cursor.execute(f"SELECT setval('{table}_id_seq', (SELECT max(id) FROM {table}))")
     writer.commit()
@@ -120,29 +109,39 @@ def pipe(reader: Any, writer: Any, into: str, rows: str) -> None:
             to.write(data)
 
 
-def projects(reader: Any, writer: Any) -> None:
-    """The projects, with what only our own code computes."""
+def projects(reader: Any) -> None:
+    """The projects, each with its rank, its keys, its search entry and its log."""
     with reader.cursor("projects") as rows:
         rows.itersize = CHUNK
         rows.execute(PROJECTS)
         while chunk := rows.fetchmany(CHUNK):
-            with writer.cursor().copy(f"COPY projects ({', '.join(COLUMNS)}) FROM STDIN") as out:
-                for row in chunk:
-                    out.write_row((*row, url_key(row[7]), "[]", 1))
-            writer.commit()
-            made = [
-                SimpleNamespace(
-                    id=r[0], title=r[3], tagline=r[5], description=r[6], url=r[7], repository_url=r[8], tags=[]
-                )
-                for r in chunk
-            ]
-            transaction(lambda made=made: indexed(made))
+            drafts = [draft(*row) for row in chunk]
+            transaction(lambda drafts=drafts: write(drafts))
 
 
-def indexed(made: list[Any]) -> None:
-    """Index a chunk, which may take longer than a request."""
-    lift_time_limits()
-    search_index.index(made)
+def write(drafts: list[wholesale.Draft]) -> None:
+    """Write a chunk, which takes longer on a busy machine than a request's statement may."""
+    bulk.begin()
+    wholesale.write(drafts, decided_by=None)
+
+
+def draft(*row: Any) -> wholesale.Draft:
+    """A project of the kit, which was decided when it was published, or last changed."""
+    number, owner, category, *texts, status, reason, created, updated, published, votes = row
+    names = ("title", "tagline", "description", "url", "repository_url", "logo_url")
+    return wholesale.Draft(
+        id=number,
+        owner_id=owner,
+        category_id=category,
+        fields=filled(dict(zip(names, texts, strict=True))),
+        status=Status(status),
+        submitted_at=created,
+        decided_at=None if status == Status.PENDING else published or updated,
+        upvotes=votes,
+        rejection_reason=reason,
+        updated_at=updated,
+        published_at=published,
+    )
 
 
 if __name__ == "__main__":
