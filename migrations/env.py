@@ -129,7 +129,7 @@ def take_over() -> None:
             raise click.ClickException(BETWEEN_RELEASES.format(at, LAST_WITH[int(at)]))
         if at not in TAKEN_AS:
             return
-        for file in sql_files.names(connection.dialect.name) if at == "0036" else ():
+        for file in sql_files.names(connection.dialect.name, TAKEN_AS[at]) if at == "0036" else ():
             install = partial(sql_files.install, connection, file)
             install() if connection.dialect.name == "sqlite" else in_short_transaction(connection, install)
         connection.exec_driver_sql(f"UPDATE alembic_version SET version_num = '{TAKEN_AS[at]}'")  # noqa: S608 (our own)

@@ -20,7 +20,7 @@ POSTGRES_SETTINGS = {
     "timezone": "UTC",
     "datestyle": "ISO, MDY",
     "jit": "off",  # compiling takes 20 ms; with a million projects the planner would compile a search that takes 1 ms
-    "max_parallel_workers_per_gather": "0",  # starting them takes 5 ms, and no search needs them: see in_parallel
+    "max_parallel_workers_per_gather": "0",  # starting them takes 5 ms, and nothing needs them
 }
 # A value within the options of a connection escapes its spaces.
 OPTIONS = " ".join(f"-c {name}={value.replace(' ', chr(92) + ' ')}" for name, value in POSTGRES_SETTINGS.items())

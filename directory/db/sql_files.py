@@ -13,12 +13,14 @@ from sqlalchemy import Connection, MetaData
 
 FOLDER = Path(__file__).parent / "sql"
 TABLES = "tables"  # the file of the tables without a model, for a new database alone
+SINCE = {"day_counts": "0039"}  # files whose table a migration makes: earlier ones cannot install them
 _TRIGGER = re.compile(r"CREATE TRIGGER (\w+)")
 
 
-def names(dialect: str) -> list[str]:
-    """The files with functions and triggers of a dialect: those that can be installed."""
-    return sorted(path.stem for path in (FOLDER / dialect).glob("*.sql") if path.stem != TABLES)
+def names(dialect: str, migration: str = "") -> list[str]:
+    """The files with functions and triggers of a dialect: those that can be installed, now or at a migration."""
+    found = sorted(path.stem for path in (FOLDER / dialect).glob("*.sql") if path.stem != TABLES)
+    return [name for name in found if not migration or SINCE.get(name, "") <= migration]
 
 
 def install(bind: Connection, *files: str) -> None:

@@ -112,13 +112,6 @@ def _begin_sqlite(wait: bool) -> Iterator[None]:
 
 
 @contextmanager
-def in_parallel() -> Iterator[None]:
-    """Let PostgreSQL use parallel workers in the block, which only speeds up sums over whole tables."""
-    with _planning(max_parallel_workers_per_gather=2):
-        yield
-
-
-@contextmanager
 def by_index() -> Iterator[None]:
     """Have PostgreSQL read no whole table in the block, for statements with conditions that it takes for frequent."""
     with _planning(enable_seqscan="off"):

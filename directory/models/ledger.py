@@ -2,7 +2,19 @@
 
 from typing import Any
 
-from sqlalchemy import CheckConstraint, Float, ForeignKey, Index, Integer, String, Text, UniqueConstraint
+from sqlalchemy import (
+    CheckConstraint,
+    Column,
+    Date,
+    Float,
+    ForeignKey,
+    Index,
+    Integer,
+    String,
+    Table,
+    Text,
+    UniqueConstraint,
+)
 from sqlalchemy.orm import Mapped, mapped_column
 
 from directory.extensions import db
@@ -25,7 +37,7 @@ class AuditEntry(db.Model):  # type: ignore[name-defined,misc]
         Index(None, "user_id", "id"),  # what was done to a user
         Index(None, "actor_id", "id"),  # what a user did
         Index(None, "action", "id"),  # the log of an action
-        Index(None, "action", "at"),  # the dashboard's series
+        Index(None, "action", "at", "waited_seconds", "actor_id"),  # the dashboard's waits and reviewers
         Index(None, "at", "id"),  # the log of a period
         {"sqlite_autoincrement": True},
     )
@@ -111,3 +123,15 @@ class DeliveryAttempt(db.Model):  # type: ignore[name-defined,misc]
     error: Mapped[str | None] = mapped_column(String(200))
     milliseconds: Mapped[int] = mapped_column(Integer)
     response: Mapped[str] = mapped_column(Text, default="")
+
+
+# The number of votes ("upvotes"), of registrations ("signups") and of the log's entries of an action, by UTC day: the
+# sum of the rows of a kind and a day, which triggers add.
+DAY_COUNTS = Table(
+    "day_counts",
+    db.metadata,
+    Column("kind", String(40), nullable=False),
+    Column("day", Date, nullable=False),
+    Column("number", BigId, nullable=False),
+    Index(None, "kind", "day"),
+)

@@ -14,7 +14,7 @@ from flask import Flask
 from directory.db import deadline
 from directory.db.errors import log_failure
 from directory.db.transactions import transaction
-from directory.services import audit
+from directory.services import audit, day_counts
 from directory.services.accounts import mail_links, sessions
 from directory.services.deleting import MostWouldGo
 from directory.services.delivery import claims
@@ -48,11 +48,15 @@ def purges(policy: DeliveryPolicy, audit_days: int | None, *, guarded: bool = Tr
 
 
 def tidy(app: Flask, policy: DeliveryPolicy) -> bool:
-    """Delete a portion of each kind, each in a transaction of its own. Return whether there may be more."""
+    """Delete a portion of each kind, each in a transaction of its own. Return whether there may be more.
+
+    It also counts the votes of the days that have ended.
+    """
     if app.config["READ_ONLY"]:
         return False
     with app.app_context():
         due = purges(policy, app.config["AUDIT_RETENTION"])
+        _attempt(app, "day_counts", lambda _most: day_counts.close())
         return AT_ONCE in [_attempt(app, table, purge) for table, purge in due.items()]
 
 

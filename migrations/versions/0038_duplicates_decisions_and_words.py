@@ -65,7 +65,7 @@ def upgrade_sqlite(bind: sa.Connection) -> None:
     for name, columns in WORDS.items():
         op.execute(f"DROP TABLE IF EXISTS {name}")
         op.execute(f"CREATE VIRTUAL TABLE {name} USING fts5({columns}, tokenize=\"ascii tokenchars '+#.='\")")
-    sql_files.install(bind, *sql_files.names("sqlite"))
+    sql_files.install(bind, *sql_files.names("sqlite", revision))
 
 
 def upgrade_postgresql(bind: sa.Connection) -> None:
@@ -74,7 +74,7 @@ def upgrade_postgresql(bind: sa.Connection) -> None:
     in_short_transaction(bind, lambda: op.execute(adding))
     build_indexes(bind, INDEXES)
     in_short_transaction(bind, lambda: refuse_duplicates_by_triggers(bind))
-    for file in sql_files.names("postgresql"):
+    for file in sql_files.names("postgresql", revision):
         in_short_transaction(bind, lambda file=file: sql_files.install(bind, file))
 
 

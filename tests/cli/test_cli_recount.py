@@ -75,6 +75,7 @@ def test_an_empty_directory_is_right(run: Any) -> None:
         ("UPDATE standings SET hot = 0.5 WHERE project_id = :id", "project 1: standing out of date"),
         ("UPDATE standings SET status = 'pending' WHERE project_id = :id", "project 1: standing out of date"),
         ("UPDATE standings SET category_id = 99 WHERE project_id = :id", "project 1: standing out of date"),
+        ("UPDATE projects SET owner_since = created_at WHERE id = :id", "project 1: owner_since 20"),
         ("UPDATE categories SET live_projects = 5 * :id", "category tools: live_projects 5 instead of 1"),
         ("UPDATE categories SET pending_projects = 0 * :id", "category tools: pending_projects 0 instead of 1"),
         ("UPDATE categories SET rejected_projects = 9 * :id", "category tools: rejected_projects 9 instead of 1"),
@@ -86,6 +87,12 @@ def test_an_empty_directory_is_right(run: Any) -> None:
         (f"UPDATE user_submissions SET submissions = 7 WHERE {OF_OWNER}", "user owner: submissions 7 instead of "),
         (f"DELETE FROM user_submissions WHERE {OF_OWNER}", "user owner: submissions -1 instead of "),
         ("INSERT INTO user_counts VALUES ('admin', 'suspended', 3 * :id)", "accounts: suspended admins 3 instead of 0"),
+        ("UPDATE day_counts SET number = 9 * :id WHERE kind = 'project.rejected'", "project.rejected of "),
+        (
+            "INSERT INTO day_counts VALUES ('signups', '2020-01-02', :id)",
+            "signups of 2020-01-02: 1 counted instead of 0",
+        ),
+        ("DELETE FROM day_counts WHERE kind = 'signups'", "signups of "),
     ],
 )
 def test_what_is_wrong_is_named_and_repaired(app: Flask, run: Any, first: int, statement: str, says: str) -> None:

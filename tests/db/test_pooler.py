@@ -18,7 +18,7 @@ from directory.db.errors import is_undone
 from directory.db.pooler import POSTGRES_SETTINGS, is_lost
 from directory.db.snapshots import PooledSnapshotReader, open_reader
 from directory.db.statements import Prepared
-from directory.db.transactions import in_parallel, lift_time_limits, transaction
+from directory.db.transactions import by_index, lift_time_limits, transaction
 from directory.extensions import db
 from directory.http import readiness
 from directory.services.catalog import readers
@@ -104,12 +104,12 @@ def test_applications_share_a_session_and_leave_nothing_in_it(pooled: list[Flask
 
 
 def test_settings_for_one_transaction_end_with_it(pooled: list[Flask]) -> None:
-    names = ("statement_timeout", "idle_in_transaction_session_timeout", "max_parallel_workers_per_gather")
+    names = ("statement_timeout", "idle_in_transaction_session_timeout", "enable_seqscan")
     with pooled[0].app_context():
         transaction(lift_time_limits)
-        with in_parallel():
-            assert db.session.scalar(text(f"SHOW {names[2]}")) == "2"
-    assert shown(pooled[1], *names) == [POSTGRES_SETTINGS[name] for name in names]
+        with by_index():
+            assert db.session.scalar(text(f"SHOW {names[2]}")) == "off"
+    assert shown(pooled[1], *names) == [*(POSTGRES_SETTINGS[name] for name in names[:2]), "on"]
 
 
 def test_the_cache_learns_of_votes_through_the_pooler(pooled: list[Flask], world: World) -> None:

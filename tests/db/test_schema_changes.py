@@ -143,7 +143,7 @@ def test_a_migration_that_was_interrupted_anywhere_is_finished_by_the_next_run(
 
 
 @on_postgresql
-@pytest.mark.parametrize(("before", "revision"), [("0008", "0037"), ("0037", "0038")])
+@pytest.mark.parametrize(("before", "revision"), [("0008", "0037"), ("0037", "0038"), ("0038", "0039")])
 def test_nothing_waits_behind_a_migration_that_waits_for_an_old_transaction(
     app: Flask, world: World, before: str, revision: str
 ) -> None:

@@ -15,7 +15,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from directory.db import transactions
 from directory.db.engine import configure
 from directory.db.errors import is_unavailable, state_of
-from directory.db.transactions import in_parallel, lift_time_limits, transaction, writing
+from directory.db.transactions import by_index, lift_time_limits, transaction, writing
 from directory.errors import Unavailable
 from directory.extensions import db
 from directory.models import User
@@ -122,21 +122,21 @@ def test_the_state_of_an_error_is_the_databases_own_code() -> None:
     assert state_of(OperationalError("", {}, caught.value)) == "SQLITE_ERROR"
 
 
-def test_parallel_workers_are_off_again_after_a_failure(context: None) -> None:
+def test_a_setting_of_the_planner_ends_with_its_block_after_a_failure(context: None) -> None:
     if db.engine.dialect.name == "sqlite":
-        with in_parallel():  # changes nothing there
+        with by_index():  # changes nothing there
             assert db.session.scalar(text("SELECT 1")) == 1
         return
-    shown = text("SHOW max_parallel_workers_per_gather")
+    shown = text("SHOW enable_seqscan")
 
     def fail() -> None:
-        with in_parallel():
-            assert db.session.scalar(shown) == "2"
+        with by_index():
+            assert db.session.scalar(shown) == "off"
             db.session.execute(text("SELECT 1 / 0"))
 
     with pytest.raises(DBAPIError):
         fail()
-    assert db.session.scalar(shown) == "0"
+    assert db.session.scalar(shown) == "on"
 
 
 @pytest.mark.parametrize("migrated", ["postgresql"], indirect=True)

@@ -47,7 +47,7 @@ def _rows(table: Table) -> st.SearchStrategy[list[dict[str, Any]]]:
 def everything() -> st.SearchStrategy[dict[str, list[dict[str, Any]]]]:
     """Some rows for each table that a user or the service writes to, which keep to the rules between them."""
     others = {"sessions", "passkey_challenges", "project_tags", "upvotes", "standings", "tag_counts"}
-    others |= {"user_counts", "user_submissions"}
+    others |= {"user_counts", "user_submissions", "day_counts"}
     tables = [t for t in db.metadata.sorted_tables if t.name not in others]
     return st.fixed_dictionaries({table.name: _rows(table) for table in tables}).map(_consistent)
 
@@ -72,6 +72,7 @@ def _consistent(tables: dict[str, list[dict[str, Any]]]) -> dict[str, list[dict[
         votes = 0 if n else len(tables["users"]) - 1  # one of which is discounted
         rank = hot(votes, row["published_at"] or row["created_at"])
         row |= {"status": "live" if row["published_at"] else "rejected", "upvotes": votes, "hot": rank}
+        row["owner_since"] = None  # only pending projects wait for their owners
     return tables
 
 

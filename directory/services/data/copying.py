@@ -24,6 +24,7 @@ from directory.db.transactions import lift_time_limits, on_postgresql
 from directory.errors import Conflict
 from directory.extensions import db
 from directory.models import (
+    DAY_COUNTS,
     PasskeyChallenge,
     Project,
     ProjectTag,
@@ -69,7 +70,7 @@ class Comparison:
 def tables() -> list[Table]:
     """The tables that are copied row by row, each after those that it refers to."""
     models = (Session, PasskeyChallenge, ProjectTag, VoteRanking, TagCount, UserCount, UserSubmissions)
-    others = {model.__table__ for model in models}
+    others = {DAY_COUNTS, *(model.__table__ for model in models)}
     return [each for each in db.metadata.sorted_tables if each not in others]
 
 

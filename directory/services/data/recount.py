@@ -1,7 +1,8 @@
 """Compare the copies and counters that triggers maintain with the rows, and repair them.
 
 Counted again are the votes that count, the rank, the standing, the tags, the key of the address and the search entry of
-every project, and the counters of categories, users and tags. Revisions lose the fields that need no decision.
+every project, and the counters of categories, users, tags and days. Revisions lose the fields that need no decision,
+and projects that are not pending no longer wait for their owners.
 
 A look takes no locks, so what it finds is a suspicion: a vote may come between two of its statements. `confirm` looks
 again under the locks that writers take, and what it finds is a fault.
@@ -24,10 +25,13 @@ from sqlalchemy import (
     delete,
     func,
     insert,
+    literal,
+    or_,
     select,
     table,
     text,
     true,
+    union_all,
     update,
 )
 from sqlalchemy.dialects.postgresql import TSVECTOR
@@ -35,6 +39,8 @@ from sqlalchemy.dialects.postgresql import TSVECTOR
 from directory.db.transactions import lift_time_limits, on_postgresql
 from directory.extensions import db, modify
 from directory.models import (
+    DAY_COUNTS,
+    AuditEntry,
     Category,
     Project,
     ProjectTag,
@@ -48,7 +54,7 @@ from directory.models import (
     VoteRanking,
 )
 from directory.models.base import HIGHEST_ID
-from directory.services import audit
+from directory.services import audit, day_counts
 from directory.services.catalog import fields, search_counts, search_index
 from directory.services.catalog.paging import AnySelect
 from directory.services.catalog.queries import COUNTERS
@@ -90,6 +96,8 @@ class Fault(NamedTuple):
             return f"project {self.project_id}: standing {'out of date' if self.stored else 'missing'}"
         if self.kind == "submissions":
             return f"user {self.name}: submissions {_shown(self.stored)} instead of {_shown(self.right)}"
+        if self.kind == "days":
+            return f"{self.name}: {_shown(self.stored)} counted instead of {_shown(self.right)}"
         others = f"category {self.name}" if self.name else "accounts"
         where = others if self.project_id is None else f"project {self.project_id}"
         return f"{where}: {self.kind} {_shown(self.stored)} instead of {_shown(self.right)}"
@@ -124,7 +132,8 @@ def look(scope: Scope) -> Look:
     """Compare the projects of a scope with their copies and counters."""
     lift_time_limits()
     stands = and_(*(getattr(VoteRanking, name) == getattr(Project, name) for name in _STANDING)).label("stands")
-    columns = (Project.id, Project.upvotes, Project.hot, Project.listed_at, Project.tags, *_TEXTS, *_ADDRESS, stands)
+    counters = (Project.id, Project.upvotes, Project.hot, Project.listed_at, Project.status, Project.owner_since)
+    columns = (*counters, Project.tags, *_TEXTS, *_ADDRESS, stands)
     found = select(*columns).outerjoin(VoteRanking, VoteRanking.project_id == Project.id)
     in_order = found.where(scope(Project.id.expression)).order_by(Project.id)  # of duplicates the oldest keeps the key
     projects = list(db.session.execute(in_order))
@@ -210,22 +219,31 @@ def _entries_of_postgresql(scope: Scope, texts: list[Any]) -> tuple[set[int], se
 
 
 def _faults(project: Any, votes: dict[int, int], tags: dict[int, set[str]], indexed: set[int]) -> Iterator[Fault]:
-    counted, tagged = votes.get(project.id, 0), tags.get(project.id, set())
+    yield from _counted_faults(project, votes.get(project.id, 0))
+    yield from _key_faults(project)
+    if not project.stands:
+        yield Fault("standing", project.id, project.stands is not None, True)
+    if project.owner_since is not None and project.status != Status.PENDING:
+        yield Fault("owner_since", project.id, f"{project.owner_since:%Y-%m-%d}", None)
+    if (tagged := tags.get(project.id, set())) != set(project.tags):
+        yield Fault("tags", project.id, sorted(tagged), sorted(project.tags))
+    if project.id not in indexed:
+        yield Fault("search", project.id, False, True)
+
+
+def _counted_faults(project: Any, counted: int) -> Iterator[Fault]:
     rank = hot(counted, project.listed_at)
     if project.upvotes != counted:
         yield Fault("upvotes", project.id, project.upvotes, counted)
     elif not isclose(project.hot, rank, rel_tol=1e-12):
         yield Fault("hot", project.id, project.hot, rank)
-    if not project.stands:
-        yield Fault("standing", project.id, project.stands is not None, True)
+
+
+def _key_faults(project: Any) -> Iterator[Fault]:
     if project.url_key not in (keys := url_keys(project)):
         yield Fault("url_key", project.id, project.url_key, keys[0])
     if project.repository_key != (right := repository_key(project.repository_url)):
         yield Fault("repository_key", project.id, project.repository_key, right)
-    if tagged != set(project.tags):
-        yield Fault("tags", project.id, sorted(tagged), sorted(project.tags))
-    if project.id not in indexed:
-        yield Fault("search", project.id, False, True)
 
 
 def _shown(value: Any) -> str:
@@ -265,6 +283,10 @@ def _rekey(fault: Fault) -> None:
     modify(update(Project).where(Project.id == project.id).values(keys))
 
 
+def _release(fault: Fault) -> None:
+    modify(update(Project).where(Project.id == fault.project_id).values(owner_since=None))
+
+
 def _reindex(fault: Fault) -> None:
     assert fault.project_id is not None  # noqa: S101 (of a category there are other faults)
     if fault.right:
@@ -275,7 +297,7 @@ def _reindex(fault: Fault) -> None:
 
 _REPAIRS = {
     "upvotes": _recount, "hot": _recount, "standing": _stand, "tags": _retag, "search": _reindex, "url_key": _rekey,
-    "repository_key": _rekey,
+    "repository_key": _rekey, "owner_since": _release,
 }  # fmt: skip
 
 
@@ -379,6 +401,47 @@ def _repair_tags(_faults: list[Fault]) -> None:
     _rebuild(TagCount, ["tag", "live_projects"], _counted_tags())
 
 
+def _wrong_days() -> AnySelect:
+    """The kinds and days whose number is wrong, with what is counted and what is right, in one snapshot.
+
+    Of votes only the days that were counted: those of the others are counted when they are asked for.
+    """
+
+    def found(kind: Any, at: Any) -> AnySelect:
+        columns = kind.label("kind"), day_counts.day_of(at).label("day"), literal(0).label("stored")
+        return select(*columns, func.count().label("found")).group_by("kind", "day")
+
+    counted, until = DAY_COUNTS.c, day_counts.counted_until()
+    votes, is_of_votes = literal(day_counts.UPVOTES), counted.kind == day_counts.UPVOTES
+    stored = select(counted.kind, counted.day, counted.number, literal(0)).where(counted.kind != day_counts.UNTIL)
+    rows = (
+        found(votes, Upvote.created_at).where(day_counts.day_of(Upvote.created_at) <= until),
+        found(literal(day_counts.SIGNUPS), User.created_at),
+        found(AuditEntry.action, AuditEntry.at),
+        stored.where(or_(~is_of_votes, counted.day <= until)),
+    )
+    days = union_all(*rows).subquery("days").c
+    sums = func.sum(days.stored), func.sum(days.found)
+    return select(days.kind, days.day, *sums).group_by(days.kind, days.day).having(sums[0] != sums[1])
+
+
+def _compared_days() -> Iterator[Fault]:
+    for kind, day, stored, right in db.session.execute(_wrong_days().order_by("kind", "day")):
+        yield Fault("days", None, int(stored), int(right), f"{kind} of {day}")
+
+
+def _lock_days() -> None:
+    """Let no other repair add the same differences; triggers may add rows meanwhile."""
+    if on_postgresql():
+        db.session.execute(text(f"LOCK TABLE {DAY_COUNTS.name} IN SHARE UPDATE EXCLUSIVE MODE"))
+
+
+def _repair_days(_faults: list[Fault]) -> None:
+    wrong = _wrong_days().subquery("wrong").c
+    rows = select(wrong.kind, wrong.day, wrong[3] - wrong[2])
+    db.session.execute(insert(DAY_COUNTS).from_select(["kind", "day", "number"], rows))
+
+
 def _compared_revisions() -> Iterator[Fault]:
     """The fields that each revision has, and those of them that need a decision: none if the project is not live.
 
@@ -418,7 +481,8 @@ CATEGORIES = Check(_compared_categories, _lock_categories, _repair_categories)
 USERS = Check(_compared_users, partial(_lock_tables, UserCount, UserSubmissions), _repair_users)
 TAGS = Check(_compared_tags, partial(_lock_tables, TagCount), _repair_tags)
 REVISIONS = Check(_compared_revisions, _lock_revisions, _repair_revisions)
-CHECKS = (CATEGORIES, USERS, TAGS, REVISIONS)
+DAYS = Check(_compared_days, _lock_days, _repair_days)
+CHECKS = (CATEGORIES, USERS, TAGS, DAYS, REVISIONS)
 
 
 def look_beside() -> list[Fault]:
