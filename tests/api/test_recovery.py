@@ -15,7 +15,7 @@ from flask import Flask
 from sqlalchemy import select, update
 
 from directory.db.transactions import transaction
-from directory.errors import WrongPassword
+from directory.errors import Invalid, WrongPassword
 from directory.extensions import db
 from directory.http import account_limits, rate_limits
 from directory.logs import JsonFormatter
@@ -140,6 +140,11 @@ def test_a_link_works_once_and_ends_the_others_for_a_password(world: World, api:
     assert api.post(RESET, {"token": second, "password": NEW}).status_code == 204
     for token in (first, second, "t" * 43):
         assert refused(api.post(RESET, {"token": token, "password": NEW + "!"}))
+
+
+def test_a_link_that_another_request_has_used_by_now_is_refused(context: None) -> None:
+    with pytest.raises(Invalid):
+        transaction(lambda: mail_links.use_up(7))
 
 
 def test_of_several_who_use_a_link_at_once_one_gets_through(app: Flask, world: World, api: Api, post: Any) -> None:
