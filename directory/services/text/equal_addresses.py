@@ -12,6 +12,7 @@ Whatever needs no review also has one `url_key`. The table of cases is in tests/
 import hashlib
 import re
 import unicodedata
+from functools import lru_cache
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -81,6 +82,8 @@ def url_key(url: str) -> str:
     return _hashed(_identity(url))
 
 
+# The queue of review asks for the keys of what it shows each time that it is read.
+@lru_cache(1_024)
 def repository_key(url: str | None) -> str | None:
     """Return the identity of a repository, which is that of its address; None without one that is a URL.
 
