@@ -15,8 +15,6 @@ from directory.models import now
 from directory.services import build, health
 from directory.services.delivery.channels import MAIL
 
-SCRAPE_SECONDS = 3.0
-
 
 class Stored:
     """The counts in the database, read at each scrape: exact, and the same in every process.
@@ -29,7 +27,9 @@ class Stored:
         built = {name: value or "" for name, value in build.described().items()}
         yield InfoMetricFamily("directory_build", "The build of the service.", value=built)
         yield from _of_this_host()
-        ask = health.Bounded(partial(health.ledger, db.engine, current_app.config["AUDIT_RETENTION"]), SCRAPE_SECONDS)
+        ask = health.Bounded(
+            partial(health.ledger, db.engine, current_app.config["AUDIT_RETENTION"]), health.SCRAPE_SECONDS
+        )
         try:
             ledger = current_app.extensions.setdefault("ledger", ask)()
         except (SQLAlchemyError, TimeoutError):

@@ -58,6 +58,7 @@ QUEUE = (
     select(func.min(Project.submitted_at)).where(in_queue(Project)),
     select(func.min(Revision.submitted_at)),
 )
+SCRAPE_SECONDS = 3.0  # a scrape waits no longer for `ledger`
 COUNTED = ("project.submitted", "project.approved", "project.rejected", "project.unpublished")
 # Includes prepared transactions, which have no session.
 OLDEST_TRANSACTION = text(

@@ -11,6 +11,7 @@ from werkzeug.routing import Rule
 
 from directory.db import deadline, deadline_connection
 from directory.http import readiness
+from directory.services import health
 from directory.services.accounts import passwords
 
 MEMORY = Path("/dev/shm")
@@ -21,6 +22,7 @@ WAITS: list[tuple[Any, str, float, float]] = [
     (deadline_connection, "SILENCE", deadline_connection.SILENCE, 30.0),
     (deadline_connection, "CONNECT_SECONDS", deadline_connection.CONNECT_SECONDS, 20),
     (readiness, "DATABASE_SECONDS", readiness.DATABASE_SECONDS, 30.0),
+    (health, "SCRAPE_SECONDS", health.SCRAPE_SECONDS, 60.0),  # at least those of a connection
 ]
 
 

@@ -396,10 +396,14 @@ def test_a_signal_that_ends_a_back_up_leaves_no_file(
 
     connect = sqlite3.connect
     monkeypatch.setattr(backup, "STEPS_AT_ONCE", 1)
-    with patch.object(sqlite3, "connect", lambda name: connect(name, factory=Signalled)):
-        assert back_up(app, tmp_path / "backup.db").exit_code == 128 + number
+    inherited = signal.signal(number, signal.SIG_DFL)  # the suite may run under nohup
+    try:
+        with patch.object(sqlite3, "connect", lambda name: connect(name, factory=Signalled)):
+            assert back_up(app, tmp_path / "backup.db").exit_code == 128 + number
+        assert signal.getsignal(number) is signal.SIG_DFL
+    finally:
+        signal.signal(number, inherited)
     assert list(tmp_path.iterdir()) == []
-    assert signal.getsignal(number) is signal.SIG_DFL
 
 
 @on_sqlite
