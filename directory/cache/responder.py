@@ -129,7 +129,7 @@ class Responder:
         return pending.response
 
     def respond_to_unknown(self, pending: list[PendingRead]) -> None:
-        """Respond, in a thread, to signed-in readers whom the loop's statement did not identify.
+        """Respond in a thread to signed-in readers. The statement of the loop did not identify them.
 
         The last uses that are due are recorded first, by one statement for all.
         """
@@ -354,7 +354,7 @@ class Responder:
         self._all_bypassed_until = time.monotonic() + BYPASS_ALL_SECONDS
 
     def _bypass_unknown(self, pending: list[PendingRead]) -> None:
-        """Let the application answer the next reads of callers whom the cache would fail to identify again."""
+        """Let the application answer the next reads of unknown callers: the cache would not identify them again."""
         if len(self._bypassed_until) >= BYPASSES_MAX:
             self._bypassed_until.clear()
         until = time.monotonic() + BYPASS_SECONDS

@@ -13,10 +13,21 @@ from flask import Blueprint, Response, current_app, redirect
 from directory.errors import NotFound
 from directory.http import feed
 from directory.http.access import public
-from directory.http.endpoint import operation, tag
+from directory.http.endpoint import operation
 from directory.pages.build import media_type
 from directory.pages.head import Head
-from directory.pages.layout import PAGE, PageAnswer, address_with, bp, explain, here, page_number, page_view, show
+from directory.pages.layout import (
+    PAGE,
+    PageAnswer,
+    address_with,
+    bp,
+    explain,
+    here,
+    page_number,
+    page_view,
+    show,
+    tagged,
+)
 from directory.services.catalog import categories, tags
 
 TAGS_PAGE = 1_000
@@ -71,7 +82,7 @@ def manifest() -> Response:
     if not site.logo:
         icons.append({"src": "/apple-touch-icon.png", "type": "image/png", "sizes": "180x180"})
     described = {"name": site.name, "description": site.tagline, "start_url": "/", "display": "minimal-ui"}
-    return _described(orjson.dumps({**described, "icons": icons}), "application/manifest+json")
+    return tagged(orjson.dumps({**described, "icons": icons}), "application/manifest+json")
 
 
 @bp.get("/opensearch.xml")
@@ -87,7 +98,7 @@ def opensearch() -> Response:
         description=escape(f"Search {site.name}"),
         search=escape(site.address("/?q={searchTerms}")),
     )
-    return _described(text.encode(), "application/opensearchdescription+xml")
+    return tagged(text.encode(), "application/opensearchdescription+xml")
 
 
 @bp.get("/.well-known/change-password")
@@ -127,9 +138,3 @@ def help_page() -> PageAnswer:
     config = current_app.config
     about = Head("Help", "How the lists are ordered, and how votes and review work.", f"/{HELP}")
     return show("help.html", about, review=config["REVIEW_ON_EDIT"], asks=config["REQUIRE_VERIFIED_EMAIL"])
-
-
-def _described(content: bytes, content_type: str) -> Response:
-    response = Response(content, content_type=content_type)
-    tag(response)
-    return response

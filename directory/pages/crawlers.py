@@ -9,8 +9,9 @@ from flask import Blueprint, Response, current_app, redirect
 from directory.errors import NotFound
 from directory.http import docs
 from directory.http.access import public
-from directory.http.endpoint import operation, tag
+from directory.http.endpoint import operation
 from directory.models import now
+from directory.pages.layout import tagged
 from directory.services.catalog import sitemap
 from directory.services.site import Site
 from directory.services.timestamps import timestamp
@@ -29,7 +30,7 @@ def robots() -> Response:
     """Let crawlers in, and name the sitemap where there is one."""
     site = _mapped()
     named = "" if site is None else f"\nSitemap: {site.address(SITEMAP)}\n"
-    return _tagged(f"User-agent: *\nDisallow:\n{named}", "text/plain; charset=utf-8")
+    return tagged(f"User-agent: *\nDisallow:\n{named}", "text/plain; charset=utf-8")
 
 
 @bp.get("/favicon.svg")
@@ -37,7 +38,7 @@ def robots() -> Response:
 @operation(tier="read", page=True)
 def favicon() -> Response:
     """Give the site's icon."""
-    return _tagged(docs.content("favicon.svg"), "image/svg+xml")
+    return tagged(docs.content("favicon.svg"), "image/svg+xml")
 
 
 @bp.get("/favicon.ico")
@@ -58,7 +59,7 @@ def touch_icon() -> Any:
 
 def _icon(name: str, media_type: str) -> Any:
     site: Site = current_app.extensions["site"]
-    return redirect(site.logo) if site.logo else _tagged(docs.content(name), media_type)
+    return redirect(site.logo) if site.logo else tagged(docs.content(name), media_type)
 
 
 @bp.get(SECURITY)
@@ -71,7 +72,7 @@ def security() -> Response:
         raise NotFound
     canonical = f"Canonical: {site.address(SECURITY)}\n" if site.url else ""
     expires = f"{now() + timedelta(days=365):%Y-%m-%dT00:00:00Z}"
-    return _tagged(f"Contact: {contact}\nExpires: {expires}\n{canonical}", "text/plain; charset=utf-8")
+    return tagged(f"Contact: {contact}\nExpires: {expires}\n{canonical}", "text/plain; charset=utf-8")
 
 
 @bp.get(SITEMAP)
@@ -131,10 +132,4 @@ def _require_mapped() -> Site:
 
 def _xml(root: str, entries: list[str]) -> Response:
     lines = "".join(f"{entry}\n" for entry in entries)
-    return _tagged(f"{XML.format(root=root)}{lines}</{root}>\n", "application/xml")
-
-
-def _tagged(content: str | bytes, content_type: str) -> Response:
-    response = Response(content, content_type=content_type)
-    tag(response)
-    return response
+    return tagged(f"{XML.format(root=root)}{lines}</{root}>\n", "application/xml")

@@ -13,7 +13,7 @@ from directory.errors import NotFound
 from directory.http import docs, problem_details
 from directory.http.authentication import known, viewer
 from directory.http.cache_policy import CachePolicy, CacheTags
-from directory.http.endpoint import HTML, operation
+from directory.http.endpoint import HTML, operation, tag
 from directory.pages.build import Build
 from directory.pages.head import DESCRIPTION, Head, source_of
 from directory.services import build as own_build
@@ -174,6 +174,13 @@ def own_path(given: str | None, default: str = "/") -> str:
         return default
     path = quote(given, safe="/?#&=%+:;,@!$'()*~-._")
     return path if len(path) <= PATH_MAX else default
+
+
+def tagged(content: str | bytes, content_type: str) -> Response:
+    """A response that is not a page, with the ETag of its content."""
+    response = Response(content, content_type=content_type)
+    tag(response)
+    return response
 
 
 def page_number(query: dict[str, str]) -> int:

@@ -48,7 +48,7 @@ ENDED = "Your session has ended. Sign in to go on: what you wrote is kept."
 def again(form: Form) -> PageAnswer:
     """The form that signs in, for a member's form that was sent after the session had ended.
 
-    It carries what was typed, which is in the member's form again after signing in.
+    It keeps the typed text. After signing in the member's form has this text again.
     """
     g.aside[KEPT] = json.dumps(form.values, ensure_ascii=False) if any(form.values.values()) else ""
     return sign_in_form(query={"next": request.path}, reason=ENDED if g.aside[KEPT] else "Sign in to go on.")

@@ -1,4 +1,4 @@
-"""The loop of the process that delivers notifications and deletes what has expired."""
+"""The loop of the deliverer: it sends notifications and deletes expired rows."""
 
 import os
 import select

@@ -32,7 +32,7 @@ class ThreadPool:
                 outcome = work()
             except BaseException as error:  # a thread that ended would be missing, and the client would wait for ever
                 outcome = error
-            with suppress(RuntimeError):  # the loop is closed: the process ends, and nobody waits for the result
+            with suppress(RuntimeError):  # raised if the loop is closed: the process is ending
                 loop.call_soon_threadsafe(end, outcome)
 
         self.submit(run)

@@ -77,7 +77,7 @@ def record(callers: list[Caller]) -> None:
 
 
 def due_of(credentials: list[Credential]) -> list[Caller]:
-    """The callers whom the credentials name, of those whose last uses are due to be recorded."""
+    """The callers of these credentials, without those whose last use was recorded a short time ago."""
     found = sessions.prefetch(credentials)
     callers = [caller for each in credentials if (caller := sessions.caller_of(each, found)) is not None]
     return [caller for caller, is_due in callers if is_due]
