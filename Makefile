@@ -26,6 +26,9 @@ API_LINTERS = @stoplight/spectral-cli@6.16.3 @redocly/cli@2.77.0
 BIN := .venv/bin
 # pytest keeps what it compiled of the tests, also where the environment keeps Python from writing: 8 seconds of a start.
 PYTEST = PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
+# With REPEAT_FAILED, as in CI, a test that failed runs once more, alone: another could have kept the machine too busy.
+REPEAT_FAILED ?=
+AGAIN = $(PYTEST) -n 1 --cov --cov-append --cov-report= --last-failed --last-failed-no-failures=none
 FUZZERS = tests/system/test_schemathesis.py tests/system/test_stateful.py tests/system/test_properties.py tests/http/test_budget.py tests/server/test_differential.py
 SOURCES := $(wildcard *.py settings/*.py directory/*.py directory/*/*.py directory/*/*/*.py directory/*/*/*/*.py migrations/*.py migrations/*/*.py)
 EXACT = directory/services/*,directory/http/access.py
@@ -78,7 +81,7 @@ lint: .venv/.test $(PAGES) $(TOOLS) ## Check style, format, types and imports, o
 
 check: .venv/.compiled lint ## What lint checks, known faults, and the whole suite with its coverage: what a change must pass
 	@$(BIN)/python .ci/audit.py
-	@TEST_DATABASES=sqlite TEST_ON_BOTH="$(ON_BOTH)" $(PYTEST) --cov --cov-report=
+	@export TEST_DATABASES=sqlite TEST_ON_BOTH="$(ON_BOTH)"; $(PYTEST) --cov --cov-report= $(if $(REPEAT_FAILED),|| $(AGAIN))
 	@$(BIN)/coverage report --fail-under=95
 	@$(BIN)/coverage report --fail-under=100 --include='$(EXACT)'
 

@@ -92,7 +92,8 @@ def test_a_request_of_the_same_user_under_way_ends_before_and_what_it_wrote_goes
     fields = {"title": "New", "tagline": "New", "category": world.category(), "url": "https://new.example"}
 
     def blocked() -> bool:
-        return bool(rows(app, text("count(*) FROM pg_locks WHERE NOT granted")) != [(0,)])
+        with app.app_context():
+            return bool(db.session.scalar(text("SELECT count(*) FROM pg_locks WHERE NOT granted")))
 
     with ThreadPoolExecutor(1) as pool, app.app_context():
 

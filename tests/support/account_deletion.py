@@ -3,7 +3,7 @@
 from typing import Any
 
 from flask import Flask
-from sqlalchemy import func, select
+from sqlalchemy import func, inspect, select
 
 from directory.db.transactions import transaction
 from directory.extensions import db
@@ -29,8 +29,10 @@ def leave(app: Flask, user: Caller, **options: Any) -> None:
 
 
 def rows(app: Flask, *columns: Any, **conditions: Any) -> list[tuple[Any, ...]]:
+    """The columns of a model's rows, in the order of its primary key: PostgreSQL promises no order by itself."""
+    query = select(*columns).filter_by(**conditions).order_by(*inspect(columns[0].class_).primary_key)
     with app.app_context():
-        return [tuple(row) for row in db.session.execute(select(*columns).filter_by(**conditions))]
+        return [tuple(row) for row in db.session.execute(query)]
 
 
 def faults(app: Flask) -> list[Any]:

@@ -27,6 +27,7 @@ def test_what_crashed_and_was_started_again_is_counted(tmp_path: Path, processes
             assert crashes(server) == {"worker": 0, "deliverer": 0}
             server.deliverer().kill()
             until(lambda: crashes(server) == {"worker": 0, "deliverer": 1})
+            server.deliverer()  # until it has its name, the process that takes its place looks like a worker
             replaced(server, signal.SIGKILL)
             until(lambda: crashes(server) == {"worker": 1, "deliverer": 1})
             replaced(server, signal.SIGTERM)

@@ -104,13 +104,14 @@ def test_an_application_reaches_postgresql_by_the_way_of_the_run(app: Flask) -> 
 
 # A make that prints what it is asked for, and with which settings, and fails where the file FAILS has such a line.
 MAKE = """#!/bin/sh
-asked="$(env | sed -nE 's/^(SERVER_WORKER|RESPONSE_CACHE|TEST_POOLER|LEFT_OUT|DATABASES)=/&/p' | sort -r) $1 $2 $3"
+settings='SERVER_WORKER|RESPONSE_CACHE|TEST_POOLER|LEFT_OUT|DATABASES|REPEAT_FAILED'
+asked="$(env | sed -nE "s/^($settings)=/&/p" | sort -r) $1 $2 $3"
 echo $asked
 ! grep -qxF -- "$(echo $asked)" "$FAILS"
 """
 ONCE_MORE = "WORKERS=1 PYTEST_ARGS=--last-failed --last-failed-no-failures=none"
 CHECK, BOTH, GTHREAD, NO_CACHE_RUN, POOLED = (
-    "LEFT_OUT= DATABASES= check",
+    "REPEAT_FAILED=1 LEFT_OUT= DATABASES= check",
     *(
         f"{settings} LEFT_OUT= DATABASES={databases} test"
         for settings, databases in (
@@ -139,3 +140,10 @@ def test_ci_runs_the_suite_each_way(tmp_path: Path, fails: list[str], steps: lis
     env = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "FAILS": str(tmp_path / "fails")}
     ran = subprocess.run([ROOT / ".ci" / "run"], env=env, capture_output=True, text=True, check=False)
     assert (ran.stdout.splitlines(), ran.returncode == 0) == (["LEFT_OUT= DATABASES= servers", *steps], passes)
+
+
+@pytest.mark.parametrize(("repeat", "times"), [("", 0), ("1", 1)])
+def test_make_check_repeats_what_failed_if_it_is_asked_to(repeat: str, times: int) -> None:
+    command = ["make", "-n", "check", f"REPEAT_FAILED={repeat}"]
+    printed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    assert printed.count("--last-failed ") == times
