@@ -1,6 +1,7 @@
 """The fixtures of every test: both databases, applications, callers, things to act on, and a recorder of statements."""
 
 import os
+import sqlite3
 import tempfile
 from collections.abc import Iterator
 from functools import cache
@@ -30,7 +31,14 @@ if TYPE_CHECKING:
 def pytest_configure(config: pytest.Config) -> None:
     os.environ["FLASK_SKIP_DOTENV"] = "1"  # what a developer's `.env` says is not tested
     quick.configure()
+    event.listen(Engine, "connect", order_nothing)
     answers.record(config)
+
+
+def order_nothing(driver: Any, _record: Any) -> None:
+    """Have SQLite return rows in the other order where no ORDER BY says which: PostgreSQL returns them in any."""
+    if isinstance(driver, sqlite3.Connection):
+        driver.execute("PRAGMA reverse_unordered_selects=ON")
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
