@@ -1,4 +1,4 @@
-"""Measures the service beside its own ceilings: python -m bench, or make bench. Needs wrk.
+"""Measures the service and its own ceilings: python -m bench, or make bench. Needs wrk.
 
 Starts a PostgreSQL (with fsync) and a Redis of its own, fills a database for each size, serves it in production form,
 and writes one table and one plot below --out.

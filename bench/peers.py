@@ -2,7 +2,7 @@
 
     python -m bench.peers --source postgresql://peers:peers@127.0.0.1:5541/peers_100k --out /tmp/ours
 
-makes the database `ours_peers_100k` beside the source, with the same ids and tokens, and writes what the kit's
+makes the database `ours_peers_100k` next to the source, with the same ids and tokens, and writes what the kit's
 `--target-config` wants. Then, with the service started on it:
 
     bench/bench.sh run --target ours=http://127.0.0.1:8000 --target-config ours=/tmp/ours/ours.json

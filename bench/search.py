@@ -1,4 +1,4 @@
-"""The cost of a search for a word that half of all projects have, beside that for a word of a single project."""
+"""The cost of a search for a word that half of all projects have, and of a search for a word of a single project."""
 
 import statistics
 import time

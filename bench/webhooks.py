@@ -1,7 +1,7 @@
 """The promises of webhooks, tested: `python -m bench.webhooks`, over SQLite and PostgreSQL, on loopback alone.
 
 1. Many due deliveries, several deliverers: no try sent twice, and how many a second.
-2. The time of an approval with a receiver that hangs, beside that with no receiver; the two take turns.
+2. The time of an approval with a receiver that hangs, and with no receiver; the two take turns.
 
 What becomes of approvals while deliverers are killed is a scenario of `make chaos`.
 """

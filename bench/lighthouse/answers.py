@@ -23,7 +23,7 @@ def measured(site: Site) -> list[Bar]:
         alone = [_replayed(site, PAGE, MEMBER, connections=1)["p50_ms"] for _ in range(ROUNDS)]
     except FileNotFoundError:
         raise AuditFailed("wrk is missing: apt-get install wrk") from None
-    where = f"{PAGE} as {VISITOR} beside {API}, {CONNECTIONS} connections"
+    where = f"{PAGE} as {VISITOR} and {API}, {CONNECTIONS} connections"
     return [
         Bar("HTML of 20 rows in KB", _weight(site, heaviest, MEMBER), 12, f"{heaviest} as {MEMBER}"),
         Bar("cached page, of the rate of the API's list", median(ratios), 0.8, where, least=True),

@@ -27,7 +27,7 @@ COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A figure beside its limit. `where` says what was measured, `why` which audits or faults are behind it."""
+    """A figure next to its limit. `where` says what was measured, `why` which audits or faults are behind it."""
 
     name: str
     value: float

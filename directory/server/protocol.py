@@ -349,11 +349,11 @@ class Connection(asyncio.Protocol):
         return None
 
     def _oversize_of_chunks(self) -> Refusal | None:
-        """The refusal of a chunked body with too much beside its data: extensions of chunks, or trailers."""
-        beside = self._received - self._head_size - self._body_size
-        if beside <= HEAD_MAX + CHUNK_MAX * self._chunk_count:
+        """The refusal of a chunked body with too much around its data: extensions of chunks, or trailers."""
+        around = self._received - self._head_size - self._body_size
+        if around <= HEAD_MAX + CHUNK_MAX * self._chunk_count:
             return None
-        return Refusal(413, "The body has too much beside the data of its chunks.")
+        return Refusal(413, "The body has too much around the data of its chunks.")
 
     def _check_unfinished(self) -> None:
         """Apply the limits to a request that is incomplete, and answer `Expect: 100-continue`."""

@@ -28,7 +28,7 @@ POSTGRESQL_FUNCTIONS = {
     "projects_ranked_in": f"INSERT INTO standings SELECT id, {KEPT} FROM added;",
     "projects_ranked_over": OVER,
 }
-# Without a condition, though an update that changes nothing is rare: PostgreSQL reads a trigger's anew from its text for
+# Without a condition, though an update that changes nothing is rare: PostgreSQL reads a trigger's again from its text for
 # each statement, which would make a vote a tenth dearer.
 POSTGRESQL_TRIGGERS = {
     "projects_ranked_in": "AFTER INSERT ON projects REFERENCING NEW TABLE AS added FOR EACH STATEMENT",

@@ -8,7 +8,7 @@ branch_labels = None
 depends_on = None
 
 ORDERS = (("status", "upvotes"), ("status", "hot"), ("status", "category_id", "upvotes"), ("status", "category_id", "hot"))
-# As with the standings without a condition, which PostgreSQL would read anew for each vote.
+# As with the standings without a condition, which PostgreSQL would read again for each vote.
 NOTED = "AFTER UPDATE OF upvotes, hot ON projects FOR EACH ROW"
 NOTED_BEFORE = (
     "AFTER UPDATE ON projects FOR EACH ROW "
@@ -21,7 +21,7 @@ def upgrade() -> None:
         op.drop_index(f"ix_projects_{'_'.join(names)}_id", "projects")
     if op.get_bind().dialect.name == "postgresql":
         note_votes(NOTED)
-        # Room for a second version of a row beside the first, for only there it needs no entry in any index. It holds
+        # Room for a second version of a row next to the first, for only there it needs no entry in any index. It holds
         # for what is written from here on; in the pages of old it comes about as votes move rows out of them.
         op.execute("ALTER TABLE projects SET (fillfactor = 85)")
 

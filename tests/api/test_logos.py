@@ -53,7 +53,7 @@ def test_a_logo_is_stored_in_two_sizes_under_the_digest_of_its_content(app, worl
         image = shown(app, logo[str(side)])
         assert (image.format, image.size, image.mode) == ("WEBP", (side, side), "RGBA")
         assert image.getpixel((side // 2, side // 2))[3] == 255
-        assert image.getpixel((side // 2, 2))[3] == 0  # beside a wide picture it is transparent
+        assert image.getpixel((side // 2, 2))[3] == 0  # next to a wide picture it is transparent
     large = Api(app).get(logo["256"])
     digest = hashlib.sha256(large.data).hexdigest()
     assert logo == {"64": f"/images/{small_digest(digest)}.webp", "256": f"/images/{digest}.webp"}

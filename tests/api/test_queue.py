@@ -1,4 +1,4 @@
-"""The facts beside each project in administrators' list: its owner's record, and other submissions of its URL."""
+"""The facts next to each project in administrators' list: its owner's record, and other submissions of its URL."""
 
 from typing import Any
 

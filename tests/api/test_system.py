@@ -157,7 +157,7 @@ def test_a_database_that_is_mute_holds_nobody_up():
         muted = [api.get("/readyz").json["checks"]["database"] for _ in range(2)]
         server.resume()
         assert muted == [{"ok": False, "reason": "the database does not answer in time"}] * 2
-        give_up = time.monotonic() + 10  # it is asked anew four times a second
+        give_up = time.monotonic() + 10  # it is asked again four times a second
         while api.get("/readyz").json["checks"]["database"] != READY:
             assert time.monotonic() < give_up
             time.sleep(0.05)

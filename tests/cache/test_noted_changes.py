@@ -102,7 +102,7 @@ def unhindered(app: Flask) -> Iterator[Connection]:
 
 
 def put(connection: Connection) -> str:
-    """To insert; on SQLite, where triggers cannot be switched off, also beside what they have inserted already."""
+    """To insert; on SQLite, where triggers cannot be switched off, also where they have inserted some already."""
     return "INSERT OR IGNORE" if connection.dialect.name == "sqlite" else "INSERT"
 
 

@@ -25,7 +25,7 @@ NO_VOTES = CacheTags(())
 
 @pytest.fixture
 def source(app: Flask) -> Any:
-    """A source of the application's database, beside the application's own."""
+    """A source of the application's database, in addition to the application's own."""
     with app.app_context():
         made = SnapshotSource(db.engine)
     yield made

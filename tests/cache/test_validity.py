@@ -1,4 +1,4 @@
-"""Whatever is written, an answer from the cache equals an answer that is made anew."""
+"""Whatever is written, an answer from the cache equals a new answer."""
 
 import random
 from threading import Event

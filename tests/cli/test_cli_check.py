@@ -1,4 +1,4 @@
-"""flask check, and commands beside settings that only the server needs: the commands as a shell runs them."""
+"""flask check, and commands with settings that only the server needs: the commands as a shell runs them."""
 
 import subprocess
 import sys

@@ -32,7 +32,7 @@ def settings(tmp_path: Path) -> dict[str, str]:
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
-    """A copy of what runs, for a `.env` beside it."""
+    """A copy of what runs, for a `.env` in its folder."""
     folder = tmp_path / "checkout"
     folder.mkdir()
     for name in ("config.py", "serve.py", "wsgi.py", "gunicorn.conf.py"):

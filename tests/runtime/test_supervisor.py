@@ -1,4 +1,4 @@
-"""The supervisor keeps the deliverer running beside the server."""
+"""The supervisor keeps the deliverer running while the server runs."""
 
 import contextlib
 import logging

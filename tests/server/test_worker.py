@@ -1,4 +1,4 @@
-"""How a server ends: what is in hand is finished, clients that wait are let in, later ones are refused at once."""
+"""How a server ends: what is being answered is finished, clients that wait are let in, later ones are refused."""
 
 import os
 import signal
@@ -67,7 +67,7 @@ def test_a_server_that_shuts_down_finishes_requests_in_progress_and_refuses_new_
     assert idle.recv(15) == b"HTTP/1.1 200 OK"
     server.process.send_signal(signal.SIGTERM)
     wait_until_refused(server)
-    assert server.process.poll() is None, "it waits for the request in hand"
+    assert server.process.poll() is None, "it waits for the request that it answers"
     slow.sendall(b"{}")
     assert status(slow) == b"422"
     idle.close()

@@ -1,4 +1,4 @@
-"""Deleting one's account: what goes and what stays, all or nothing, and exact whatever runs beside it."""
+"""Deleting one's account: what goes and what stays, all or nothing, and exact whatever runs at the same time."""
 
 import json
 from typing import Any

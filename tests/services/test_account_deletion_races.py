@@ -1,4 +1,4 @@
-"""The deletion of an account beside other requests, of the same user and of others: exact, and in no ring of waits."""
+"""The deletion of an account while requests of the same user and of others run: exact, and without a deadlock."""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor

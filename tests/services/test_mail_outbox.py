@@ -1,4 +1,4 @@
-"""Mail in the outbox: delivered at least once beside the webhooks, given up, sent again by hand. On both databases."""
+"""Mail in the outbox: delivered at least once, as webhooks are, given up, sent again by hand. On both databases."""
 
 import json
 import threading

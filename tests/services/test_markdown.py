@@ -63,7 +63,7 @@ def link(address: str, text: str | None = None) -> str:
         *((f"https://a.org/b{mark}文", f"{link('https://a.org/b')}{mark}文") for mark in "，。）」、،।”’…！？"),
         ("www.a.org/b、c https://。a", f"{link('http://www.a.org/b', 'www.a.org/b')}、c https://。a"),
         ("https://a.org/l’eau", link("https://a.org/l%E2%80%99eau", "https://a.org/l’eau")),
-        # emphasis beside CJK
+        # emphasis next to CJK
         ("これは**重要。**です", "これは<strong>重要。</strong>です"),
         ("この**「例」**は*「例」*と~~「例」~~だ", "この<strong>「例」</strong>は<em>「例」</em>と<s>「例」</s>だ"),
         ("中文**(a)**中文 **한국어(a)**는", "中文<strong>(a)</strong>中文 <strong>한국어(a)</strong>는"),

@@ -65,7 +65,7 @@ def test_neighbours_are_in_one_field_and_in_one_tag(world: World, api: Api) -> N
 @pytest.mark.parametrize("file", [REAL, pytest.param(ALL, marks=pytest.mark.slow)])
 def test_of_real_projects_a_marked_word_finds_those_where_it_stands(app: Flask, api: Api, file: Path) -> None:
     if not file.exists():
-        pytest.skip("the larger file of real projects is not beside this checkout; the sample is tested")
+        pytest.skip("the larger file of real projects is not next to this checkout; the sample is tested")
     titles.imported(app, file)
     with app.app_context():
         projects = db.session.query(Project).all()

@@ -67,7 +67,7 @@ def test_a_real_title_comes_first_or_after_equals(app: Flask, api: Api, file: Pa
     """Each title of the sample, and every third of the larger file; tests/support/titles.py tries all of that."""
     if not file.exists():
         assert file is ALL  # the sample stands in the repository
-        pytest.skip("the larger file of real projects is not beside this checkout; the sample is tested")
+        pytest.skip("the larger file of real projects is not next to this checkout; the sample is tested")
     names = titles.imported(app, file)
     assert len(names) >= 300
     assert titles.misplaced(api, names[::every]) == []

@@ -1,4 +1,4 @@
-"""The deletion of somebody else's account beside other requests: one is first, and nothing of the user is left."""
+"""The deletion of somebody else's account while other requests run: one is first, and nothing of the user is left."""
 
 import json
 from concurrent.futures import ThreadPoolExecutor

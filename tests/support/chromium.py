@@ -46,7 +46,7 @@ def launched() -> Iterator[Browser]:
 
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Browser]:
-    """The browser of a module. Two cannot run in one process, nor one beside a test with an event loop of its own."""
+    """The browser of a module. Two cannot run in one process, nor one and a test with its own event loop."""
     with launched() as browser:
         yield browser
 

@@ -35,7 +35,7 @@ def main() -> None:
     policy = DeliveryPolicy(deadline=given.deadline, slack=given.slack, poll=0.1)
     if given.delay is not None:
         policy = DeliveryPolicy(policy.connect, policy.deadline, policy.slack, policy.poll, (given.delay,) * 30)
-    # Everything is loaded once: a deliverer that is killed five times a second has no time to load it anew.
+    # Everything is loaded once: a deliverer that is killed five times a second has no time to load it again.
     app = create_app(config.load())
     fleet = [_fork(app, policy) for _ in range(given.count)]
     print("ready", flush=True)

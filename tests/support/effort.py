@@ -1,4 +1,4 @@
-"""How hard the fuzzers try: usually little and always the same, with FUZZ_EXAMPLES as much as it says and anew.
+"""How hard the fuzzers try: usually little and the same each time; with FUZZ_EXAMPLES that much, and new.
 
 FUZZ_SEED has schemathesis try what it tried before; hypothesis prints how to do so with what it finds.
 """

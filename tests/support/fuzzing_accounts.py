@@ -28,7 +28,7 @@ MAIL = {"MAIL_URL": "smtp://127.0.0.1:9", "MAIL_FROM": "directory@example.net", 
 
 
 class Accounts:
-    """The accounts beside the caller's, the mail server of the settings, and the provider."""
+    """The accounts besides the caller's, the mail server of the settings, and the provider."""
 
     def __init__(self, app: Flask, provider: LyingProvider, caller: Caller | None) -> None:
         self._app, self._provider, self._caller = app, provider, caller

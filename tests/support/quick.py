@@ -66,7 +66,7 @@ def collect_seldom() -> None:
 def share_rules() -> None:
     """Compile each URL rule once for all applications: it is most of the time of a `create_app`.
 
-    Werkzeug compiles for each application anew the expressions that match a rule, and functions that build its URLs.
+    Werkzeug compiles for each application again the expressions that match a rule, and functions that build its URLs.
     """
     compile_rule: Any = Rule.compile
     compiled: dict[tuple[Any, ...], Rule] = {}

@@ -131,7 +131,7 @@ QUERIES = {"/api/projects/counts": "?owner=me", "/api/projects/check": "?title=N
 
 
 class Targets:
-    """Makes what the parameters of paths name, each time anew: an earlier request may have changed or deleted it."""
+    """Makes what the parameters of paths name, again each time: an earlier request may have changed or deleted it."""
 
     def __init__(self, world: World, owner: Caller) -> None:
         self.world, self.owner, self.latest = world, owner, 0

@@ -67,7 +67,7 @@ OF_ADMINS = (
 
 
 class Shown:
-    """What the pages show: the application, and the pages beside those that are always there."""
+    """What the pages show: the application, and the pages besides those that are always there."""
 
     def __init__(self, app: Flask) -> None:
         self.app, self.world = app, World(app)

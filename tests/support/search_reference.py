@@ -65,7 +65,7 @@ class Made(NamedTuple):
 
 
 def _are_neighbours(text: list[str], parts: list[str], *, beginnings: bool) -> bool:
-    """Whether the parts stand beside each other in a text; of the last one its beginning may be enough."""
+    """Whether the parts stand next to each other in a text; of the last one its beginning may be enough."""
     *first, last = parts
     return any(
         text[at : at + len(first)] == first

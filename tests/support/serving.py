@@ -54,7 +54,7 @@ class Serving:
         return psutil.Process(self.process.pid).children(recursive=True)
 
     def deliverer(self) -> psutil.Process:
-        """The deliverer beside it, once there is one. Raises TimeoutError."""
+        """Its deliverer, once there is one. Raises TimeoutError."""
         give_up = time.monotonic() + WITHIN
         while time.monotonic() < give_up:
             for child in self.children():

@@ -12,7 +12,7 @@ from tests.support.factories import PASSWORD
 from tests.support.waiting import until
 
 NEXT_FRAME = "() => new Promise(done => requestAnimationFrame(() => setTimeout(done)))"
-# What Chromium says of an answer that is no success, beside what the page shows of it.
+# What Chromium says of an answer that is no success, besides what the page shows of it.
 REFUSED = re.compile(r"Failed to load resource: .*(status of (\d+)|net::ERR_\w+)")
 # A test fills in a field before the first frame, with which Chromium would have focused the one of the page.
 FASTER = "Autofocus processing was blocked because a document already has a focused element."

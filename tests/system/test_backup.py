@@ -169,7 +169,7 @@ def test_sqlite_is_backed_up_by_the_schedule_drilled_and_restored_as_the_page_sa
     migrate(url)
     fill(url)
     with closing(sqlite3.connect(live)) as reader:
-        reader.execute("SELECT count(*) FROM projects").fetchone()  # keeps what is written next beside the file
+        reader.execute("SELECT count(*) FROM projects").fetchone()  # keeps what is written next out of the file
         with world_of(url) as world:
             world.project(status="pending")
         before = everything(url)

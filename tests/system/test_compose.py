@@ -195,7 +195,7 @@ class Site:
             self.caddy = stack.enter_context(closing(Caddy(port)))
         endpoints = [{"name": "one", "url": receiver.url, "secret": SECRET}]
         here = {
-            # What the volume has in .env, which is read beside the package; the test of the image does that.
+            # What the volume has in .env, which is read next to the package; the test of the image does that.
             **secrets,
             "DATABASE_URL": database,
             "FLASK_SKIP_DOTENV": "1",

@@ -89,7 +89,7 @@ WEAK = [
 
 
 def weak_in(secret: str) -> list[tuple[str, dict[str, str]]]:
-    """The settings that hold a secret, each with this one, alone and beside a good one; by the name in the line."""
+    """The settings that hold a secret, each with this one, alone and next to a good one; by the name in the line."""
     provider = {"name": "x", "label": "X", "issuer": "https://x.example", "client_id": "d", "client_secret": secret}
     endpoint = {"url": HOOK, "format": "slack", "secret": secret}
     listed = endpoint | {"secret": [RANDOM, secret]}

@@ -80,7 +80,7 @@ def test_each_operation_takes_so_many_round_trips(distant: Flask, world: World, 
     one, page = f"/api/projects/{does.project}", "/api/projects"
 
     def vote_and(path: str, caller: str) -> Callable[[], Any]:
-        """A read after a vote, of which the vote is counted beside."""
+        """A read after a vote, of which the vote is counted too."""
 
         def both() -> Any:
             does.send("POST", f"{one}/upvote", "token")

@@ -1,4 +1,4 @@
-"""The deliverer as a process: its end, and its life beside gunicorn. One database will do for that."""
+"""The deliverer as a process: its end, and its life next to gunicorn. One database will do for that."""
 
 import json
 import os

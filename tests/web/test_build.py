@@ -100,7 +100,7 @@ def test_the_sources_have_neither_hooks_nor_long_files():
 
 @pytest.fixture
 def checkout(tmp_path):
-    """The sources of the pages in a folder of their own, beside the script; nothing is installed."""
+    """The sources of the pages in a folder of their own, next to the script; nothing is installed."""
     (tmp_path / ".ci").mkdir()
     for script in (SCRIPT, PROGRESS):
         shutil.copy(script, tmp_path / ".ci")

@@ -212,7 +212,7 @@ def hostile(make_app, world, grace):
 
 
 def opened(page, path):
-    """What can be opened on a page beside what it shows at first, one after the other; each has its texts too."""
+    """What can be opened on a page after what it shows at first, one after the other; each has its texts too."""
     if "/queue/" in path:
         page.keyboard.press("h")
         expect(page.get_by_label("History", exact=True)).to_be_visible()

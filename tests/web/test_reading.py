@@ -59,7 +59,7 @@ def test_without_javascript_one_finds_signs_up_votes_and_leaves(chromium, app, w
         page.get_by_label("E-mail").fill("bob@example.org")
         page.get_by_label("Password").fill(PASSWORD)
         person.button("Create the account").click()
-        if page.get_by_label("Username").count():  # capitals are refused, with the reason beside the field
+        if page.get_by_label("Username").count():  # capitals are refused, with the reason next to the field
             expect(page.get_by_label("Username")).to_have_attribute("aria-invalid", "true")
             page.get_by_label("Username").fill("bob")
             page.get_by_label("Password").fill(PASSWORD)

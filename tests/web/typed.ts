@@ -108,7 +108,7 @@ async function votes([first = 0]: number[]): Promise<void> {
   expect("profile", [profile.live_projects, 1], [profile.upvotes_received, 1]);
 }
 
-/** An owner's changes of a live project wait beside it, and are withdrawn. */
+/** An owner's changes of a live project wait next to it, and are withdrawn. */
 async function held([first = 0]: number[]): Promise<void> {
   const params = { params: { path: { project_id: first } } };
   const edited = await good(ada.PUT("/api/projects/{project_id}", { ...params, body: { tagline: "Longer" } }));

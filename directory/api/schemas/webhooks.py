@@ -11,7 +11,7 @@ from directory.services.delivery.outbox import MAIL_ACTORS
 from directory.services.delivery.webhooks.formats import NAMES
 
 EVENTS = tuple(NAMES)
-# Beside those of webhooks, what is mailed to the user of an account alone.
+# Besides those of webhooks, what is mailed to the user of an account alone.
 DELIVERED = (*EVENTS, *MAIL_ACTORS, *templates.OF_LINKS, *templates.OF_NOTICES)
 
 

@@ -134,7 +134,7 @@ def _common() -> frozenset[str]:
 
 
 def _folded(text: str) -> str:
-    # Folding can undo the normal form, and is itself defined on normalised text: hence NFC before and after it.
+    # Folding can undo the normal form, and is itself defined on normalised text, so NFC comes before and after it.
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).casefold())
 
 

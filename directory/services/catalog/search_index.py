@@ -2,7 +2,7 @@
 
 It holds the words of `search_words` in three parts: the title, tagline and tags, and the description. Both databases
 have their places, which are the same, so that a query can ask for neighbours. For title and tagline the index also
-holds the words by which a query finds two or three words that it spells as one. Beside the title are words for the
+holds the words by which a query finds two or three words that it spells as one. Next to the title are words for the
 title as a whole, for its spelling, and for the addresses; the domains of the URL are with the tags.
 """
 

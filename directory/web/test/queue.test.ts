@@ -424,7 +424,7 @@ Deno.test("a text that is another one altogether is shown after the old one, at 
   assertEquals(diff("x".repeat(10_000), "y".repeat(10_000)).map((part) => part.kind), ["gone", "new"]);
 });
 
-Deno.test("long stretches without a change are cut to what stands beside one", () => {
+Deno.test("long stretches without a change are cut to what stands next to one", () => {
   const long = "word ".repeat(100);
   const [first, , , last] = shortened(diff(`${long}old ${long}`, `${long}new ${long}`));
   assertEquals([first?.text.startsWith(" … "), last?.text.endsWith(" … "), (first?.text.length ?? 0) < 100], [true, true, true]);

@@ -63,7 +63,7 @@ Deno.test("text that nothing can match finds nothing, and the service is not ask
   assertEquals(list.rows.data.value?.items, []);
 });
 
-Deno.test("text that is typed without a pause is looked for once, and beside a filter that is chosen at once", async () => {
+Deno.test("text that is typed without a pause is looked for once, and a filter that is chosen is applied at once", async () => {
   const list = listing();
   await open("/things?cursor=later");
   list.type("q", "la");

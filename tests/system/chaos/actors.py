@@ -16,7 +16,7 @@ def reader(stage: Stage, by: Person | None = None) -> Step:
 
 
 def toggler(stage: Stage, by: Person, seed: int = 0) -> Step:
-    """Toggles votes, beside others of the same account perhaps."""
+    """Toggles votes, perhaps together with others of the same account."""
     chance = random.Random(seed)
 
     def step() -> Answer:

@@ -125,4 +125,4 @@ def hostile_bytes(seconds: float, within: float) -> Outcome:
                 f"{kind}: {len(voting.answers):,} votes, longest {slowest(voting.answers):.1f} s; /healthz longest "
                 f"{max(living.waits) * 1000:.0f} ms; hostile {statuses(hostile.answers)}"
             )
-    return Outcome(f"{2 * seconds:.0f} s of ten hostile callers beside five voters", ". ".join(seen))
+    return Outcome(f"{2 * seconds:.0f} s of ten hostile callers together with five voters", ". ".join(seen))

@@ -36,7 +36,7 @@ def killed_over_and_over(at: Stage, kills: int) -> Load:
             at.start()
             if at.server is None and number % 10 == 0:
                 assert integrity(at) == "ok"
-    assert cut_off(load) >= kills, f"only {cut_off(load)} were in hand at {kills} kills"
+    assert cut_off(load) >= kills, f"only {cut_off(load)} were under way at {kills} kills"
     at.settle()
     return load
 

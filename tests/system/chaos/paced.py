@@ -1,7 +1,7 @@
 """A process that reads at fixed moments, whatever became of the earlier reads, and tells how long each took.
 
 A reader who waits for each answer would ask least often just when it takes longest. And in a process of its own it
-measures the service: beside the test's other callers it would measure their turns at one interpreter too.
+measures the service: together with the test's other callers it would measure their turns at one interpreter too.
 """
 
 import json
@@ -29,7 +29,7 @@ class Reader:
 
     @contextmanager
     def beside(self) -> Iterator[None]:
-        """Have it read beside the block; how long each read took is added to `waits`, in seconds."""
+        """Have it read while the block runs; how long each read took is added to `waits`, in seconds."""
         self._say("go")
         try:
             yield

@@ -125,7 +125,7 @@ def reloaded(reloads: int) -> Outcome:
 
 
 @scenario(
-    "the server is told to end (TERM) with a slow request in hand",
+    "the server is told to end (TERM) while it answers a slow request",
     "the request finishes, new callers are refused or answered, the end within 30 s",
     short={"times": 1},
     long={"times": 10},
@@ -150,7 +150,7 @@ def told_to_end(times: int) -> Outcome:
             expect(load.answers, 200)
             at.start()
         at.settle()
-    return Outcome(f"{times} ends", f"in hand: 200; new callers: {', '.join(met)}; ended after {max(seconds):.1f} s")
+    return Outcome(f"{times} ends", f"under way: 200; new callers: {', '.join(met)}; ended after {max(seconds):.1f} s")
 
 
 def _knock(port: int) -> str:

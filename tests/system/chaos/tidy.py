@@ -25,7 +25,7 @@ def tidied() -> Iterator[Callable[[], list[str]]]:
     folder = Path(tempfile.mkdtemp(prefix="directory-"))
     folder.chmod(0o755)  # PostgreSQL runs as another user
     with _stopping(), patch.dict(os.environ, {VARIABLE: str(folder), "TMPDIR": str(folder)}):
-        tempfile.tempdir = None  # it is looked for anew
+        tempfile.tempdir = None  # it is looked for again
         try:
             yield lambda: [*_end_processes(), *_remove_folders(folder)]
         finally:

@@ -25,7 +25,7 @@ UNFINISHED = (
 
 
 @scenario(
-    "50 logins at once beside readers",
+    "50 logins at once while others read",
     "each is judged, within 5 s; 99 of 100 anonymous reads take less than 100 ms",
     short={"logins": 20, "rounds": 1, "within": 5.0},
     long={"logins": 50, "rounds": 20, "within": 0.1},
