@@ -52,6 +52,7 @@ SYNONYMS = {
     "repo": "repository_url", "repository": "repository_url", "source": "repository_url", "github": "repository_url",
     "source_code": "repository_url", "code": "repository_url", "git": "repository_url", "summary": "tagline",
     "subtitle": "tagline", "short_description": "tagline", "tag": "tags", "keywords": "tags", "topics": "tags",
+    "by": "author", "creator": "author", "maker": "author", "developer": "author",
     "image": "logo_url", "icon": "logo_url", "username": "owner", "state": "status", "votes": "upvotes",
 }  # fmt: skip
 NOTHING = (None, "", 0, "0")  # values of columns that are left out

@@ -17,7 +17,8 @@ from sqlalchemy import Connection, Row, text
 from directory.db.portions import Portions
 from directory.db.schema_changes import in_portion
 
-_NAMES = ("id", "owner_id", "title", "tagline", "description", "url", "repository_url", "url_key", "repository_key")
+_TEXTS = ("title", "tagline", "author", "description", "url", "repository_url")
+_NAMES = ("id", "owner_id", *_TEXTS, "url_key", "repository_key")
 _PROJECTS = sa.table("projects", *map(sa.column, _NAMES), sa.column("tags", sa.JSON))
 POSTGRESQL = (
     (
@@ -113,18 +114,18 @@ def _rewrite_each(
     make: Callable[[Any], Any],
     write: Callable[[Connection, Entries], None],
 ) -> None:
-    table = _PROJECTS
+    table, every = _PROJECTS, _present(bind)
 
     def rewrite(before: dict[int, tuple[Row[Any], Any]]) -> None:
         # Read again under a lock, so that nothing is written of a text that has changed meanwhile or is changing.
-        locked = sa.select(table).where(table.c.id.in_(before)).order_by(table.c.id).with_for_update(key_share=True)
+        locked = every.where(table.c.id.in_(before)).order_by(table.c.id).with_for_update(key_share=True)
         projects = bind.execute(locked).all()
         if projects:
             write(bind, [before[each.id] if each == before[each.id][0] else (each, make(each)) for each in projects])
 
     last, highest = 0, bind.execute(sa.select(sa.func.max(table.c.id))).scalar() or 0
     portions = Portions(step, bind.execute(sa.select(sa.func.count()).select_from(table)).scalar() or 0)
-    some = sa.select(table).where(table.c.id > sa.bindparam("last"), table.c.id <= highest).order_by(table.c.id)
+    some = every.where(table.c.id > sa.bindparam("last"), table.c.id <= highest).order_by(table.c.id)
     while projects := bind.execute(some.limit(portions.size), {"last": last}).all():
         last = projects[-1].id
         # What takes long is done before the transaction.
@@ -132,6 +133,12 @@ def _rewrite_each(
             _portion(bind, portions, len(projects), partial(rewrite, made))
         else:
             portions.took(0, len(projects))
+
+
+def _present(bind: Connection) -> sa.Select[Any]:
+    """The query for the projects. A column that a later migration adds is null: no project has a value there yet."""
+    names = {each["name"] for each in sa.inspect(bind).get_columns("projects")}
+    return sa.select(*(each if each.name in names else sa.null().label(each.name) for each in _PROJECTS.c))
 
 
 def _portion(bind: Connection, portions: Portions, rows: int, work: Callable[[], None]) -> None:

@@ -41,17 +41,17 @@ def document(site: Site, category: str | None = None, tag: str | None = None, *,
     descriptions = markdown.several([project["description"] for project in projects])
     for project, html in zip(projects, descriptions, strict=True):
         page = site.address(path_of(project)) if with_pages else ""
-        _entry(SubElement(root, "entry"), project, page, html)
+        _entry(SubElement(root, "entry"), project, page, html, project["author"] or site.name)
     text: bytes = tostring(root, encoding="utf-8", xml_declaration=True)
     return text
 
 
-def _entry(entry: Element, project: dict[str, Any], page: str, html: str) -> None:
+def _entry(entry: Element, project: dict[str, Any], page: str, html: str, author: str) -> None:
     _add(entry, "id", feed.name_of(project).urn)
     _add(entry, "title", project["title"])
     _add(entry, "updated", timestamp(project["updated_at"]))
     _add(entry, "published", timestamp(project["published_at"]))
-    _add(SubElement(entry, "author"), "name", project["owner"]["username"])
+    _add(SubElement(entry, "author"), "name", author)
     website = _possible(project["url"])
     SubElement(entry, "link", {"rel": "alternate", "href": page or website})
     if page:

@@ -102,6 +102,18 @@ class Line(Checked):
         )
 
 
+class OptionalLine(Line):
+    """A line of at most `maximum` characters; a blank one is None."""
+
+    def __init__(self, maximum: int, **kwargs: Any) -> None:
+        super().__init__(0, maximum, allow_none=True, **kwargs)
+        self.metadata = {**self.metadata, "pattern": f"^[^{_IN_LINES}]*$"}
+
+    def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> Any:
+        text = super()._deserialize(value, attr, data, **kwargs)
+        return text if is_visible(text) else None
+
+
 class Search(Line):
     """A search of at most `maximum` characters. All white space becomes spaces; a blank search counts as absent."""
 

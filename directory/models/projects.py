@@ -119,6 +119,7 @@ class Project(db.Model):  # type: ignore[name-defined,misc]
     title: Mapped[str] = mapped_column(String(100))
     slug: Mapped[str] = mapped_column(String(80))
     tagline: Mapped[str] = mapped_column(String(140))
+    author: Mapped[str | None] = mapped_column(String(100))
     description: Mapped[str] = mapped_column(Text, default="")
     url: Mapped[str] = mapped_column(String(2048))
     url_key: Mapped[str] = mapped_column(String(64))

@@ -93,7 +93,8 @@ def software(project: dict[str, Any], site: Site) -> dict[str, Any]:
         **({"image": site.address(project["logo"]["256"])} if project["logo"] else {}),
         "applicationCategory": project["category"]["name"],
         "keywords": ", ".join(project["tags"]),
-        "author": {"@type": "Person", "name": project["owner"]["username"]},
+        # Without a type: whether it is a person or an organisation is not known.
+        **({"author": {"name": project["author"]}} if project["author"] else {}),
         **({"datePublished": f"{published:%Y-%m-%d}"} if published else {}),
         "interactionStatistic": {
             "@type": "InteractionCounter",

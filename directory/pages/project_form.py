@@ -23,7 +23,7 @@ TAGS_MAX = 5
 LINE_MAX = 4 * TAGS_MAX * TAG_MAX  # characters in which five tags are typed
 LABELS = {
     "url": "Website", "title": "Title", "tagline": "Tagline", "category": "Category", "tags": "Tags",
-    "description": "Description", "repository_url": "Source code", "logo": "Logo",
+    "description": "Description", "author": "Author", "repository_url": "Source code", "logo": "Logo",
 }  # fmt: skip
 ASKED = tuple(field for field in BODY if field.name in LABELS)  # a logo is a file, whose address the form does not ask
 
@@ -75,7 +75,8 @@ ASKING = {
 
 
 def _asked(field: Field) -> Any:
-    return ASKING[field.kind](field.limits, required=field.is_required)
+    facts = {"allow_none": True} if field.is_nullable else {}
+    return ASKING[field.kind](field.limits, required=field.is_required, **facts)
 
 
 class ProjectForm(Strict):

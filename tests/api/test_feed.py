@@ -37,7 +37,7 @@ def test_an_entry_tells_of_a_project(api, world, read):
     assert entry.findtext(f"{ATOM}summary") == project["tagline"]
     assert entry.find(f"{ATOM}content").attrib == {"type": "html"}
     assert entry.findtext(f"{ATOM}content") == "<p>Two</p>\n<p>paragraphs</p>\n"
-    assert entry.findtext(f"{ATOM}author/{ATOM}name") == "ada"
+    assert entry.findtext(f"{ATOM}author/{ATOM}name") == "Project Directory"
     page = f"/p/{project['id']}/{project['slug']}"
     links = [link.attrib for link in entry.findall(f"{ATOM}link")]
     assert links == [{"rel": "alternate", "href": page}, {"rel": "related", "href": project["url"]}]

@@ -58,8 +58,9 @@ class Filled:
         """Add a project with every field, one tag that all share, and as many votes as its number plus one."""
         votes = number + 1 if status == "live" else 0
         return self.world.project(
-            self.ada, status, votes, title=f"Project {number}", description="Reads files.", tags=["a", f"t{number}"],
-            repository_url=f"https://example.org/{number}.git", logo_url=f"https://example.org/{number}.png",
+            self.ada, status, votes, title=f"Project {number}", author="Armin", description="Reads files.",
+            tags=["a", f"t{number}"], repository_url=f"https://example.org/{number}.git",
+            logo_url=f"https://example.org/{number}.png",
         )  # fmt: skip
 
     def path(self, rule: str) -> str:

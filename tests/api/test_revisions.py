@@ -18,8 +18,9 @@ from tests.support.reviewing import NOTIFYING, decide, decisions, outbox
 
 QUEUE = "/api/admin/projects?waiting=true"
 ALL: dict[str, Any] = {
-    "title": "Another", "tagline": "Of another kind", "description": "More.", "url": "https://another.example",
-    "repository_url": None, "logo_url": "https://another.example/logo.png", "category": "games", "tags": ["x"],
+    "title": "Another", "tagline": "Of another kind", "author": "Somebody", "description": "More.",
+    "url": "https://another.example", "repository_url": None, "logo_url": "https://another.example/logo.png",
+    "category": "games", "tags": ["x"],
 }  # fmt: skip
 
 

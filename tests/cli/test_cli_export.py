@@ -71,7 +71,8 @@ def test_changes_that_wait_for_review_are_not_in_the_file_and_it_says_so(run: An
 def test_an_export_is_imported_again_without_a_change(run: Any, world: World, tmp_path: Path, form: str) -> None:
     world.admin("boss")
     world.project(**AWKWARD)
-    world.project(repository_url="https://git.example.org/x", logo_url="https://example.org/x.png", status="pending")
+    links = {"repository_url": "https://git.example.org/x", "logo_url": "https://example.org/x.png"}
+    world.project(**links, author="Grüße, Ltd.", status="pending")
     world.project(status="rejected")
     file = tmp_path / f"projects.{form}"
     assert run("export", "--output", file).output == ""

@@ -12,7 +12,7 @@ from sqlalchemy import delete, text
 from directory.db.transactions import transaction
 from directory.extensions import db
 from directory.models import Category, Project
-from directory.services.catalog import best_match, search, search_counts, search_index
+from directory.services.catalog import best_match, fields, search, search_counts, search_index
 from directory.services.catalog.catalog import Filters, page
 from directory.services.catalog.paging import Window
 from directory.services.catalog.ranking import hot
@@ -136,6 +136,15 @@ def test_matches_are_counted_again_only_after_as_many_removals_as_are_spare(
     remove(live[0].id)
     assert counting(statements, lambda: newest(filters))
     assert not counting(statements, lambda: newest(filters))
+
+
+def test_a_change_of_each_searched_field_may_take_a_match_away(places: Any) -> None:
+    add(listed(2, 1), places)
+    number = text("SELECT sum(projects) FROM project_search_removals")
+    for name in sorted(fields.SEARCHED):
+        before = db.session.scalar(number)
+        db.session.execute(text(f"UPDATE projects SET {name} = {name} WHERE status = 'live'"))
+        assert db.session.scalar(number) > before, name
 
 
 def test_a_count_within_a_transaction_is_not_stored(places: Any, statements: list[str]) -> None:

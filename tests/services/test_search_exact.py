@@ -41,7 +41,7 @@ TOGETHER = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("field", ["title", "tagline", "description", "tags"])
+@pytest.mark.parametrize("field", ["title", "tagline", "author", "description", "tags"])
 @pytest.mark.parametrize("query", TOGETHER)
 def test_marks_and_quotes_keep_words_together(world: World, api: Api, query: str, field: str) -> None:
     finds, others = TOGETHER[query]

@@ -134,11 +134,17 @@ def test_each_message_says_what_happened_and_links_to_the_project() -> None:
     assert embed["url"] == "https://example.org/7?a=1&b=2"
     assert {f["name"]: f["value"] for f in embed["fields"]} == {
         "Category": "Tools",
-        "By": "ada",
+        "Submitted by": "ada",
         "Approved by": "root\\_admin",
     }
     assert title["text"]["text"].startswith("*Project approved*\n<https://example.org/7?a=1&amp;b=2|Grüße &amp; ")
-    assert facts["text"]["text"] == "Category: Tools\nBy: ada\nApproved by: root\u02cdadmin"
+    assert facts["text"]["text"] == "Category: Tools\nSubmitted by: ada\nApproved by: root\u02cdadmin"
+
+
+def test_a_message_names_the_author_first() -> None:
+    project = {**EVENT["data"]["project"], "author": "Pallets"}  # type: ignore[index]
+    embed = sent("discord", {**EVENT, "data": {**EVENT["data"], "project": project}})["embeds"][0]  # type: ignore[dict-item]
+    assert [field["name"] for field in embed["fields"]][:3] == ["By", "Category", "Submitted by"]
 
 
 @pytest.mark.parametrize(("site", "author"), [(SITE, {"name": SITE.name, "url": f"{SITE.url}/"}), (NOWHERE, None)])

@@ -11,6 +11,7 @@ from directory.http.fields import (
     Line,
     Link,
     Matching,
+    OptionalLine,
     Prose,
     RenderedMarkdown,
     Repository,
@@ -36,13 +37,13 @@ STATUSES = tuple(Status)
 NEITHER = "Give url, title or repository_url."
 USERNAME = USERNAMES.pattern
 SEARCH = (
-    "Full-text search in title, tagline, description and tags, for projects that have all of its words: "
+    "Full-text search in title, tagline, author, description and tags, for projects that have all of its words: "
     f"of the first {MAX_WORDS} words the first {MAX_WORD_LENGTH} letters. A word of two letters or more matches words "
     "that begin with it, an English plural its singular. Words in quotes are a phrase; there are no other operators. "
-    "The best match is a title that equals the query; then all words whole in the title, in title, tagline and tags, "
-    "and as beginnings of words in the same two; last the matches by the description alone. Equal ones are ordered by "
-    f"votes. Of more than {MOST:,} matches the best are "
-    f"found among the {MOST:,} with the most votes; the other orders are complete."
+    "The best match is a title that equals the query; then all words whole in the title, in title, tagline, author "
+    "and tags, and as beginnings of words in the same two; last the matches by the description alone. Equal ones are "
+    f"ordered by votes. Of more than {MOST:,} matches the best are found among the {MOST:,} with the "
+    "most votes; the other orders are complete."
 )
 
 
@@ -61,9 +62,13 @@ def _facts(field: Field) -> dict[str, Any]:
     return {"metadata": {name: value for name, value in metadata.items() if value is not None}}
 
 
+def _line(least: int, most: int, *, allow_none: bool = False, **facts: Any) -> Line:
+    return OptionalLine(most, **facts) if allow_none else Line(least, most, **facts)
+
+
 # How a field is read from a body; `limits` are those of the table.
 TAKEN: dict[Kind, Callable[..., AnyField]] = {
-    Kind.LINE: lambda limits, **facts: Line(*limits, **facts),
+    Kind.LINE: lambda limits, **facts: _line(*limits, **facts),
     Kind.PROSE: lambda limits, **facts: Prose(*limits, **facts),
     Kind.LINK: lambda limits, **facts: Link(**facts),
     Kind.REPOSITORY: lambda limits, **facts: Repository(**facts),

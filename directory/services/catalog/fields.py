@@ -80,6 +80,10 @@ FIELDS = (
     Field("title", Kind.LINE, "Flask", limits=(1, 100), is_required=True, **MAIN),
     Field("tagline", Kind.LINE, "A lightweight web framework", limits=(1, 140), is_required=True, **MAIN),
     Field(
+        "author", Kind.LINE, "Pallets", limits=(1, 100), is_nullable=True,
+        description="Who makes it: a person or an organisation. A blank one is null.", **MAIN,
+    ),
+    Field(
         "description", Kind.PROSE, "Routing, templates and a development server, and little else.",
         limits=(0, 10_000), description="Plain text or Markdown, stored as given.", **MAIN,
     ),

@@ -1,9 +1,10 @@
 """The search index: the texts of a project that are indexed, by FTS5 on SQLite and tsvector with GIN on PostgreSQL.
 
-It holds the words of `search_words` in three parts: the title, tagline and tags, and the description. Both databases
-have their places, which are the same, so that a query can ask for neighbours. For title and tagline the index also
-holds the words by which a query finds two or three words that it spells as one. Next to the title are words for the
-title as a whole, for its spelling, and for the addresses; the domains of the URL are with the tags.
+It holds the words of `search_words` in three parts: the title; the tagline, the tags and the author; and the
+description. Both databases have their places, which are the same, so that a query can ask for neighbours. For title and
+tagline the index also holds the words by which a query finds two or three words that it spells as one. Next to the
+title are words for the title as a whole, for its spelling, and for the addresses; the domains of the URL are with the
+tags.
 """
 
 from collections.abc import Iterable
@@ -78,7 +79,8 @@ def vector(project: Any) -> dict[str, str]:
 
 def _parts(project: Any) -> tuple[list[str], list[str], list[str]]:
     title, tagline = project.title, project.tagline
-    brief = [*indexed_words(tagline, *project.tags), *joined_words(tagline), *domain_words(_host(project.url))]
+    short = (tagline, *project.tags, *([project.author] if project.author else []))
+    brief = [*indexed_words(*short), *joined_words(tagline), *domain_words(_host(project.url))]
     return (
         [*indexed_words(title), *joined_words(title), *_keys(project)],
         brief,

@@ -69,7 +69,7 @@ _ADDRESS = (Project.url, Project.url_key, Project.repository_url, Project.reposi
 # The columns of a project that its vote ranking repeats.
 _STANDING = tuple(column.name for column in VoteRanking.__table__.c if column.name != "project_id")
 
-_TEXTS = (Project.title, Project.tagline, Project.description, Project.url, Project.repository_url)
+_TEXTS = (Project.title, Project.tagline, Project.author, Project.description, Project.url, Project.repository_url)
 _PARTS = ("title", "brief", "description")  # of a search entry on SQLite
 
 Scope = Callable[[ColumnElement[int]], ColumnElement[bool]]

@@ -19,10 +19,22 @@ BEGIN
     RETURN NULL;
 END $$;
 
--- The columns that searches and their filters look at.
-CREATE OR REPLACE TRIGGER projects_removal_changed
-    AFTER UPDATE OF status, category_id, owner_id, title, tagline, description, tags, url, repository_url ON projects
-    FOR EACH ROW WHEN (OLD.status = 'live') EXECUTE FUNCTION count_search_removals('1');
+-- The columns that searches and their filters look at, as far as the table has them: earlier migrations install this
+-- file before a later one adds a column.
+DO $do$
+BEGIN
+    EXECUTE format(
+        'CREATE OR REPLACE TRIGGER projects_removal_changed AFTER UPDATE OF %s ON projects '
+        'FOR EACH ROW WHEN (OLD.status = ''live'') EXECUTE FUNCTION count_search_removals(''1'')',
+        (
+            SELECT string_agg(quote_ident(attname), ', ' ORDER BY attname) FROM pg_attribute
+            WHERE attrelid = 'projects'::regclass AND NOT attisdropped AND attname IN (
+                'status', 'category_id', 'owner_id', 'title', 'tagline', 'author', 'description', 'tags', 'url',
+                'repository_url'
+            )
+        )
+    );
+END $do$;
 CREATE OR REPLACE TRIGGER projects_removal_deleted AFTER DELETE ON projects
     FOR EACH ROW WHEN (OLD.status = 'live') EXECUTE FUNCTION count_search_removals('1');
 CREATE OR REPLACE TRIGGER categories_removal_renamed AFTER UPDATE OF slug ON categories

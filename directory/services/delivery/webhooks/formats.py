@@ -106,10 +106,12 @@ def fit(text: str, most: int, escape: Escape) -> str:
 
 
 def _facts(event: dict[str, Any]) -> list[tuple[str, str]]:
-    """The rest that is worth a line: category, owner, who did it, what changed, and why."""
+    """The rest that is worth a line: author, category, owner, who did it, what changed, and why."""
     data = event["data"]
     project = data["project"]
-    found = [("Category", project["category"]["name"]), ("By", project["owner"]["username"])]
+    found = [("Category", project["category"]["name"]), ("Submitted by", project["owner"]["username"])]
+    if project.get("author"):  # an event that an earlier version stored has none
+        found.insert(0, ("By", project["author"]))
     for member, actor in data.items():
         if member.endswith("_by") and actor and member != "submitted_by":
             found.append((member.removesuffix("_by").capitalize() + " by", actor["username"]))

@@ -1325,11 +1325,11 @@ export interface paths {
         /**
          * Change a project: any subset of the writable fields
          * @description A rejected project goes back to the queue. A live project stays as it was reviewed: changes by its owner to title,
-         *     tagline, description, links and logo wait for review as its `revision`, while category and tags change at once.
-         *     Later edits are added to the revision, and a field that is set back is removed from it. A URL that differs from the
-         *     current one only in scheme, case of the host, `www.`, default port, slash at the end or fragment needs no review.
-         *     The operator can also require a review of all fields, or of none. An administrator's edit applies at once and never
-         *     changes the state. An edit without changes is not logged.
+         *     tagline, author, description, links and logo wait for review as its `revision`, while category and tags change at
+         *     once. Later edits are added to the revision, and a field that is set back is removed from it. A URL that differs
+         *     from the current one only in scheme, case of the host, `www.`, default port, slash at the end or fragment needs no
+         *     review. The operator can also require a review of all fields, or of none. An administrator's edit applies at once
+         *     and never changes the state. An edit without changes is not logged.
          *
          *     Needs the project's owner or an administrator.
          */
@@ -1939,6 +1939,7 @@ export interface components {
         RevisionChanges: {
             title?: string;
             tagline?: string;
+            author?: string | null;
             description?: string;
             url?: string;
             repository_url?: string | null;
@@ -1973,6 +1974,7 @@ export interface components {
             readonly slug: string;
             title: string;
             tagline: string;
+            author: string | null;
             description: string;
             url: string;
             repository_url: string | null;
@@ -2059,6 +2061,7 @@ export interface components {
             readonly slug: string;
             title: string;
             tagline: string;
+            author: string | null;
             description: string;
             url: string;
             repository_url: string | null;
@@ -2507,6 +2510,7 @@ export interface components {
             readonly slug: string;
             title: string;
             tagline: string;
+            author: string | null;
             description: string;
             url: string;
             repository_url: string | null;
@@ -2773,6 +2777,11 @@ export interface components {
             /** @example A lightweight web framework */
             tagline: string;
             /**
+             * @description Who makes it: a person or an organisation. A blank one is null.
+             * @example Pallets
+             */
+            author?: string | null;
+            /**
              * @description Plain text or Markdown, stored as given.
              * @example Routing, templates and a development server, and little else.
              */
@@ -2839,6 +2848,11 @@ export interface components {
             title?: string;
             /** @example A lightweight web framework */
             tagline?: string;
+            /**
+             * @description Who makes it: a person or an organisation. A blank one is null.
+             * @example Pallets
+             */
+            author?: string | null;
             /**
              * @description Plain text or Markdown, stored as given.
              * @example Routing, templates and a development server, and little else.
@@ -2912,7 +2926,7 @@ export interface components {
             passkey_required?: boolean;
             service?: components["schemas"]["Service"];
             /** @description The fields of the user's live projects that need review when the user changes them. */
-            reviewed_fields?: ("title" | "tagline" | "description" | "url" | "repository_url" | "logo_url" | "logo" | "tags" | "category")[];
+            reviewed_fields?: ("title" | "tagline" | "author" | "description" | "url" | "repository_url" | "logo_url" | "logo" | "tags" | "category")[];
             providers: components["schemas"]["Provider"][];
         };
         /** @description A tag, and how many live projects carry it. */
@@ -2982,6 +2996,7 @@ export interface components {
             slug: string;
             title: string;
             tagline: string;
+            author: string | null;
             description: string;
             url: string;
             repository_url: string | null;
@@ -4075,7 +4090,7 @@ export interface operations {
                 category?: string;
                 /** @description A username, or `me` (signed in). */
                 owner?: string;
-                /** @description Full-text search in title, tagline, description and tags, for projects that have all of its words: of the first 16 words the first 64 letters. A word of two letters or more matches words that begin with it, an English plural its singular. Words in quotes are a phrase; there are no other operators. The best match is a title that equals the query; then all words whole in the title, in title, tagline and tags, and as beginnings of words in the same two; last the matches by the description alone. Equal ones are ordered by votes. Of more than 10,000 matches the best are found among the 10,000 with the most votes; the other orders are complete. */
+                /** @description Full-text search in title, tagline, author, description and tags, for projects that have all of its words: of the first 16 words the first 64 letters. A word of two letters or more matches words that begin with it, an English plural its singular. Words in quotes are a phrase; there are no other operators. The best match is a title that equals the query; then all words whole in the title, in title, tagline, author and tags, and as beginnings of words in the same two; last the matches by the description alone. Equal ones are ordered by votes. Of more than 10,000 matches the best are found among the 10,000 with the most votes; the other orders are complete. */
                 q?: string;
                 /** @description Only pending projects, and live projects with waiting changes. `oldest` then orders by the `submitted_at` of the project or of the changes. */
                 waiting?: "true";
@@ -4108,6 +4123,7 @@ export interface operations {
                      *           "slug": "flask",
                      *           "title": "Flask",
                      *           "tagline": "A lightweight web framework",
+                     *           "author": "Pallets",
                      *           "description": "Routing, templates and a development server, and little else.",
                      *           "url": "https://flask.example",
                      *           "repository_url": "https://code.example/flask",
@@ -4223,6 +4239,7 @@ export interface operations {
                      *             "slug": "flask",
                      *             "title": "Flask",
                      *             "tagline": "A lightweight web framework",
+                     *             "author": "Pallets",
                      *             "description": "Routing, templates and a development server, and little else.",
                      *             "url": "https://flask.example",
                      *             "repository_url": "https://code.example/flask",
@@ -4325,6 +4342,7 @@ export interface operations {
                      *       "slug": "flask",
                      *       "title": "Flask",
                      *       "tagline": "A lightweight web framework",
+                     *       "author": "Pallets",
                      *       "description": "Routing, templates and a development server, and little else.",
                      *       "url": "https://flask.example",
                      *       "repository_url": "https://code.example/flask",
@@ -4499,6 +4517,7 @@ export interface operations {
                      *       "slug": "flask",
                      *       "title": "Flask",
                      *       "tagline": "A lightweight web framework",
+                     *       "author": "Pallets",
                      *       "description": "Routing, templates and a development server, and little else.",
                      *       "url": "https://flask.example",
                      *       "repository_url": "https://code.example/flask",
@@ -4597,6 +4616,7 @@ export interface operations {
                      *       "slug": "flask",
                      *       "title": "Flask",
                      *       "tagline": "A lightweight web framework",
+                     *       "author": "Pallets",
                      *       "description": "Routing, templates and a development server, and little else.",
                      *       "url": "https://flask.example",
                      *       "repository_url": "https://code.example/flask",
@@ -6047,6 +6067,7 @@ export interface operations {
                      *           "slug": "flask",
                      *           "title": "Flask",
                      *           "tagline": "A lightweight web framework",
+                     *           "author": "Pallets",
                      *           "description": "Routing, templates and a development server, and little else.",
                      *           "url": "https://flask.example",
                      *           "repository_url": "https://code.example/flask",
@@ -7423,7 +7444,7 @@ export interface operations {
                 category?: string;
                 /** @description Default newest; with q best match. */
                 sort?: "newest" | "popular" | "upvotes";
-                /** @description Full-text search in title, tagline, description and tags, for projects that have all of its words: of the first 16 words the first 64 letters. A word of two letters or more matches words that begin with it, an English plural its singular. Words in quotes are a phrase; there are no other operators. The best match is a title that equals the query; then all words whole in the title, in title, tagline and tags, and as beginnings of words in the same two; last the matches by the description alone. Equal ones are ordered by votes. Of more than 10,000 matches the best are found among the 10,000 with the most votes; the other orders are complete. */
+                /** @description Full-text search in title, tagline, author, description and tags, for projects that have all of its words: of the first 16 words the first 64 letters. A word of two letters or more matches words that begin with it, an English plural its singular. Words in quotes are a phrase; there are no other operators. The best match is a title that equals the query; then all words whole in the title, in title, tagline, author and tags, and as beginnings of words in the same two; last the matches by the description alone. Equal ones are ordered by votes. Of more than 10,000 matches the best are found among the 10,000 with the most votes; the other orders are complete. */
                 q?: string;
                 /** @description Projects that carry this tag. */
                 tag?: string;
@@ -7462,6 +7483,7 @@ export interface operations {
                      *           "slug": "flask",
                      *           "title": "Flask",
                      *           "tagline": "A lightweight web framework",
+                     *           "author": "Pallets",
                      *           "description": "Routing, templates and a development server, and little else.",
                      *           "url": "https://flask.example",
                      *           "repository_url": "https://code.example/flask",
@@ -7553,6 +7575,7 @@ export interface operations {
                  * @example {
                  *       "title": "Flask",
                  *       "tagline": "A lightweight web framework",
+                 *       "author": "Pallets",
                  *       "description": "Routing, templates and a development server, and little else.",
                  *       "url": "https://flask.example",
                  *       "repository_url": "https://code.example/flask",
@@ -7591,6 +7614,7 @@ export interface operations {
                      *       "slug": "flask",
                      *       "title": "Flask",
                      *       "tagline": "A lightweight web framework",
+                     *       "author": "Pallets",
                      *       "description": "Routing, templates and a development server, and little else.",
                      *       "url": "https://flask.example",
                      *       "repository_url": "https://code.example/flask",
@@ -7844,6 +7868,7 @@ export interface operations {
                      *       "slug": "flask",
                      *       "title": "Flask",
                      *       "tagline": "A lightweight web framework",
+                     *       "author": "Pallets",
                      *       "description": "Routing, templates and a development server, and little else.",
                      *       "url": "https://flask.example",
                      *       "repository_url": "https://code.example/flask",
@@ -7923,6 +7948,7 @@ export interface operations {
                  * @example {
                  *       "title": "Flask",
                  *       "tagline": "A lightweight web framework",
+                 *       "author": "Pallets",
                  *       "description": "Routing, templates and a development server, and little else.",
                  *       "url": "https://flask.example",
                  *       "repository_url": "https://code.example/flask",
@@ -7960,6 +7986,7 @@ export interface operations {
                      *       "slug": "flask",
                      *       "title": "Flask",
                      *       "tagline": "A lightweight web framework",
+                     *       "author": "Pallets",
                      *       "description": "Routing, templates and a development server, and little else.",
                      *       "url": "https://flask.example",
                      *       "repository_url": "https://code.example/flask",
@@ -8099,6 +8126,7 @@ export interface operations {
                      *       "slug": "flask",
                      *       "title": "Flask",
                      *       "tagline": "A lightweight web framework",
+                     *       "author": "Pallets",
                      *       "description": "Routing, templates and a development server, and little else.",
                      *       "url": "https://flask.example",
                      *       "repository_url": "https://code.example/flask",
@@ -8781,6 +8809,7 @@ export interface operations {
                  *           "slug": "flask",
                  *           "title": "Flask",
                  *           "tagline": "A lightweight web framework",
+                 *           "author": "Pallets",
                  *           "description": "Routing, templates and a development server, and little else.",
                  *           "url": "https://flask.example",
                  *           "repository_url": "https://code.example/flask",
@@ -8887,6 +8916,7 @@ export interface operations {
                  *           "slug": "flask",
                  *           "title": "Flask",
                  *           "tagline": "A lightweight web framework",
+                 *           "author": "Pallets",
                  *           "description": "Routing, templates and a development server, and little else.",
                  *           "url": "https://flask.example",
                  *           "repository_url": "https://code.example/flask",
@@ -8993,6 +9023,7 @@ export interface operations {
                  *           "slug": "flask",
                  *           "title": "Flask",
                  *           "tagline": "A lightweight web framework",
+                 *           "author": "Pallets",
                  *           "description": "Routing, templates and a development server, and little else.",
                  *           "url": "https://flask.example",
                  *           "repository_url": "https://code.example/flask",
@@ -9102,6 +9133,7 @@ export interface operations {
                  *           "slug": "flask",
                  *           "title": "Flask",
                  *           "tagline": "A lightweight web framework",
+                 *           "author": "Pallets",
                  *           "description": "Routing, templates and a development server, and little else.",
                  *           "url": "https://flask.example",
                  *           "repository_url": "https://code.example/flask",
@@ -9211,6 +9243,7 @@ export interface operations {
                  *           "slug": "flask",
                  *           "title": "Flask",
                  *           "tagline": "A lightweight web framework",
+                 *           "author": "Pallets",
                  *           "description": "Routing, templates and a development server, and little else.",
                  *           "url": "https://flask.example",
                  *           "repository_url": "https://code.example/flask",
@@ -9317,6 +9350,7 @@ export interface operations {
                  *           "slug": "flask",
                  *           "title": "Flask",
                  *           "tagline": "A lightweight web framework",
+                 *           "author": "Pallets",
                  *           "description": "Routing, templates and a development server, and little else.",
                  *           "url": "https://flask.example",
                  *           "repository_url": "https://code.example/flask",
