@@ -120,7 +120,7 @@ def problem(code: str) -> Response:
 @documented(media_types=("application/atom+xml",))
 @operation(query=FeedQuery(), tier="read", etag=True)
 def atom(query: dict[str, str]) -> Response:
-    """Follow the 50 newest live projects as an Atom feed: all, or those of a category or a tag."""
+    """Follow the 50 newest live projects as an Atom feed: all, or those of a category or of up to five tags."""
     document = feed.document(
         current_app.extensions["site"],
         query.get("category"),

@@ -5,7 +5,7 @@ from typing import Any
 from urllib.parse import urlencode
 from xml.etree.ElementTree import Element, SubElement, tostring
 
-from directory.services.catalog import feed
+from directory.services.catalog import feed, tags
 from directory.services.site import Site, path_of
 from directory.services.text import markdown
 from directory.services.timestamps import timestamp
@@ -23,9 +23,9 @@ def document(site: Site, category: str | None = None, tag: str | None = None, *,
     Without pages an entry leads to the website of its project.
     """
     projects = feed.newest(category, tag)
-    narrowed = urlencode({name: value for name, value in (("category", category), ("tag", tag)) if value})
+    narrowed = urlencode({name: value for name, value in (("category", category), ("tag", tag)) if value}, safe=",")
     suffix = f"?{narrowed}" if narrowed else ""
-    of = ", ".join(value for value in (category, tag) if value)
+    of = ", ".join([*([category] if category else []), *tags.split(tag or "")])
     changes = [timestamp(project["updated_at"]) for project in projects]
     root = Element("feed", {"xmlns": "http://www.w3.org/2005/Atom"})
     _add(root, "id", feed.name(suffix).urn)

@@ -8,11 +8,12 @@ from typing import Any, ClassVar
 from flask import current_app, has_app_context
 from marshmallow import Schema, ValidationError, fields, missing
 
+from directory.services.catalog import tags
 from directory.services.text import markdown
 from directory.services.text.characters import without_invisible
 from directory.services.text.links import URL_MAX, check_url
 from directory.services.text.repositories import web_address
-from directory.services.text.rules import SLUG, clean_text, is_visible
+from directory.services.text.rules import SLUG, TAG_MAX, clean_text, is_visible
 from directory.services.timestamps import timestamp
 
 # The patterns of texts in the OpenAPI document, in the syntax that JavaScript, Python and Rust share. They allow rare
@@ -225,6 +226,31 @@ class Slug(Matching):
     def check(self, value: str) -> str:
         """The slug."""
         return super().check(without_invisible(value))
+
+
+class Tags(Checked):
+    """Up to five tags, separated by commas: in their order, each once. Without any it counts as absent."""
+
+    _LONGEST = tags.MOST * (TAG_MAX + len(tags.SEPARATOR))
+    longest = LONGER * _LONGEST
+    says = f"Give at most {tags.MOST} tags."
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        tag = SLUG.pattern.removeprefix("^").removesuffix("$")
+        pattern = rf"^[ ,]*({tag}( *,[ ,]*{tag}){{0,{tags.MOST - 1}}}[ ,]*)?$"
+        document(self, pattern=pattern, maxLength=self._LONGEST)
+
+    def check(self, value: str) -> str:
+        """The tags, separated by commas."""
+        value = without_invisible(value)
+        names = tags.split(value)
+        if len(names) > tags.MOST or len(value) > self._LONGEST:
+            raise ValueError(self.says)
+        return tags.SEPARATOR.join(map(Slug(TAG_MAX).check, names))
+
+    def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> Any:
+        return super()._deserialize(value, attr, data, **kwargs) or missing
 
 
 class Whole(fields.Integer):

@@ -30,7 +30,7 @@ def robots() -> Response:
     """Let crawlers in, and name the sitemap where there is one."""
     site = _mapped()
     named = "" if site is None else f"\nSitemap: {site.address(SITEMAP)}\n"
-    return tagged(f"User-agent: *\nDisallow:\n{named}", "text/plain; charset=utf-8")
+    return tagged(f"User-agent: *\nDisallow: /*?*tag=*,\nDisallow: /*?*tag=*%2C\n{named}", "text/plain; charset=utf-8")
 
 
 @bp.get("/favicon.svg")

@@ -193,7 +193,7 @@ def page_number(query: dict[str, str]) -> int:
 
 def address_with(path: str, **parameters: object) -> str:
     """A path with those parameters that have a value."""
-    given = "&".join(f"{name}={quote(str(value), safe='')}" for name, value in parameters.items() if value)
+    given = "&".join(f"{name}={quote(str(value), safe=',')}" for name, value in parameters.items() if value)
     return f"{path}?{given}" if given else path
 
 

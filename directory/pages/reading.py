@@ -51,53 +51,75 @@ def _search_again(error: SearchRefused) -> Response:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """The list that an address asks for: below `path`, which names a category or a tag, or neither."""
+    """The list that an address asks for: filters, an order and a page; or the projects of a `user`."""
 
-    path: str
     category: str | None = None
-    tag: str | None = None
+    tags: tuple[str, ...] = ()
     q: str | None = None
     sort: str = "newest"
     page: int = 1
+    user: str | None = None
 
-    def address(self, **changes: object) -> str:
-        """The address of this list with other values; what is the default is left out."""
-        tag = self.tag if self.category else None
-        given = {"q": self.q, "tag": tag, "sort": self.sort, "page": self.page, **changes}
-        if given["sort"] == order({"q": given["q"]}):
-            given["sort"] = None
-        if given["page"] == 1:
-            given["page"] = None
-        return address_with(self.path, **given)
+    @property
+    def path(self) -> str:
+        """The path of its address."""
+        if self.user:
+            return f"/users/{self.user}"
+        if self.category:
+            return f"/categories/{self.category}"
+        return f"/tags/{self.tags[0]}" if len(self.tags) == 1 else "/"
+
+    @property
+    def tag(self) -> str | None:
+        """The tags, separated by commas, for the parameter `tag`; None where the path names the only one."""
+        return tags.SEPARATOR.join(self.tags) if self.category or len(self.tags) > 1 else None
+
+    @property
+    def address(self) -> str:
+        """Its address; what is the default is left out."""
+        sort = None if self.sort == order({"q": self.q}) else self.sort
+        page = self.page if self.page > 1 else None
+        return address_with(self.path, q=self.q, tag=self.tag, sort=sort, page=page)
+
+    @property
+    def filters(self) -> int:
+        """The number of filters."""
+        return len(self.tags) + bool(self.category) + bool(self.q)
+
+    @property
+    def is_combined(self) -> bool:
+        """Whether it has more than one filter: there are so many such lists that crawlers shall not follow to them."""
+        return self.filters > 1
 
     def neighbours(self, pages: int) -> dict[str, Any]:
         """The addresses of the pages before and after this one, of so many."""
-        previous = self.address(page=self.page - 1) if self.page > 1 else ""
-        return {"previous": previous, "next": self.address(page=self.page + 1) if self.page < pages else ""}
-
-    def leaving(self, name: str) -> str:
-        """The address of the wider list that is not narrowed by `name`: "q", "category" or "tag"."""
-        left = replace(self, **{name: None})  # type: ignore[arg-type]
-        return _address(left.category, left.tag, left.q, None if name == "q" else self.sort)
-
-    def entering(self, category: str) -> str:
-        """The address of the same list in another category."""
-        return _address(category, self.tag, self.q, self.sort)
-
-    def narrowed(self, chosen: Any) -> list[tuple[str, str]]:
-        """The filters of the list: the name of each, and its text."""
-        texts = {
-            "q": f"for “{self.q}”" if self.q else "",
-            "category": f"in {chosen.name}" if chosen else "",
-            "tag": f"tagged {self.tag}" if self.tag else "",
+        previous, following = replace(self, page=self.page - 1), replace(self, page=self.page + 1)
+        return {
+            "previous": previous.address if self.page > 1 else "",
+            "next": following.address if self.page < pages else "",
         }
-        return [(name, text) for name, text in texts.items() if text]
 
+    def sorted(self, sort: str) -> "Wanted":
+        """The first page in another order."""
+        return replace(self, sort=sort, page=1)
 
-def _address(category: str | None, tag: str | None, q: str | None, sort: str | None) -> str:
-    """The address of the first page of a list."""
-    path = f"/categories/{category}" if category else f"/tags/{tag}" if tag else "/"
-    return Wanted(path, category, tag, q).address(sort=sort)
+    def searching(self, q: str | None) -> "Wanted":
+        """The first page for another search; without one it has the default order."""
+        return replace(self, q=q, sort=self.sort if q else order({}), page=1)
+
+    def within(self, category: str | None) -> "Wanted":
+        """The first page of the same list in another category, or in all."""
+        return replace(self, category=category, page=1)
+
+    def toggling(self, tag: str) -> "Wanted":
+        """The first page of the same list with another tag, or without it if it has the tag."""
+        return replace(self, tags=tuple(sorted({*self.tags} ^ {tag})), page=1)
+
+    def narrowed(self, chosen: Any) -> list[tuple[str, "Wanted"]]:
+        """The filters of the list: the text of each, and the wider list without it."""
+        searched = [(f"for “{self.q}”", self.searching(None))] if self.q else []
+        within = [(f"in {chosen.name}", self.within(None))] if chosen else []
+        return [*searched, *within, *((f"tagged {tag}", self.toggling(tag)) for tag in self.tags)]
 
 
 @bp.get("/")
@@ -109,9 +131,10 @@ def home(query: dict[str, str]) -> Any:
         return links
     if slug := query.get("category"):
         raise _moved("/categories", slug, CATEGORY_SLUG_MAX, query, "category")
-    if tag := query.get("tag"):
-        raise _moved("/tags", tag, TAG_MAX, query, "tag")
-    page, headers = _list(Wanted("/"), query)
+    named = _tags(query.get("tag"))
+    if len(named) == 1:
+        raise _moved("/tags", named[0], TAG_MAX, query, "tag")
+    page, headers = _list(Wanted(tags=named), query)
     return page, {**headers, "Vary": "Accept"}
 
 
@@ -119,23 +142,23 @@ def home(query: dict[str, str]) -> Any:
 @public
 @page_view
 def category(slug: str, query: dict[str, str]) -> Any:
-    """Show the projects of a category, also narrowed to a tag."""
-    path = _path_to("/categories", slug, CATEGORY_SLUG_MAX, query)
-    tag = query.get("tag") or None
-    if tag is not None and not _fits(tag, TAG_MAX):
-        raise NotFound
-    return _list(Wanted(path, category=slug, tag=tag), query)
+    """Show the projects of a category, also narrowed to tags."""
+    _require_lower("/categories", slug, CATEGORY_SLUG_MAX, query)
+    return _list(Wanted(category=slug, tags=_tags(query.get("tag"))), query)
 
 
 @bp.get("/tags/<tag>")
 @public
 @page_view
 def tag_page(tag: str, query: dict[str, str]) -> Any:
-    """Show the projects that carry a tag."""
-    path = _path_to("/tags", tag, TAG_MAX, query)
+    """Show the projects that carry a tag. With more tags, or in a category, they have another address."""
+    _require_lower("/tags", tag, TAG_MAX, query)
+    named = tags.SEPARATOR.join(_tags(f"{tag},{query.get('tag', '')}"))
     if slug := query.get("category"):
-        raise _moved("/categories", slug, CATEGORY_SLUG_MAX, {**query, "tag": tag}, "category")
-    return _list(Wanted(path, tag=tag), query)
+        raise _moved("/categories", slug, CATEGORY_SLUG_MAX, {**query, "tag": named}, "category")
+    if named != tag:
+        raise RequestRedirect(_with_query("/", {**query, "tag": named}))
+    return _list(Wanted(tags=(tag,)), query)
 
 
 @bp.get("/users/<username>")
@@ -143,12 +166,12 @@ def tag_page(tag: str, query: dict[str, str]) -> Any:
 @page_view
 def member(username: str, query: dict[str, str]) -> Any:
     """Show a member with their live projects. A suspended one is 404."""
-    path = f"/users/{username.lower()}"
+    wanted = Wanted(user=username.lower(), page=page_number(query))
     if not USERNAME.fullmatch(username.lower()):
         raise NotFound
     if username != username.lower():
-        raise RequestRedirect(path)
-    profile, wanted = users.public(username), Wanted(path, page=page_number(query))
+        raise RequestRedirect(wanted.path)
+    profile = users.public(username)
     pages = max(1, -(-profile["live_projects"] // SIZE))
     if wanted.page > pages:
         raise NotFound
@@ -157,7 +180,7 @@ def member(username: str, query: dict[str, str]) -> Any:
     about = head.Head(
         f"{username} · Page {wanted.page}" if wanted.page > 1 else username,
         f"Projects that {username} submitted.",
-        wanted.address(),
+        wanted.address,
         **wanted.neighbours(pages),
         data=[head.item_list(items, here(), (wanted.page - 1) * SIZE + 1)],
     )
@@ -172,21 +195,33 @@ def _fits(slug: str, longest: int) -> bool:
     return len(slug) <= longest and SLUG.fullmatch(slug) is not None
 
 
-def _path_to(root: str, slug: str, longest: int, query: dict[str, str]) -> str:
-    """The path of a slug. Raises NotFound for an impossible slug, and RequestRedirect if it is not in lower case."""
+def _tags(given: str | None) -> tuple[str, ...]:
+    """The tags of the parameter `tag`. Raises NotFound for an impossible one, and for too many."""
+    named = tags.split((given or "").lower())
+    if len(named) > tags.MOST or not all(_fits(tag, TAG_MAX) for tag in named):
+        raise NotFound
+    return tuple(named)
+
+
+def _require_lower(root: str, slug: str, longest: int, query: dict[str, str]) -> None:
+    """Raise NotFound for an impossible slug, and RequestRedirect if it is not in lower case."""
     if not _fits(slug.lower(), longest):
         raise NotFound
     if slug != slug.lower():
         raise _moved(root, slug, longest, query)
-    return f"{root}/{slug}"
 
 
 def _moved(root: str, slug: str, longest: int, query: dict[str, str], *names: str) -> Exception:
     """The redirect to the page of a slug; the other parameters stay."""
     if not _fits(slug.lower(), longest):
         return NotFound()
-    left = "&".join(f"{quote(name)}={quote(value, safe='')}" for name, value in query.items() if name not in names)
-    return RequestRedirect(f"{root}/{slug.lower()}{'?' if left else ''}{left}")
+    left = {name: value for name, value in query.items() if name not in names}
+    return RequestRedirect(_with_query(f"{root}/{slug.lower()}", left))
+
+
+def _with_query(path: str, query: dict[str, str]) -> str:
+    left = "&".join(f"{quote(name)}={quote(value, safe=',')}" for name, value in query.items())
+    return f"{path}?{left}" if left else path
 
 
 def _list(at: Wanted, query: dict[str, str]) -> PageAnswer:
@@ -196,13 +231,14 @@ def _list(at: Wanted, query: dict[str, str]) -> PageAnswer:
     chosen = next((each for each in listed if each.slug == wanted.category), None)
     if wanted.category and chosen is None:
         raise NotFound
-    filters = catalog.Filters(status="live", category=wanted.category, tag=wanted.tag, q=wanted.q)
+    tag = tags.SEPARATOR.join(wanted.tags) or None
+    filters = catalog.Filters(status="live", category=wanted.category, tag=tag, q=wanted.q)
     found = Slice([], None, None, total=0)
     if not refused:
         found = catalog.page(filters, wanted.sort, Window(SIZE, page=wanted.page), viewer=viewer())
     total = found.total or 0
     pages = min(-(-total // SIZE), DEPTH // SIZE)
-    if wanted.page > max(1, pages) or (not total and wanted.tag and not tags.is_used(wanted.tag)):
+    if wanted.page > max(1, pages) or (not total and not all(tags.used([*wanted.tags]).values())):
         raise NotFound
     shown = {"items": found.items, "pagination": {"page": wanted.page}}
     page, headers = show(
@@ -229,13 +265,13 @@ def _read(at: Wanted, query: dict[str, str]) -> tuple[Wanted, str]:
     if page * SIZE > DEPTH or "sort" in refused:
         raise NotFound
     sort = order({"q": text, "sort": taken.get("sort")})
-    return Wanted(at.path, at.category, at.tag, text, sort, page), " ".join(refused.get("q", []))
+    return replace(at, q=text, sort=sort, page=page), " ".join(refused.get("q", []))
 
 
 def _head(wanted: Wanted, chosen: Any, found: Slice, pages: int) -> head.Head:
     page, subject, feeds = wanted.page, _subject(wanted, chosen), [head.NEW]
     if subject:
-        path = address_with(head.NEW.path, category=wanted.category, tag=wanted.tag)
+        path = address_with(head.NEW.path, category=wanted.category, tag=tags.SEPARATOR.join(wanted.tags))
         feeds.insert(0, head.Feed(f"New projects: {subject}", path))
     searched = f"“{wanted.q}”" if wanted.q else ""
     parts = [" in ".join(part for part in (searched, subject) if part), f"Page {page}" if page > 1 else ""]
@@ -243,16 +279,17 @@ def _head(wanted: Wanted, chosen: Any, found: Slice, pages: int) -> head.Head:
     return head.Head(
         " · ".join(part for part in parts if part),
         (chosen.description if chosen else "") or (f"{subject}: {head.DESCRIPTION}" if subject else ""),
-        wanted.address(),
-        indexed=not wanted.q,
+        wanted.address,
+        indexed=not (wanted.q or wanted.is_combined),
         **wanted.neighbours(pages),
         feeds=feeds,
-        data=[*data, head.breadcrumbs(here(), (subject, wanted.path))] if subject else data,
+        data=[*data, head.breadcrumbs(here(), (subject, wanted.searching(None).address))] if subject else data,
     )
 
 
 def _subject(wanted: Wanted, chosen: Any) -> str:
     """The filters of the list, in words."""
+    tagged = f"tagged {' and '.join(wanted.tags)}" if wanted.tags else ""
     if chosen is None:
-        return f"Projects tagged {wanted.tag}" if wanted.tag else ""
-    return f"{chosen.name}, tagged {wanted.tag}" if wanted.tag else str(chosen.name)
+        return f"Projects {tagged}" if tagged else ""
+    return f"{chosen.name}, {tagged}" if tagged else str(chosen.name)

@@ -169,7 +169,7 @@ def test_it_is_called_what_the_site_is_called_by_default(read):
 def test_a_category_and_a_tag_have_feeds_of_their_own(make_app, world):
     world.project(title="One", category="web", tags=["csv"])
     world.project(title="Two", category="web")
-    world.project(title="Three", tags=["csv"])
+    world.project(title="Three", tags=["csv", "cli"])
     world.project(title="Waiting", category="web", tags=["csv"], status="pending")
     api = Api(make_app(SITE_URL="https://projects.example"))
     expected = {
@@ -177,6 +177,7 @@ def test_a_category_and_a_tag_have_feeds_of_their_own(make_app, world):
         "?category=web": ["Two", "One"],
         "?tag=csv": ["Three", "One"],
         "?category=web&tag=csv": ["One"],
+        "?tag=cli,csv": ["Three"],
         "?category=nothing": [],
     }
     names = set()

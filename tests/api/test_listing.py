@@ -72,6 +72,22 @@ def test_filters_narrow_and_unknown_ones_find_nothing(world: World, api: Api) ->
     assert api.get("/api/projects?tag=http&owner=bob").json["pagination"]["total"] == 1
 
 
+def test_of_several_tags_all_must_match_in_whatever_order_they_are_given(world: World, api: Api) -> None:
+    both = [world.project(tags=["http", "cli", *(["go"] if n else [])]) for n in range(3)][::-1]
+    world.project(tags=["http"])
+    for tags in ("http,cli", "cli,http", "cli,,http,", "%20http%20,%20cli", "cli,http,cli,http,cli,http", "http%2Ccli"):
+        answer = api.get(f"/api/projects?tag={tags}&limit=2")
+        assert (ids(answer), answer.json["pagination"]["total"]) == (both[:2], 3), tags
+        for other in ("http,cli", "cli,http,"):
+            cursor = answer.json["pagination"]["next_cursor"]
+            assert ids(api.get(f"/api/projects?tag={other}&limit=2&cursor={cursor}")) == both[2:]
+        assert api.get(f"/api/projects?tag=http&limit=2&cursor={cursor}").status_code == 422
+    assert ids(api.get("/api/projects?tag=http,cli,go")) == both[:2]
+    assert ids(api.get("/api/projects?tag=http,none")) == []
+    for blank in ("", "%20", ",", "%20,%20,"):
+        assert len(ids(api.get(f"/api/projects?tag={blank}"))) == 4
+
+
 def test_each_state_is_listed_for_those_who_may_see_it(world: World, api: Api) -> None:
     bob, eve = world.user("bob"), world.user("eve")
     live, pending, rejected = (world.project(bob, status) for status in ("live", "pending", "rejected"))
@@ -241,7 +257,8 @@ def test_pages_near_the_top_and_far_from_it_make_the_list_that_cursors_do(app: F
     [
         "page=0", "page=-1", "page=abc", "page=1.5", "page=１２", "page=1_0", "page=%2B1", "page=", "page=01",
         "page=99999999999999999999", "limit=0", "limit=101", "limit=1000000000", "status=gone", "status=",
-        "sort=oldest", "sort=", "category=No%20Slug", "tag=-", "owner=B%C3%96B", "q=%00", "q=%ff",
+        "sort=oldest", "sort=", "category=No%20Slug", "tag=-", "tag=a,b,c,d,e,f", "tag=a,-", "tag=a,B",
+        f"tag=a,{'b' * 33}", "owner=B%C3%96B", "q=%00", "q=%ff",
         "q=a%E2%80%AEb", "nope=1", "page=1&page=1", f"q={'x' * 201}", "category=tools&category=web",
     ],
 )  # fmt: skip

@@ -155,6 +155,10 @@ def test_the_title_says_what_is_shown(api, world):
         ("/?tag=csv&q=a", "/tags/csv?q=a"),
         ("/?tag=csv&category=tools", "/categories/tools?tag=csv"),
         ("/tags/csv?category=tools", "/categories/tools?tag=csv"),
+        ("/?tag=b,a&category=tools", "/categories/tools?tag=b,a"),
+        ("/?tag=csv,,csv&q=a", "/tags/csv?q=a"),
+        ("/tags/csv?tag=b&q=a%2Cb", "/?tag=b,csv&q=a,b"),
+        ("/tags/csv?tag=b&category=tools", "/categories/tools?tag=b,csv"),
         ("/categories/Tools?q=a", "/categories/tools?q=a"),
         ("/tags/CSV", "/tags/csv"),
         ("/categories/tools/", "/categories/tools"),
@@ -171,7 +175,8 @@ def test_other_addresses_of_a_list_are_redirected_for_good(api, world, path, loc
     "path",
     [
         "/categories/nothing", "/categories/%00", "/categories/a.b", "/tags/nothing", "/tags/..", "/?sort=nonsense",
-        "/?category=no/such", "/?category=..", "/?tag=a%20b", "/?page=2", "/?page=0", "/?page=x", "/?page=-1",
+        "/?category=no/such", "/?category=..", "/?tag=a%20b", "/?tag=thing,nothing", "/?tag=a,..",
+        "/?tag=a,b,c,d,e,f", "/?page=2", "/?page=0", "/?page=x", "/?page=-1",
         "/?page=01",
         "/?page=501", "/?page=99999999999999999999", "/categories/tools?page=2", "/?q=thing&page=2",
         "/categories/tools?tag=nothing", f"/categories/{'a' * 51}",
@@ -192,6 +197,36 @@ def test_a_tag_or_category_that_finds_nothing_of_a_search_is_there_all_the_same(
         answer = api.get(path)
         assert answer.status_code == 200
         assert "Nothing found" in text_of(answer)
+
+
+def test_a_list_with_several_filters_is_for_people_and_each_filter_can_be_removed(api, world):
+    world.project(title="Both", tags=["csv", "cli"])
+    world.project(title="One", tags=["csv"])
+    expected = {
+        "/?tag=csv,cli": ("Projects tagged cli and csv", ["/tags/csv", "/tags/cli"]),
+        "/categories/tools?tag=csv,cli": (
+            "Tools, tagged cli and csv", ["/?tag=cli,csv", "/categories/tools?tag=csv", "/categories/tools?tag=cli"]
+        ),
+        "/?tag=csv,cli&q=both": ("“both” in Projects tagged cli and csv", ["/?tag=cli,csv", "/tags/csv?q=both"]),
+    }  # fmt: skip
+    for path, (title, wider) in expected.items():
+        answer = api.get(path)
+        assert titles(answer) == ["Both"]
+        assert f"<title>{title} ·" in answer.text
+        assert '<meta name="robots" content="noindex">' in head_of(answer)
+        assert '<a rel="nofollow" ' not in answer.text
+        chips = re.findall(r'<a class="chip" href="(.*?)"( rel="nofollow")?', answer.text)
+        assert [address for address, _ in chips][: len(wider)] == wider
+        assert all(bool(hidden) == ("?" in address) for address, hidden in chips)
+        tabs = answer.text.partition('aria-label="Order"')[2].partition("</nav>")[0]
+        assert tabs.count("<a ") == tabs.count(' rel="nofollow"') > 2
+    assert '<link rel="canonical" href="/?tag=cli,csv">' in head_of(api.get("/?sort=newest&tag=csv,cli"))
+    assert 'name="tag" value="cli,csv"' in api.get("/?tag=csv,cli").text
+    assert 'href="/api/projects.atom?tag=cli,csv"' in head_of(api.get("/?tag=csv,cli"))
+    for path in ("/tags/csv", "/categories/tools"):
+        assert "noindex" not in api.get(path).text
+    assert "nofollow" not in api.get("/?q=both").text.partition('id="results"')[2].partition('class="rows"')[0]
+    assert "noindex" in api.get("/categories/tools?tag=csv").text
 
 
 def test_a_search_that_is_refused_shows_the_form_again_with_the_reason(api):

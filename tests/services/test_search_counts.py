@@ -91,7 +91,7 @@ def test_answers_are_what_a_look_at_each_project_gives_after_every_change(
         else:
             made[made.index(one)] = after = changed(rng, one)
             store(after, places[1])
-        for narrow in ({}, {"category": "tools"}, {"tag": "ab"}, {"category": "games", "tag": "x"}):
+        for narrow in ({}, {"category": "tools"}, {"tag": "ab"}, {"tag": "ab,x"}, {"category": "games", "tag": "x"}):
             filters = Filters(status="live", q=rng.choice(["ab", "abc", "x"]), **narrow)
             sort = rng.choice(("best", *ORDERS))
             shown = [page(filters, sort, Window(3), viewer=None)]

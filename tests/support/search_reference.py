@@ -78,7 +78,8 @@ def expected(made: list[Made], filters: Filters, sort: str) -> list[int]:
     """The ids of a whole list, by a look at each project."""
     query = filters.q or ""
     chosen = [one for one in made if filters.status in {None, one.status} and filters.category in {None, one.category}]
-    chosen = [one for one in chosen if one.rank(query) is not None and (filters.tag is None or filters.tag in one.tags)]
+    tagged = {*(filters.tag.split(",") if filters.tag else ())}
+    chosen = [one for one in chosen if one.rank(query) is not None and tagged <= {*one.tags}]
     keys: dict[str, Any] = {
         "newest": lambda one: (one.at, one.id),
         "upvotes": lambda one: (one.upvotes, one.id),

@@ -18,6 +18,7 @@ from directory.http.fields import (
     Search,
     Slug,
     Strict,
+    Tags,
     Timestamp,
     Word,
 )
@@ -217,7 +218,7 @@ class ProjectQuery(PageQuery):
     category = Slug(CATEGORY_SLUG_MAX, metadata={"description": "A category's slug; an unknown one finds nothing."})
     sort = Word(orders.PUBLIC, metadata={"description": "Default newest; with q best match."})
     q = Search(200, metadata={"description": SEARCH})
-    tag = Slug(TAG_MAX, metadata={"description": "Projects that carry this tag."})
+    tag = Tags(metadata={"description": "Projects that carry this tag; of several, separated by commas, all."})
     owner = Owner()
     upvoted = Word(("me",), metadata={"description": "The projects that the caller has voted for (signed in)."})
 

@@ -6,7 +6,7 @@ from typing import Any
 from marshmallow import fields, missing
 
 from directory.api.schemas.accounts import UserOutput
-from directory.http.fields import Matching, Prose, Slug, Strict, Timestamp, Whole, Word
+from directory.http.fields import Matching, Prose, Slug, Strict, Tags, Timestamp, Whole, Word
 from directory.services.catalog.fields import NAMES
 from directory.services.text.rules import CATEGORY_SLUG_MAX, TAG_MAX
 
@@ -91,7 +91,7 @@ class FeedQuery(Strict):
     """The filters of the feed; an unknown category or tag has no entries."""
 
     category = Slug(CATEGORY_SLUG_MAX)
-    tag = Slug(TAG_MAX)
+    tag = Tags()
 
 
 class TagQuery(Strict):

@@ -70,7 +70,8 @@ class Search:
         return None if len(rows) > BETTER else [match for match in _best(rows) if match.rank > rank]
 
 
-NARROWED_BY = {"status", "q", "category", "tag"}  # filters for which the vote rankings have the most voted projects
+# The filters for which the vote rankings have the most voted projects.
+NARROWED_BY = {"status", "q", "category", *queries.TAGS}
 
 
 def page(asked: Search, window: Window) -> list[Match] | None:

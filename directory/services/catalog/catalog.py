@@ -27,6 +27,7 @@ from directory.services.catalog import (
     search_counts,
     search_frequency,
     search_language,
+    tags,
 )
 from directory.services.catalog.columns import DESCRIPTION, ID, NAMES, OWNER, STATUS, after, revision
 from directory.services.catalog.paging import Slice, Window, cut
@@ -45,7 +46,8 @@ class Shown(NamedTuple):
 class Filters:
     """The filters of a list; None is no filter. `owner` is a username, `owner_id` and `voter_id` are ids.
 
-    With `waiting` the list contains only projects that wait for review.
+    `tag` is a tag, or up to five that commas separate, of which all must match. With `waiting` the list contains only
+    projects that wait for review.
     """
 
     status: str | None = None
@@ -61,6 +63,11 @@ class Filters:
         """The filters that are set, by name."""
         named = ((field.name, getattr(self, field.name)) for field in fields(self))
         return {name: value for name, value in named if value is not None}
+
+    @property
+    def has_several_tags(self) -> bool:
+        """Whether all of several tags must match."""
+        return self.tag is not None and tags.SEPARATOR in self.tag
 
 
 def require_editable(project: Any, by: Caller) -> None:
@@ -151,12 +158,14 @@ def many(project_ids: list[int], *, viewer: Caller) -> dict[int, dict[str, Any]]
 
 def page(filters: Filters, sort: str, window: Window, *, viewer: Caller | None) -> Slice:
     """A slice of the projects that match `filters`. `public_scope` checks access."""
-    given = _parameters(filters)
+    narrowing = _narrowing(filters)
+    given = _parameters(filters, narrowing)
     if given is None:
         return Slice([], None, None, total=0)
-    dialect, names = db.engine.dialect.name, tuple(filters.given())
+    dialect, names = db.engine.dialect.name, tuple(narrowing)
     counted = None if filters.q is None else search_counts.Matches(names, filters.status, given, dialect)
-    matches = "" if counted is None else _way(counted)
+    total = _total(narrowing, given, "") if filters.has_several_tags and counted is None else None
+    matches = _way(counted, total)
     viewed = {} if viewer is None else {"viewer_id": viewer.id}
     rows = None
     if sort == "best" and matches == queries.CAPPED and set(names) <= best_match.NARROWED_BY:
@@ -170,9 +179,10 @@ def page(filters: Filters, sort: str, window: Window, *, viewer: Caller | None) 
         with by_index() if matches in {queries.TESTED, queries.COLLECTED} else nullcontext():
             rows = statement.all({**given, **window.parameters(), **viewed})
     found = cut(rows, orders.named(sort), window)
-    total = rows[0][after(viewer is not None)] if rows else None
+    if rows and total is None:
+        total = rows[0][after(viewer is not None)]
     if total is None:
-        total = search.MOST + 1 if matches == queries.CAPPED else _total(filters, given, matches)
+        total = search.MOST + 1 if matches == queries.CAPPED else _total(narrowing, given, matches)
     number = int(total)
     if counted is not None and matches == queries.MANY:
         counted.store(number)
@@ -184,21 +194,26 @@ def page(filters: Filters, sort: str, window: Window, *, viewer: Caller | None) 
 
 def total(filters: Filters) -> int:
     """The number of projects that match `filters` without a query: from counters, or counted if tag or owner is set."""
-    return _total(filters, filters.given(), "")
+    narrowing = _narrowing(filters)
+    return _total(narrowing, narrowing, "")
 
 
-def _total(filters: Filters, given: dict[str, Any], matches: str) -> int:
+def _total(narrowing: dict[str, Any], given: dict[str, Any], matches: str) -> int:
     """The number of projects that match. Matches of a query are counted only up to `search.MOST` + 1."""
-    shape = queries.ListShape(tuple(filters.given()), filters.status, db.engine.dialect.name, matches=matches)
+    dialect = db.engine.dialect.name
+    shape = queries.ListShape(tuple(narrowing), narrowing.get("status"), dialect, matches=matches)
     [[number]] = queries.count(shape).all(given)
     return int(number)
 
 
-def _way(counted: search_counts.Matches) -> str:
-    """The method for a search's page: few matches are collected; with more, the list is scanned for them.
+def _way(counted: search_counts.Matches | None, total: int | None) -> str:
+    """The method for a page: few matches of a search are collected; with more, the list is scanned for them.
 
-    A narrowed list may have few of them, unless its matches were counted.
+    A narrowed list may have few of them, unless its matches were counted. So are the projects with several tags, if
+    their number, `total`, is small.
     """
+    if counted is None:
+        return queries.TAGGED if total is not None and total <= search.MOST else ""
     if counted.number is None:
         return queries.CAPPED
     if counted.number <= search.MOST:
@@ -228,12 +243,20 @@ def _one(audience: str, project_id: int, viewer: Caller | None) -> dict[str, Any
     return _view(row, viewer) if viewer is None else _detail(row, viewer)
 
 
-def _parameters(filters: Filters) -> dict[str, Any] | None:
-    """The values of the filters for their statement; None if the query has no word, so that nothing matches."""
+def _narrowing(filters: Filters) -> dict[str, Any]:
+    """The values of the filters by their names in statements, where each tag has its own, the rarest one the first."""
     given = filters.given()
-    if filters.q is None:
+    if not filters.has_several_tags:
         return given
-    dialect, query = db.engine.dialect.name, given.pop("q")
+    return given | dict(zip(queries.TAGS, tags.used(tags.split(str(filters.tag))), strict=False))
+
+
+def _parameters(filters: Filters, narrowing: dict[str, Any]) -> dict[str, Any] | None:
+    """The values for the statement of the filters; None if the query has no word, so that nothing matches."""
+    if filters.q is None:
+        return narrowing
+    dialect, query = db.engine.dialect.name, filters.q
+    given = {name: value for name, value in narrowing.items() if name != "q"}
     expressions = search_language.expressions(query, dialect, filters.tag)
     if expressions is None:
         return None

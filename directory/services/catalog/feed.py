@@ -15,7 +15,7 @@ SIZE = 50
 
 
 def newest(category: str | None = None, tag: str | None = None) -> list[dict[str, Any]]:
-    """The newest live projects as the public sees them, newest first; of a category, a tag, or both."""
+    """The newest live projects as the public sees them, newest first; of a category, a tag or several, or both."""
     filters = catalog.Filters(status=Status.LIVE, category=category, tag=tag)
     return catalog.page(filters, "newest", Window(SIZE), viewer=None).items
 

@@ -4,8 +4,9 @@ Building a statement costs several times as much as running it. So values that d
 and a cache has the statements by their shape: filters, order, and whether the caller is signed in.
 """
 
+from collections.abc import Container
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 from sqlalchemy import (
@@ -13,6 +14,7 @@ from sqlalchemy import (
     BigInteger,
     ColumnElement,
     FromClause,
+    and_,
     bindparam,
     func,
     literal,
@@ -40,6 +42,8 @@ CAP: Any = bindparam("cap", type_=BigInteger)  # the most matches of a query tha
 # the query alone), MANY and CAPPED ones by a scan of the list; CAPPED if the list too is known to have many.
 FEW, TESTED, COLLECTED, MANY, CAPPED = "few", "tested", "collected", "many", "capped"
 BY_INDEX = {FEW, TESTED, COLLECTED}
+TAGGED = "tagged"  # the projects with several tags are found by the index of tags, before the other filters
+TAGS = ("tag", "tag_2", "tag_3", "tag_4", "tag_5")  # the names of several tags, of which all must match; rarest first
 COUNTERS = {
     Status.LIVE: categories.c.live_projects,
     Status.PENDING: categories.c.pending_projects,
@@ -53,7 +57,8 @@ BY_VOTER = upvotes.c.user_id == bindparam("voter_id")
 class ListShape:
     """The parts of a list that determine its SQL: the names of its filters, the state, the order and the database.
 
-    `matches` says how the matches of a query are found: FEW, TESTED, COLLECTED, MANY or CAPPED; "" without a query.
+    `matches` says how the matches of a query are found: FEW, TESTED, COLLECTED, MANY or CAPPED; without a query it is
+    "", or TAGGED.
     """
 
     filters: tuple[str, ...]
@@ -69,10 +74,15 @@ class ListShape:
 
     @property
     def is_collected(self) -> bool:
-        """Whether all ids are collected first: the matches of a query BY_INDEX, or the votes of a user."""
-        return self.matches in BY_INDEX or "voter_id" in self.filters
+        """Whether all ids are collected first: matches of a query BY_INDEX, projects TAGGED, or the votes of a user."""
+        return self.matches in {*BY_INDEX, TAGGED} or "voter_id" in self.filters
 
-    def conditions(self, columns: Any = P, without: str = "") -> list[ColumnElement[bool]]:
+    @property
+    def has_several_tags(self) -> bool:
+        """Whether it is narrowed by more than one tag."""
+        return TAGS[1] in self.filters
+
+    def conditions(self, columns: Any = P, without: Container[str] = ()) -> list[ColumnElement[bool]]:
         """The filters, except `without`, as conditions; state and category are columns of the projects or of `columns`.
 
         The status is part of the SQL text, because each status needs its own plan. Slugs and names are looked up in
@@ -92,10 +102,11 @@ class ListShape:
             "voter_id": lambda: project_id.in_(select(upvotes.c.project_id).where(BY_VOTER)),
             "tag": lambda: project_id.in_(tagged),
             "tag_of_each": lambda: is_tagged(project_id),
+            **{name: partial(is_tagged, project_id, name) for name in TAGS[1:]},
             "q": lambda: search.found(project_id, self.dialect),
         }
-        skipped = {without, "waiting"}  # the table of waiting projects is the condition
-        return [known[name]() for name in self.filters if name not in skipped]
+        # The table of waiting projects is the condition.
+        return [known[name]() for name in self.filters if name not in without and name != "waiting"]
 
 
 def without_query(filters: tuple[str, ...]) -> tuple[str, ...]:
@@ -108,10 +119,16 @@ def by_project(filters: tuple[str, ...]) -> tuple[str, ...]:
     return tuple("tag_of_each" if name == "tag" else name for name in filters)
 
 
-def is_tagged(project_id: ColumnElement[int]) -> ColumnElement[bool]:
-    """Whether a project has the tag that is asked for, looked up for each project."""
-    found = select(tags.c.project_id).where(tags.c.tag == bindparam("tag"), tags.c.project_id == project_id)
+def is_tagged(project_id: ColumnElement[int], name: str = "tag") -> ColumnElement[bool]:
+    """Whether a project has the tag that is asked for by this name, looked up for each project."""
+    own = tags.alias()
+    found = select(own.c.project_id).where(own.c.tag == bindparam(name), own.c.project_id == project_id)
     return found.correlate(project_id.table).scalar_subquery().is_not(None)
+
+
+def has_tags(names: tuple[str, ...], project_id: ColumnElement[int]) -> ColumnElement[bool]:
+    """Whether a project has all of the tags that are asked for by these names, looked up for each project."""
+    return and_(*(is_tagged(project_id, name) for name in names))
 
 
 @lru_cache(maxsize=300)  # each takes 50 KB; a few dozen are usual, thousands are possible
@@ -131,7 +148,7 @@ def page(shape: ListShape, start: str, limit: int, signed_in: bool) -> Prepared:
 
 def _listed(shape: ListShape) -> tuple[AnySelect, Sort, ColumnElement[Any]]:
     """The ids of a list, its order by the columns of that statement, and its total."""
-    if shape.matches in {*BY_INDEX, CAPPED}:
+    if shape.matches in {*BY_INDEX, CAPPED} or (shape.has_several_tags and not shape.is_collected):
         shape = replace(shape, filters=by_project(shape.filters))
     if shape.is_collected:
         listed = _collected(shape)
@@ -185,18 +202,15 @@ def in_every_state(shape: ListShape) -> tuple[AnySelect, Sort]:
 def standing(shape: ListShape) -> AnySelect:
     """The ids from the vote rankings, joined with the projects if a filter needs a column that the rankings lack."""
     query: AnySelect = select(S.project_id.label("id")).where(*shape.conditions(S))
-    is_enough = set(shape.filters) <= {"status", "category", "tag_of_each", "q"}
+    is_enough = set(shape.filters) <= {"status", "category", "tag_of_each", "q", *TAGS[1:]}
     return query if is_enough else query.join(projects, P.id == S.project_id)
 
 
 def _collected(shape: ListShape) -> CTE:
-    """The matches of a query BY_INDEX, or the projects that a voter has voted for, with the columns of the orders."""
-    is_found = shape.matches in BY_INDEX
-    matching = search.matching(shape.dialect, tested=shape.matches == TESTED)
-    ids = matching if is_found else select(upvotes.c.project_id.label("id")).where(BY_VOTER)
+    """The matches of a query, the projects TAGGED or those that a voter voted for, with the columns of the orders."""
+    ids, without = _first_found(shape)
     # Materialised: otherwise PostgreSQL may compare the words with each project, and SQLite may search for each.
     begun = ids.cte("matches").prefix_with("MATERIALIZED")
-    without = "q" if is_found else "voter_id"
     names = [name for name in keys() if name != "id"]
     if shape.dialect == "postgresql" and "waiting" not in shape.filters:
         row = select(*(P[name] for name in names)).where(P.id == begun.c.id, *shape.conditions(P, without=without))
@@ -207,6 +221,31 @@ def _collected(shape: ListShape) -> CTE:
         query = select(listed.id, *(listed[name] for name in names)).join(begun, begun.c.id == listed.id)
         query = query.where(*shape.conditions(listed, without=without))
     return query.cte("gathered").prefix_with("MATERIALIZED")
+
+
+def _first_found(shape: ListShape) -> tuple[AnySelect, Container[str]]:
+    """The ids that an index finds, and the names of the filters that these meet."""
+    if shape.matches in BY_INDEX:
+        return search.matching(shape.dialect, tested=shape.matches == TESTED), ("q",)
+    if shape.matches == TAGGED:
+        return _tagged(shape), TAGS
+    return select(upvotes.c.project_id.label("id")).where(BY_VOTER), ("voter_id",)
+
+
+def _tagged(shape: ListShape) -> AnySelect:
+    """The ids of the projects with several tags: those of the rarest one that have the others.
+
+    PostgreSQL merges the ranges of the index, and SQLite looks up the others for each project, so that it begins with
+    the rarest tag.
+    """
+    found: AnySelect = select(tags.c.project_id.label("id")).where(tags.c.tag == bindparam(TAGS[0]))
+    others = tuple(name for name in TAGS[1:] if name in shape.filters)
+    if shape.dialect == "sqlite":
+        return found.where(has_tags(others, tags.c.project_id))
+    for name in others:
+        own = tags.alias(name)
+        found = found.join(own, (own.c.project_id == tags.c.project_id) & (own.c.tag == bindparam(name)))
+    return found
 
 
 def _most_voted(shape: ListShape) -> CTE:
@@ -249,7 +288,12 @@ def count(shape: ListShape) -> Prepared:
         return Prepared(select(func.count()).select_from(_collected(shape)), replan=True)
     if "q" in shape.filters:
         return Prepared(_capped_total(shape), replan=True)
-    ids, _ = by_index(shape)
+    if shape.has_several_tags:
+        begun = _tagged(shape).cte("matches").prefix_with("MATERIALIZED")
+        others = tuple(name for name in shape.filters if name not in TAGS)
+        ids = standing(replace(shape, filters=others)).where(S.project_id.in_(select(begun.c.id)))
+    else:
+        ids, _ = by_index(shape)
     return Prepared(select(func.count()).select_from(ids.subquery("among")), replan=True)
 
 

@@ -9,7 +9,7 @@ as many matches as were counted, less the removals since.
 
 from collections import OrderedDict
 from contextlib import nullcontext
-from functools import lru_cache
+from functools import lru_cache, partial
 from threading import Lock
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
@@ -24,7 +24,7 @@ from directory.services.catalog import queries, search, search_language
 
 SPARE = 1_000  # matches are counted beyond the maximum: a count holds for so many removals
 STORED = 1_000  # counts of a process; the least recently used ones go first
-FILTERS = ("status", "category", "tag", "owner", "owner_id")  # whose changes are removals
+FILTERS = ("status", "category", *queries.TAGS, "owner", "owner_id")  # whose changes are removals
 
 Key = tuple[Any, ...]
 
@@ -49,17 +49,18 @@ class Matches:
         self._key: Key | None = (matching, *map(given.get, FILTERS))
         self._removals = 0
         live, filters = status == Status.LIVE, {*names} - {"status"}
+        tagged = tuple(name for name in queries.TAGS if name in filters)
         if not live or not filters <= {"q", *FILTERS} or in_transaction():
             self._key = None  # a transaction may see what is not committed, or is no longer
         self.number: int | None = None
-        self.is_exact = status in {None, Status.LIVE} and filters <= {"q", "tag"}
+        self.is_exact = status in {None, Status.LIVE} and filters <= {"q", *queries.TAGS}
         self.is_tested = search_language.RAREST in given
         if self._key is None or not self._are_still_many(self._key):
-            self.number, self._removals = self._count(dialect, live, "tag" in filters, given)
+            self.number, self._removals = self._count(dialect, live, tagged, given)
             if self.is_exact:
                 self.store(self.number)
 
-    def _count(self, dialect: str, live: bool, tagged: bool, given: dict[str, Any]) -> tuple[int, int]:
+    def _count(self, dialect: str, live: bool, tagged: tuple[str, ...], given: dict[str, Any]) -> tuple[int, int]:
         """The numbers of matches and of removals."""
         statement = _matches(dialect, live, self.is_tested, tagged)
         with by_index() if self.is_tested or tagged else nullcontext():
@@ -101,10 +102,11 @@ def _removed() -> Select[tuple[int]]:
 
 
 @lru_cache
-def _matches(dialect: str, live: bool, tested: bool, tagged: bool) -> Prepared:
+def _matches(dialect: str, live: bool, tested: bool, tagged: tuple[str, ...]) -> Prepared:
     """The number of projects that match a query, or of `live` ones, no more than `cap`; and the number of removals."""
-    tag = queries.is_tagged if tagged else None
-    number = search.number(dialect, queries.CAP, live=live, tested=tested, tagged=tag)
+    number = search.number(
+        dialect, queries.CAP, live=live, tested=tested, tagged=partial(queries.has_tags, tagged) if tagged else None
+    )
     return Prepared(number.add_columns(_removed().scalar_subquery()), replan=True)
 
 

@@ -8,11 +8,12 @@ from sqlalchemy import BigInteger, Select, String, bindparam, func, select
 from directory.db.statements import Prepared
 from directory.extensions import db
 from directory.models import TagCount
-from directory.services.catalog.columns import unindexed
+from directory.services.catalog.columns import among, unindexed
 
 # Up to so many tags with a prefix are sorted by use. If there are more, a scan of all tags in the order of their use
 # finds enough of them soon.
 FEW = 1_000
+SEPARATOR, MOST = ",", 5  # of several tags that a list is narrowed to
 BEHIND = "{"  # the character after z, the last one that a tag can contain
 
 T = TagCount.__table__.c
@@ -34,9 +35,15 @@ def by_name(page: int, size: int) -> tuple[list[dict[str, Any]], bool]:
     return found[:size], len(found) <= size
 
 
-def is_used(tag: str) -> bool:
-    """Whether a live project has the tag."""
-    return _used().first({"tag": tag}) is not None
+def split(text: str) -> list[str]:
+    """The tags of a filter for several; one that is repeated counts once, a blank one not at all."""
+    return sorted({tag.strip(" ") for tag in text.split(SEPARATOR)} - {""})
+
+
+def used(names: list[str]) -> dict[str, int]:
+    """The numbers of live projects that have each of some tags, the rarest tag first."""
+    counted: dict[str, int] = dict(_numbers(db.engine.dialect.name).all({"names": names}))
+    return {tag: counted.get(tag, 0) for tag in sorted(names, key=lambda tag: (counted.get(tag, 0), tag))}
 
 
 def _way(given: dict[str, Any]) -> str:
@@ -48,8 +55,8 @@ def _way(given: dict[str, Any]) -> str:
 
 
 @cache
-def _used() -> Prepared:
-    return Prepared(select(T.tag).where(T.tag == bindparam("tag", type_=String), T.live_projects > 0))
+def _numbers(dialect: str) -> Prepared:
+    return Prepared(select(T.tag, T.live_projects).where(among(T.tag, dialect, "names", String)))
 
 
 @cache

@@ -1253,7 +1253,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Follow the 50 newest live projects as an Atom feed: all, or those of a category or a tag
+         * Follow the 50 newest live projects as an Atom feed: all, or those of a category or of up to five tags
          * @description No sign-in is needed.
          */
         get: operations["systemAtom"];
@@ -7446,7 +7446,7 @@ export interface operations {
                 sort?: "newest" | "popular" | "upvotes";
                 /** @description Full-text search in title, tagline, author, description and tags, for projects that have all of its words: of the first 16 words the first 64 letters. A word of two letters or more matches words that begin with it, an English plural its singular. Words in quotes are a phrase; there are no other operators. The best match is a title that equals the query; then all words whole in the title, in title, tagline, author and tags, and as beginnings of words in the same two; last the matches by the description alone. Equal ones are ordered by votes. Of more than 10,000 matches the best are found among the 10,000 with the most votes; the other orders are complete. */
                 q?: string;
-                /** @description Projects that carry this tag. */
+                /** @description Projects that carry this tag; of several, separated by commas, all. */
                 tag?: string;
                 /** @description A username, or `me` (signed in). */
                 owner?: string;
@@ -7679,7 +7679,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Follow the 50 newest live projects as an Atom feed: all, or those of a category or a tag. */
+            /** @description Follow the 50 newest live projects as an Atom feed: all, or those of a category or of up to five tags. */
             200: {
                 headers: {
                     "X-Request-ID": components["headers"]["X-Request-ID"];

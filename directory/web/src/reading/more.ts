@@ -6,7 +6,7 @@ let busy = false;
 
 export function startMore(): void {
   document.addEventListener("click", (event) => {
-    const link = (event.target as Element).closest<HTMLAnchorElement>(".pager [rel=next]");
+    const link = (event.target as Element).closest<HTMLAnchorElement>(".pager [rel~=next]");
     if (!link || event.button || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
     event.preventDefault();
     void add(link);
@@ -43,7 +43,7 @@ function isHere(each: Element): boolean {
 
 /** Have the links name the pages before and after the one that was added; the focus stays where it was. */
 function goOn(link: HTMLAnchorElement, page: Document, first?: Element): void {
-  const next = find<HTMLAnchorElement>(".pager [rel=next]", page);
+  const next = find<HTMLAnchorElement>(".pager [rel~=next]", page);
   const place = find(".pager .muted");
   if (place) place.textContent = find(".pager .muted", page)?.textContent ?? "";
   tell(place);
