@@ -4,8 +4,8 @@ Serves a fresh SQLite database with the demo, and with the projects of a file wh
 its users do: on Lighthouse's phone with its usual throttling, and on a desktop without any. Also measures what the list
 weighs and how fast it comes, and counts the lines of the sources; --only '^$' does nothing else. Prints the table of
 pages and the table of bars, and writes them to table.md in --out, where Lighthouse's reports are. A page that breaks a
-bar is audited twice more, and the audit with the middle performance counts. Exits with 1 where a bar is broken; an aim is
-only shown.
+bar is audited twice more, and the audit with the middle performance counts. Exits with 1 where a bar is broken; an aim
+is only shown.
 """
 
 import argparse
