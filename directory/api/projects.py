@@ -60,7 +60,7 @@ def index(query: dict[str, Any]) -> Any:
     Projects that are equal in the order are listed newest first, so every order is total. A search without a result has
     `suggestions`.
     """
-    names = ("status", "category", "tag", "owner", "q", "upvoted")
+    names = ("status", "category", "tag", "owner", "q", "upvoted", "published")
     filters = catalog.public_scope(viewer=viewer(), **{name: query.get(name) for name in names})
     page, headers = listing(filters, order(query), query)
     if query.get("q") is not None and page["pagination"]["total"] == 0:

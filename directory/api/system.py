@@ -120,13 +120,9 @@ def problem(code: str) -> Response:
 @documented(media_types=("application/atom+xml",))
 @operation(query=FeedQuery(), tier="read", etag=True)
 def atom(query: dict[str, str]) -> Response:
-    """Follow the 50 newest live projects as an Atom feed: all, or those of a category or of up to five tags."""
-    document = feed.document(
-        current_app.extensions["site"],
-        query.get("category"),
-        query.get("tag"),
-        with_pages=current_app.config["WEB_ENABLED"],
-    )
+    """Follow the 50 newest live projects as an Atom feed: all, or those of a category, of tags or of a period."""
+    site, has_pages = current_app.extensions["site"], current_app.config["WEB_ENABLED"]
+    document = feed.document(site, query, with_pages=has_pages)
     response = Response(document, content_type=feed.MEDIA_TYPE)
     tag(response)
     return response

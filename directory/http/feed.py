@@ -1,6 +1,7 @@
 """The newest live projects as an Atom feed (RFC 4287)."""
 
 import re
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlencode
 from xml.etree.ElementTree import Element, SubElement, tostring
@@ -17,15 +18,18 @@ NOTHING_YET = "1970-01-01T00:00:00Z"  # a feed must say when it changed; one wit
 _IMPOSSIBLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def document(site: Site, category: str | None = None, tag: str | None = None, *, with_pages: bool = True) -> bytes:
+FILTERS = ("category", "tag", "published")
+
+
+def document(site: Site, query: Mapping[str, str | None], *, with_pages: bool = True) -> bytes:
     """The feed, in UTF-8; its links to the site are absolute where the site's address is known.
 
-    Without pages an entry leads to the website of its project.
+    `query` has the filters. Without pages an entry leads to the website of its project.
     """
-    projects = feed.newest(category, tag)
-    narrowed = urlencode({name: value for name, value in (("category", category), ("tag", tag)) if value}, safe=",")
-    suffix = f"?{narrowed}" if narrowed else ""
-    of = ", ".join([*([category] if category else []), *tags.split(tag or "")])
+    narrowed = {name: value for name in FILTERS if (value := query.get(name))}
+    projects = feed.newest(**narrowed)
+    suffix = f"?{urlencode(narrowed, safe=',')}" if narrowed else ""
+    of = ", ".join(tags.SEPARATOR.join(narrowed.values()).split(tags.SEPARATOR))
     changes = [timestamp(project["updated_at"]) for project in projects]
     root = Element("feed", {"xmlns": "http://www.w3.org/2005/Atom"})
     _add(root, "id", feed.name(suffix).urn)
@@ -37,13 +41,21 @@ def document(site: Site, category: str | None = None, tag: str | None = None, *,
     _add(root, "updated", max(changes, default=NOTHING_YET))
     SubElement(root, "link", {"rel": "self", "type": "application/atom+xml", "href": site.address(f"{PATH}{suffix}")})
     if site.url:
-        SubElement(root, "link", {"rel": "alternate", "type": "text/html", "href": site.address(f"/{suffix}")})
+        SubElement(root, "link", {"rel": "alternate", "type": "text/html", "href": site.address(_page(narrowed))})
     descriptions = markdown.several([project["description"] for project in projects])
     for project, html in zip(projects, descriptions, strict=True):
         page = site.address(path_of(project)) if with_pages else ""
         _entry(SubElement(root, "entry"), project, page, html, project["author"] or site.name)
     text: bytes = tostring(root, encoding="utf-8", xml_declaration=True)
     return text
+
+
+def _page(narrowed: dict[str, str]) -> str:
+    """The page of the same projects; of those of a period in a category or with tags, of all periods."""
+    if [*narrowed] == ["published"]:
+        return f"/best/{narrowed['published']}"
+    of_all = urlencode({name: value for name, value in narrowed.items() if name != "published"}, safe=",")
+    return f"/?{of_all}" if of_all else "/"
 
 
 def _entry(entry: Element, project: dict[str, Any], page: str, html: str, author: str) -> None:

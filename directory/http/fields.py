@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from flask import current_app, has_app_context
 from marshmallow import Schema, ValidationError, fields, missing
 
-from directory.services.catalog import tags
+from directory.services.catalog import periods, tags
 from directory.services.text import markdown
 from directory.services.text.characters import without_invisible
 from directory.services.text.links import URL_MAX, check_url
@@ -357,3 +357,22 @@ class DayOrTime(Timestamp):
         if self.end and day == date.max:
             return datetime.combine(day, time.max, UTC)
         return datetime.combine(day, time.min, UTC) + timedelta(days=self.end)
+
+
+class Published(Checked):
+    """A period of publication: a day, an ISO week, a month or a year in UTC."""
+
+    longest, says = 2 * periods.LONGEST, periods.SAYS
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        described = "First approved within this day, ISO week, month or year in UTC: `2026-11-26`, `2026-W48`, "
+        described += "`2026-11` or `2026`."
+        # Few years have a week 53, which is therefore in no pattern.
+        forms = ("", "-(0[1-9]|1[0-2])", "-W(0[1-9]|[1-4][0-9]|5[0-2])")
+        patterns = [{"pattern": f"^(000[1-9]|00[1-9][0-9]|0[1-9][0-9]{{2}}|[1-9][0-9]{{3}}){form}$"} for form in forms]
+        document(self, anyOf=[{"format": "date"}, *patterns], description=described)
+
+    def check(self, value: str) -> str:
+        """The period's text."""
+        return str(periods.parse(value))

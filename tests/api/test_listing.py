@@ -1,5 +1,6 @@
 """The lists: filters, orders, pages and cursors."""
 
+from datetime import datetime
 from itertools import chain
 from typing import Any
 
@@ -11,7 +12,7 @@ from directory.http import pagination
 from directory.services.catalog.paging import NEAR
 from tests.conftest import Statements
 from tests.support.factories import Api, World
-from tests.support.lists import ORDERS, by_each_filter
+from tests.support.lists import ORDERS, THIS_YEAR, by_each_filter
 
 
 def ids(response: Any) -> list[int]:
@@ -118,7 +119,7 @@ def test_reasons_are_shown_to_owner_and_admin_alone(world: World, api: Api) -> N
     assert api.get("/api/projects").json["items"][0]["has_upvoted"] is None
 
 
-NARROWED = by_each_filter(status="live", category="tools", owner="bob", q="thing", tag="x")
+NARROWED = by_each_filter(status="live", category="tools", owner="bob", q="thing", tag="x", published=THIS_YEAR)
 
 
 @pytest.mark.parametrize("sort", ORDERS)
@@ -164,6 +165,37 @@ def test_a_cursor_is_good_for_its_own_list_alone(world: World, api: Api) -> None
     for bad in ("x", "%00", "=", cursor[:-2], cursor + "AA", "ÿ", "A" * 5000, "A" * 4001, *tampered):
         assert api.get(f"/api/projects?sort=upvotes&cursor={bad}").status_code == 422
     assert api.get(f"/api/projects?sort=upvotes&cursor={cursor}&page=1").status_code == 422
+
+
+def test_a_period_narrows_the_list_and_the_feed_and_a_cursor_is_good_for_its_own_period(world: World, api: Api) -> None:
+    at = [datetime.fromisoformat(f"2026-{day}T23:59:59.999999+00:00") for day in ("11-22", "11-23", "11-29")]
+    projects = [world.project() for _ in at]
+    for project, published in zip(projects, at, strict=True):
+        world.published(project, published)
+    found = {
+        period: ids(api.get(f"/api/projects?published={period}"))
+        for period in ("2026", "2026-11", "2026-W48", "2026-11-23", "2026-11-24", "2025")
+    }
+    assert found == {
+        "2026": projects[::-1], "2026-11": projects[::-1], "2026-W48": projects[:0:-1], "2026-11-23": [projects[1]],
+        "2026-11-24": [], "2025": [],
+    }  # fmt: skip
+    for sort in ORDERS:
+        for far in ("0001", "0001-W01", "9999-12-31", "9999-W52"):
+            assert ids(api.get(f"/api/projects?published={far}&sort={sort}")) == []
+    feed = api.get("/api/projects.atom?published=2026-W48").text
+    assert [f"/p/{project}/" in feed for project in projects] == [False, True, True]
+    for path in ("/api/projects", "/api/projects.atom"):
+        for bad in ("", "2026-W54", "2026-11-31", "26", "this", "2026-W48&published=2026"):
+            answer = api.get(f"{path}?published={bad}")
+            assert (answer.status_code, answer.json["errors"][0]["parameter"]) == (422, "published"), (path, bad)
+    first = api.get("/api/projects?published=2026-W48&limit=1").json["pagination"]
+    following = f"limit=1&cursor={first['next_cursor']}"
+    assert first["total"] == 2
+    assert ids(api.get(f"/api/projects?published=2026-W48&{following}")) == [projects[1]]
+    for other in ("", "published=2026-11&", "published=2026-W48&category=tools&"):
+        answer = api.get(f"/api/projects?{other}{following}")
+        assert (answer.status_code, answer.json["errors"][0]["parameter"]) == (422, "cursor"), other
 
 
 def test_a_cursor_is_as_good_where_the_defaults_are_spelt_out(world: World, api: Api) -> None:

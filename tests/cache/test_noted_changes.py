@@ -19,7 +19,7 @@ from tests.conftest import Database
 from tests.support import quiet_reads
 from tests.support.caching import cache_of
 from tests.support.factories import Api, World
-from tests.support.lists import ORDERS, by_each_filter
+from tests.support.lists import ORDERS, THIS_YEAR, by_each_filter
 
 on_postgresql = pytest.mark.parametrize("migrated", ["postgresql"], indirect=True)
 # No public answer shows these; the last is computed from others.
@@ -35,7 +35,7 @@ CHANGED = {
     "project_tags": "tag",
     "standings": "upvotes",
 }
-NARROWED = by_each_filter(status="live", category="tools", tag="a", owner="someone", q="project")
+NARROWED = by_each_filter(status="live", category="tools", tag="a", owner="someone", q="project", published=THIS_YEAR)
 
 
 def paths(app: Flask, project: int, cursors: dict[str, str]) -> Iterator[str]:

@@ -2,11 +2,13 @@
 
 import secrets
 from dataclasses import replace
+from datetime import datetime
 from itertools import count
 from typing import Any
 
 from flask import Flask
 from flask.testing import FlaskClient
+from sqlalchemy import update
 
 from directory.db.transactions import transaction
 from directory.extensions import db
@@ -111,6 +113,12 @@ class World:
         for _ in range(votes):
             self.vote(project_id, self.user())
         return project_id
+
+    def published(self, project_id: int, at: datetime) -> None:
+        """Have a live project first approved at an instant."""
+        one = update(Project).where(Project.id == project_id)
+        with self.app.app_context():
+            transaction(lambda: db.session.execute(one.values(published_at=at)))
 
     def revise(self, project_id: int, by: Caller, **changes: Any) -> None:
         """Have a member change a live project; the changes wait for review."""

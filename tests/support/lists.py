@@ -8,6 +8,7 @@ from directory.api.schemas.projects import ProjectQuery
 from directory.api.schemas.review import QueueQuery
 from directory.api.schemas.users import UsersQuery
 from directory.http.fields import Word
+from directory.models import now
 from directory.services.catalog.orders import SORTS
 
 
@@ -17,6 +18,7 @@ def _orders(query: Schema) -> tuple[str, ...]:
 
 ORDERS, QUEUE_ORDERS, USER_ORDERS = (_orders(query) for query in (ProjectQuery(), QueueQuery(), UsersQuery()))
 ORDERS_BY_VOTES = tuple(name for name in ORDERS if SORTS[name].by_votes)
+THIS_YEAR = str(now().year)  # in which tests publish projects
 FILTERS = ProjectQuery().fields.keys() - {"sort", "page", "limit", "cursor"}
 
 

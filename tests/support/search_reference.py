@@ -2,7 +2,7 @@
 
 import random
 import re
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import Any, NamedTuple
 
 from directory.models import Status
@@ -78,8 +78,10 @@ def expected(made: list[Made], filters: Filters, sort: str) -> list[int]:
     """The ids of a whole list, by a look at each project."""
     query = filters.q or ""
     chosen = [one for one in made if filters.status in {None, one.status} and filters.category in {None, one.category}]
+    if filters.published is not None:
+        chosen = [one for one in chosen if one.status == "live" and filters.published in spelled(one.at.date())]
     tagged = {*(filters.tag.split(",") if filters.tag else ())}
-    chosen = [one for one in chosen if one.rank(query) is not None and tagged <= {*one.tags}]
+    chosen = [one for one in chosen if (not query or one.rank(query) is not None) and tagged <= {*one.tags}]
     keys: dict[str, Any] = {
         "newest": lambda one: (one.at, one.id),
         "upvotes": lambda one: (one.upvotes, one.id),
@@ -90,6 +92,11 @@ def expected(made: list[Made], filters: Filters, sort: str) -> list[int]:
     if sort == "best":
         chosen = sorted(chosen, key=keys["upvotes"], reverse=True)[: search.MOST]
     return [one.id for one in sorted(chosen, key=keys[sort], reverse=sort != "oldest")]
+
+
+def spelled(day: date) -> set[str]:
+    """The periods that contain a day, as GNU date and strftime write them."""
+    return {f"{day:%Y-%m-%d}", f"{day:%G-W%V}", f"{day:%Y-%m}", f"{day:%Y}"}
 
 
 def written(made: list[Made], owner: int, categories: dict[str, int]) -> None:

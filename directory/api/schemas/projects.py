@@ -13,6 +13,7 @@ from directory.http.fields import (
     Matching,
     OptionalLine,
     Prose,
+    Published,
     RenderedMarkdown,
     Repository,
     Search,
@@ -221,6 +222,7 @@ class ProjectQuery(PageQuery):
     tag = Tags(metadata={"description": "Projects that carry this tag; of several, separated by commas, all."})
     owner = Owner()
     upvoted = Word(("me",), metadata={"description": "The projects that the caller has voted for (signed in)."})
+    published = Published()
 
 
 class CountsQuery(Strict):

@@ -6,7 +6,7 @@ from typing import Any
 from marshmallow import fields, missing
 
 from directory.api.schemas.accounts import UserOutput
-from directory.http.fields import Matching, Prose, Slug, Strict, Tags, Timestamp, Whole, Word
+from directory.http.fields import Matching, Prose, Published, Slug, Strict, Tags, Timestamp, Whole, Word
 from directory.services.catalog.fields import NAMES
 from directory.services.text.rules import CATEGORY_SLUG_MAX, TAG_MAX
 
@@ -92,6 +92,7 @@ class FeedQuery(Strict):
 
     category = Slug(CATEGORY_SLUG_MAX)
     tag = Tags()
+    published = Published()
 
 
 class TagQuery(Strict):

@@ -5,8 +5,10 @@ A page is one statement over columns, including the viewer's votes. It includes 
 the page is found.
 """
 
+from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, fields
+from datetime import datetime
 from typing import Any, NamedTuple
 
 from sqlalchemy import select
@@ -21,7 +23,9 @@ from directory.services.accounts.sessions import Credential
 from directory.services.catalog import (
     best_match,
     orders,
+    periods,
     queries,
+    ranking,
     readers,
     search,
     search_counts,
@@ -32,6 +36,7 @@ from directory.services.catalog import (
 from directory.services.catalog.columns import DESCRIPTION, ID, NAMES, OWNER, STATUS, after, revision
 from directory.services.catalog.paging import Slice, Window, cut
 
+SHORT = 10_000  # projects of a period that are read and sorted; of longer ones the ranking is read
 QUICK_TEXT = 500  # characters; any text of this length is rendered within 10 ms
 
 
@@ -46,8 +51,8 @@ class Shown(NamedTuple):
 class Filters:
     """The filters of a list; None is no filter. `owner` is a username, `owner_id` and `voter_id` are ids.
 
-    `tag` is a tag, or up to five that commas separate, of which all must match. With `waiting` the list contains only
-    projects that wait for review.
+    `tag` is a tag, or up to five that commas separate, of which all must match. `published` is a period's text
+    (`periods`). With `waiting` the list contains only projects that wait for review.
     """
 
     status: str | None = None
@@ -58,6 +63,7 @@ class Filters:
     voter_id: int | None = None
     q: str | None = None
     waiting: str | None = None
+    published: str | None = None
 
     def given(self) -> dict[str, Any]:
         """The filters that are set, by name."""
@@ -174,7 +180,8 @@ def page(filters: Filters, sort: str, window: Window, *, viewer: Caller | None) 
         if rows is None and best_match.is_rare(asked):
             matches = queries.COLLECTED
     if rows is None:
-        shape = queries.ListShape(names, filters.status, dialect, sort, matches)
+        is_short = _is_short(filters, sort, matches, given)
+        shape = queries.ListShape(names, filters.status, dialect, sort, matches, is_short)
         statement = queries.page(shape, window.start, window.limit, viewer is not None)
         with by_index() if matches in {queries.TESTED, queries.COLLECTED} else nullcontext():
             rows = statement.all({**given, **window.parameters(), **viewed})
@@ -188,14 +195,14 @@ def page(filters: Filters, sort: str, window: Window, *, viewer: Caller | None) 
         counted.store(number)
     found.total_capped = filters.q is not None and number > search.MOST
     found.total = search.MOST if found.total_capped else number
-    found.items = [_view(row, viewer) for row in found.items]
+    found.items = views(found.items, viewer)
     return found
 
 
 def total(filters: Filters) -> int:
     """The number of projects that match `filters` without a query: from counters, or counted if tag or owner is set."""
     narrowing = _narrowing(filters)
-    return _total(narrowing, narrowing, "")
+    return _total(narrowing, narrowing | _bounds(filters), "")
 
 
 def _total(narrowing: dict[str, Any], given: dict[str, Any], matches: str) -> int:
@@ -219,6 +226,22 @@ def _way(counted: search_counts.Matches | None, total: int | None) -> str:
     if counted.number <= search.MOST:
         return queries.TESTED if counted.is_tested else queries.FEW
     return queries.CAPPED if counted.is_exact else queries.MANY
+
+
+def _is_short(filters: Filters, sort: str, matches: str, given: dict[str, Any]) -> bool:
+    """Whether a list by votes is of a period with few projects. If not, add the ranks of its projects to `given`.
+
+    The ranking is then read from the top, and by `hot` it begins near the end of the period.
+    """
+    if None in {filters.published, filters.status} or orders.is_without_votes(sort):
+        return False
+    if matches in {*queries.BY_INDEX, queries.TAGGED} or filters.voter_id is not None:  # these are collected
+        return False
+    [[number, votes]] = queries.length(str(filters.status), db.engine.dialect.name).all({**given, "short": SHORT})
+    begin, end = given["published_from"], given["published_until"]
+    # With a margin of a week, that is ten times the votes: votes may come meanwhile.
+    given |= {"hot_from": ranking.hot(0, begin) - 1, "hot_until": ranking.hot(votes, end) + 1}
+    return bool(number <= SHORT)
 
 
 def _best(asked: best_match.Search, window: Window, viewed: dict[str, Any]) -> list[Row] | None:
@@ -251,12 +274,19 @@ def _narrowing(filters: Filters) -> dict[str, Any]:
     return given | dict(zip(queries.TAGS, tags.used(tags.split(str(filters.tag))), strict=False))
 
 
+def _bounds(filters: Filters) -> dict[str, datetime]:
+    """The first and the last instant of the period."""
+    if filters.published is None:
+        return {}
+    return dict(zip(("published_from", "published_until"), periods.parse(filters.published).instants, strict=True))
+
+
 def _parameters(filters: Filters, narrowing: dict[str, Any]) -> dict[str, Any] | None:
     """The values for the statement of the filters; None if the query has no word, so that nothing matches."""
+    given = {name: value for name, value in narrowing.items() if name != "q"} | _bounds(filters)
     if filters.q is None:
-        return narrowing
+        return given
     dialect, query = db.engine.dialect.name, filters.q
-    given = {name: value for name, value in narrowing.items() if name != "q"}
     expressions = search_language.expressions(query, dialect, filters.tag)
     if expressions is None:
         return None
@@ -264,6 +294,11 @@ def _parameters(filters: Filters, narrowing: dict[str, Any]) -> dict[str, Any] |
     rarest = None if share is None else search_language.rarest(query, filters.tag, share)
     tested = {} if rarest is None else {search_language.RAREST: rarest}
     return {**given, **expressions, **tested, "most": search.MOST, "cap": search.MOST + 1 + search_counts.SPARE}
+
+
+def views(rows: Sequence[Row], viewer: Caller | None) -> list[dict[str, Any]]:
+    """Rows of `columns.shown` as projects in answers."""
+    return [_view(row, viewer) for row in rows]
 
 
 def _detail(row: Row, viewer: Caller) -> dict[str, Any]:

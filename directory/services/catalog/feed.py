@@ -14,9 +14,9 @@ from directory.services.timestamps import timestamp
 SIZE = 50
 
 
-def newest(category: str | None = None, tag: str | None = None) -> list[dict[str, Any]]:
-    """The newest live projects as the public sees them, newest first; of a category, a tag or several, or both."""
-    filters = catalog.Filters(status=Status.LIVE, category=category, tag=tag)
+def newest(category: str | None = None, tag: str | None = None, published: str | None = None) -> list[dict[str, Any]]:
+    """The newest live projects as the public sees them, newest first; of a category, of tags, of a period."""
+    filters = catalog.Filters(status=Status.LIVE, category=category, tag=tag, published=published)
     return catalog.page(filters, "newest", Window(SIZE), viewer=None).items
 
 

@@ -13,6 +13,7 @@ from sqlalchemy import (
     CTE,
     BigInteger,
     ColumnElement,
+    Float,
     FromClause,
     and_,
     bindparam,
@@ -28,6 +29,7 @@ from sqlalchemy import (
 from directory.db.batched_query import BatchedQuery
 from directory.db.statements import Prepared
 from directory.models import Category, Project, ProjectTag, Revision, Status, Upvote, User, VoteRanking
+from directory.models.base import UtcDateTime
 from directory.services.catalog import search
 from directory.services.catalog.columns import among, queue_position, shown, viewed, waiting, with_revision
 from directory.services.catalog.orders import BEST, SORTS, keys
@@ -51,6 +53,9 @@ COUNTERS = {
 }
 
 BY_VOTER = upvotes.c.user_id == bindparam("voter_id")
+# The first and the last instant of the period of the filter `published`, and the ranks (`hot`) that its projects have.
+PERIOD: Any = tuple(bindparam(f"published_{end}", type_=UtcDateTime()) for end in ("from", "until"))
+RANKS: Any = tuple(bindparam(f"hot_{end}", type_=Float(53)) for end in ("from", "until"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +63,7 @@ class ListShape:
     """The parts of a list that determine its SQL: the names of its filters, the state, the order and the database.
 
     `matches` says how the matches of a query are found: FEW, TESTED, COLLECTED, MANY or CAPPED; without a query it is
-    "", or TAGGED.
+    "", or TAGGED. With `is_short` the projects of the period `published` are few.
     """
 
     filters: tuple[str, ...]
@@ -66,6 +71,7 @@ class ListShape:
     dialect: str
     sort: str = "newest"
     matches: str = ""
+    is_short: bool = False
 
     @property
     def is_counted(self) -> bool:
@@ -74,8 +80,8 @@ class ListShape:
 
     @property
     def is_collected(self) -> bool:
-        """Whether all ids are collected first: matches of a query BY_INDEX, projects TAGGED, or the votes of a user."""
-        return self.matches in {*BY_INDEX, TAGGED} or "voter_id" in self.filters
+        """Whether ids are collected first: matches BY_INDEX, projects TAGGED, a user's votes, or a short period."""
+        return self.matches in {*BY_INDEX, TAGGED} or "voter_id" in self.filters or self.is_short
 
     @property
     def has_several_tags(self) -> bool:
@@ -103,6 +109,7 @@ class ListShape:
             "tag": lambda: project_id.in_(tagged),
             "tag_of_each": lambda: is_tagged(project_id),
             **{name: partial(is_tagged, project_id, name) for name in TAGS[1:]},
+            "published": lambda: _published(columns, project_id, self),
             "q": lambda: search.found(project_id, self.dialect),
         }
         # The table of waiting projects is the condition.
@@ -129,6 +136,22 @@ def is_tagged(project_id: ColumnElement[int], name: str = "tag") -> ColumnElemen
 def has_tags(names: tuple[str, ...], project_id: ColumnElement[int]) -> ColumnElement[bool]:
     """Whether a project has all of the tags that are asked for by these names, looked up for each project."""
     return and_(*(is_tagged(project_id, name) for name in names))
+
+
+def _published(columns: Any, project_id: ColumnElement[int], shape: ListShape) -> ColumnElement[bool]:
+    """Whether a project was first approved within the period. `listed_at` is that time, where there is one.
+
+    It is looked up for each row of a table without that column: of a ranking a page reads few.
+    """
+    if "listed_at" in columns:
+        is_within: ColumnElement[bool] = columns.listed_at.between(*PERIOD)
+        # Live projects have it by a constraint; so their index is enough.
+        return is_within if shape.status == Status.LIVE else and_(is_within, P.published_at.is_not(None))
+    dated = projects.alias("dated")
+    found = select(dated.c.id).where(dated.c.id == project_id, dated.c.published_at.between(*PERIOD))
+    is_listed: ColumnElement[bool] = found.correlate(project_id.table).scalar_subquery().is_not(None)
+    is_by_rank = shape.sort == "popular" and shape.status is not None
+    return and_(columns.hot.between(*RANKS), is_listed) if is_by_rank else is_listed
 
 
 @lru_cache(maxsize=300)  # each takes 50 KB; a few dozen are usual, thousands are possible
@@ -159,7 +182,8 @@ def _listed(shape: ListShape) -> tuple[AnySelect, Sort, ColumnElement[Any]]:
         return ids, by, CAP if shape.matches == CAPPED else _total(shape)
     total = select(func.count()).select_from(listed).correlate(None).scalar_subquery()
     if shape.sort == "best":
-        first = listed if shape.is_collected and shape.matches != COLLECTED else _first(listed)
+        is_whole = shape.is_collected and shape.matches != COLLECTED and not shape.is_short
+        first = listed if is_whole else _first(listed)
         ranks = search.ranked(first, shape.dialect).subquery("ranks") if shape.is_collected else first
         return select(ranks.c.id), _order_of(BEST, ranks), total
     return select(listed.c.id), _order_of(SORTS[shape.sort], listed), total
@@ -202,12 +226,15 @@ def in_every_state(shape: ListShape) -> tuple[AnySelect, Sort]:
 def standing(shape: ListShape) -> AnySelect:
     """The ids from the vote rankings, joined with the projects if a filter needs a column that the rankings lack."""
     query: AnySelect = select(S.project_id.label("id")).where(*shape.conditions(S))
-    is_enough = set(shape.filters) <= {"status", "category", "tag_of_each", "q", *TAGS[1:]}
+    is_enough = set(shape.filters) <= {"status", "category", "tag_of_each", "published", "q", *TAGS[1:]}
     return query if is_enough else query.join(projects, P.id == S.project_id)
 
 
 def _collected(shape: ListShape) -> CTE:
-    """The matches of a query, the projects TAGGED or those that a voter voted for, with the columns of the orders."""
+    """The ids that are collected, with the columns of the orders."""
+    if shape.is_short:
+        within = select(P.id, *(P[name] for name in keys() if name != "id")).where(*shape.conditions())
+        return within.cte("gathered").prefix_with("MATERIALIZED")
     ids, without = _first_found(shape)
     # Materialised: otherwise PostgreSQL may compare the words with each project, and SQLite may search for each.
     begun = ids.cte("matches").prefix_with("MATERIALIZED")
@@ -273,6 +300,17 @@ def _total(shape: ListShape) -> ColumnElement[Any]:
     if shape.is_counted:
         return _counters(shape).correlate(None).scalar_subquery()
     return _capped_total(shape).scalar_subquery() if "q" in shape.filters else literal(None)
+
+
+@lru_cache
+def length(status: str, dialect: str) -> Prepared:
+    """The number of projects of a period, no more than `short` + 1, and the most votes of a project."""
+    most = select(S.upvotes).where(S.status == literal_column(f"'{Status(status)}'"))
+    most = most.order_by(S.upvotes.desc()).limit(literal_column("1"))
+    within = select(P.id).where(*ListShape(("status", "published"), status, dialect).conditions())
+    within = within.limit(bindparam("short", type_=BigInteger) + 1)
+    number = select(func.count()).select_from(within.subquery("within")).scalar_subquery()
+    return Prepared(select(number, func.coalesce(most.scalar_subquery(), 0)), replan=True)
 
 
 @lru_cache(maxsize=100)

@@ -24,7 +24,7 @@ from directory.services.catalog import queries, search, search_language
 
 SPARE = 1_000  # matches are counted beyond the maximum: a count holds for so many removals
 STORED = 1_000  # counts of a process; the least recently used ones go first
-FILTERS = ("status", "category", *queries.TAGS, "owner", "owner_id")  # whose changes are removals
+FILTERS = ("status", "category", *queries.TAGS, "owner", "owner_id", "published")  # whose changes are removals
 
 Key = tuple[Any, ...]
 

@@ -1253,7 +1253,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Follow the 50 newest live projects as an Atom feed: all, or those of a category or of up to five tags
+         * Follow the 50 newest live projects as an Atom feed: all, or those of a category, of tags or of a period
          * @description No sign-in is needed.
          */
         get: operations["systemAtom"];
@@ -7452,6 +7452,8 @@ export interface operations {
                 owner?: string;
                 /** @description The projects that the caller has voted for (signed in). */
                 upvoted?: "me";
+                /** @description First approved within this day, ISO week, month or year in UTC: `2026-11-26`, `2026-W48`, `2026-11` or `2026`. */
+                published?: string | unknown | unknown | unknown | unknown;
             };
             header?: {
                 /** @description ETags of answers that the caller has: if one is current, the answer is 304. */
@@ -7669,6 +7671,8 @@ export interface operations {
             query?: {
                 category?: string;
                 tag?: string;
+                /** @description First approved within this day, ISO week, month or year in UTC: `2026-11-26`, `2026-W48`, `2026-11` or `2026`. */
+                published?: string | unknown | unknown | unknown | unknown;
             };
             header?: {
                 /** @description ETags of answers that the caller has: if one is current, the answer is 304. */
@@ -7679,7 +7683,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Follow the 50 newest live projects as an Atom feed: all, or those of a category or of up to five tags. */
+            /** @description Follow the 50 newest live projects as an Atom feed: all, or those of a category, of tags or of a period. */
             200: {
                 headers: {
                     "X-Request-ID": components["headers"]["X-Request-ID"];
