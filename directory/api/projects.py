@@ -10,6 +10,8 @@ from directory.api.schemas.projects import (
     CheckQuery,
     CountsOutput,
     CountsQuery,
+    FacetsOutput,
+    FacetsQuery,
     ProjectDetail,
     ProjectInput,
     ProjectPage,
@@ -27,9 +29,19 @@ from directory.http.endpoint import documented, operation, versions_allowed
 from directory.http.project_lists import listing, order, page_tags
 from directory.http.receivers import subscribers
 from directory.http.validation import JsonBody, Upload
+from directory.models import Status
 from directory.services import audit
 from directory.services.accounts import identity
-from directory.services.catalog import additions, catalog, fields, search_operators, similar, suggestions
+from directory.services.catalog import (
+    additions,
+    catalog,
+    categories,
+    facets,
+    fields,
+    search_operators,
+    similar,
+    suggestions,
+)
 from directory.services.pictures import logos, pictures
 from directory.services.review import submissions
 from directory.services.votes import voting
@@ -70,6 +82,28 @@ def index(query: dict[str, Any]) -> Any:
     if query.get("owner") == "me":
         additions.add_queue_positions(page["items"])
     return page, headers
+
+
+@bp.get("/facets")
+@public
+@operation(
+    query=FacetsQuery(), answer=FacetsOutput(), tier="read", etag=True,
+    cache=CachePolicy(tags=lambda *_: CacheTags(())),
+)  # fmt: skip
+def show_facets(query: dict[str, Any]) -> Any:
+    """Count the live projects of a list by category and by tag: what it can be narrowed to.
+
+    Categories are counted without regard to `category`. Those that are chosen are left out, and those without projects.
+    The others come most first, equals by name; of the tags the first ten.
+    """
+    filters, listed = catalog.Filters(status=Status.LIVE, **query), categories.listed()
+    found, by_id = facets.of(filters, listed), {each.id: each for each in listed}
+    counted = ((by_id[category_id], number) for category_id, number in found.categories.items())
+    return {
+        "categories": [{"slug": each.slug, "name": each.name, "live_projects": number} for each, number in counted],
+        "tags": [{"tag": tag, "live_projects": number} for tag, number in found.tags.items()],
+        "capped": found.capped,
+    }
 
 
 @bp.get("/counts")

@@ -20,7 +20,7 @@ from directory.pages import head
 from directory.pages.layout import PageAnswer, address_with, bp, here, page_number, page_view, show, with_page
 from directory.pages.links import links_for_programs
 from directory.services.accounts import users
-from directory.services.catalog import catalog, categories, search_operators, suggestions, tags
+from directory.services.catalog import catalog, categories, facets, search_operators, suggestions, tags
 from directory.services.catalog.orders import PUBLIC
 from directory.services.catalog.paging import Slice, Window
 from directory.services.text.rules import CATEGORY_SLUG_MAX, SLUG, TAG_MAX, USERNAME
@@ -233,9 +233,11 @@ def _list(at: Wanted, query: dict[str, str]) -> PageAnswer:
         raise NotFound
     tag = tags.SEPARATOR.join(wanted.tags) or None
     filters = catalog.Filters(status="live", category=wanted.category, tag=tag, q=wanted.q)
-    found = Slice([], None, None, total=0)
+    found, narrower = Slice([], None, None, total=0), None
     if not refused:
-        found = catalog.page(filters, wanted.sort, Window(SIZE, page=wanted.page), viewer=viewer())
+        found_by, window = catalog.matched(filters), Window(SIZE, page=wanted.page)
+        found = catalog.page(filters, wanted.sort, window, viewer=viewer(), found_by=found_by)
+        narrower = facets.of(filters, listed, found_by)
     total = found.total or 0
     pages = min(-(-total // SIZE), DEPTH // SIZE)
     if wanted.page > max(1, pages) or (not total and not all(tags.used([*wanted.tags]).values())):
@@ -244,7 +246,8 @@ def _list(at: Wanted, query: dict[str, str]) -> PageAnswer:
     page, headers = show(
         "list.html", _head(wanted, chosen, found, pages), tags=page_tags(shown, {"q": wanted.q, "sort": wanted.sort}),
         wanted=wanted, chosen=chosen, subject=_subject(wanted, chosen), categories=listed, found=found,
-        projects=found.items, pages=pages, sorts=SORTS, meanings=MEANINGS, ranked=RANKED, size=SIZE,
+        projects=found.items, narrower=narrower, most_tags=tags.MOST, pages=pages,
+        sorts=SORTS, meanings=MEANINGS, ranked=RANKED, size=SIZE,
         suggested=suggestions.nearest(wanted.q) if wanted.q and not refused and not total else [],
         as_words=search_operators.as_words(wanted.q or ""), refused=refused, typed=query.get("q", "").strip(),
     )  # fmt: skip

@@ -21,6 +21,7 @@ NARROWED = by_each_filter(status="live", category="tools", tag="a", owner="ada",
 LISTS = {
     "/api/projects": ["", *(f"?{each}" for each in (*(f"sort={each}" for each in ORDERS), *NARROWED))],
     "/api/projects.atom": [""],
+    "/api/projects/facets": ["", "?category=tools", "?tag=a", "?owner=ada", "?q=project&category=tools"],
     "/api/categories": [""],
     "/api/tags": [""],
 }

@@ -3,6 +3,7 @@
 import json
 import re
 from datetime import UTC, datetime
+from html import unescape
 from itertools import pairwise
 from typing import Any
 
@@ -53,11 +54,51 @@ def test_a_refused_search_says_why_and_not_that_there_are_no_projects(api, world
     assert "0 projects" not in text
 
 
-def test_a_category_has_its_number_where_a_click_brings_as_many(api, world):
-    world.project(title="Lamp", tags=["blue"])
-    assert '>Tools</span> <span class="count">1</span>' in api.get("/").text
-    for path in ("/?q=lamp", "/tags/blue"):
-        assert '<span dir="auto">Tools</span></a>' in api.get(path).text
+def facets_of(answer: Any) -> dict[str, dict[str, tuple[str, str, str]]]:
+    """Of each kind of facet of a list's page the names, with their address, their number, and "true" if chosen."""
+    link = re.compile(
+        r'<a href="([^"]*)"(?: rel="nofollow")?(?: aria-current="(true)")?><span[^>]*>(.*?)</span>'
+        r'(?: <span class="count">(.*?)</span>)?</a>'
+    )
+    parts = re.findall(r'<nav class="categories" aria-label="(\w+)">(.*?)</nav>', answer.text, re.DOTALL)
+    return {
+        kind: {name: (address, number, chosen) for address, chosen, name, number in link.findall(links)}
+        for kind, links in parts
+    }
+
+
+def test_a_list_has_the_numbers_of_what_it_can_be_narrowed_to_and_a_click_brings_as_many(api, world):
+    world.category("web", "Web")
+    world.category("none", "None")
+    for tags in (["blue"], ["blue", "red"], ["red"]):
+        world.project(title="Lamp", tags=tags)
+    world.project(title="Lantern", tags=["blue"], category="web")
+    seen = set()
+    waiting = ["/", "/?q=lamp", "/tags/blue", "/categories/tools?tag=red", "/?tag=blue,red&q=lamp&sort=upvotes"]
+    while waiting:
+        path = waiting.pop()
+        for kind, links in facets_of(api.get(path)).items():
+            for name, (address, number, chosen) in links.items():
+                address = unescape(address)
+                shown = path if chosen else address
+                if number:
+                    total = f'<p role="status">{number} project{"" if number == "1" else "s"}</p>'
+                    assert total in api.get(shown).text, (path, kind, name)
+                if address not in seen:
+                    seen.add(address)
+                    waiting.append(address)
+    assert {"/", "/tags/red", "/?tag=blue,red", "/categories/tools?q=lamp&tag=blue"} <= seen
+    found = facets_of(api.get("/tags/blue"))
+    assert found == {
+        "Categories": {
+            "All": ("/tags/blue", "", "true"),
+            "Tools": ("/categories/tools?tag=blue", "2", ""),
+            "Web": ("/categories/web?tag=blue", "1", ""),
+        },
+        "Tags": {"blue": ("/", "3", "true"), "red": ("/?tag=blue,red", "1", "")},
+    }
+    assert facets_of(api.get("/categories/web"))["Categories"]["Web"] == ("/", "1", "true")
+    assert "None" not in facets_of(api.get("/"))["Categories"]
     assert 'href="/?q=zzz">Search all categories</a>' in api.get("/categories/tools?q=zzz").text
 
 

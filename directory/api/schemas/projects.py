@@ -25,6 +25,7 @@ from directory.http.fields import (
 )
 from directory.models import Status
 from directory.services.catalog import orders
+from directory.services.catalog.facets import MOST as FACETS
 from directory.services.catalog.fields import BODY, FIELDS, OWNED, Field, Kind
 from directory.services.catalog.search import MOST
 from directory.services.catalog.search_operators import MOST as OPERATORS
@@ -223,6 +224,41 @@ class ProjectQuery(PageQuery):
     owner = Owner()
     upvoted = Word(("me",), metadata={"description": "The projects that the caller has voted for (signed in)."})
     published = Published()
+
+
+class FacetsQuery(ProjectQuery):
+    """The filters of the public list of live projects."""
+
+    class Meta(ProjectQuery.Meta):
+        exclude = ("status", "sort", "upvoted", "page", "limit", "cursor")
+
+    owner = Matching(  # type: ignore[assignment]
+        USERNAME, 32, says="Must be a username.", metadata={"description": "A username."}
+    )
+
+
+class FacetOfCategory(CategoryRef):
+    """A category, and how many projects of the list are in it."""
+
+    live_projects = fields.Integer(required=True, metadata={"minimum": 1})
+
+
+class FacetOfTag(Strict):
+    """A tag, and how many projects of the list have it."""
+
+    tag = fields.String(required=True)
+    live_projects = fields.Integer(required=True, metadata={"minimum": 1})
+
+
+class FacetsOutput(Strict):
+    """The categories and the most used tags of a list."""
+
+    categories = fields.List(fields.Nested(FacetOfCategory), required=True)
+    tags = fields.List(fields.Nested(FacetOfTag), required=True, metadata={"maxItems": FACETS})
+    capped = fields.Boolean(
+        required=True,
+        metadata={"description": f"Whether more than {MOST:,} projects match; then the newest {MOST:,} are counted."},
+    )
 
 
 class CountsQuery(Strict):

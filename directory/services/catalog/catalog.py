@@ -76,6 +76,20 @@ class Filters:
         return self.tag is not None and tags.SEPARATOR in self.tag
 
 
+class Matched(NamedTuple):
+    """How the projects that match filters are found.
+
+    `narrowing` has the values of the filters by their names in statements, `given` the parameters of the statements,
+    `matches` the method of `queries.ListShape`. `counted` is for a search, `total` for several tags.
+    """
+
+    narrowing: dict[str, Any]
+    given: dict[str, Any]
+    matches: str
+    counted: search_counts.Matches | None
+    total: int | None
+
+
 def require_editable(project: Any, by: Caller) -> None:
     """Raise NotFound or NotOwner unless `by` owns `project` (None if it does not exist) or is an administrator."""
     if project is None:
@@ -162,16 +176,31 @@ def many(project_ids: list[int], *, viewer: Caller) -> dict[int, dict[str, Any]]
     return {row.id: _detail(tuple(row), viewer) for row in db.session.execute(queries.several(), parameters)}
 
 
-def page(filters: Filters, sort: str, window: Window, *, viewer: Caller | None) -> Slice:
-    """A slice of the projects that match `filters`. `public_scope` checks access."""
+def matched(filters: Filters) -> Matched | None:
+    """How the projects that match `filters` are found; None if the query has no word, so that nothing matches."""
     narrowing = _narrowing(filters)
     given = _parameters(filters, narrowing)
     if given is None:
-        return Slice([], None, None, total=0)
-    dialect, names = db.engine.dialect.name, tuple(narrowing)
-    counted = None if filters.q is None else search_counts.Matches(names, filters.status, given, dialect)
+        return None
+    names = tuple(narrowing)
+    is_search = filters.q is not None
+    counted = search_counts.Matches(names, filters.status, given, db.engine.dialect.name) if is_search else None
     total = _total(narrowing, given, "") if filters.has_several_tags and counted is None else None
-    matches = _way(counted, total)
+    return Matched(narrowing, given, _way(counted, total), counted, total)
+
+
+def page(
+    filters: Filters, sort: str, window: Window, *, viewer: Caller | None, found_by: Matched | None = None
+) -> Slice:
+    """A slice of the projects that match `filters`. `public_scope` checks access.
+
+    `found_by` is what `matched` returns for the filters, where the caller has it.
+    """
+    found_by = found_by or matched(filters)
+    if found_by is None:
+        return Slice([], None, None, total=0)
+    narrowing, given, matches, counted, total = found_by
+    dialect, names = db.engine.dialect.name, tuple(narrowing)
     viewed = {} if viewer is None else {"viewer_id": viewer.id}
     rows = None
     if sort == "best" and matches == queries.CAPPED and set(names) <= best_match.NARROWED_BY:

@@ -161,7 +161,7 @@ def page(shape: ListShape, start: str, limit: int, signed_in: bool) -> Prepared:
     The ids are found first, if possible by an index alone, so the other columns are not read for the rows that a page
     skips. If counters have the total, one statement for both costs less than two.
     """
-    ids, by, total = _listed(shape)
+    ids, by, total = listed(shape)
     one_plan = shape.dialect == "postgresql" and shape.is_counted
     found = windowed(ids, by, start, limit, one_plan=one_plan).subquery("found")
     keys = carried(found, by)
@@ -169,7 +169,7 @@ def page(shape: ListShape, start: str, limit: int, signed_in: bool) -> Prepared:
     return Prepared(query.order_by(*directed(keys, by, start)), replan=not shape.is_counted)
 
 
-def _listed(shape: ListShape) -> tuple[AnySelect, Sort, ColumnElement[Any]]:
+def listed(shape: ListShape) -> tuple[AnySelect, Sort, ColumnElement[Any]]:
     """The ids of a list, its order by the columns of that statement, and its total."""
     if shape.matches in {*BY_INDEX, CAPPED} or (shape.has_several_tags and not shape.is_collected):
         shape = replace(shape, filters=by_project(shape.filters))
@@ -238,7 +238,7 @@ def _collected(shape: ListShape) -> CTE:
     ids, without = _first_found(shape)
     # Materialised: otherwise PostgreSQL may compare the words with each project, and SQLite may search for each.
     begun = ids.cte("matches").prefix_with("MATERIALIZED")
-    names = [name for name in keys() if name != "id"]
+    names = [*(name for name in keys() if name != "id"), "category_id"]
     if shape.dialect == "postgresql" and "waiting" not in shape.filters:
         row = select(*(P[name] for name in names)).where(P.id == begun.c.id, *shape.conditions(P, without=without))
         looked_up = search.looked_up(row.correlate(begun))
@@ -260,14 +260,14 @@ def _first_found(shape: ListShape) -> tuple[AnySelect, Container[str]]:
 
 
 def _tagged(shape: ListShape) -> AnySelect:
-    """The ids of the projects with several tags: those of the rarest one that have the others.
+    """The ids of the projects with the tags: those of the rarest one that have the others.
 
     PostgreSQL merges the ranges of the index, and SQLite looks up the others for each project, so that it begins with
     the rarest tag.
     """
     found: AnySelect = select(tags.c.project_id.label("id")).where(tags.c.tag == bindparam(TAGS[0]))
     others = tuple(name for name in TAGS[1:] if name in shape.filters)
-    if shape.dialect == "sqlite":
+    if shape.dialect == "sqlite" and others:
         return found.where(has_tags(others, tags.c.project_id))
     for name in others:
         own = tags.alias(name)

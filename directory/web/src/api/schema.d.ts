@@ -1308,6 +1308,29 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/projects/facets": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Count the live projects of a list by category and by tag: what it can be narrowed to
+         * @description Categories are counted without regard to `category`. Those that are chosen are left out, and those without projects.
+         *     The others come most first, equals by name; of the tags the first ten.
+         *
+         *     No sign-in is needed.
+         */
+        get: operations["projectsShowFacets"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/projects/{project_id}": {
         parameters: {
             query?: never;
@@ -2841,6 +2864,24 @@ export interface components {
             live: number;
             pending: number;
             rejected: number;
+        };
+        /** @description A category, and how many projects of the list are in it. */
+        FacetOfCategory: {
+            slug: string;
+            name: string;
+            live_projects: number;
+        };
+        /** @description A tag, and how many projects of the list have it. */
+        FacetOfTag: {
+            tag: string;
+            live_projects: number;
+        };
+        /** @description The categories and the most used tags of a list. */
+        Facets: {
+            categories: components["schemas"]["FacetOfCategory"][];
+            tags: components["schemas"]["FacetOfTag"][];
+            /** @description Whether more than 10,000 projects match; then the newest 10,000 are counted. */
+            capped: boolean;
         };
         /** @description A submission; for a change every field is optional. */
         ProjectChanges: {
@@ -7827,6 +7868,82 @@ export interface operations {
                      */
                     "application/json": components["schemas"]["Counts"];
                 };
+            };
+            401: components["responses"]["Unauthenticated"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    projectsShowFacets: {
+        parameters: {
+            query?: {
+                /** @description A category's slug; an unknown one finds nothing. */
+                category?: string;
+                /** @description Full-text search in title, tagline, author, description and tags, for projects that have all of its words: of the first 16 words the first 64 letters. A word of two letters or more matches words that begin with it, an English plural its singular. Words in quotes are a phrase; there are no other operators. The best match is a title that equals the query; then all words whole in the title, in title, tagline, author and tags, and as beginnings of words in the same two; last the matches by the description alone. Equal ones are ordered by votes. Of more than 10,000 matches the best are found among the 10,000 with the most votes; the other orders are complete. */
+                q?: string;
+                /** @description Projects that carry this tag; of several, separated by commas, all. */
+                tag?: string;
+                /** @description A username. */
+                owner?: string;
+                /** @description First approved within this day, ISO week, month or year in UTC: `2026-11-26`, `2026-W48`, `2026-11` or `2026`. */
+                published?: string | unknown | unknown | unknown | unknown;
+            };
+            header?: {
+                /** @description ETags of answers that the caller has: if one is current, the answer is 304. */
+                "If-None-Match"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The categories and the most used tags of a list. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    ETag: components["headers"]["ETag"];
+                    Vary: components["headers"]["Vary"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "categories": [
+                     *         {
+                     *           "slug": "web-frameworks",
+                     *           "name": "Web frameworks",
+                     *           "live_projects": 7
+                     *         }
+                     *       ],
+                     *       "tags": [
+                     *         {
+                     *           "tag": "python",
+                     *           "live_projects": 7
+                     *         }
+                     *       ],
+                     *       "capped": true
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Facets"];
+                };
+            };
+            /** @description Unchanged since the ETag given. */
+            304: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    ETag: components["headers"]["ETag"];
+                    Vary: components["headers"]["Vary"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             401: components["responses"]["Unauthenticated"];
             422: components["responses"]["ValidationFailed"];

@@ -1,0 +1,116 @@
+"""What a list can be narrowed to: the categories and the most used tags of its projects, with their numbers.
+
+Of a list with more than `search.MOST` projects the newest ones are counted. They do not depend on votes, and neither
+does an answer that shows them.
+"""
+
+from contextlib import nullcontext
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from sqlalchemy import Text, cast, func, literal_column, select, true, union_all
+
+from directory.db.statements import Prepared
+from directory.db.transactions import by_index
+from directory.extensions import db
+from directory.models import Category, ProjectTag, Status
+from directory.services.catalog import catalog, queries, search, tags
+from directory.services.catalog.paging import AnySelect, carried, directed, windowed
+
+MOST = 10  # tags
+LIVE = catalog.Filters(status=Status.LIVE)
+T = ProjectTag.__table__.c
+TAG, CATEGORY, ALL = "tag", "category", "all"  # the kinds of rows
+
+
+class Facets(NamedTuple):
+    """The numbers of projects by the category's id and by tag, most first; and whether only some were counted."""
+
+    categories: dict[int, int]
+    tags: dict[str, int]
+    capped: bool
+
+
+def of(filters: catalog.Filters, categories: list[Category], found_by: catalog.Matched | None = None) -> Facets:
+    """The categories and tags of the live projects that match `filters`, except those that are chosen.
+
+    Categories are counted without regard to the category of `filters`. `categories` are all that there are, and
+    `found_by` is what `catalog.matched` returns for the filters, where the caller has it.
+    """
+    if filters == LIVE:
+        used = {each["tag"]: each["live_projects"] for each in tags.listed(None, MOST)}
+        return Facets(_sorted(_live(categories), categories), used, capped=False)
+    found_by = found_by or catalog.matched(filters)
+    if filters.category is None:
+        narrowed = _counted(filters, found_by, (TAG, CATEGORY))
+        return narrowed._replace(categories=_sorted(narrowed.categories, categories))
+    narrowed, wider = _counted(filters, found_by, (TAG,)), replace(filters, category=None)
+    all_, capped = _live(categories), False
+    if wider != LIVE:
+        all_, _, capped = _counted(wider, catalog.matched(wider), (CATEGORY,))
+    others = [each for each in categories if each.slug != filters.category]
+    return Facets(_sorted(all_, others), narrowed.tags, narrowed.capped or capped)
+
+
+def _live(categories: list[Category]) -> dict[int, int]:
+    return {each.id: each.live_projects for each in categories}
+
+
+def _sorted(counts: dict[int, int], categories: list[Category]) -> dict[int, int]:
+    """The categories that have a project, most first, equals by name, which is the order of `categories`."""
+    found = sorted((each.id for each in categories if counts.get(each.id)), key=counts.__getitem__, reverse=True)
+    return {each: counts[each] for each in found}
+
+
+def _counted(filters: catalog.Filters, found_by: catalog.Matched | None, kinds: tuple[str, ...]) -> Facets:
+    """The numbers of these kinds, as one statement counts them."""
+    if found_by is None:
+        return Facets({}, {}, capped=False)
+    names, dialect, matches = tuple(found_by.narrowing), db.engine.dialect.name, found_by.matches
+    if not matches and filters.tag is not None and sum(tags.used([filters.tag]).values()) <= search.MOST:
+        matches = queries.TAGGED
+    shape = queries.ListShape(names, filters.status, dialect, matches=matches)
+    with by_index() if matches in {queries.TESTED, queries.COLLECTED} else nullcontext():
+        rows = _statement(shape, search.MOST, kinds).all(found_by.given)
+    numbers: dict[str, dict[str, int]] = {TAG: {}, CATEGORY: {}, ALL: {}}
+    for kind, key, number in rows:
+        numbers[kind][key] = number
+    others = numbers[TAG].keys() - {*tags.split(filters.tag or "")}
+    used = sorted(others, key=lambda tag: (-numbers[TAG][tag], tag))[:MOST]
+    by_category = {int(key): number for key, number in numbers[CATEGORY].items()}
+    return Facets(by_category, {tag: numbers[TAG][tag] for tag in used}, capped=numbers[ALL][""] > search.MOST)
+
+
+@lru_cache(maxsize=200)
+def _statement(shape: queries.ListShape, most: int, kinds: tuple[str, ...]) -> Prepared:
+    """The numbers of these kinds among the newest `most` projects; and how many there are, `most` + 1 for more."""
+    ids, by, _ = queries.listed(shape)
+    ids = ids.add_columns(by.keys[0].table.c.category_id)
+    first = windowed(ids, by, "top", most).subquery("first")
+    number = func.row_number().over(order_by=directed(carried(first, by), by, "top")).label("number")
+    matched = select(first.c.id, first.c.category_id, number).cte("matched").prefix_with("MATERIALIZED")
+    counted = select(matched).where(matched.c.number <= most).subquery("counted")
+    parts = [_PARTS[kind](counted, shape.dialect) for kind in kinds]
+    size: AnySelect = select(literal_column(f"'{ALL}'"), literal_column("''"), func.count()).select_from(matched)
+    return Prepared(union_all(*(select(part.subquery()) for part in parts), size), replan=True)
+
+
+def _by_tag(counted: Any, dialect: str) -> AnySelect:
+    """The numbers by tag; PostgreSQL might read the tags of all projects, if it were not to look up those of each."""
+    has: Any = select(T.tag).where(T.project_id == counted.c.id).correlate(counted)
+    own = search.looked_up(has) if dialect == "postgresql" else T.tag.table
+    tag, number = own.c.tag, func.count()
+    query: AnySelect = select(literal_column(f"'{TAG}'").label("kind"), tag.label("key"), number.label("number"))
+    query = query.join_from(counted, own, true() if dialect == "postgresql" else T.project_id == counted.c.id)
+    in_bytes = tag.collate("C") if dialect == "postgresql" else tag  # the order of bytes, as tags are listed elsewhere
+    return query.group_by(tag).order_by(number.desc(), in_bytes).limit(MOST + tags.MOST)
+
+
+def _by_category(counted: Any, _dialect: str) -> AnySelect:
+    key: Any = counted.c.category_id
+    query: AnySelect = select(literal_column(f"'{CATEGORY}'").label("kind"), cast(key, Text).label("key"))
+    return query.add_columns(func.count().label("number")).group_by(key)
+
+
+_PARTS = {TAG: _by_tag, CATEGORY: _by_category}
