@@ -2,8 +2,8 @@
 
 A stored response is given again if it was made for the same address, and nothing that it depends on was written after
 its making began. A write of any process is in the database's snapshot before it is acknowledged, so the next response
-shows every acknowledged write. No response expires by time. After a failure the application answers the signed-in
-readers concerned for a while.
+shows every acknowledged write. By time a response expires only when the UTC day ends. After a failure the application
+answers the signed-in readers concerned for a while.
 
 For signed-in readers the snapshot, the readers, and their votes for the projects shown are read together: on PostgreSQL
 by one statement for all who wait. If the public response is valid at that snapshot, the reader's is the public one with

@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import date
 from typing import Any, NamedTuple
 
 from sqlalchemy import Engine
@@ -24,6 +25,7 @@ from directory.cache.tuning import (
 from directory.db.errors import log_failure
 from directory.db.snapshots import SnapshotReader, open_reader
 from directory.db.statements import Row, use_connection
+from directory.models import now
 from directory.services.catalog import readers
 
 log = logging.getLogger(__name__)
@@ -54,6 +56,7 @@ class SnapshotSource:
         self._number = 0
         self._changes = RecentChanges()
         self._state: Any = None  # the database's own name for the last snapshot
+        self._day: date | None = None  # the UTC day on which it was read
         self._latest: Snapshot | None = None
         self._reader: SnapshotReader | None = None
         self._paused_until = 0.0  # by time.monotonic()
@@ -154,6 +157,7 @@ class SnapshotSource:
         """Read the snapshot, and the rows for the values that are `asked`.
 
         The first snapshot of a connection cannot be compared with earlier ones, so anything may have changed before it.
+        The first one of a UTC day counts as such a one too, for pages show what is new this week.
         """
         self._read_in_loop = in_loop
         if self._reader is None and in_loop:  # it has no time to open a connection
@@ -170,9 +174,11 @@ class SnapshotSource:
             log_failure(log, "snapshot not read", error)
             self.close()
             return None, []
-        if state == self._state and self._latest is not None:
+        day = now().date()
+        if (state, day) == (self._state, self._day) and self._latest is not None:
             return self._latest, rows
         self._number += 1
-        self._changes.add(self._number, None if self._state is None else changes)
-        self._state = state
+        is_comparable = self._state is not None and day == self._day
+        self._changes.add(self._number, changes if is_comparable else None)
+        self._state, self._day = state, day
         return Snapshot(self._number, self._changes), rows

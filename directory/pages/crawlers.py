@@ -109,11 +109,12 @@ def sitemap_part(number: int) -> Response:
 @public
 @operation(tier="read", page=True)
 def sitemap_lists() -> Response:
-    """List the first page, the operator's pages, and those of the categories and tags that have a live project."""
+    """List the first page, the operator's pages, and those of categories, tags and past periods with a live project."""
     site, (slugs, tags) = _require_mapped(), sitemap.lists()
     # Slugs and tags are of a-z, 0-9 and hyphens.
     own = [page.path for page in current_app.extensions["own_site"].pages]
-    paths = ["/", *own, *(f"/categories/{slug}" for slug in slugs), *(f"/tags/{tag}" for tag in tags)]
+    past = [f"/best/{period}" for period in sitemap.past_periods()]
+    paths = ["/", *own, *past, *(f"/categories/{slug}" for slug in slugs), *(f"/tags/{tag}" for tag in tags)]
     return _xml("urlset", [f"<url><loc>{escape(site.address(path))}</loc></url>" for path in paths])
 
 

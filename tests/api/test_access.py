@@ -188,6 +188,8 @@ TABLE = {
     "POST /mine/<id:project_id>/text": states("401 403 200 403 401 200", pending="401 404 200 404 401 200"),
     "GET /categories": PUBLIC,
     "GET /tags": PUBLIC,
+    "GET /best": PUBLIC,
+    "GET /best/<published>": PUBLIC,
     "GET /categories/<slug>": PUBLIC,
     "GET /tags/<tag>": PUBLIC,
     "GET /users/<username>": PUBLIC,

@@ -43,6 +43,7 @@ WITHOUT_ROWS = {
     "/sitemap-lists.xml", "/users/<username>", "/verify", "/sign-in",
     "/sign-up", "/forgot", "/mail-off",
     "/voted/<id:project_id>", "/api/auth/notifications/<token>", "/categories/<slug>", "/tags/<tag>",
+    "/best", "/best/<published>",
 }  # fmt: skip
 
 

@@ -9,7 +9,7 @@ from directory.services.catalog import fields
 from tests.api import test_logos
 from tests.api.test_public_walk import LISTS, Filled, public_reads
 from tests.support.factories import Api, World
-from tests.support.lists import ORDERS
+from tests.support.lists import ORDERS, THIS_YEAR
 from tests.support.reviewing import NOTIFYING, decide
 
 HELD: dict[str, Any] = {
@@ -33,6 +33,7 @@ ADDRESSES: dict[str, list[str]] = {
     "/users/<username>": ["/ada"],
     "/categories/<slug>": ["/tools", "/games", "/games?sort=popular"],
     "/tags/<tag>": ["/a", "/held"],
+    "/best/<published>": [f"/{THIS_YEAR}"],
     "/voted/<id:project_id>": ["/{project}"],
     "/p/<id:project_id>": ["/{project}"],
     "/p/<id:project_id>/<title>": ["/{project}/project-0", "/{project}/zebra"],

@@ -1,5 +1,6 @@
 """The snapshot source gives each caller a snapshot that was read after it asked, and knows what changed since."""
 
+from datetime import UTC, datetime, timedelta
 from threading import Event, Lock, Thread
 from typing import Any
 from unittest.mock import patch
@@ -68,6 +69,23 @@ def test_a_write_that_no_answer_shows_affects_none(source: SnapshotSource, world
     assert after is not None
     assert after.number > before.number
     assert after.changes.is_unaffected(CacheTags((project,)), before.number) is (database.backend == "postgresql")
+
+
+def test_when_the_day_ends_everything_counts_as_changed(
+    source: SnapshotSource, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at = datetime(2026, 11, 29, 23, 59, 59, 999_999, UTC)
+    monkeypatch.setattr(snapshot_source, "now", lambda: at)
+    before = source.snapshot()
+    again = source.snapshot()
+    at += timedelta(microseconds=1)
+    after = source.snapshot()
+    assert before is not None
+    assert again is not None
+    assert after is not None
+    assert again.number == before.number
+    assert not after.changes.is_unaffected(NO_VOTES, before.number)
+    assert source.snapshot() == after
 
 
 def test_after_a_closed_connection_everything_counts_as_changed(source: SnapshotSource, world: World) -> None:

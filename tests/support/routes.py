@@ -15,6 +15,7 @@ from directory.services.accounts import sessions
 from directory.services.accounts.identity import Caller
 from directory.services.delivery.channels import Endpoint, Webhook
 from tests.support.factories import PASSWORD, World
+from tests.support.lists import THIS_YEAR
 from tests.support.pictures import RED
 
 _numbers = count(1)
@@ -168,6 +169,7 @@ class Targets:
             "<username>": lambda: "login-target",
             "<slug>": self.world.category,
             "<tag>": self.tag,
+            "<published>": lambda: THIS_YEAR,
             "<path:form>": lambda: "email",
             "<title>": lambda: self.world.stored(self.latest)["slug"],
         }

@@ -22,7 +22,7 @@ def test_axe_finds_nothing_and_nothing_scrolls_sideways(chromium, app, world, lo
     wrong: list[tuple[str, int, int, list]] = []
     only = ("color-contrast",) if look == "dark" else ()  # the look changes nothing but colours
     public = ["/", "/?q=nothing-at-all", f"/p/{live}/lamp", "/mine", "/users/ada", "/sign-in", "/sign-up"]
-    public += ["/categories/tools", "/tags/light", "/nothing"]
+    public += ["/categories/tools", "/tags/light", "/best", "/nothing"]
     own = [
         "/",
         f"/p/{waiting}/grey-lamp",

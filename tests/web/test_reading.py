@@ -22,7 +22,7 @@ def paths(world):
         world.project(ada, title=f"Lamp {number}", tags=["blue"], description="**Bright** https://lamp.example.")
     waiting = world.project(ada, "pending", title="Waiting")
     return [
-        "/", "/?page=2", "/?q=lamp&sort=upvotes", "/?q=zzz", "/categories/tools", "/tags/blue", "/users/ada",
+        "/", "/?page=2", "/?q=lamp&sort=upvotes", "/?q=zzz", "/categories/tools", "/tags/blue", "/users/ada", "/best",
         "/p/1/lamp-0",
         f"/p/{waiting}/waiting", "/sign-in", "/sign-up", "/nothing", "/users/nobody",
     ]  # fmt: skip

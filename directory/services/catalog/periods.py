@@ -8,7 +8,7 @@ from calendar import monthrange
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 
-DAY, WEEK, MONTH, YEAR = "day", "week", "month", "year"
+KINDS = DAY, WEEK, MONTH, YEAR = "day", "week", "month", "year"
 FORM = re.compile(r"(\d{4})(?:-W(\d\d)|-(\d\d)(?:-(\d\d))?)?", re.ASCII)
 LONGEST = len("2026-11-26")
 SAYS = "Must be a day (2026-11-26), an ISO week (2026-W48), a month (2026-11) or a year (2026), in UTC."

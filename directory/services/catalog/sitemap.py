@@ -11,14 +11,15 @@ from sqlalchemy import BigInteger, bindparam, literal, select
 
 from directory.db.statements import Prepared
 from directory.extensions import db
-from directory.models import Project, VoteRanking
+from directory.models import Project, VoteRanking, now
 from directory.models.base import HIGHEST_ID
-from directory.services.catalog import categories, tags
+from directory.services.catalog import best, categories, periods, tags
 from directory.services.catalog.columns import unindexed
 from directory.services.catalog.paging import AnySelect
+from directory.services.catalog.periods import Period
 
 SIZE = 10_000
-TAGS = 40_000  # a sitemap has at most 50,000 addresses
+TAGS, DAYS = 40_000, 6_000  # a sitemap has at most 50,000 addresses
 
 P, S = Project.__table__.c, VoteRanking.__table__.c
 
@@ -41,6 +42,14 @@ def lists() -> tuple[list[str], list[str]]:
     """The slugs of the categories, and the most used tags, that have a live project."""
     named = [category.slug for category in categories.listed() if category.live_projects]
     return named, [each["tag"] for each in tags.listed(None, TAGS)]
+
+
+def past_periods() -> list[Period]:
+    """The periods that are over, of the latest DAYS days with a live project, latest first."""
+    today = now().date()
+    days = best.days()[-DAYS:]
+    found = {periods.containing(day, kind) for day in days for kind in periods.KINDS}
+    return sorted((each for each in found if each.last < today), key=lambda each: (each.last, each.first), reverse=True)
 
 
 # `unindexed`, here and below: by its index of states SQLite would sort all live projects.

@@ -1,0 +1,221 @@
+"""The pages of the best of a period, and the shelf of the first page: what they list, and how long that is stored."""
+
+import re
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from flask import Flask
+from sqlalchemy import event
+
+from directory import models
+from directory.cache import snapshot_source
+from directory.extensions import db
+from directory.pages import best as best_page
+from directory.services.catalog import best, sitemap
+from tests.conftest import Statements
+from tests.support.factories import Api, World
+
+NOW = datetime(2026, 11, 26, 15, tzinfo=UTC)  # a Thursday
+
+
+class Clock:
+    """The service's clock, to be set."""
+
+    def __init__(self) -> None:
+        self.at = NOW
+
+    def __call__(self) -> datetime:
+        return self.at
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    made = Clock()
+    for module in (best_page, best, sitemap, snapshot_source):
+        assert module.now is models.now  # type: ignore[attr-defined]
+        monkeypatch.setattr(module, "now", made)
+    return made
+
+
+def published(world: World, votes: dict[int, str], **fields: Any) -> list[int]:
+    """Projects with so many votes, published at these times."""
+    made = []
+    for number, at in votes.items():
+        made.append(world.project(votes=number, title=f"Votes {number}", **fields))
+        world.published(made[-1], datetime.fromisoformat(f"{at}+00:00"))
+    return made
+
+
+def titles(api: Api, path: str) -> list[str]:
+    answer = api.get(path)
+    assert answer.status_code == 200, (path, answer.status_code)
+    return re.findall(r'class="cover" href="[^"]*">([^<]*)', answer.text)
+
+
+def links(api: Api, path: str, label: str) -> list[str]:
+    nav = re.search(rf'<nav [^>]*aria-label="{label}">(.*?)</nav>', api.get(path).text, re.DOTALL)
+    return re.findall(r'href="([^"]*)"', nav[1]) if nav else []
+
+
+def test_a_period_has_its_projects_by_votes_with_numbers_and_links_to_periods_with_projects(
+    world: World, api: Api, clock: Clock
+) -> None:
+    published(world, {1: "2026-11-23T00:00:00", 3: "2026-11-29T23:59:59", 2: "2026-11-26T10:00:00"})
+    published(world, {5: "2026-11-05T10:00:00", 4: "2025-12-30T10:00:00"})
+    week = ["Votes 3", "Votes 2", "Votes 1"]
+    assert titles(api, "/best") == titles(api, "/best/2026-W48") == week
+    assert titles(api, "/best/2026-11") == titles(api, "/best/2026") == ["Votes 5", *week]
+    assert titles(api, "/best/2026-11-26") == ["Votes 2"]
+    assert titles(api, "/best/2026-W01") == ["Votes 4"]
+    page = api.get("/best").text
+    assert "<h1>Best of Week 48 of 2026</h1>" in page
+    assert re.findall(r'class="rank">(\d+)', page) == ["1", "2", "3"]
+    assert '<link rel="canonical" href="/best/2026-W48">' in page
+    assert links(api, "/best", "Other periods") == ["/best/2026-W45"]
+    assert links(api, "/best/2026-W45", "Other periods") == ["/best/2026-W01", "/best/2026-W48"]
+    assert links(api, "/best/2026-11", "Other periods") == ["/best/2025-12"]
+    assert links(api, "/best/2026", "Other periods") == ["/best/2025"]
+    assert links(api, "/best/2026-11-05", "Other periods") == ["/best/2025-12-30", "/best/2026-11-23"]
+    assert links(api, "/best/2026-W01", "Periods") == [
+        "/best/2025-12-30", "/best/2026-W01", "/best/2025-12", "/best/2025",
+    ]  # fmt: skip
+    assert api.get("/best/2026-w48").headers["Location"] == "/best/2026-W48"
+
+
+def test_what_is_no_period_and_one_without_projects_is_404_but_the_present_one(
+    world: World, api: Api, clock: Clock
+) -> None:
+    published(world, {1: "2026-11-05T10:00:00"})
+    for present in ("", "/2026-W48", "/2026-11-26"):
+        answer = api.get(f"/best{present}")
+        assert (answer.status_code, "No projects yet" in answer.text) == (200, True), present
+        assert links(api, f"/best{present}", "Periods") == [
+            "/best/2026-11-26" , "/best/2026-W48", "/best/2026-11", "/best/2026",
+        ]  # fmt: skip
+    for path in (
+        "2026-W47",
+        "2026-W49",
+        "2026-11-25",
+        "2026-11-27",
+        "2026-12",
+        "2027",
+        "2025",
+        "now",
+        "2026-W54",
+        "26",
+    ):
+        assert api.get(f"/best/{path}").status_code == 404, path
+    assert api.get("/best/2026-11?page=1").status_code == 200
+    for page in ("2", "501", "0", "x"):
+        assert api.get(f"/best/2026-11?page={page}").status_code == 404, page
+
+
+def test_a_list_of_many_has_pages_and_goes_on_with_its_numbers(
+    world: World, api: Api, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(best_page, "SIZE", 2)
+    published(world, dict.fromkeys(range(5), "2026-11-26T10:00:00"))
+    second = api.get("/best/2026-W48?page=2").text
+    assert re.findall(r'class="rank">(\d+)', second) == ["3", "4"]
+    assert 'rel="prev" href="/best/2026-W48"' in second
+    assert 'rel="next" href="/best/2026-W48?page=3"' in second
+    assert titles(api, "/best/2026-W48?page=3") == ["Votes 0"]
+
+
+def test_a_stored_answer_of_the_present_week_ends_with_the_day_and_changes_with_votes(
+    world: World, api: Api, clock: Clock
+) -> None:
+    first, second = published(world, {1: "2026-11-26T10:00:00", 2: "2026-11-26T11:00:00"})
+    assert titles(api, "/best") == ["Votes 2", "Votes 1"]
+    for _ in range(2):
+        world.vote(first, world.user())
+    assert titles(api, "/best") == ["Votes 1", "Votes 2"]
+    clock.at = NOW.replace(day=29, hour=23, minute=59, second=59)
+    assert titles(api, "/best") == ["Votes 1", "Votes 2"]
+    clock.at += timedelta(seconds=1)
+    assert titles(api, "/best") == []
+    clock.at += timedelta(days=7)
+    assert api.get("/best/2026-W49").status_code == 404
+    assert second
+
+
+def test_the_sitemap_has_the_periods_that_are_over(make_app: Any, clock: Clock) -> None:
+    app: Flask = make_app(SITE_URL="https://site.example")
+    published(World(app), {1: "2026-11-26T10:00:00", 2: "2026-11-25T23:59:59", 3: "2025-12-31T00:00:00"})
+    World(app).project(status="pending")
+    found = re.findall(r"/best/([^<]*)", Api(app).get("/sitemap-lists.xml").text)
+    assert found == ["2026-11-25", "2026-W01", "2025-12-31", "2025-12", "2025"]
+    clock.at = datetime(2026, 12, 1, tzinfo=UTC)
+    found = re.findall(r"/best/([^<]*)", Api(app).get("/sitemap-lists.xml").text)
+    assert {*found} >= {"2026-11", "2026-W48", "2026-11-26", "2026-11-25"}
+    assert "2026" not in found
+
+
+def shelf(api: Api, path: str = "/") -> tuple[str, list[str]] | None:
+    """The heading of the shelf, and the names and votes on it; None without it."""
+    found = re.search(r'<section class="shelf".*?</section>', api.get(path).text, re.DOTALL)
+    if found is None:
+        return None
+    [heading] = re.findall(r"<h2[^>]*>(?:<a[^>]*>)?([^<]*)", found[0])
+    votes = re.findall(r"data-votes[^>]*>([^<]*)", found[0])
+    names = re.findall(r'<h3 dir="auto"><a href="[^"]*">([^<]*)', found[0])
+    assert names == [f"Votes {number}" for number in votes]
+    return heading, names
+
+
+def test_the_first_page_shows_the_best_of_the_week_else_of_thirty_days_if_there_are_three(
+    world: World, api: Api, clock: Clock
+) -> None:
+    assert shelf(api) is None
+    published(world, {9: "2026-10-27T23:59:59", 1: "2026-10-28T00:00:00", 2: "2026-11-22T23:59:59"})
+    assert shelf(api) is None  # of the thirty days there are two
+    published(world, {3: "2026-11-23T00:00:00"})
+    assert shelf(api) == ("Best of the last thirty days", ["Votes 3", "Votes 2", "Votes 1"])
+    published(world, {4: "2026-11-24T00:00:00"})
+    assert shelf(api) == ("Best of the last thirty days", ["Votes 4", "Votes 3", "Votes 2", "Votes 1"])
+    published(world, {0: "2026-11-25T00:00:00"})
+    assert shelf(api) == ("Best of this week", ["Votes 4", "Votes 3", "Votes 0"])
+    published(world, {5: "2026-11-26T00:00:00", 6: "2026-11-26T01:00:00", 7: "2026-11-26T02:00:00"})
+    assert shelf(api) == ("Best of this week", ["Votes 7", "Votes 6", "Votes 5", "Votes 4", "Votes 3"])
+    assert shelf(world.caller(world.user())) == shelf(api) == shelf(api, "/?utm_source=x")
+    for path in ("/?sort=upvotes", "/?sort=newest", "/?q=votes", "/categories/tools", "/best"):
+        assert shelf(api, path) is None
+    text = api.get("/").text
+    places = [
+        text.index(part) for part in ("<h1", 'class="search"', 'class="shelf"', 'aria-label="Order"', 'class="rows"')
+    ]
+    assert places == sorted(places)
+
+
+def test_the_shelf_counts_what_counts_and_changes_with_votes_and_with_the_day(
+    world: World, api: Api, clock: Clock
+) -> None:
+    low, *_ = published(world, {1: "2026-11-24T00:00:00", 3: "2026-11-25T00:00:00", 4: "2026-11-26T00:00:00"})
+    voters = [world.user() for _ in range(4)]
+    for voter in voters:
+        world.vote(low, voter)
+    text = api.get("/").text
+    assert re.findall(r'data-votes="\d+">(\d+)', text) == ["5", "4", "3"]
+    admin = world.caller(world.admin())
+    given = {"decision": "discount", "user_ids": [voter.id for voter in voters[:3]]}
+    assert admin.post(f"/api/admin/projects/{low}/votes/decisions", given).status_code == 200
+    assert re.findall(r'data-votes="\d+">(\d+)', api.get("/").text) == ["4", "3", "2"]
+    clock.at = datetime(2026, 11, 30, tzinfo=UTC)
+    assert "Best of the last thirty days" in api.get("/").text
+    clock.at = datetime(2026, 12, 24, tzinfo=UTC)
+    assert 'class="shelf"' not in api.get("/").text
+
+
+def test_the_shelf_is_one_statement(make_app: Any, world: World, clock: Clock) -> None:
+    published(world, {1: "2026-11-24T00:00:00", 3: "2026-11-25T00:00:00", 4: "2026-11-26T00:00:00"})
+    app, statements, taken = make_app(RESPONSE_CACHE="false"), Statements(), {}
+    api = Api(app)
+    with app.app_context():
+        event.listen(db.engine, "before_cursor_execute", statements.note)
+    for path in ("/", "/?sort=popular"):
+        api.get(path)
+        statements.clear()
+        api.get(path)
+        taken[path] = len(statements)
+    assert taken["/"] == taken["/?sort=popular"] + 1 > 2
