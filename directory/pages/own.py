@@ -23,7 +23,7 @@ from directory.pages.build import media_type
 from directory.pages.head import Head
 from directory.services.text import markdown
 
-PAGES, TEMPLATES, STATIC = "pages", "templates", "static"
+PAGES, TEMPLATES, STATIC, FRONT = "pages", "templates", "static", "front.md"
 FILES = "/static/<path:name>"
 OURS = "default"  # a template may begin with {% extends "default/layout.html" %}
 NAME = re.compile("[a-z0-9]+(-[a-z0-9]+)*")
@@ -58,8 +58,12 @@ class OwnPage:
 
 @dataclass(frozen=True, slots=True)
 class OwnSite:
-    """The content of the folder: pages in the order of their names, templates by name, files by path."""
+    """The content of the folder: pages in the order of their names, templates by name, files by path.
 
+    `front` is the HTML for the first page, empty without the file for it.
+    """
+
+    front: str = ""
     pages: tuple[OwnPage, ...] = ()
     templates: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     files: Mapping[str, StoredFile] = field(default_factory=dict)
@@ -84,14 +88,15 @@ def read(folder: str, caching: str) -> OwnSite:
         raise SiteError(
             root / STATIC, f"its files are larger than {LARGEST_FOLDER // 2**20} MiB, and memory holds them"
         )
-    return OwnSite(tuple(pages), templates, files)
+    front = "".join(markdown.page_html(_text(path)) for path in _files(root, FRONT))
+    return OwnSite(front, tuple(pages), templates, files)
 
 
 def _files(root: Path, part: str) -> Iterator[Path]:
     """The files of a part of the folder by name, without hidden ones. Raises SiteError for a link out of it."""
     try:
         home = root.resolve()
-        paths = sorted((root / part).rglob("*"))
+        paths = [root / part] if (root / part).is_file() else sorted((root / part).rglob("*"))
         for path in paths:
             if any(step.startswith(".") for step in path.relative_to(root).parts):
                 continue

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import quote
 
-from flask import Response
+from flask import Response, current_app
 from marshmallow import ValidationError
 from werkzeug.routing import RequestRedirect
 
@@ -20,7 +20,7 @@ from directory.pages import head
 from directory.pages.layout import PageAnswer, address_with, bp, here, page_number, page_view, show, with_page
 from directory.pages.links import links_for_programs
 from directory.services.accounts import users
-from directory.services.catalog import catalog, categories, facets, search_operators, suggestions, tags
+from directory.services.catalog import best, catalog, categories, facets, search_operators, suggestions, tags
 from directory.services.catalog.orders import PUBLIC
 from directory.services.catalog.paging import Slice, Window
 from directory.services.text.rules import CATEGORY_SLUG_MAX, SLUG, TAG_MAX, USERNAME
@@ -243,8 +243,12 @@ def _list(at: Wanted, query: dict[str, str]) -> PageAnswer:
     if wanted.page > max(1, pages) or (not total and not all(tags.used([*wanted.tags]).values())):
         raise NotFound
     shown = {"items": found.items, "pagination": {"page": wanted.page}}
+    is_front = wanted == Wanted() and not query.get("sort")
+    shelf = best.shelf(viewer=viewer()) if is_front else None
     page, headers = show(
-        "list.html", _head(wanted, chosen, found, pages), tags=page_tags(shown, {"q": wanted.q, "sort": wanted.sort}),
+        "list.html", _head(wanted, chosen, found, pages),
+        tags=_with_shelf(page_tags(shown, {"q": wanted.q, "sort": wanted.sort}), shelf),
+        shelf=shelf, front=current_app.extensions["own_site"].front if is_front else "",
         wanted=wanted, chosen=chosen, subject=_subject(wanted, chosen), categories=listed, found=found,
         projects=found.items, narrower=narrower, most_tags=tags.MOST, pages=pages,
         sorts=SORTS, meanings=MEANINGS, ranked=RANKED, size=SIZE,
@@ -254,6 +258,14 @@ def _list(at: Wanted, query: dict[str, str]) -> PageAnswer:
     if refused:
         raise SearchRefused(refused, (page, headers))
     return page, headers
+
+
+def _with_shelf(listed: CacheTags | None, shelf: best.Shelf | None) -> CacheTags | None:
+    """The cache tags of the newest projects with a shelf, which any vote among those that it shows may change."""
+    if listed is None or shelf is None:
+        return listed
+    votes = [each["upvotes"] for each in shelf.projects]
+    return CacheTags((*listed.projects, *(each["id"] for each in shelf.projects)), min(votes), max(votes))
 
 
 def _read(at: Wanted, query: dict[str, str]) -> tuple[Wanted, str]:

@@ -71,6 +71,17 @@ def test_settings_show_in_the_head_the_header_the_footer_and_the_feed(make_app, 
     assert f"<logo>https://makers.example{logo}</logo>" in feed
 
 
+def test_the_first_page_shows_the_operators_text_below_its_headline(site, world):
+    api = site({"front.md": "Welcome to *our* [directory](/help).\n\n<script>x</script>\n"}, SITE_HEADLINE="Made here")
+    text = api.get("/").text
+    assert '<p>Welcome to <em>our</em> <a href="/help" rel="noopener">directory</a>.</p>' in text
+    assert "<script>x" not in text
+    assert text.index('<h1 dir="auto">Made here</h1>') < text.index("Welcome to") < text.index('class="search"')
+    world.project()
+    for path in ("/?sort=upvotes", "/?q=project", "/categories/tools", "/front"):
+        assert "Welcome to" not in api.get(path).text, path
+
+
 def test_the_accent_is_at_the_end_of_the_style_sheet_under_a_name_of_its_own(make_app):
     plain, api = Api(make_app()), Api(make_app(SITE_ACCENT="#8a1f4b"))
     styles = [re.search('<link rel="stylesheet" href="([^"]*)">', each.get("/").text)[1] for each in (plain, api)]
@@ -175,6 +186,7 @@ WRONG = [
     ({"pages/a/b.md": HEADED}, "a/b.md: a page is a file"),
     ({"pages/x.txt": HEADED}, "x.txt: a page is a file"),
     ({"pages/x.md": b"# \xff"}, "x.md: is not UTF-8 at byte 2"),
+    ({"front.md": b"a\xff"}, "front.md: is not UTF-8 at byte 1"),
     ({"pages/x.md": HEADED + "x" * 300_000}, "x.md: is larger than 256 KiB"),
     *(({f"pages/{name}.md": HEADED}, f"/{name} is an address of the service") for name in ("submit", "api", "static")),
     ({"templates/list.html": "{% if %}"}, "templates/list.html:1: Expected an expression"),

@@ -91,7 +91,7 @@ def _shelf(signed_in: bool) -> Prepared:
     best = [_most_voted(week, last, True).where(is_enough), _most_voted(first, last, False).where(~is_enough)]
     found = union_all(*(select(part.subquery()) for part in best)).subquery("found")
     query = shown(signed_in).join(found, found.c.id == P.id).add_columns(found.c.is_of_week)
-    return Prepared(query.order_by(P.upvotes.desc(), P.id.desc()), replan=True)
+    return Prepared(query.order_by(P.upvotes.desc(), P.id.desc()))
 
 
 def _most_voted(first: Any, last: Any, is_of_week: bool) -> AnySelect:

@@ -68,4 +68,6 @@ function show(button: HTMLButtonElement, { on, count }: Vote): void {
   // The wide button of a project's page needs no label: it shows its words.
   const label = button.ariaLabel?.replace(/[\d,]+ votes?$/, `${text} ${count === 1 ? "vote" : "votes"}`);
   if (label) button.ariaLabel = label;
+  const onShelf = find(`[data-votes="${button.dataset.vote}"]`);
+  if (onShelf) onShelf.textContent = text;
 }
