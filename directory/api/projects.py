@@ -38,6 +38,7 @@ from directory.services.catalog import (
     categories,
     facets,
     fields,
+    nearest,
     search_operators,
     similar,
     suggestions,
@@ -56,12 +57,17 @@ def _require_verified(action: str) -> None:
         identity.require_verified(caller())
 
 
+def shown(page: dict[str, Any]) -> list[dict[str, Any]]:
+    """The projects in a page, in the order in which it shows them."""
+    return [*page["items"], *page.get("nearest", [])]
+
+
 @bp.get("")
 @public
 @documented(headers=("Link",), raises=(Unauthenticated,))
 @operation(
     query=ProjectQuery(), answer=ProjectPage(), tier="read", etag=True, personal=True,
-    cache=CachePolicy(tags=page_tags, projects=lambda page: page["items"], project=ProjectDetail()),
+    cache=CachePolicy(tags=page_tags, projects=shown, project=ProjectDetail()),
 )  # fmt: skip
 def index(query: dict[str, Any]) -> Any:
     """List projects: filtered, sorted, searched, by page or by cursor.
@@ -70,13 +76,16 @@ def index(query: dict[str, Any]) -> Any:
     member their own, and an anonymous caller 401. `owner=me` without `status` lists the caller's projects in every
     state, each with its place in the queue; `upvoted=me` lists the live projects that the caller has voted for.
     Projects that are equal in the order are listed newest first, so every order is total. A search without a result has
-    `suggestions`.
+    `suggestions`, and one of several words with fewer than three results has `nearest`.
     """
     names = ("status", "category", "tag", "owner", "q", "upvoted", "published")
     filters = catalog.public_scope(viewer=viewer(), **{name: query.get(name) for name in names})
     page, headers = listing(filters, order(query), query)
     if query.get("q") is not None and page["pagination"]["total"] == 0:
         page["suggestions"] = suggestions.nearest(query["q"])
+    if order(query) == "best" and page["pagination"]["page"] == 1 and page["pagination"]["total"] == len(page["items"]):
+        near = nearest.nearest(filters, page["items"], viewer=viewer())
+        page |= {} if near is None else {"nearest": near}
     if taken := search_operators.as_words(query.get("q") or ""):
         page["searched_as_words"] = taken
     if query.get("owner") == "me":

@@ -108,7 +108,14 @@ def _sqlite_connect(driver: Any, _record: Any) -> None:
 
 
 def _has_words(text: str, asked: str) -> bool:
-    """Whether the text contains, for each line of `asked`, at least one of its parts, which are separated by bars."""
+    """Whether the text contains, for each line of `asked`, at least one of its parts, which are separated by bars.
+
+    If `asked` begins with an empty line, a number, and groups of lines with empty lines between them, so many groups
+    are enough.
+    """
+    if asked[:1] == "\n":
+        least, *groups = asked[1:].split("\n\n")
+        return sum(_has_words(text, group) for group in groups) >= int(least)
     for parts in _lines(asked):  # not any() and all(): their generators would double the time
         for part in parts:
             if part in text:

@@ -20,6 +20,8 @@ def page_tags(page: dict[str, Any], query: dict[str, Any]) -> CacheTags | None:
     The place that a cursor names lies outside of the page. So the votes that such a page shows do not say which
     projects may get onto it, not even where the page is empty.
     """
+    if page.get("nearest"):
+        return None
     items, is_numbered, sort = page["items"], page["pagination"]["page"] is not None, order(query)
     ids = tuple(item["id"] for item in items)
     if is_without_votes(sort) or (is_numbered and not items):

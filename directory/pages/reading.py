@@ -1,5 +1,6 @@
 """The lists of projects: all of them, of a category, of a tag, of a member, and what a search finds."""
 
+import re
 from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import quote
@@ -16,13 +17,16 @@ from directory.http.authentication import viewer
 from directory.http.cache_policy import CacheTags
 from directory.http.pagination import DEPTH
 from directory.http.project_lists import order, page_tags
+from directory.models import Category
 from directory.pages import head
 from directory.pages.layout import PageAnswer, address_with, bp, here, page_number, page_view, show, with_page
 from directory.pages.links import links_for_programs
 from directory.services.accounts import users
-from directory.services.catalog import best, catalog, categories, facets, search_operators, suggestions, tags
+from directory.services.catalog import best, catalog, categories, facets, nearest, search_operators, suggestions, tags
 from directory.services.catalog.orders import PUBLIC
 from directory.services.catalog.paging import Slice, Window
+from directory.services.text import typed
+from directory.services.text.characters import fold
 from directory.services.text.rules import CATEGORY_SLUG_MAX, SLUG, TAG_MAX, USERNAME
 
 SIZE = 20
@@ -242,7 +246,8 @@ def _list(at: Wanted, query: dict[str, str]) -> PageAnswer:
     pages = min(-(-total // SIZE), DEPTH // SIZE)
     if wanted.page > max(1, pages) or (not total and not all(tags.used([*wanted.tags]).values())):
         raise NotFound
-    shown = {"items": found.items, "pagination": {"page": wanted.page}}
+    searched = {} if wanted.q is None or refused else _of_search(wanted, filters, found, listed)
+    shown = {"items": found.items, "nearest": searched.get("near"), "pagination": {"page": wanted.page}}
     is_front = wanted == Wanted() and not query.get("sort")
     shelf = best.shelf(viewer=viewer()) if is_front else None
     page, headers = show(
@@ -252,8 +257,7 @@ def _list(at: Wanted, query: dict[str, str]) -> PageAnswer:
         wanted=wanted, chosen=chosen, subject=_subject(wanted, chosen), categories=listed, found=found,
         projects=found.items, narrower=narrower, most_tags=tags.MOST, pages=pages,
         sorts=SORTS, meanings=MEANINGS, ranked=RANKED, size=SIZE,
-        suggested=suggestions.nearest(wanted.q) if wanted.q and not refused and not total else [],
-        as_words=search_operators.as_words(wanted.q or ""), refused=refused, typed=query.get("q", "").strip(),
+        refused=refused, typed=query.get("q", "").strip(), **searched,
     )  # fmt: skip
     if refused:
         raise SearchRefused(refused, (page, headers))
@@ -266,6 +270,36 @@ def _with_shelf(listed: CacheTags | None, shelf: best.Shelf | None) -> CacheTags
         return listed
     votes = [each["upvotes"] for each in shelf.projects]
     return CacheTags((*listed.projects, *(each["id"] for each in shelf.projects)), min(votes), max(votes))
+
+
+def _of_search(wanted: Wanted, filters: catalog.Filters, found: Slice, listed: list[Category]) -> dict[str, Any]:
+    """What the page of a search has in addition: what is near to it, other spellings, and what it names."""
+    query, total = wanted.q or "", found.total or 0
+    is_whole = wanted.sort == "best" and wanted.page == 1 and total == len(found.items)
+    return {
+        "near": nearest.nearest(filters, found.items, viewer=viewer()) if is_whole else None,
+        "suggested": [] if total else suggestions.nearest(query),
+        "as_words": search_operators.as_words(query),
+        "named": _named(query, listed),
+    }
+
+
+def _named(query: str, listed: list[Category]) -> list[tuple[str, str, Wanted]]:
+    """The categories and tags that a whole query names: what each is, its name, and its list."""
+    key = _key(query)
+    named = [each for each in listed if key in {_key(each.name), each.slug}]
+    spelled = typed.tags(query)
+    possible = [tag for tag in dict.fromkeys((key, *(spelled if len(spelled) == 1 else ()))) if _fits(tag, TAG_MAX)]
+    used = sorted(tag for tag, number in tags.used(possible).items() if number)
+    return [
+        *(("category", each.name, Wanted(category=each.slug)) for each in named),
+        *(("tag", tag, Wanted(tags=(tag,))) for tag in used),
+    ]
+
+
+def _key(text: str) -> str:
+    """A name as a slug would spell it."""
+    return re.sub(r"[\s-]+", "-", fold(text)).strip("-")
 
 
 def _read(at: Wanted, query: dict[str, str]) -> tuple[Wanted, str]:

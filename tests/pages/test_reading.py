@@ -378,6 +378,38 @@ def test_a_search_that_finds_nothing_offers_the_nearest_spellings(api, world):
     assert "Did you mean" not in text_of(api.get("/?q=python"))
 
 
+def test_a_search_shows_what_has_most_of_its_words(api, world):
+    world.project(title="Blue lamp")
+    for path in ("/?q=blue+lamp+zero", "/?q=blue+lamp+zero&page=1"):
+        assert re.search("Nothing found.*These have most of it.*Blue lamp", text_of(api.get(path)))
+    world.project(title="Zero blue lamps")
+    text = text_of(api.get("/?q=blue+lamp+zero"))
+    assert re.search("1 project .*Zero blue lamps.*These have most of it.* Blue lamp", text)
+    for path in ("/?q=blue+zero", "/?q=blue+lamp+zero&sort=newest", "/?q=none+zero+nothing"):
+        assert "These have most of it" not in text_of(api.get(path)), path
+
+
+def test_a_search_that_names_a_category_or_a_tag_links_to_it(api, world):
+    world.category("web-frameworks", "Web Främeworks")
+    world.project(title="Lamp", tags=["command-line", "cpp", "tools"], category="tools")
+    world.project(tags=["waiting"], status="pending")
+    expected = {
+        "web  FRAMEWORKS": [("/categories/web-frameworks", "Web Främeworks")],
+        "web-frameworks": [("/categories/web-frameworks", "Web Främeworks")],
+        "Tools": [("/categories/tools", "Tools"), ("/tags/tools", "tools")],
+        "Command Line": [("/tags/command-line", "command-line")],
+        "C++": [("/tags/cpp", "cpp")],
+        **{query: [] for query in ("web", "tools lamp", "waiting", "lamp", "!!!", "x" * 200)},
+    }
+    for query, links in expected.items():
+        for more in ({}, {"sort": "upvotes"}):
+            text = api.get("/", query_string={"q": query, **more}).text
+            above = text.partition('id="results"')[2].partition("<article")[0]
+            named = above.partition("See also")[2].partition("</p>")[0]
+            assert re.findall('<a href="(.*?)"><bdi>(.*?)</bdi></a>', named) == links, query
+    assert "See also" not in api.get("/").text
+
+
 def test_a_search_with_operators_of_others_says_that_they_are_words(api, world):
     world.project(title="Django <rest>", tags=["csv"])
     said = "Searched for as words, not as operators: -django , OR . Quotes around words make a phrase."

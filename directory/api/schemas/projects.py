@@ -27,6 +27,8 @@ from directory.models import Status
 from directory.services.catalog import orders
 from directory.services.catalog.facets import MOST as FACETS
 from directory.services.catalog.fields import BODY, FIELDS, OWNED, Field, Kind
+from directory.services.catalog.nearest import MOST as NEAREST
+from directory.services.catalog.nearest import MOST_WORDS
 from directory.services.catalog.search import MOST
 from directory.services.catalog.search_operators import MOST as OPERATORS
 from directory.services.catalog.search_words import MAX_WORD_LENGTH, MAX_WORDS
@@ -201,6 +203,15 @@ class ProjectPage(Strict):
             "maxItems": SUGGESTIONS,
             "description": "If a search found nothing: queries with the nearest spellings among the words of live "
             "titles and the tags, nearest first. The list is empty if no spelling is near.",
+        },
+    )
+    nearest = fields.List(
+        fields.Nested(ProjectDetail),
+        metadata={
+            "maxItems": NEAREST,
+            "description": f"If a search of three to {MOST_WORDS} words finds fewer than three live projects: on its "
+            "first page, best match first, others that have more than half of the words, under the same filters. Those "
+            "with more of the words come first, then the best matches. The list is empty if there are none.",
         },
     )
     searched_as_words = fields.List(

@@ -176,10 +176,13 @@ def many(project_ids: list[int], *, viewer: Caller) -> dict[int, dict[str, Any]]
     return {row.id: _detail(tuple(row), viewer) for row in db.session.execute(queries.several(), parameters)}
 
 
-def matched(filters: Filters) -> Matched | None:
-    """How the projects that match `filters` are found; None if the query has no word, so that nothing matches."""
+def matched(filters: Filters, least: int | None = None) -> Matched | None:
+    """How the projects that match `filters` are found; None if the query has no word, so that nothing matches.
+
+    With `least` so many words of the query are enough.
+    """
     narrowing = _narrowing(filters)
-    given = _parameters(filters, narrowing)
+    given = _parameters(filters, narrowing, least)
     if given is None:
         return None
     names = tuple(narrowing)
@@ -310,16 +313,16 @@ def _bounds(filters: Filters) -> dict[str, datetime]:
     return dict(zip(("published_from", "published_until"), periods.parse(filters.published).instants, strict=True))
 
 
-def _parameters(filters: Filters, narrowing: dict[str, Any]) -> dict[str, Any] | None:
+def _parameters(filters: Filters, narrowing: dict[str, Any], least: int | None) -> dict[str, Any] | None:
     """The values for the statement of the filters; None if the query has no word, so that nothing matches."""
     given = {name: value for name, value in narrowing.items() if name != "q"} | _bounds(filters)
     if filters.q is None:
         return given
     dialect, query = db.engine.dialect.name, filters.q
-    expressions = search_language.expressions(query, dialect, filters.tag)
+    expressions = search_language.expressions(query, dialect, filters.tag, least)
     if expressions is None:
         return None
-    share = search_frequency.estimates()
+    share = search_frequency.estimates() if least is None else None  # a part of the words says nothing of all
     rarest = None if share is None else search_language.rarest(query, filters.tag, share)
     tested = {} if rarest is None else {search_language.RAREST: rarest}
     return {**given, **expressions, **tested, "most": search.MOST, "cap": search.MOST + 1 + search_counts.SPARE}

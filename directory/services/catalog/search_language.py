@@ -1,7 +1,7 @@
 """A query in the languages of the engines, once for each step of the rank."""
 
 from collections.abc import Callable, Iterable, Sequence
-from itertools import accumulate
+from itertools import accumulate, combinations
 
 from directory.services.catalog.search_addresses import address_keys
 from directory.services.catalog.search_words import (
@@ -18,6 +18,7 @@ from directory.services.catalog.search_words import (
     singulars,
     spelled,
     whole,
+    whole_of,
     words,
 )
 
@@ -44,28 +45,43 @@ TEST = 15
 Share = Callable[[str, bool], float]  # of projects, at most, that have a word, or a word that begins so
 
 
-def expressions(query: str, dialect: str, tag: str | None = None) -> dict[str, str] | None:
+def expressions(query: str, dialect: str, tag: str | None = None, least: int | None = None) -> dict[str, str] | None:
     """The query in the engine's own language, once for each tier; None if it has no word.
 
     With a `tag` those that search descriptions ask for its words too, in tagline and tags. So an index finds no more
-    projects than have both.
+    projects than have both. With `least`, which is less than the number of words, so many of them are enough, and a
+    title that consists of so many is one that matches as a whole.
     """
     asked, key = _asked(query), whole(query)
     if not asked or key is None:
         return None
     keys = [addressed(each) for each in address_keys(query)]
+    spellings, wholes = [spelled(query), *keys], [key]
+    if least is not None:
+        spellings = wholes = _wholes(asked, least)
     exact, same, *tiers = TIERS
     written = {}
     for language, prefix in _LANGUAGES[dialect]:
-        written[name(exact, prefix)] = language.one_of([spelled(query), *keys], exact)
-        written[name(same, prefix)] = language.one_of([key], same)
+        written[name(exact, prefix)] = language.one_of(spellings, exact)
+        written[name(same, prefix)] = language.one_of(wholes, same)
         for tier in (*tiers, WORDS):
             is_anywhere = tier[0] == "anywhere"
             clauses = language.clauses(asked, tier, keys if is_anywhere else [])
+            clauses = clauses if least is None else [language.most_of(clauses, least)]
             written[name(tier, prefix)] = language.all_of(
                 [*clauses, *language.tagged(tag if is_anywhere else None)], tier
             )
     return written
+
+
+def size(query: str) -> int:
+    """The number of words of a query that are searched for, each once; what marks or quotes keep together is one."""
+    return len(_asked(query))
+
+
+def _wholes(asked: list[Unit], size: int) -> list[str]:
+    """The words of titles that consist of `size` units of a query, in its order."""
+    return [word for some in combinations(asked, size) if (word := whole_of([*some])) is not None]
 
 
 def rarest(query: str, tag: str | None, share: Share) -> str | None:
@@ -117,6 +133,19 @@ class _Language:
     def all_of(self, clauses: Iterable[str], tier: Tier) -> str:
         """All of some conditions."""
         return self.AND.join(clauses)
+
+    def most_of(self, clauses: list[str], least: int) -> str:
+        """At least so many of some conditions: of each half as many as the other half leaves."""
+        if least == len(clauses):
+            return f"({self.AND.join(clauses)})"
+        if least == 1:
+            return f"({self.OR.join(clauses)})"
+        half = len(clauses) // 2
+        halves, found = (clauses[:half], clauses[half:]), list[str]()
+        for first in range(max(0, least - len(halves[1])), min(half, least) + 1):
+            numbers = zip(halves, (first, least - first), strict=True)
+            found.append(self.AND.join(self.most_of(some, number) for some, number in numbers if number))
+        return f"({self.OR.join(found)})"
 
     def clauses(self, asked: list[Unit], tier: Tier, instead: Iterable[str]) -> list[str]:
         """A condition for each unit of a query: one of its spellings, or one of the words `instead` of all."""
@@ -215,7 +244,11 @@ class _Fts5(_Language):
 
 
 class _Substrings(_Language):
-    """For a text with a space before and behind each word: lines, in each of which one of its parts has to occur."""
+    """For a text with a space before and behind each word: lines, in each of which one of its parts has to occur.
+
+    Where some conditions are enough, an empty line, their number, and the lines of each follow, with empty lines
+    between.
+    """
 
     AND = "\n"
     OR = "|"
@@ -226,6 +259,9 @@ class _Substrings(_Language):
 
     def phrase(self, words: Sequence[str], tier: Tier, *, as_beginning: bool) -> str:
         return self.word(" ".join(map(ascii_form, words)), tier, as_beginning=as_beginning)
+
+    def most_of(self, clauses: list[str], least: int) -> str:
+        return "\n\n".join(["", str(least), *clauses]).removeprefix("\n")
 
     def tagged(self, tag: str | None) -> list[str]:
         return []  # each project is tested for the tag itself

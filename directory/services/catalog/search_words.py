@@ -231,7 +231,11 @@ def whole(text: str) -> str | None:
 
     Emoji count only if there is nothing else. It is a digest, because a title can be longer than PostgreSQL's words.
     """
-    found = units(text)
+    return whole_of(units(text))
+
+
+def whole_of(found: list[Unit]) -> str | None:
+    """The same word for the units of a text."""
     found = [unit for unit in found if not unit.is_symbol] or found
     # Scripts without spaces may be written with some.
     joined = "".join("".join(unit.parts) if unit.unspaced else f" {''.join(unit.parts)} " for unit in found)

@@ -1228,7 +1228,7 @@ export interface paths {
          *     member their own, and an anonymous caller 401. `owner=me` without `status` lists the caller's projects in every
          *     state, each with its place in the queue; `upvoted=me` lists the live projects that the caller has voted for.
          *     Projects that are equal in the order are listed newest first, so every order is total. A search without a result has
-         *     `suggestions`.
+         *     `suggestions`, and one of several words with fewer than three results has `nearest`.
          *
          *     No sign-in is needed.
          */
@@ -2790,6 +2790,8 @@ export interface components {
             pagination: components["schemas"]["Pagination"];
             /** @description If a search found nothing: queries with the nearest spellings among the words of live titles and the tags, nearest first. The list is empty if no spelling is near. */
             suggestions?: string[];
+            /** @description If a search of three to 8 words finds fewer than three live projects: on its first page, best match first, others that have more than half of the words, under the same filters. Those with more of the words come first, then the best matches. The list is empty if there are none. */
+            nearest?: components["schemas"]["ProjectDetail"][];
             /** @description If `q` has what other searches take as operators (`-word`, `AND`, `OR`, `NOT`, `name:value`): the first of them. This search takes them as words. */
             searched_as_words?: string[];
         };
@@ -7572,6 +7574,47 @@ export interface operations {
                      *       },
                      *       "suggestions": [
                      *         "flask"
+                     *       ],
+                     *       "nearest": [
+                     *         {
+                     *           "id": 42,
+                     *           "slug": "flask",
+                     *           "title": "Flask",
+                     *           "tagline": "A lightweight web framework",
+                     *           "author": "Pallets",
+                     *           "description": "Routing, templates and a development server, and little else.",
+                     *           "url": "https://flask.example",
+                     *           "repository_url": "https://code.example/flask",
+                     *           "logo_url": "https://flask.example/logo.svg",
+                     *           "logo": {
+                     *             "64": "/images/5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d.webp",
+                     *             "256": "/images/a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3.webp"
+                     *           },
+                     *           "tags": [
+                     *             "python",
+                     *             "web"
+                     *           ],
+                     *           "category": {
+                     *             "slug": "web-frameworks",
+                     *             "name": "Web frameworks"
+                     *           },
+                     *           "status": "live",
+                     *           "upvotes": 128,
+                     *           "has_upvoted": null,
+                     *           "owner": {
+                     *             "id": 42,
+                     *             "username": "ada"
+                     *           },
+                     *           "created_at": "2026-11-20T10:00:00.123456Z",
+                     *           "updated_at": "2026-11-20T10:00:00.123456Z",
+                     *           "submitted_at": "2026-11-20T10:00:00.123456Z",
+                     *           "published_at": "2026-11-20T14:30:00.000000Z",
+                     *           "version": 3,
+                     *           "rejection_reason": null,
+                     *           "revision": null,
+                     *           "queue_position": null,
+                     *           "description_html": "<p>Routing, templates and a development server, and little else.</p>"
+                     *         }
                      *       ],
                      *       "searched_as_words": [
                      *         "OR"

@@ -1,0 +1,45 @@
+"""Projects that have most words of a search that finds almost nothing."""
+
+from typing import Any
+
+from directory.models import Status
+from directory.services.accounts.identity import Caller
+from directory.services.catalog import catalog, search_language
+from directory.services.catalog.paging import Window
+
+FEW = 3  # projects that are enough, and words of which one may be missing
+MOST_WORDS = 8  # of a search; the conditions for a part of more words would be very long
+MOST = 10  # projects that are shown
+# So many have ten that are not shown yet: fewer than three are found, and fewer than ten have more words.
+_READ = MOST + FEW - 1 + MOST - 1
+
+
+def nearest(
+    filters: catalog.Filters, found: list[dict[str, Any]], *, viewer: Caller | None
+) -> list[dict[str, Any]] | None:
+    """Live projects that match more than half of the words of a search, under its other filters, at most MOST.
+
+    Those that match more words come first, then the best matches. `found` is the
+    first page of the search, best match first. None where it has enough, or the search has too few words or too many.
+    """
+    size = search_language.size(filters.q or "")
+    if filters.status != Status.LIVE or not FEW <= size <= MOST_WORDS or len(found) >= FEW:
+        return None
+    seen = {item["id"] for item in found}
+    items: list[dict[str, Any]] = []
+    least = size // 2 + 1
+    every = catalog.matched(filters, least)
+    if not _has_more(every, len(seen)):
+        return []
+    for number in range(size - 1, least - 1, -1):
+        some = every if number == least else catalog.matched(filters, number)
+        if len(items) < MOST and _has_more(some, len(seen)):
+            page = catalog.page(filters, "best", Window(_READ), viewer=viewer, found_by=some)
+            items += [item for item in page.items if item["id"] not in seen]
+            seen |= {item["id"] for item in items}
+    return items[:MOST]
+
+
+def _has_more(some: catalog.Matched | None, seen: int) -> bool:
+    """Whether there may be more matches than those that are known. They are counted without some filters."""
+    return some is not None and some.counted is not None and (some.counted.number is None or some.counted.number > seen)
