@@ -56,6 +56,7 @@ def paths(app: Flask, project: int, cursors: dict[str, str]) -> Iterator[str]:
                 re.sub("<id:[^>]*>", str(project), rule.rule)
                 .replace("<title>", "shown-project")
                 .replace("<code>", "not_found")
+                .replace("<published>", THIS_YEAR)
                 .replace("<slug>", "tools")
                 .replace("<tag>", "a")
             )
