@@ -9,6 +9,7 @@ from directory.models.identities import Identity, Passkey, PasskeyChallenge, Sig
 from directory.models.ledger import DAY_COUNTS, AuditEntry, AuditRetention, Delivery, DeliveryAttempt
 from directory.models.projects import (
     Category,
+    CategorySlug,
     Logo,
     Project,
     ProjectTag,

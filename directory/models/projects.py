@@ -61,6 +61,19 @@ class Category(db.Model):  # type: ignore[name-defined,misc]
     rejected_projects: Mapped[int] = mapped_column(BigId, default=0)
 
 
+class CategorySlug(db.Model):  # type: ignore[name-defined,misc]
+    """A slug that a category had before, and that still leads to it.
+
+    Triggers on `categories` write it, and refuse it to any other category.
+    """
+
+    __tablename__ = "category_slugs"
+    __table_args__ = (Index(None, "category_id"),)  # when the category goes
+
+    slug: Mapped[str] = mapped_column(String(50), primary_key=True)
+    category_id: Mapped[int] = mapped_column(BigId, ForeignKey("categories.id", ondelete="CASCADE"))
+
+
 class Logo(db.Model):  # type: ignore[name-defined,misc]
     """Two pictures of 256 and of 64 pixels, under the digests that are their names.
 

@@ -23,6 +23,7 @@ from directory.pages.layout import PageAnswer, address_with, bp, here, page_numb
 from directory.pages.links import links_for_programs
 from directory.services.accounts import users
 from directory.services.catalog import best, catalog, categories, facets, nearest, search_operators, suggestions, tags
+from directory.services.catalog.category_slugs import present
 from directory.services.catalog.orders import PUBLIC
 from directory.services.catalog.paging import Slice, Window
 from directory.services.text import typed
@@ -234,7 +235,9 @@ def _list(at: Wanted, query: dict[str, str]) -> PageAnswer:
     listed = categories.listed()
     chosen = next((each for each in listed if each.slug == wanted.category), None)
     if wanted.category and chosen is None:
-        raise NotFound
+        if (slug := present(wanted.category)) is None:
+            raise NotFound
+        raise _moved("/categories", slug, CATEGORY_SLUG_MAX, query)
     tag = tags.SEPARATOR.join(wanted.tags) or None
     filters = catalog.Filters(status="live", category=wanted.category, tag=tag, q=wanted.q)
     found, narrower = Slice([], None, None, total=0), None

@@ -81,7 +81,11 @@ def empty_columns(app: Flask) -> set[str]:
 
 def submitted(caller: Api, number: int) -> int:
     fields = {"title": f"{WORK} {number}", "tagline": WORK, "description": f"A {WORK}.", "category": "tools"}
-    fields |= {"url": f"https://{WORK}.example/{number}", "tags": [f"{WORK}-{number}"]}
+    fields |= {
+        "url": f"https://{WORK}.example/{number}",
+        "author": f"The makers of {WORK}",
+        "tags": [f"{WORK}-{number}"],
+    }
     fields |= {"repository_url": f"https://{WORK}.example/code", "logo_url": f"https://{WORK}.example/logo"}
     return int(caller.post("/api/projects", fields).json["id"])
 
@@ -89,8 +93,8 @@ def submitted(caller: Api, number: int) -> int:
 def fill(app: Flask, world: World, root: Api) -> Caller:
     """A user with everything that the service stores of one: projects in all states, ways to sign in, mail, votes."""
     for slug in ("tools", "web"):
-        world.category(slug)
-        root.put(f"/api/admin/categories/{slug}", {"description": slug})
+        world.category(f"former-{slug}")
+        root.put(f"/api/admin/categories/former-{slug}", {"slug": slug, "description": slug})
     ada = world.user(BEFORE)
     caller = world.caller(ada)
     live, pending, rejected, deleted, held, refused = (submitted(caller, number) for number in range(6))

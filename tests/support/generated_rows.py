@@ -66,6 +66,7 @@ def _consistent(tables: dict[str, list[dict[str, Any]]]) -> dict[str, list[dict[
     for n, row in enumerate(tables["tokens"]):
         row["parent_id"] = FIRST_ID if n else None
     tables["audit_retention"] = tables["audit_retention"][:1]
+    tables["category_slugs"] = [{"slug": "former", "category_id": FIRST_ID}]
     tables["vote_discounts"] = [{"user_id": FIRST_ID, "project_id": FIRST_ID}]
     tables["revisions"] = _revisions(tables["revisions"], tables["projects"])
     for n, row in enumerate(tables["projects"]):

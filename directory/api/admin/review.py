@@ -196,7 +196,10 @@ def add_category(body: dict[str, Any]) -> Any:
 @documented(raises=(Duplicate,))
 @operation(body=JsonBody(CategoryInput(partial=True)), answer=CategoryOutput())
 def change_category(slug: str, body: dict[str, Any]) -> Any:
-    """Change a category."""
+    """Change a category.
+
+    A slug that it had goes on leading to it: no other category may take it, and this one may take it back.
+    """
     return categories.change(slug, body, by=caller())
 
 

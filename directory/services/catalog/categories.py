@@ -1,4 +1,7 @@
-"""Categories, each with its number of live projects. The log names a category by its slug, in `changes`."""
+"""Categories, each with its number of live projects. The log names a category by its slug, in `changes`.
+
+A category keeps the slugs that it had (`category_slugs`): no other may take one, and it may take one back.
+"""
 
 from typing import Any
 
@@ -12,7 +15,7 @@ from directory.services import audit
 from directory.services.accounts.identity import Caller
 
 FIELDS = ("slug", "name", "description")
-TAKEN = "There is a category of this slug already."
+TAKEN = "Another category has this slug, or had it before."
 
 
 def listed() -> list[Category]:

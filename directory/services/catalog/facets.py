@@ -15,7 +15,7 @@ from directory.db.statements import Prepared
 from directory.db.transactions import by_index
 from directory.extensions import db
 from directory.models import Category, ProjectTag, Status
-from directory.services.catalog import catalog, queries, search, tags
+from directory.services.catalog import catalog, category_slugs, queries, search, tags
 from directory.services.catalog.paging import AnySelect, carried, directed, windowed
 
 MOST = 10  # tags
@@ -49,7 +49,9 @@ def of(filters: catalog.Filters, categories: list[Category], found_by: catalog.M
     all_, capped = _live(categories), False
     if wider != LIVE:
         all_, _, capped = _counted(wider, catalog.matched(wider), (CATEGORY,))
-    others = [each for each in categories if each.slug != filters.category]
+    is_present = any(each.slug == filters.category for each in categories)
+    slug = filters.category if is_present else category_slugs.present(filters.category)
+    others = [each for each in categories if each.slug != slug]
     return Facets(_sorted(all_, others), narrowed.tags, narrowed.capped or capped)
 
 

@@ -10,6 +10,7 @@ from sqlalchemy import select
 from directory.errors import Invalid
 from directory.extensions import db
 from directory.models import Category, Project
+from directory.services.catalog import category_slugs
 from directory.services.text.equal_addresses import repository_key, url_key
 from directory.services.text.rules import slugify
 
@@ -105,7 +106,7 @@ FIELDS = (
     Field("tags", Kind.TAGS, ["python", "web"], limits=(0, 5), is_searched=True, **OWN),
     Field(
         "category", Kind.CATEGORY, "web-frameworks", is_required=True,
-        description="The slug of a category that exists.", **OWN,
+        description="The slug of a category, or one that it had before.", **OWN,
     ),
     Field("status", Kind.STATUS, "live", writer=Writer.IMPORT),
     Field("upvotes", Kind.INTEGER, 128, limits=(0, None)),
@@ -158,6 +159,13 @@ def differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> Changes:
     return {name: {"from": before[name], "to": value} for name, value in after.items() if before[name] != value}
 
 
+def with_present_category(given: Mapping[str, Any], shown: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Input with the present slug of its category, if it has another one than what is shown, and that leads there."""
+    if "category" not in given or given["category"] == shown["category"]:
+        return given
+    return {**given, "category": category_slugs.present(given["category"]) or given["category"]}
+
+
 def columns(fields: Mapping[str, Any], categories: Mapping[str, int] | None = None) -> dict[str, Any]:
     """Validated fields as columns, including derived ones. `categories` maps slugs to ids if known. Raises Invalid."""
     found = dict(fields)
@@ -192,4 +200,4 @@ def _category_slug(project: Project) -> str | None:
 
 
 def _find_category(slug: str) -> int | None:
-    return db.session.scalar(select(Category.id).where(Category.slug == slug))
+    return category_slugs.ids({slug}).get(slug)

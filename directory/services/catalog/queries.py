@@ -31,6 +31,7 @@ from directory.db.statements import Prepared
 from directory.models import Category, Project, ProjectTag, Revision, Status, Upvote, User, VoteRanking
 from directory.models.base import UtcDateTime
 from directory.services.catalog import search
+from directory.services.catalog.category_slugs import id_asked_for
 from directory.services.catalog.columns import among, queue_position, shown, viewed, waiting, with_revision
 from directory.services.catalog.orders import BEST, SORTS, keys
 from directory.services.catalog.paging import AnySelect, Sort, carried, directed, windowed
@@ -97,12 +98,11 @@ class ListShape:
         """
         project_id = columns.project_id if "project_id" in columns else columns.id
         owner_id = columns.get("owner_id", P.owner_id)
-        category = select(categories.c.id).where(categories.c.slug == bindparam("category"))
         owner = select(users.c.id).where(users.c.username == bindparam("owner"))
         tagged = select(tags.c.project_id).where(tags.c.tag == bindparam("tag"))
         known: dict[str, Any] = {
             "status": lambda: columns.status == literal_column(f"'{Status(str(self.status))}'"),
-            "category": lambda: columns.category_id == category.correlate(None).scalar_subquery(),
+            "category": lambda: columns.category_id == id_asked_for(),
             "owner": lambda: owner_id == owner.correlate(None).scalar_subquery(),
             "owner_id": lambda: owner_id == bindparam("owner_id"),
             "voter_id": lambda: project_id.in_(select(upvotes.c.project_id).where(BY_VOTER)),
@@ -352,7 +352,8 @@ def _counters(shape: ListShape) -> AnySelect:
     if "waiting" in shape.filters:
         total += _changed(shape.filters).scalar_subquery() - _with_owner(shape.filters).scalar_subquery()
     query: AnySelect = select(total).select_from(categories)
-    return query.where(categories.c.slug == bindparam("category")) if "category" in shape.filters else query
+    is_category = categories.c.id == id_asked_for()
+    return query.where(is_category) if "category" in shape.filters else query
 
 
 def _changed(filters: tuple[str, ...]) -> AnySelect:

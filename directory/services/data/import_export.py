@@ -15,7 +15,7 @@ from directory.models import AccountStatus, Category, Logo, Project, Revision, R
 from directory.services import audit
 from directory.services.accounts.identity import Caller
 from directory.services.accounts.usernames import is_reserved
-from directory.services.catalog import categories
+from directory.services.catalog import categories, category_slugs
 from directory.services.catalog.fields import FIELDS, OWNED, filled
 from directory.services.catalog.paging import as_dict
 from directory.services.data import wholesale
@@ -196,8 +196,9 @@ def _lock_categories(wanted: set[str], *, create: bool) -> dict[str, int]:
 
     Their counters are locked here in one order: taken row by row, two imports could wait for each other in a ring.
     """
-    query = select(Category.slug, Category.id).where(Category.slug.in_(wanted)).order_by(Category.id)
-    ids = dict(db.session.execute(query.with_for_update(key_share=True)).all())
+    named = category_slugs.named(lambda slug: slug.in_(wanted)).subquery("named")
+    query = select(named.c.slug, Category.id).join(Category, Category.id == named.c.id).order_by(Category.id)
+    ids: dict[str, int] = dict(db.session.execute(query.with_for_update(key_share=True, of=Category)).all())
     for slug in sorted(wanted - ids.keys()) if create else ():
         ids[slug] = categories.add({"slug": slug, "name": slug.replace("-", " ").capitalize()}, by=None).id
     return ids

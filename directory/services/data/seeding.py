@@ -9,6 +9,7 @@ from directory.errors import Duplicate
 from directory.extensions import db
 from directory.models import Category, Project, Status, User
 from directory.services.accounts.accounts import TAKEN
+from directory.services.catalog import category_slugs
 from directory.services.catalog.fields import filled
 from directory.services.data import bulk, wholesale
 from directory.services.data.demo import Person, Story, Submission
@@ -53,9 +54,7 @@ def plant(story: Story) -> Planted:
 
 def add_categories(wanted: list[dict[str, str]]) -> tuple[dict[str, int], int]:
     """The ids of the categories by slug, those that are missing added, and how many these were."""
-    slugs = [category["slug"] for category in wanted]
-    query = select(Category.slug, Category.id).where(Category.slug.in_(slugs))
-    there = dict(db.session.execute(query).all())
+    there = category_slugs.ids([category["slug"] for category in wanted])
     missing = [Category(**category) for category in wanted if category["slug"] not in there]
     db.session.add_all(missing)
     db.session.flush()  # for their ids

@@ -88,6 +88,7 @@ def plan(
     """
     before = changes_of(revision)
     shown = fields.current(project, {*given, *before})
+    given = fields.with_present_category(given, shown)
     later = _to_review(project, given, review_on_edit)
     changes = fields.differences(shown, {name: value for name, value in given.items() if name not in later})
     shown |= {name: change["to"] for name, change in changes.items()}

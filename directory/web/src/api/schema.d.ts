@@ -97,7 +97,9 @@ export interface paths {
         get?: never;
         /**
          * Change a category
-         * @description Needs an administrator.
+         * @description A slug that it had goes on leading to it: no other category may take it, and this one may take it back.
+         *
+         *     Needs an administrator.
          */
         put: operations["adminChangeCategory"];
         post?: never;
@@ -2835,7 +2837,7 @@ export interface components {
              */
             tags?: string[];
             /**
-             * @description The slug of a category that exists.
+             * @description The slug of a category, or one that it had before.
              * @example web-frameworks
              */
             category: string;
@@ -2925,7 +2927,7 @@ export interface components {
              */
             tags?: string[];
             /**
-             * @description The slug of a category that exists.
+             * @description The slug of a category, or one that it had before.
              * @example web-frameworks
              */
             category?: string;
