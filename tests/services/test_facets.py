@@ -15,6 +15,7 @@ from directory.extensions import db
 from directory.services.catalog import categories, facets, search, search_counts
 from directory.services.catalog.catalog import Filters
 from tests.conftest import Statements
+from tests.services.test_search_counts import changed, remove, store
 from tests.services.test_search_exact import ALL
 from tests.services.test_search_order import REAL
 from tests.support import titles
@@ -79,6 +80,50 @@ def _expected(
     by_tag = Counter(tag for each in of_tag for tag in by_id[each].tags if tag not in (filters.tag or "").split(","))
     capped = len(of_tag) < len(some) or len(of_category) < len(all_)
     return [*most_first(by_category).items()], [*most_first(by_tag, 10).items()], capped
+
+
+def test_facets_follow_every_change_and_are_counted_again_only_then(
+    app: Flask, world: World, statements: Statements, monkeypatch: Any
+) -> None:
+    monkeypatch.setattr(facets, "STORED", 6)
+    rng, owner = random.Random(5), world.user()
+    made = [one._replace(tags=rng.choice([(), ("ab",), ("x", "ab")])) for one in made_up(rng, 60)]
+    for slug in ("tools", "games", "web"):
+        world.category(slug, slug)
+    narrow = ({"category": "games"}, {"tag": "ab"}, {"tag": "ab,x"}, {"q": "ab"}, {"q": "x", "category": "tools"})
+    lists = [Filters(status="live", **each) for each in narrow]
+    with app.app_context():
+        places = owner.id, {each.slug: each.id for each in categories.listed()}
+        transaction(lambda: written(made, *places))
+        db.session.remove()
+        for _ in range(25):
+            one = rng.choice(made)
+            if rng.random() < 0.2:
+                remove(one.id)
+                made.remove(one)
+            else:
+                made[made.index(one)] = after = changed(rng, one)
+                store(after, places[1])
+            for filters in lists:
+                assert _found(filters) == _expected(made, filters, 10_000, owner.username), filters
+        statements.clear()
+        voted = next(one for one in made if one.status == "live")
+        store(voted._replace(upvotes=voted.upvotes + 5), places[1])
+        for filters in lists:
+            _found(filters)
+        assert not any("AS matched" in each or "matched AS" in each for each in statements)
+        for number in range(6):
+            _found(Filters(status="live", tag=f"other-{number}"))
+        statements.clear()
+        before = _found(lists[0])
+        assert any("matched AS" in each for each in statements)
+        renamed = replace(lists[0], category="play")
+        assert before[1]
+        assert _found(renamed)[1] == []
+        transaction(lambda: categories.change("games", {"slug": "play"}, by=None))
+        db.session.remove()
+        assert _found(renamed)[1] == before[1]
+        assert _found(lists[0]) == _found(renamed)  # its former slug goes on leading to it
 
 
 @pytest.mark.parametrize("file", [REAL, pytest.param(ALL, marks=pytest.mark.slow)])

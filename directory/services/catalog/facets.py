@@ -2,25 +2,34 @@
 
 Of a list with more than `search.MOST` projects the newest ones are counted. They do not depend on votes, and neither
 does an answer that shows them.
+
+Counting takes much longer than reading a page of the list. So the process stores what was counted, with the state of
+the database by then: its number of removals (`search_counts`) and its number of live projects. A change of what facets
+depend on adds a removal or, if a project becomes live, a live project. So a state never comes again once it is past.
 """
 
+from collections import OrderedDict
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import lru_cache
+from threading import Lock
 from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
-from sqlalchemy import Text, cast, func, literal_column, select, true, union_all
+from sqlalchemy import Engine, Text, cast, func, literal_column, select, true, union_all
 
 from directory.db.statements import Prepared
 from directory.db.transactions import by_index
 from directory.extensions import db
 from directory.models import Category, ProjectTag, Status
-from directory.services.catalog import catalog, category_slugs, queries, search, tags
+from directory.services.catalog import catalog, category_slugs, queries, search, search_counts, tags
 from directory.services.catalog.paging import AnySelect, carried, directed, windowed
 
 MOST = 10  # tags
+STORED = 1_000  # lists of a process; the least recently used ones go first
 LIVE = catalog.Filters(status=Status.LIVE)
 T = ProjectTag.__table__.c
+State = tuple[int, int]
 TAG, CATEGORY, ALL = "tag", "category", "all"  # the kinds of rows
 
 
@@ -32,16 +41,39 @@ class Facets(NamedTuple):
     capped: bool
 
 
+_stored: WeakKeyDictionary[Engine, OrderedDict[catalog.Filters, tuple[State, Facets]]] = WeakKeyDictionary()
+_lock = Lock()
+
+
 def of(filters: catalog.Filters, categories: list[Category], found_by: catalog.Matched | None = None) -> Facets:
     """The categories and tags of the live projects that match `filters`, except those that are chosen.
 
     Categories are counted without regard to the category of `filters`. `categories` are all that there are, and
-    `found_by` is what `catalog.matched` returns for the filters, where the caller has it.
+    `found_by` is what `catalog.matched` returns for the filters, where the caller has it. To be called outside of
+    transactions that write.
     """
     if filters == LIVE:
         used = {each["tag"]: each["live_projects"] for each in tags.listed(None, MOST)}
         return Facets(_sorted(_live(categories), categories), used, capped=False)
-    found_by = found_by or catalog.matched(filters)
+    state = search_counts.state()
+    with _lock:
+        stored = _stored.setdefault(db.engine, OrderedDict())
+        if filters in stored:
+            stored.move_to_end(filters)
+            known, made = stored[filters]
+            if known == state:
+                return made
+    made = _made(filters, categories, found_by or catalog.matched(filters))
+    with _lock:
+        stored[filters] = state, made
+        stored.move_to_end(filters)
+        if len(stored) > STORED:
+            stored.popitem(last=False)
+    return made
+
+
+def _made(filters: catalog.Filters, categories: list[Category], found_by: catalog.Matched | None) -> Facets:
+    """The facets of a list with a filter."""
     if filters.category is None:
         narrowed = _counted(filters, found_by, (TAG, CATEGORY))
         return narrowed._replace(categories=_sorted(narrowed.categories, categories))

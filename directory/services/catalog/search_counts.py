@@ -19,7 +19,7 @@ from sqlalchemy import BigInteger, Engine, Select, cast, column, func, select, t
 from directory.db.statements import Prepared
 from directory.db.transactions import by_index, in_transaction
 from directory.extensions import db
-from directory.models import Status
+from directory.models import Category, Status
 from directory.services.catalog import queries, search, search_language
 
 SPARE = 1_000  # matches are counted beyond the maximum: a count holds for so many removals
@@ -108,6 +108,18 @@ def _matches(dialect: str, live: bool, tested: bool, tagged: tuple[str, ...]) ->
         dialect, queries.CAP, live=live, tested=tested, tagged=partial(queries.has_tags, tagged) if tagged else None
     )
     return Prepared(number.add_columns(_removed().scalar_subquery()), replan=True)
+
+
+def state() -> tuple[int, int]:
+    """The numbers of removals and of live projects, as one statement reads them."""
+    [[removals, live]] = _state().all({})
+    return int(removals), int(live)
+
+
+@lru_cache
+def _state() -> Prepared:
+    live = select(func.coalesce(func.sum(Category.live_projects), 0)).scalar_subquery()
+    return Prepared(_removed().add_columns(live))
 
 
 @lru_cache
