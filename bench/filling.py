@@ -15,6 +15,7 @@ from bench.load import Subjects
 from directory import create_app
 from directory.extensions import db
 from directory.http import pagination as cursors
+from directory.http.exchange import Exchange
 from directory.models import Project
 from directory.services.accounts.sessions import digest
 from directory.services.catalog import search_index
@@ -108,7 +109,7 @@ def anywhere(environment: dict[str, str], live: list[int]) -> list[str]:
     """Cursors from the list's beginning to its end, as the service signs them."""
     app = create_app(config.load(environment))
     with app.app_context():
-        g.path = "/api/projects"
+        g.exchange = Exchange("GET", "/api/projects", "", "")
         listed = {"status": "live", "sort": "newest"}
         cursors.window({"limit": 20}, listed)
         rows = db.session.execute(

@@ -69,8 +69,8 @@ class JsonFormatter(Formatter):
             "logger": record.name,
             "message": self.message(record),
         }
-        if has_app_context() and "request_id" in g:
-            line["request_id"] = g.request_id
+        if identity := request_id():
+            line["request_id"] = identity
         line |= record.facts if isinstance(record, RequestRecord) else _extras(record)
         if record.exc_info:
             line["exception"] = self.formatException(record.exc_info)
@@ -100,12 +100,17 @@ class TextFormatter(Formatter):
 
     def _other(self, record: logging.LogRecord) -> str:
         extras = {name: value for name, value in _extras(record).items() if value is not None}
-        if record.levelno >= logging.WARNING and has_app_context() and "request_id" in g:
-            extras["request_id"] = g.request_id
+        if record.levelno >= logging.WARNING and (identity := request_id()):
+            extras["request_id"] = identity
         return _printable(" ".join([self.message(record), *(f"{name}={value}" for name, value in extras.items())]))
 
     def _painted(self, text: str, colour: str | None) -> str:
         return f"\x1b[{colour}m{text}\x1b[0m" if self._colours and colour else text
+
+
+def request_id() -> str | None:
+    """The id of the request that is handled now, if there is one."""
+    return g.exchange.id if has_app_context() and "exchange" in g else None
 
 
 @lru_cache(maxsize=2)

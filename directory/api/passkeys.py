@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from flask import Blueprint, current_app, g, request
+from flask import Blueprint, current_app, request
 
 from directory.api.schemas.accounts import UserOutput
 from directory.api.schemas.passkeys import (
@@ -21,6 +21,7 @@ from directory.http.access import login_required, public
 from directory.http.authentication import caller
 from directory.http.client_address import user_agent
 from directory.http.endpoint import documented, operation
+from directory.http.exchange import current
 from directory.http.signing_in import has_passkeys, signed_in
 from directory.http.validation import JsonBody
 from directory.services.accounts import accounts
@@ -139,7 +140,7 @@ def login(body: dict[str, Any]) -> Any:
 
     def work() -> Any:
         user, secret = passkeys.sign_in(proof, user_agent=user_agent())
-        g.account_id = user.id
+        current().account_id = user.id
         return accounts.get(user.id), secret
 
     found = transaction(work)

@@ -10,7 +10,7 @@ from functools import partial, wraps
 from typing import Any
 from urllib.parse import urlencode
 
-from flask import Blueprint, Response, current_app, g, request
+from flask import Blueprint, Response, current_app, request
 
 from directory.api.schemas.accounts import CallbackQuery, IdentityList, JoinInput, JoinOutput, StartQuery
 from directory.db.transactions import transaction
@@ -20,6 +20,7 @@ from directory.http.access import login_required, public
 from directory.http.authentication import browser_secret, caller, give_browser_secret, give_cookie, viewer
 from directory.http.client_address import prefers_json, user_agent
 from directory.http.endpoint import documented, operation, respond
+from directory.http.exchange import current
 from directory.http.validation import JsonBody
 from directory.services.accounts import accounts, recovery
 from directory.services.sign_in import attempts, identities
@@ -81,7 +82,7 @@ def for_people(view: Callable[..., Any]) -> Callable[..., Any]:
         except Exception as error:
             if not (current_app.config["WEB_ENABLED"] and current_app.extensions["providers"]) or prefers_json():
                 raise
-            problem = problem_details.of_view(error)
+            problem = problem_details.of(error)
             reason = error.reason if isinstance(error, NoAddress) else problem.get_json(force=True)["code"]
             query = urlencode({"sign-in": "failed", "reason": reason})
             return _to(f"{SIGN_IN}?{query}")
@@ -176,7 +177,7 @@ def _signed_in(claims: Claims, next_path: str) -> str:
     for left in reversed(range(TRIES)):
         try:
             with ExitStack() as limits:
-                g.account_id, secret = transaction(partial(work, limits))
+                current().account_id, secret = transaction(partial(work, limits))
             break
         except Duplicate:
             if not left:

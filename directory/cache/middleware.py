@@ -9,10 +9,11 @@ from flask import Flask
 from directory.cache.memo import Memo
 from directory.cache.reads import Read, read_from
 from directory.cache.responder import Responder
-from directory.cache.response import STATUSES, AccessRecorder, cacheable_response
+from directory.cache.response import STATUSES, cacheable_response
 from directory.cache.snapshot_source import SnapshotSource
 from directory.extensions import db
 from directory.http import hooks
+from directory.http.exchange import ROUTE
 from directory.http.headers import Headers
 from directory.http.wsgi import read_body
 
@@ -25,7 +26,7 @@ class CacheMiddleware:
 
     def __init__(self, flask: Flask, responder: Responder) -> None:
         self._flask, self._app, self._responder = flask, flask.wsgi_app, responder
-        self._cookie, self._record = flask.config["COOKIE_NAME"], AccessRecorder(flask)
+        self._cookie: str = flask.config["COOKIE_NAME"]
 
     def __call__(self, environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
         """Answer a request."""
@@ -42,10 +43,10 @@ class CacheMiddleware:
         if response is None:
             return self._answer_by_application(environ, start_response, read)
         content, user_id = response
-        environ[hooks.ROUTE] = content.route
+        environ[ROUTE] = content.route
         status, headers, body = content.render(read)
         start_response(STATUSES[status], [*headers, *content.shared.pairs])
-        self._record(content, read, status, began, user_id)
+        hooks.record(self._flask, "GET", read.path, content.route, status, began, read.request_id, user_id)
         return [body] if body else []
 
     def _answer_by_application(self, environ: Environ, start_response: StartResponse, read: Read) -> Iterable[bytes]:
@@ -61,7 +62,7 @@ class CacheMiddleware:
 
         body = read_body(self._app(environ, note))
         status, headers = head
-        if (response := cacheable_response(status, headers, body, environ.get(hooks.ROUTE, "none"))) is not None:
+        if (response := cacheable_response(status, headers, body, environ.get(ROUTE, "none"))) is not None:
             self._responder.put(read, snapshot, response)
         return [body]
 

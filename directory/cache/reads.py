@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from directory.http.authentication import credential_in
 from directory.http.cache_policy import CREDENTIALS
-from directory.http.hooks import request_id
+from directory.http.exchange import request_id
 from directory.services.accounts.sessions import Credential
 
 # Headers that may change the response, and that the cache does not handle: the application answers such requests.

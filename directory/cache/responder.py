@@ -18,7 +18,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from flask import Flask, g
+from flask import Flask
 
 from directory.cache.personal_body import PersonalParts, ShownProjects
 from directory.cache.reads import Read
@@ -41,6 +41,7 @@ from directory.db.statements import Row
 from directory.errors import DirectoryError
 from directory.http import authentication, endpoint
 from directory.http.cache_policy import CacheTags
+from directory.http.exchange import Exchange
 from directory.http.headers import of_app
 from directory.services.accounts import last_uses
 from directory.services.accounts.sessions import Credential
@@ -210,10 +211,8 @@ class Responder:
         if match is None:
             return None
         with self._flask.app_context():
-            g.request_id = read.request_id
-            query_string, view = read.query.encode("latin-1"), match.view
-            rendered = endpoint.read(view.operation, view.view, read.path, match.arguments, query_string)
-        operation = match.view.operation
+            exchange, operation = Exchange("GET", read.path, read.query, read.request_id), match.view.operation
+            rendered = endpoint.read(operation, match.view.view, exchange, match.arguments)
         public = public_response(rendered, self._headers, read.scheme, read.path, operation, match.rule)
         self.put(read, snapshot, public, rendered.cache_tags)
         return public

@@ -1,9 +1,8 @@
 """Responses as the cache stores them, and what they become for each request: a status, headers and a body.
 
-It also makes the constant responses, and logs and counts the requests that are answered without the application.
+It also makes the constant responses.
 """
 
-import time
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,7 +10,8 @@ from flask import Flask
 
 from directory.cache.personal_body import PersonalParts
 from directory.cache.reads import Read
-from directory.http import endpoint, hooks
+from directory.http import endpoint
+from directory.http.exchange import Exchange
 from directory.http.headers import AnswerHeaders, CommonHeaders, Facts, Headers, of_app, without_common
 from directory.http.wsgi import header_lines
 
@@ -87,25 +87,10 @@ def constant_responses(app: Flask) -> dict[tuple[str, str, str], CachedResponse]
         # Where reads are rate-limited there is no response cache, because each read has to be counted.
         if spec.constant or (spec.cache.constant and "response_cache" in app.extensions):
             with app.app_context():
-                content = endpoint.read(spec, view.view, rule.rule, {}, b"")
+                content = endpoint.read(spec, view.view, Exchange("GET", rule.rule, "", ""), {})
             for scheme in SCHEMES:
                 made[scheme, rule.rule, ""] = public_response(content, of_app(app), scheme, rule.rule, spec, rule.rule)
     return made
-
-
-class AccessRecorder:
-    """Logs and counts the requests that the cache answers, as the application does those that it answers."""
-
-    def __init__(self, app: Flask) -> None:
-        self._metrics = app.extensions.get("metrics")
-
-    def __call__(
-        self, response: CachedResponse, request: Read, status: int, began: float, user_id: int | None = None
-    ) -> None:
-        """Log and count a request; `began` is of time.perf_counter()."""
-        hooks.log_request("GET", request.path, status, began, request_id=request.request_id, user_id=user_id)
-        if self._metrics is not None:
-            self._metrics.count("GET", response.route, status, time.perf_counter() - began)
 
 
 def cacheable_response(status: str, headers: Headers, body: bytes, route: str) -> CachedResponse | None:

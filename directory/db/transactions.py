@@ -14,7 +14,7 @@ from threading import Lock
 from typing import TypeVar
 from weakref import WeakKeyDictionary
 
-from flask import current_app, has_request_context
+from flask import current_app, g
 from sqlalchemy import Connection, Engine, text
 from sqlalchemy.exc import DBAPIError
 
@@ -79,7 +79,7 @@ def require_writable() -> None:
 
     Commands may write in that mode, for example to move the data. So it is not a setting of the database connections.
     """
-    if has_request_context() and current_app.config["READ_ONLY"]:
+    if "exchange" in g and current_app.config["READ_ONLY"]:
         raise ReadOnly
 
 

@@ -6,16 +6,16 @@
 from collections.abc import Callable
 from typing import Any
 
-from flask import Flask, current_app, g, has_request_context, request
+from flask import Flask, current_app, g, request
 from sqlalchemy import event
 from sqlalchemy.orm import Session
 from werkzeug.exceptions import NotFound
 
 from directory.errors import AdminRequired, PasskeyRequired
 from directory.extensions import db
-from directory.http import rate_limits
-from directory.http.authentication import caller, viewer
-from directory.http.hooks import SAFE_METHODS
+from directory.http import rate_limits, write_checks
+from directory.http.authentication import bearer_of, caller, viewer
+from directory.http.exchange import Exchange, current
 from directory.services.accounts.identity import Caller, is_administrator
 from directory.services.catalog import catalog
 
@@ -48,7 +48,23 @@ def _named(view: View, access: str) -> View:
     return view
 
 
-def check(path: dict[str, Any]) -> None:
+def admit(exchange: Exchange) -> None:
+    """Refuse what no route takes, before the view and what decorates it. Raises the errors of each check.
+
+    These are writes that `write_checks` refuses, and bad bearer tokens, on public routes too. Unknown paths under
+    /api/admin, and impossible ids there, are closed to others than administrators.
+    """
+    if request.routing_exception is None:
+        if not exchange.is_read:
+            write_checks.check(exchange)
+        if bearer_of(exchange.environ) is not None:
+            viewer()
+    elif exchange.path.startswith(ADMIN) and isinstance(request.routing_exception, NotFound):
+        viewer()
+        require_admin(caller())
+
+
+def check(exchange: Exchange, path: dict[str, Any]) -> None:
     """Raise the error of the route's decorator unless the caller may use the route.
 
     The rule for owners is in the services, which check it again under the project's lock. The rate limit counts the
@@ -67,8 +83,8 @@ def check(path: dict[str, Any]) -> None:
     elif access == "admin":
         require_admin(by)
     is_by_administrator = access == "admin" or (access == "owner" and by.is_admin)
-    if is_by_administrator and request.method not in SAFE_METHODS:
-        g.by_administrator = by
+    if is_by_administrator and not exchange.is_read:
+        exchange.by_admin = by
 
 
 def require_admin(by: Caller) -> None:
@@ -87,19 +103,12 @@ def _require_role_still(session: Session) -> None:
     check of its own. The account is not locked: other transactions lock accounts first, so that could deadlock.
     Administrators who demote themselves are checked by `accounts.administer`.
     """
-    by = g.get("by_administrator") if has_request_context() else None
+    by = current().by_admin if "exchange" in g else None  # a command, or a batch of votes, has none
     if by is None or (request.view_args or {}).get("user_id") == by.id:
         return
     session.flush()
     if not is_administrator(by):
         raise AdminRequired
-
-
-def close_admin() -> None:
-    """Refuse others than administrators at unknown paths under /api/admin, including impossible ids."""
-    if request.path.startswith(ADMIN) and isinstance(request.routing_exception, NotFound):
-        viewer()
-        require_admin(caller())
 
 
 def require_access(app: Flask) -> None:

@@ -5,10 +5,9 @@ import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from flask import g
-
 from directory.errors import RateLimited
 from directory.http import rate_limits
+from directory.http.exchange import current
 from directory.services.accounts.accounts import canonical_login
 
 log = logging.getLogger(__name__)
@@ -30,7 +29,8 @@ def guess_at_login(login: str, account_id: int | None) -> bool:
     caller treats the account as unknown, and answers as for a wrong password, even if it is right. An unknown login is
     counted in the same way, so that the time reveals nothing.
     """
-    g.login, g.account_id = canonical_login(login), account_id
+    exchange = current()
+    exchange.login, exchange.account_id = canonical_login(login), account_id
     # The headers of a login show no limit of an account: only `auth`, or the limit that refuses.
     rate_limits.hit("account", shown=False)
     _take_turn("first" if rate_limits.hits("account") <= 1 else "again")
@@ -39,7 +39,8 @@ def guess_at_login(login: str, account_id: int | None) -> bool:
 
 def guess_at_own_password(username: str, account_id: int) -> None:
     """Count a guess at the caller's own password like a guess at a login. Raises RateLimited."""
-    g.login, g.account_id = username, account_id
+    exchange = current()
+    exchange.login, exchange.account_id = username, account_id
     for tier in GUESSES:
         rate_limits.hit(tier)
     _take_turn("own")
@@ -61,12 +62,12 @@ def _take_turn(line: str) -> None:
     wait = rate_limits.reserve("failures", line, pause, at_most=LONGEST_PAUSE)
     if wait > LONGEST_PAUSE:
         raise RateLimited(math.ceil(wait - LONGEST_PAUSE), "failures")
-    g.seconds_to_turn = wait
+    current().seconds_to_turn = wait
 
 
 def seconds_to_turn() -> float:
     """The seconds until the turn of this request's guess; 0 if it needs none."""
-    return float(g.get("seconds_to_turn", 0.0))
+    return current().seconds_to_turn
 
 
 def count_failure() -> None:
@@ -99,7 +100,7 @@ def give_back_link() -> None:
 
 def remember_address(*logins: str) -> None:
     """Remember, for 30 days, that the owner of these logins, or of the one that was guessed at, uses this address."""
-    known = [canonical_login(login) for login in logins] or [g.login]
+    known = [canonical_login(login) for login in logins] or [current().login]
     rate_limits.count_all("signed_in", [rate_limits.at_this_address(login) for login in known])
 
 
@@ -140,7 +141,7 @@ def _spent(tier: str) -> bool:
     try:
         rate_limits.hit(tier, shown=False)
     except RateLimited:
-        log.info("silent limit reached", extra={"tier": tier, "account_id": g.get("account_id")})
-        rate_limits.states_of_request().pop(tier, None)
+        log.info("silent limit reached", extra={"tier": tier, "account_id": current().account_id})
+        current().limits.pop(tier, None)
         return False
     return True

@@ -6,7 +6,7 @@ import secrets
 from dataclasses import replace
 from typing import Any
 
-from flask import Flask, Request, Response, current_app, g, request
+from flask import Flask, Request, Response, current_app, request
 from flask_login import current_user
 from sqlalchemy.exc import SQLAlchemyError
 from werkzeug.http import dump_cookie
@@ -16,6 +16,7 @@ from directory.db.transactions import writing
 from directory.errors import Unauthenticated, Unavailable
 from directory.extensions import login_manager
 from directory.http.converters import hookless
+from directory.http.exchange import current
 from directory.models import Role
 from directory.services.accounts import last_uses, sessions
 from directory.services.accounts.identity import Caller
@@ -34,7 +35,6 @@ def init_app(app: Flask) -> None:
     with hookless(app):
         login_manager.init_app(app, add_context_processor=False)  # it would look up the caller for every template
     login_manager.request_loader(load)
-    app.before_request(refuse_bad_token)
 
 
 def bearer_of(environ: dict[str, Any]) -> str | None:
@@ -97,27 +97,18 @@ def record_uses(callers: list[Caller]) -> None:
         log.info("last use not recorded", extra={"reason": type(error).__name__})
 
 
-def refuse_bad_token() -> None:
-    """Refuse a bad bearer token on every route, including public ones. No page shows its form again for it."""
-    if request.url_rule is not None and bearer_of(request.environ) is not None:
-        viewer()
-
-
 def viewer() -> Caller | None:
     """The caller, or None if anonymous."""
-    user: Any = g._login_user if "_login_user" in g else current_user._get_current_object()
-    return user if isinstance(user, Caller) else None
-
-
-def known() -> Caller | None:
-    """The caller, if this request has already looked them up; for hooks that run on every answer."""
-    user: Any = g.get("_login_user")
-    return user if isinstance(user, Caller) else None
+    exchange = current()
+    if not exchange.is_identified:
+        user: Any = current_user._get_current_object()
+        exchange.identify(user if isinstance(user, Caller) else None)
+    return exchange.caller
 
 
 def caller() -> Caller:
     """The caller that the check of access found. Raises Unauthenticated."""
-    user = known()
+    user = current().caller
     if user is None:
         raise Unauthenticated
     return user
@@ -127,7 +118,7 @@ def become(signed: Response) -> None:
     """Have the rest of this request see the account that an answer signs in."""
     secret = parse_cookie(signed.headers["Set-Cookie"])[current_app.config["COOKIE_NAME"]]
     found = sessions.caller_of(sessions.of_cookie(secret), sessions.NONE_PREFETCHED)
-    g._login_user = found and as_allowed(found[0])
+    current().identify(found and as_allowed(found[0]))
 
 
 def give_cookie(response: Response, secret: str) -> None:

@@ -4,6 +4,10 @@ import re
 from ipaddress import IPv6Address, ip_address, ip_network
 
 from flask import request
+from werkzeug.datastructures import MIMEAccept
+from werkzeug.http import parse_accept_header
+
+from directory.http.exchange import current
 
 # Some proxies forward an address with its port. Each connection has another port, and would be counted separately.
 WITH_PORT = re.compile(r"\[([^]]*)\](?::[0-9]*)?|([^:]+):[0-9]*")
@@ -11,7 +15,7 @@ WITH_PORT = re.compile(r"\[([^]]*)\](?::[0-9]*)?|([^:]+):[0-9]*")
 
 def client_address() -> str:
     """The caller's address; for IPv6 its /64, because that is what one customer gets."""
-    return shortened(request.remote_addr or "unknown")
+    return shortened(current().environ.get("REMOTE_ADDR") or "unknown")
 
 
 def shortened(text: str) -> str:
@@ -34,4 +38,5 @@ def user_agent() -> str:
 
 def prefers_json() -> bool:
     """Whether the client is a program that asks for JSON and not for a page."""
-    return request.accept_mimetypes.best_match(("text/html", "application/json")) == "application/json"
+    accepts = parse_accept_header(current().environ.get("HTTP_ACCEPT"), MIMEAccept)
+    return accepts.best_match(("text/html", "application/json")) == "application/json"

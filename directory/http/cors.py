@@ -23,8 +23,6 @@ def preflight() -> Response | None:
     A trusted origin's preflight succeeds even for an unknown path, so that the browser sends the request and the page
     gets its 404. Otherwise the browser would report a CORS failure, and the author would search the settings.
     """
-    if request.method != "OPTIONS":
-        return None
     origin, is_preflight = request.headers.get("Origin"), "Access-Control-Request-Method" in request.headers
     passes = is_preflight and is_trusted(origin)
     if is_preflight and origin is not None and not passes:

@@ -11,7 +11,7 @@ from functools import wraps
 from typing import Any
 
 import orjson
-from flask import Response, request
+from flask import Response, g, request
 from marshmallow import Schema
 from werkzeug.datastructures import ETags
 
@@ -19,6 +19,7 @@ from directory.db.transactions import transaction
 from directory.errors import DirectoryError
 from directory.http import access, rate_limits
 from directory.http.cache_policy import NO_POLICY, CachePolicy, CacheTags
+from directory.http.exchange import READS, Exchange, current
 from directory.http.serialization import compiled
 from directory.http.validation import NO_BODY, NOTHING, Body, checked_query, read_loosely
 from directory.services.accounts.sessions import Credential
@@ -26,7 +27,6 @@ from directory.services.votes.voting import Vote
 
 View = Callable[..., Any]
 HTML = "text/html; charset=utf-8"
-READS = {"GET", "HEAD", "OPTIONS"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,18 +64,29 @@ class Operation:
 
         @wraps(view)
         def run(**path: Any) -> Response:
-            reads = request.method in READS
-            tier = "read" if reads and self.tier else self.tier
-            access.check(path)
-            with rate_limits.counted(tier):
-                taken = {**path, **_query(self, request.path, request.query_string)}
-                taken |= {} if reads else self.body.arguments()
-            if reads or not self.transactional:
-                return respond(view(**taken), self)
-            return respond(transaction(lambda: view(**taken)), self)  # no answer is written within a transaction
+            exchange = current()
+            access.check(exchange, path)
+            with rate_limits.counted("read" if exchange.is_read and self.tier else self.tier):
+                arguments = self.input(exchange, path)
+            return respond(self.result(view, exchange, arguments), self)
 
         run.operation, run.view = self, view  # type: ignore[attr-defined]
         return run
+
+    def input(self, exchange: Exchange, path: dict[str, Any]) -> dict[str, Any]:
+        """The view's arguments: of the path, the query and the body. Raises the errors of what is not valid."""
+        arguments = dict(path)
+        if not self.page:
+            arguments |= checked_query(self.query, exchange)
+        elif self.parameters:
+            arguments["query"] = read_loosely(exchange.query.encode("latin-1"))
+        return arguments if exchange.is_read else arguments | self.body.arguments()
+
+    def result(self, view: View, exchange: Exchange, arguments: dict[str, Any]) -> Any:
+        """The view's result. No answer is written within its transaction."""
+        if exchange.is_read or not self.transactional:
+            return view(**arguments)
+        return transaction(lambda: view(**arguments))
 
 
 operation = Operation  # as a decorator
@@ -103,21 +114,16 @@ class Documentation:
 documented = Documentation  # as a decorator
 
 
-def _query(spec: Operation, path: str, query_string: bytes) -> dict[str, Any]:
-    """The checked query, as the view's argument."""
-    if not spec.page:
-        return checked_query(spec.query, path, query_string)
-    return {"query": read_loosely(query_string)} if spec.parameters else {}
-
-
-def read(spec: Operation, view: View, path: str, arguments: dict[str, Any], query_string: bytes) -> "Rendered":
+def read(spec: Operation, view: View, exchange: Exchange, path: dict[str, Any]) -> "Rendered":
     """The answer to a read by an anonymous caller. It needs an application context, and no request."""
-    query = _query(spec, path, query_string)
-    result = view(**arguments, **query)
+    g.exchange = exchange
+    exchange.identify(None)
+    arguments = spec.input(exchange, path)
+    result = spec.result(view, exchange, arguments)
     rendered = render(result, spec)
     if spec.cache.tags is not None:
         shown = result[0] if isinstance(result, tuple) else result
-        rendered.cache_tags = spec.cache.tags(shown, query.get("query", {}))
+        rendered.cache_tags = spec.cache.tags(shown, arguments.get("query", {}))
     return rendered
 
 

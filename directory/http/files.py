@@ -4,7 +4,6 @@ An application has one `Files`. A route registers a function that finds its file
 scripts of the pages. The route uses it, and so does a server that serves files without a thread.
 """
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -16,7 +15,8 @@ from werkzeug.http import parse_accept_header, parse_etags
 
 from directory.errors import NotFound
 from directory.http import endpoint, hooks
-from directory.http.headers import Facts, Headers, of_app
+from directory.http.exchange import ROUTE, received
+from directory.http.headers import Headers
 from directory.http.wsgi import Answer
 
 FOREVER = "public, max-age=31536000, immutable"  # for a file whose address changes with its content
@@ -85,12 +85,9 @@ class Files:
         if (found := find(name)) is None:
             return None
         status, headers, body = found.answer(environ.get("HTTP_ACCEPT_ENCODING", ""), environ.get("HTTP_IF_NONE_MATCH"))
-        identity = hooks.request_id(environ.get("HTTP_X_REQUEST_ID", ""))
+        environ[ROUTE] = rule
         own = [*headers, *([("Vary", ", ".join(found.vary))] if found.vary else [])]
-        whole = of_app(self._app).complete(own, status, Facts(method, path, environ["wsgi.url_scheme"], identity))
-        hooks.log_request(method, path, status, began, request_id=identity, user_id=None)
-        if (metrics := self._app.extensions.get("metrics")) is not None:
-            metrics.count(method, rule, status, time.perf_counter() - began)
+        whole = hooks.finish(self._app, received(environ, began), status, own)
         return Answer(STATUSES[status], whole, b"" if method == "HEAD" else body)
 
     @staticmethod

@@ -1,8 +1,7 @@
-"""Hooks for every request and response: the request id, checks of writes, headers, and the log line."""
+"""The beginning and the end of every request: its exchange; the headers of its answer, its log line and its metrics."""
 
 import logging
 import re
-import secrets
 import time
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -10,33 +9,26 @@ from typing import Any
 from flask import Flask, Response, current_app, g, request
 
 from directory import logs
-from directory.db.transactions import require_writable
-from directory.http import cors, headers, rate_limits, write_checks
-from directory.http.authentication import known
+from directory.http import access, cors, headers, rate_limits
+from directory.http.exchange import EXCHANGE, ROUTE, Exchange, received
+from directory.http.headers import Headers
 
 log = logging.getLogger(logs.ACCESS)
 
-# Keys of the request's environment: its route, and when it began, by time.perf_counter().
-ROUTE, BEGAN = "directory.route", "directory.began"
 TOKEN_IN_PATH = re.compile("^(/api/auth/notifications/).+")  # removed from log lines
-SAFE_METHODS = {"GET", "HEAD", "OPTIONS", "TRACE"}
-REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
 
 def init_app(app: Flask) -> None:
     """Install the hooks for every request, including unknown paths."""
     headers.init_app(app)
     app.before_request(_begin)
-    app.before_request(cors.preflight)
-    app.before_request(_check_write)
-    app.after_request(_log)
-    app.wsgi_app = CompleteHeaders(app.wsgi_app)  # type: ignore[method-assign]
+    app.wsgi_app = Exchanges(app.wsgi_app)  # type: ignore[method-assign]
 
 
-class CompleteHeaders:
-    """Gives every request its id and the time of its beginning, and completes the headers of its answer.
+class Exchanges:
+    """A middleware that begins the exchange of every request, and finishes it when the application answers.
 
-    It is a middleware because Flask's own headers object takes ten times as long.
+    Flask's own headers object takes ten times as long.
     """
 
     def __init__(self, app: Callable[..., Iterable[bytes]]) -> None:
@@ -45,77 +37,70 @@ class CompleteHeaders:
     def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
         """Answer a request."""
 
-        def start(status: str, own: list[tuple[str, str]], *exc_info: Any) -> Any:
-            whole = headers.of_app().complete(own, number := int(status[:3]), _facts(environ, number))
-            return start_response(status, whole, *exc_info)
+        def start(status: str, own: Headers, *exc_info: Any) -> Any:
+            return start_response(status, finish(current_app, exchange, int(status[:3]), own), *exc_info)
 
-        environ["HTTP_X_REQUEST_ID"] = request_id(environ.get("HTTP_X_REQUEST_ID", ""))
-        environ.setdefault(BEGAN, time.perf_counter())
+        exchange = environ[EXCHANGE] = received(environ)
         return self._app(environ, start)
 
 
-def _facts(environ: dict[str, Any], status: int) -> headers.Facts:
-    """The facts of the current request."""
-    view = current_app.view_functions.get(request.endpoint or "")
-    limits = rate_limits.header_lines(g.get("limit_states", {}))
-    has_one_answer = getattr(getattr(view, "operation", None), "constant", False)
-    return headers.Facts(
-        environ["REQUEST_METHOD"], request.path, environ["wsgi.url_scheme"], environ["HTTP_X_REQUEST_ID"],
-        known() is not None, has_one_answer and status < 400, environ.get("HTTP_ORIGIN"), limits,
-    )  # fmt: skip
+def _begin() -> Response | None:
+    """Answer OPTIONS, and refuse what no route takes; then Flask calls the view."""
+    exchange = _bind()
+    if exchange.method == "OPTIONS" and (response := cors.preflight()) is not None:
+        return response
+    access.admit(exchange)
+    return None
 
 
-def request_id(given: str) -> str:
-    """The caller's id for the request if it is valid, otherwise a new one."""
-    return given if REQUEST_ID.fullmatch(given) else secrets.token_hex(16)
-
-
-def log_request(method: str, path: str, status: int, began: float, **facts: Any) -> None:
-    """Log a request; `began` is a time of time.perf_counter()."""
-    if log.isEnabledFor(logging.INFO):
-        ms = round((time.perf_counter() - began) * 1000, 1)
-        log.handle(logs.RequestRecord({"method": method, "path": path, "status": status, "ms": ms, **facts}))
-
-
-def _begin() -> None:
+def _bind() -> Exchange:
+    """Note the route of the current request in its exchange, which `exchange.current` returns from now on."""
     environ, rule = request.environ, request.url_rule
+    exchange: Exchange = environ[EXCHANGE]
+    g.exchange = exchange
     environ[ROUTE] = rule.rule if rule else "none"
-    g.request_id = environ["HTTP_X_REQUEST_ID"]
+    view = current_app.view_functions[rule.endpoint] if rule else None
+    exchange.is_constant = getattr(getattr(view, "operation", None), "constant", False)
+    return exchange
 
 
 def answer_error(
-    app: Flask, error: Exception, environ: dict[str, Any], start_response: Any, prepare: Callable[[], object] = int
+    app: Flask, error: Exception, environ: dict[str, Any], start_response: Callable[..., Any]
 ) -> Iterable[bytes]:
-    """Answer a request with an error of a middleware, as the application answers an error of a view.
+    """Answer a request with an error of a middleware, as the application answers an error of a view."""
 
-    `prepare` is called in the request's context, to set the state that later hooks need.
-    """
-
-    def answer(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
+    def answer(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
         with app.request_context(environ):
-            _begin()
-            prepare()
+            _bind()
             try:
                 response = app.finalize_request(app.handle_user_exception(error))
             except Exception as fault:
                 response = app.handle_exception(fault)
             return response(environ, start_response)
 
-    return CompleteHeaders(answer)(environ, start_response)
+    return Exchanges(answer)(environ, start_response)
 
 
-def _check_write() -> None:
-    """Refuse a write in read-only mode, one that another site's page caused, and one meant for another account.
+def finish(app: Flask, exchange: Exchange, status: int, own: Headers) -> Headers:
+    """All headers of an answer that has these of its own; its request is logged and counted."""
+    caller, environ = exchange.caller, exchange.environ
+    path = TOKEN_IN_PATH.sub(r"\1", exchange.path)
+    user_id = None if caller is None else caller.id
+    record(app, exchange.method, path, environ.get(ROUTE, "none"), status, exchange.began, exchange.id, user_id)
+    facts = headers.Facts(
+        exchange.method, exchange.path, environ["wsgi.url_scheme"], exchange.id, caller is not None,
+        exchange.is_constant and status < 400, environ.get("HTTP_ORIGIN"), rate_limits.header_lines(exchange.limits),
+    )  # fmt: skip
+    return headers.of_app(app).complete(own, status, facts)
 
-    This is checked before a password is hashed. The caller is looked up only if the write names an account.
-    """
-    if request.method not in SAFE_METHODS and request.routing_exception is None:
-        require_writable()
-        write_checks.refuse_cross_site()
-        write_checks.refuse_other_user(write_checks.expected_user(request.environ))
 
-
-def _log(response: Response) -> Response:
-    user, path = known(), TOKEN_IN_PATH.sub(r"\1", request.path)
-    log_request(request.method, path, response.status_code, request.environ[BEGAN], user_id=user.id if user else None)
-    return response
+def record(
+    app: Flask, method: str, path: str, route: str, status: int, began: float, request_id: str, user_id: int | None
+) -> None:
+    """Log and count a request that is answered now; `began` is a time of time.perf_counter()."""
+    seconds = time.perf_counter() - began
+    if log.isEnabledFor(logging.INFO):
+        facts = {"request_id": request_id, "method": method, "path": path, "status": status}
+        log.handle(logs.RequestRecord({**facts, "ms": round(seconds * 1000, 1), "user_id": user_id}))
+    if (metrics := app.extensions.get("metrics")) is not None:
+        metrics.count(method, route, status, seconds)

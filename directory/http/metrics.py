@@ -7,22 +7,21 @@ variable of the client library. If the operator does not set it, gunicorn's conf
 import mmap
 import os
 import time
+from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 from time import monotonic
 from typing import Any
 
-from flask import Flask, Response, current_app, request
+from flask import Flask, Response
 
 from directory.extensions import limiter
-from directory.http import hooks
 
 FOLDER_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"  # the client library's own; it reads it when it is imported
 METHODS = {"GET", "HEAD", "OPTIONS", "POST", "PUT", "DELETE"}
 BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
 MEMORY_SECONDS = 5.0  # interval at which a process that answers requests measures its memory
 MEMORY = Path("/proc/self/statm")  # Linux: sizes in pages; the second is the resident size
-VOTES = {"projects.toggle_vote", "projects.cast_vote", "projects.withdraw_vote"}
 
 
 class Crashes:
@@ -98,14 +97,10 @@ class Metrics:
         if monotonic() > self._measured_at + MEMORY_SECONDS:
             self._measure_memory()
 
-    def observe(self, method: str, route: str, status: int, seconds: float) -> None:
-        """Count a request that may have been counted against a rate limit."""
-        self.count(method, route, status, seconds)
-        self.fallback.set(on_fallback())
-
-    def count_vote(self, vote: dict[str, Any]) -> None:
-        """Count a vote by its result: cast or withdrawn."""
-        self._votes["cast" if vote["upvoted"] else "withdrawn"].inc()
+    def count_votes(self, votes: Iterable[dict[str, Any]]) -> None:
+        """Count votes by their results: cast or withdrawn."""
+        for vote in votes:
+            self._votes["cast" if vote["upvoted"] else "withdrawn"].inc()
 
     def count_cache(self, source: str) -> None:
         """Count a cacheable response: `stored` if it came from the response cache, `made` if it is new."""
@@ -143,7 +138,6 @@ def init_app(app: Flask) -> None:
     if app.config["METRICS_ENABLED"]:
         settle_folder()
         app.extensions["metrics"] = Metrics()
-        app.after_request(_observe)
 
 
 def settle_folder() -> None:
@@ -171,12 +165,3 @@ def resident_bytes() -> int:
 def on_fallback() -> bool:
     """Whether this process counts rate limits, because Redis was unreachable at the last request to be counted."""
     return bool(limiter._storage_dead)  # the library has no public name for it
-
-
-def _observe(response: Response) -> Response:
-    metrics: Metrics = current_app.extensions["metrics"]
-    seconds = time.perf_counter() - request.environ[hooks.BEGAN]
-    metrics.observe(request.method, request.environ[hooks.ROUTE], response.status_code, seconds)
-    if request.endpoint in VOTES and response.status_code == 200:
-        metrics.count_vote(response.get_json())
-    return response

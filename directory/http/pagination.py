@@ -8,9 +8,10 @@ from datetime import datetime
 from typing import Any
 from urllib.parse import urlencode
 
-from flask import current_app, g
+from flask import current_app
 
 from directory.errors import Invalid
+from directory.http.exchange import current
 from directory.services import base64url
 from directory.services.catalog.paging import Position, Slice, Window
 
@@ -27,7 +28,8 @@ def window(query: dict[str, Any], listed: dict[str, Any] | None = None) -> Windo
     """
     if listed is None:
         listed = {name: value for name, value in query.items() if name not in {"page", "limit", "cursor"}}
-    g.listed = json.dumps([g.path, listed], sort_keys=True, default=str)
+    exchange = current()
+    exchange.listed = json.dumps([exchange.path, listed], sort_keys=True, default=str)
     limit, page, cursor = query["limit"], query.get("page"), query.get("cursor")
     if cursor is not None:
         if page is not None:
@@ -85,12 +87,13 @@ def next_link(position: Position) -> str:
 
 
 def _reference(target: dict[str, Any]) -> str:
-    filters = {name: value for name, value in g.parameters.items() if name not in {"page", "cursor"}}
-    return f"{g.path}?{urlencode({**filters, **target})}"
+    exchange = current()
+    filters = {name: value for name, value in exchange.parameters.items() if name not in {"page", "cursor"}}
+    return f"{exchange.path}?{urlencode({**filters, **target})}"
 
 
 def _signature(payload: bytes, key: str) -> bytes:
-    return hmac.digest(key.encode(), payload + b"\0" + g.listed.encode(), hashlib.sha256)[:SIGNATURE_BYTES]
+    return hmac.digest(key.encode(), payload + b"\0" + current().listed.encode(), hashlib.sha256)[:SIGNATURE_BYTES]
 
 
 def _encode(position: Position | None) -> str | None:

@@ -5,7 +5,7 @@ from http import HTTPStatus
 from typing import Any
 
 import orjson
-from flask import Flask, Response, current_app, g, make_response, request
+from flask import Flask, Response, request
 from sqlalchemy.exc import SQLAlchemyError
 from werkzeug.exceptions import HTTPException
 
@@ -19,8 +19,8 @@ from directory.errors import (
     UnsupportedMediaType,
     WrongPassword,
 )
-from directory.http import hooks
 from directory.http.client_address import client_address
+from directory.http.exchange import current, request_id
 from directory.http.headers import AnswerHeaders, Facts
 from directory.http.problem_kinds import KINDS
 from directory.http.wsgi import Answer
@@ -41,22 +41,28 @@ REFUSALS = {
 
 def init_app(app: Flask) -> None:
     """Answer every exception with a problem."""
-    app.register_error_handler(DirectoryError, answer)
-    app.register_error_handler(HTTPException, of_framework)
-    app.register_error_handler(SQLAlchemyError, _database)
-    app.register_error_handler(Exception, _internal)
+    app.register_error_handler(Exception, of)
+
+
+def of(error: Exception) -> Response:
+    """The response to any error."""
+    if isinstance(error, DirectoryError):
+        return answer(error)
+    if isinstance(error, HTTPException):
+        return of_framework(error)
+    return _database(error) if isinstance(error, SQLAlchemyError) else _internal(error)
 
 
 def answer(error: DirectoryError) -> Response:
     """The response to a domain error."""
-    kind = KINDS[error.code]
+    kind, exchange = KINDS[error.code], current()
     if error.code in REFUSALS or isinstance(error, WrongPassword):
-        who = {"address": client_address(), "account_id": g.get("account_id")}
+        who = {"address": client_address(), "account_id": exchange.account_id}
         why = {"reason": error.extra["reason"]} if "reason" in error.extra else {}
         if isinstance(error, RateLimited):
             why = {"tier": error.tier}
         log.info("refused", extra={"code": error.code, **who, **why})
-    problem = {**body(error.code, kind.status, error.detail, g.get("request_id")), **error.extra}
+    problem = {**body(error.code, kind.status, error.detail, exchange.id), **error.extra}
     response = Response(orjson.dumps(problem), status=kind.status, content_type=MEDIA_TYPE)
     if kind.status == 401:
         response.headers["WWW-Authenticate"] = 'Bearer realm="directory"'
@@ -64,11 +70,6 @@ def answer(error: DirectoryError) -> Response:
     if wait is not None:
         response.headers["Retry-After"] = str(wait)
     return response
-
-
-def of_view(error: Exception) -> Response:
-    """The response to an error of a view, with its status, headers and line in the log."""
-    return make_response(current_app.handle_user_exception(error))
 
 
 def body(code: str, status: int, detail: str, identity: str | None) -> dict[str, Any]:
@@ -85,7 +86,7 @@ def body(code: str, status: int, detail: str, identity: str | None) -> dict[str,
 
 def without_request(status: int, detail: str) -> Answer:
     """The response of a server to bytes that are not a valid request, or to its own failure."""
-    identity = hooks.request_id("")
+    identity = request_id("")
     log.info("refused", extra={"status": status, "reason": detail, "request_id": identity})
     content = orjson.dumps(body("internal" if status >= 500 else "bad_request", status, detail, identity))
     own = [("Content-Type", MEDIA_TYPE), ("Content-Length", str(len(content)))]

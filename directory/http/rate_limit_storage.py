@@ -4,6 +4,7 @@ import time
 from threading import Lock
 from typing import Any, NamedTuple
 
+from flask import current_app
 from limits import RateLimitItem
 from limits.storage import MemoryStorage, RedisSentinelStorage, RedisStorage
 
@@ -161,7 +162,7 @@ def fall_back() -> None:
     if limiter._in_memory_fallback_enabled and not limiter._storage_dead:
         limiter.logger.warning("Rate limit storage unreachable - falling back to in-memory storage")
         _Checks.last, _Checks.count = time.monotonic(), 0
-        limiter._storage_dead = True
+        _set_lost(True)
 
 
 def look_for_redis() -> None:
@@ -171,4 +172,10 @@ def look_for_redis() -> None:
     _Checks.last, _Checks.count = time.monotonic(), min(_Checks.count + 1, CHECKS_MAX)
     if limiter.storage.check():
         limiter.logger.info("Rate limit storage recovered")
-        limiter._storage_dead = False
+        _set_lost(False)
+
+
+def _set_lost(is_lost: bool) -> None:
+    limiter._storage_dead = is_lost
+    if (metrics := current_app.extensions.get("metrics")) is not None:
+        metrics.fallback.set(is_lost)

@@ -11,15 +11,15 @@ from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any, NamedTuple, TypeVar, cast
 
-from flask import Flask, current_app, g, request
+from flask import Flask, current_app, request
 from limits import RateLimitItem, parse_many
 from limits.strategies import MovingWindowRateLimiter
 
 from directory.errors import DirectoryError, Invalid, RateLimited
 from directory.extensions import limiter
-from directory.http.authentication import known
 from directory.http.client_address import client_address
 from directory.http.converters import hookless
+from directory.http.exchange import LimitState, current
 from directory.http.rate_limit_storage import ProcessMemory, fall_back, look_for_redis
 from directory.services.accounts.identity import Caller
 
@@ -37,14 +37,6 @@ FIXED |= {"new_address": "10 per hour"}  # each new address that a member asks f
 FIXED |= {"failures": "100 per hour", "signed_in": "1 per 30 days"}
 # Successful sign-ins, registrations and mailed links from an address, which do not count as guesses.
 FIXED |= {"not_guessed": "100 per 5 minutes"}
-
-
-class LimitState(NamedTuple):
-    """The state of one limit of a tier after this request; `wait` is the seconds until another hit is allowed."""
-
-    item: RateLimitItem
-    remaining: int
-    wait: int
 
 
 def init_app(app: Flask) -> None:
@@ -75,12 +67,14 @@ def key_of(user: Caller | None) -> str:
 # A guess at a password counts three times: `auth` by address, `account` by the login as typed, `password` by the
 # account with this login.
 KEYS: dict[str, Callable[[], str]] = {
-    **dict.fromkeys(("voting", "submission", "write", "admin", "read", "new_address"), lambda: key_of(known())),
+    **dict.fromkeys(
+        ("voting", "submission", "write", "admin", "read", "new_address"), lambda: key_of(current().caller)
+    ),
     **dict.fromkeys(("auth", "not_guessed", "recovery", "sign_in"), client_address),
-    "account": lambda: at_this_address(g.login),
-    "password": lambda: f"{g.account_id or _masked(g.login)}@{client_address()}",
-    "failures": lambda: _masked(g.login),
-    "signed_in": lambda: at_this_address(g.login),
+    "account": lambda: at_this_address(current().login),
+    "password": lambda: f"{current().account_id or _masked(current().login)}@{client_address()}",
+    "failures": lambda: _masked(current().login),
+    "signed_in": lambda: at_this_address(current().login),
 }
 
 
@@ -146,9 +140,10 @@ def require(tier: str) -> None:
     """Raise RateLimited if `tier` is used up, without counting the request."""
     if not _is_limited(tier):
         return
-    states_of_request()[tier] = states = _states(tier)
+    limits = current().limits
+    limits[tier] = states = _states(tier)
     if any(not state.remaining for state in states):
-        raise RateLimited(wait_of(states_of_request()), tier)
+        raise RateLimited(wait_of(limits), tier)
 
 
 def hit(tier: str, *, shown: bool = True) -> None:
@@ -156,16 +151,16 @@ def hit(tier: str, *, shown: bool = True) -> None:
 
     The headers show the state of its limits; unless `shown`, only if they refuse.
     """
-    hit_tiers: set[str] = g.setdefault("hit_tiers", set())
-    if tier in hit_tiers or not _is_limited(tier):
+    exchange = current()
+    if tier in exchange.counted or not _is_limited(tier):
         return
     key = KEYS[tier]()
-    hit_tiers.add(tier)
+    exchange.counted.add(tier)
     (count,) = count_all(tier, [key])
     if not count.is_admitted:
         raise refusal(tier, count)
     if shown:
-        states_of_request()[tier] = count.states
+        exchange.limits[tier] = count.states
 
 
 class Count(NamedTuple):
@@ -177,8 +172,9 @@ class Count(NamedTuple):
 
 def refusal(tier: str, count: Count) -> RateLimited:
     """The error of a request that a tier does not admit; the headers of the answer show the tier."""
-    states_of_request()[tier] = count.states
-    return RateLimited(wait_of(states_of_request()), tier)
+    limits = current().limits
+    limits[tier] = count.states
+    return RateLimited(wait_of(limits), tier)
 
 
 def count_all(tier: str, keys: list[str], *, counts: bool = True) -> list[Count]:
@@ -224,12 +220,13 @@ def give_back(tier: str, requests: int = 1) -> None:
 
     The latest hits are removed, so that the limit is free again no later than if these requests' own were removed.
     """
-    if tier not in g.get("hit_tiers", ()):
+    exchange = current()
+    if tier not in exchange.counted:
         return
-    g.hit_tiers.remove(tier)
+    exchange.counted.remove(tier)
     take_back(tier, KEYS[tier](), requests)
-    if tier in states_of_request():
-        states_of_request()[tier] = _states(tier)
+    if tier in exchange.limits:
+        exchange.limits[tier] = _states(tier)
 
 
 def take_back(tier: str, key: str, requests: int = 1) -> None:
@@ -258,12 +255,6 @@ def hits(tier: str) -> int:
 
 def _is_limited(tier: str) -> bool:
     return bool(current_app.config["RATELIMIT_ENABLED"] and _limits(tier))
-
-
-def states_of_request() -> dict[str, list[LimitState]]:
-    """The states of the limits that the headers of the answer show, by tier."""
-    found: dict[str, list[LimitState]] = g.setdefault("limit_states", {})
-    return found
 
 
 def _masked(text: str) -> str:

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
-from flask import g
 from marshmallow import Schema, ValidationError
 
 from directory.errors import Invalid
 from directory.http import write_checks
+from directory.http.exchange import Exchange, current
 from directory.http.fields import Flag, Strict
 from directory.http.request_body import pointer, printable, read_form, read_json, read_upload
 
@@ -28,12 +28,11 @@ class Nothing(Strict):
 NOTHING = Nothing()
 
 
-def checked_query(schema: Schema, path: str, query_string: bytes) -> dict[str, Any]:
+def checked_query(schema: Schema, exchange: Exchange) -> dict[str, Any]:
     """The parameters as the view's `query`; unknown ones are refused. Raises Invalid."""
-    given = read_query(query_string)
-    g.path, g.parameters = path, given
-    if schema is NOTHING and not given:
+    if schema is NOTHING and not exchange.query:
         return {}
+    given = exchange.parameters = read_query(exchange.query.encode("latin-1"))
     try:
         loaded = schema.load(given)
     except ValidationError as error:
@@ -140,7 +139,7 @@ class FormBody(Body):
     def arguments(self) -> dict[str, Any]:
         """Raises Invalid, TooLarge, UnsupportedMediaType, OtherUser."""
         fields = take_form()
-        write_checks.refuse_other_user(g.aside.get(EXPECTED_USER))
+        write_checks.refuse_other_user(current().aside.get(EXPECTED_USER))
         given: dict[str, Any] = {name: value for name, value in fields if value}
         for name in given:
             if isinstance(self.schema.fields.get(name), Flag):
@@ -158,15 +157,16 @@ ASIDE = (EXPECTED_USER, KEPT)  # fields that any form may have: the account that
 def take_form() -> list[tuple[str, str]]:
     """The fields of the form, without those of ASIDE. Raises Invalid, TooLarge, UnsupportedMediaType.
 
-    They stay in `g.typed`, so that a refusal can show them, those of ASIDE in `g.aside`, and the chosen files in
-    `g.files`. All three are empty if the form cannot be read.
+    They stay in the exchange as `typed`, so that a refusal can show them, those of ASIDE as `aside`, and the chosen
+    files as `files`. All three are empty if the form cannot be read.
     """
-    g.typed, g.aside, g.files = {}, {}, {}
+    exchange = current()
+    exchange.typed, exchange.aside, exchange.files = {}, {}, {}
     content = read_form()
-    g.files = content.files
-    g.aside = {name: value for name, value in content.fields if name in ASIDE}
+    exchange.files = content.files
+    exchange.aside = {name: value for name, value in content.fields if name in ASIDE}
     fields = [(name, value) for name, value in content.fields if name not in ASIDE]
-    g.typed = dict(fields)
+    exchange.typed = dict(fields)
     return fields
 
 

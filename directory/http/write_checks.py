@@ -3,12 +3,14 @@
 from typing import Any
 from urllib.parse import urlsplit
 
-from flask import current_app, request
+from flask import current_app
 from werkzeug.wsgi import get_host
 
+from directory.db.transactions import require_writable
 from directory.errors import CrossSiteRequest, OtherUser
 from directory.http import cors
 from directory.http.authentication import bearer_of, cookie_of, viewer
+from directory.http.exchange import Exchange
 from directory.services.accounts.identity import Caller
 
 EXPECTED_USER = "X-Expected-User"  # the account that a page shows: another tab may have changed the session
@@ -16,10 +18,17 @@ _EXPECTED_USER = "HTTP_X_EXPECTED_USER"
 DEFAULT_PORTS = {"http": ":80", "https": ":443"}
 
 
-def refuse_cross_site() -> None:
-    """Raise CrossSiteRequest if another site's page caused this write."""
-    if is_cross_site(request.environ):
+def check(exchange: Exchange) -> None:
+    """Refuse a write in read-only mode, one that another site's page caused, and one meant for another account.
+
+    This is checked before a password is hashed. The caller is looked up only if the write names an account. Raises
+    ReadOnly, CrossSiteRequest, OtherUser.
+    """
+    require_writable()
+    if is_cross_site(exchange.environ):
         raise CrossSiteRequest
+    if (expected := exchange.environ.get(_EXPECTED_USER)) is not None:
+        refuse_other_user(expected)
 
 
 def is_cross_site(environ: dict[str, Any]) -> bool:
@@ -60,14 +69,10 @@ def refuse_other_user(expected: str | None) -> None:
         raise OtherUser
 
 
-def expected_user(environ: dict[str, Any]) -> str | None:
-    """The account that the request with this WSGI environment is meant for; None if it does not say."""
-    return environ.get(_EXPECTED_USER)
-
-
-def is_for_other_user(environ: dict[str, Any], caller: Caller) -> bool:
-    """Whether the request with this WSGI environment is meant for another account than the caller's."""
-    return is_other(expected_user(environ), caller)
+def is_for_other_user(exchange: Exchange) -> bool:
+    """Whether a request of an identified caller is meant for another account."""
+    expected, caller = exchange.environ.get(_EXPECTED_USER), exchange.caller
+    return caller is not None and is_other(expected, caller)
 
 
 def is_other(expected: str | None, caller: Caller) -> bool:

@@ -10,7 +10,7 @@ from werkzeug.routing import RequestRedirect
 from directory import errors
 from directory.http import problem_details
 from directory.http.authentication import viewer
-from directory.http.hooks import SAFE_METHODS
+from directory.http.exchange import READS
 from directory.pages.layout import MAILED_LINKS, OWN_PAGES, bp, explained, with_page
 
 KINDS = (problem_details.MEDIA_TYPE, "text/html")  # at an address without a route; the first where both are welcome
@@ -25,7 +25,7 @@ def no_route(_error: HTTPException) -> Response | HTTPException:
     response = problem_details.answer(errors.NotFound())
     if request.path.startswith("/api/"):
         return response
-    if request.method in SAFE_METHODS and request.path.endswith("/") and _is_page(request.path[:-1]):
+    if request.method in READS and request.path.endswith("/") and _is_page(request.path[:-1]):
         query = request.query_string.decode("ascii", "ignore")
         return RequestRedirect(f"{request.path[:-1]}{'?' if query else ''}{query}")
     return _for_people(response)
@@ -35,7 +35,7 @@ def no_route(_error: HTTPException) -> Response | HTTPException:
 def no_page(error: HTTPException) -> Response:
     """Answer 405; a browser that opens the address of a form, as after a restart, gets the page that says so."""
     response = problem_details.of_framework(error)
-    is_page = request.method in SAFE_METHODS and not request.path.startswith("/api/")
+    is_page = request.method in READS and not request.path.startswith("/api/")
     return _for_people(response) if is_page else response
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import partial, wraps
 from typing import Any
 
-from flask import Response, g, request
+from flask import Response, request
 from marshmallow import Schema
 from sqlalchemy.exc import SQLAlchemyError
 
@@ -18,6 +18,7 @@ from directory.errors import DirectoryError, OtherUser
 from directory.http import problem_details, write_checks
 from directory.http.authentication import viewer
 from directory.http.endpoint import Operation
+from directory.http.exchange import current
 from directory.http.validation import EXPECTED_USER, FormBody, take_form
 from directory.pages.head import Head
 from directory.pages.layout import PageAnswer, explained, problem_of, show, with_page
@@ -71,7 +72,7 @@ def shows(page: Any) -> Callable[[View], View]:
                 return view(**path)
             except DirectoryError as error:
                 _take_unread_form()
-                response = problem_details.of_view(OtherUser() if _is_of_other_user() else error)
+                response = problem_details.answer(OtherUser() if _is_of_other_user() else error)
                 shown = with_page(response, _page_or_text(answer, _refused(problem_of(response)), path))
                 shown.headers.update(NO_STORE)
                 return shown
@@ -85,14 +86,15 @@ def shows(page: Any) -> Callable[[View], View]:
 
 def _take_unread_form() -> None:
     """Read the form of a request that was refused before its form was read, as far as it can be read."""
-    if "typed" not in g:
+    if current().typed is None:
         with suppress(DirectoryError):
             take_form()
 
 
 def _is_of_other_user() -> bool:
-    user = viewer() if EXPECTED_USER in g.aside else None
-    return user is not None and write_checks.is_other(g.aside[EXPECTED_USER], user)
+    expected = current().aside.get(EXPECTED_USER)
+    user = None if expected is None else viewer()
+    return user is not None and write_checks.is_other(expected, user)
 
 
 def _page_or_text(answer: Callable[..., PageAnswer], form: Form, path: dict[str, Any]) -> PageAnswer:
@@ -125,13 +127,13 @@ def _again(answer: Callable[..., PageAnswer], response: Response) -> PageAnswer:
 
 
 def _refused(problem: dict[str, Any]) -> Form:
-    typed: dict[str, str] = g.get("typed", {})  # nothing where the body could not be read
+    typed, files = current().typed or {}, current().files  # nothing where the body could not be read
     errors: dict[str, str] = {}
     rest: list[str] = []
     for each in problem.get("errors", []):
         name = each.get("pointer", "").removeprefix("#/").partition("/")[0]
         if name and name != "token":
-            errors.setdefault(name, each["detail"] if typed.get(name) or name in g.files else BLANK)
+            errors.setdefault(name, each["detail"] if typed.get(name) or name in files else BLANK)
         else:
             rest.append(each["detail"])
     places = {name: place for place, name in enumerate(typed)}
@@ -139,7 +141,7 @@ def _refused(problem: dict[str, Any]) -> Form:
     values = {name: value for name, value in typed.items() if not name.endswith(SECRET)}
     said = " ".join(rest) or ("" if errors else problem["detail"])
     existing = problem.get("existing")
-    return Form(values, errors, said, problem["title"], problem["code"], has_file=bool(g.files), existing=existing)
+    return Form(values, errors, said, problem["title"], problem["code"], has_file=bool(files), existing=existing)
 
 
 def see_other(location: str, signed: Response | None = None) -> Response:

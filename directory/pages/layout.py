@@ -11,9 +11,10 @@ from markupsafe import Markup
 
 from directory.errors import NotFound
 from directory.http import docs, problem_details
-from directory.http.authentication import known, viewer
+from directory.http.authentication import viewer
 from directory.http.cache_policy import CachePolicy, CacheTags
 from directory.http.endpoint import HTML, operation, tag
+from directory.http.exchange import current
 from directory.pages.build import Build
 from directory.pages.head import DESCRIPTION, Head, source_of
 from directory.services import build as own_build
@@ -53,7 +54,7 @@ log = logging.getLogger(__name__)
 TINTS = 10
 CONSONANT = re.compile("^[aeiou]+", re.IGNORECASE)
 PAGE_NUMBER = re.compile("[1-9][0-9]{0,8}")
-REFUSED_EARLY = {"cross_site_request", "read_only"}  # by the hooks of every request, before the view
+REFUSED_EARLY = {"cross_site_request", "read_only"}  # by access.admit, before the view
 PageAnswer = tuple["Page", dict[str, str]]
 
 
@@ -149,7 +150,9 @@ def explained(response: Response) -> PageAnswer:
     problem = problem_of(response)
     is_missing = response.status_code == 404
     head = Head("Page not found" if response.status_code in (404, 405) else problem["title"], indexed=False)
-    return _rendered("problem_page.html", head, known(), problem=problem, is_missing=is_missing, here=own_address())
+    return _rendered(
+        "problem_page.html", head, current().caller, problem=problem, is_missing=is_missing, here=own_address()
+    )
 
 
 def problem_of(response: Response) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """The links that a client that prefers JSON gets in place of the directory."""
 
-from flask import Response, current_app, has_request_context, jsonify
+from flask import Response, current_app, jsonify
 
 from directory.http import feed
 from directory.http.client_address import prefers_json
@@ -10,8 +10,8 @@ LINKS = {"documentation": "/api/docs", "openapi": "/api/openapi.json", "projects
 
 
 def links_for_programs() -> Response | None:
-    """The links that a client that prefers JSON gets at "/". None for all others, and outside a request."""
-    if not has_request_context() or not prefers_json():
+    """The links that a client that prefers JSON gets at "/". None for all others."""
+    if not prefers_json():
         return None
     response = jsonify(name=current_app.config["SITE_NAME"], links=LINKS)
     response.vary.add("Accept")

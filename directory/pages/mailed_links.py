@@ -6,7 +6,7 @@ a plain frame.
 
 from typing import Any
 
-from flask import Blueprint, Response, g, request
+from flask import Blueprint, Response, request
 
 from directory.api import recovery
 from directory.errors import Invalid
@@ -14,6 +14,7 @@ from directory.http import receivers
 from directory.http.access import login_required, public
 from directory.http.authentication import viewer
 from directory.http.endpoint import operation
+from directory.http.exchange import current
 from directory.http.fields import Line, Strict
 from directory.pages.forms import EMPTY, NO_STORE, Form, same_as, see_other, shows
 from directory.pages.head import Head
@@ -76,7 +77,7 @@ def _beyond(query: Query) -> str:
 
 def _token(query: Query) -> str:
     """The token in the address, or in the form that was refused."""
-    return str((query or {}).get("token") or g.get("typed", {}).get("token", ""))
+    return str((query or {}).get("token") or (current().typed or {}).get("token", ""))
 
 
 def _form_by_token(template: str, title: str, form: Form, query: Query, **facts: Any) -> PageAnswer:

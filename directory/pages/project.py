@@ -6,7 +6,7 @@ With JavaScript the buttons of votes send them to the API.
 from dataclasses import replace
 from typing import Any
 
-from flask import g, request
+from flask import request
 from werkzeug.routing import RequestRedirect
 
 from directory.api import projects
@@ -15,6 +15,7 @@ from directory.http.access import login_required, owner_required, public
 from directory.http.authentication import caller, pressed_vote, viewer, vote_cookie
 from directory.http.cache_policy import CacheTags
 from directory.http.endpoint import Versions, operation
+from directory.http.exchange import current
 from directory.http.fields import Strict, Word
 from directory.pages import head
 from directory.pages.forms import NO_STORE, Form, same_as, see_other, shows
@@ -189,7 +190,7 @@ def _finishing(project_id: int, back: str) -> str:
 
 def _is_cast() -> bool:
     """Whether the form of a refused vote casts one."""
-    return bool(g.typed.get("vote") == "cast")
+    return bool((current().typed or {}).get("vote") == "cast")
 
 
 def _back(query: dict[str, str], project_id: int) -> str:

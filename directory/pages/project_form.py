@@ -4,12 +4,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from flask import current_app, g
+from flask import current_app
 from marshmallow import ValidationError, fields
 
 from directory.api.schemas.projects import TAKEN
 from directory.errors import Invalid
 from directory.http.authentication import caller
+from directory.http.exchange import current
 from directory.http.fields import Flag, Link, Repository, Slug, Strict, Whole
 from directory.pages.forms import Form
 from directory.services.accounts.identity import Caller
@@ -113,7 +114,7 @@ def filled(body: Mapping[str, Any]) -> dict[str, Any]:
 
 def chosen_logo() -> tuple[bytes, bytes] | None:
     """The logo that was chosen in the form; None without one. Raises Invalid at the field, and Unavailable."""
-    content = g.files.get("logo")
+    content = current().files.get("logo")
     if content is None:
         return None
     if len(content) > pictures.UPLOAD_MAX:

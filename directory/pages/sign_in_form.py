@@ -5,10 +5,11 @@ from contextlib import suppress
 from functools import wraps
 from typing import Any
 
-from flask import current_app, g, request
+from flask import current_app, request
 
 from directory.errors import DirectoryError, Unauthenticated
 from directory.http import receivers
+from directory.http.exchange import current
 from directory.http.request_body import parse_json
 from directory.http.signing_in import has_passkeys
 from directory.http.validation import KEPT
@@ -24,7 +25,7 @@ def next_page(query: dict[str, str] | None) -> str:
 
 def sign_in_form(form: Form = EMPTY, query: dict[str, str] | None = None, reason: str = "", **_path: Any) -> PageAnswer:
     """The form that signs in."""
-    to, kept = next_page(query), g.get("aside", {}).get(KEPT, "")
+    to, kept = next_page(query), current().aside.get(KEPT, "")
     facts = {
         "next": to, "reason": reason, "can_reset": receivers.configured_mail_server() is not None,
         "has_passkeys": has_passkeys(),
@@ -50,8 +51,9 @@ def again(form: Form) -> PageAnswer:
 
     It keeps the typed text. After signing in the member's form has this text again.
     """
-    g.aside[KEPT] = json.dumps(form.values, ensure_ascii=False) if any(form.values.values()) else ""
-    return sign_in_form(query={"next": request.path}, reason=ENDED if g.aside[KEPT] else "Sign in to go on.")
+    kept = json.dumps(form.values, ensure_ascii=False) if any(form.values.values()) else ""
+    current().aside[KEPT] = kept
+    return sign_in_form(query={"next": request.path}, reason=ENDED if kept else "Sign in to go on.")
 
 
 def is_texts(values: Any) -> bool:

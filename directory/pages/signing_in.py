@@ -4,7 +4,7 @@ from contextlib import suppress
 from typing import Any
 from urllib.parse import urlsplit
 
-from flask import Response, current_app, g, request
+from flask import Response, current_app, request
 from werkzeug.exceptions import HTTPException
 
 from directory.api import auth
@@ -12,6 +12,7 @@ from directory.errors import DirectoryError, Invalid
 from directory.http import receivers
 from directory.http.access import public
 from directory.http.authentication import become, viewer
+from directory.http.exchange import current
 from directory.http.request_body import parse_json
 from directory.http.validation import KEPT
 from directory.pages.forms import EMPTY, NO_STORE, Form, same_as, see_other, shows, with_cookies
@@ -43,7 +44,7 @@ FAILURES = {
 
 def _kept_form(to: str, signed: Response) -> Response | None:
     """The form at `to` that was sent without a session, with what was typed; None if there was none."""
-    kept = g.aside.get(KEPT)
+    kept = current().aside.get(KEPT)
     adapter = current_app.create_url_adapter(request)
     if not kept or adapter is None:
         return None

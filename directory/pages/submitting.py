@@ -4,7 +4,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
-from flask import Response, g, request
+from flask import Response, request
 from werkzeug.routing import RequestRedirect
 
 from directory.api import projects
@@ -14,6 +14,7 @@ from directory.http import rate_limits
 from directory.http.access import login_required, owner_required
 from directory.http.authentication import caller, viewer
 from directory.http.endpoint import Operation, Versions, operation
+from directory.http.exchange import current
 from directory.http.validation import FormBody
 from directory.models import now
 from directory.pages.forms import EMPTY, NO_STORE, Form, same_as, see_other, shows
@@ -85,7 +86,7 @@ def submit(query: dict[str, str], body: dict[str, Any]) -> Response:
     if own is None and not body.get("another"):
         found = similar.check(given["url"], given["title"], given["repository_url"], by=caller())
         if any(found.get(kind) for kind in SIMILAR):
-            form = Form(dict(g.typed), has_file=bool(g.files))
+            form = Form(dict(current().typed or {}), has_file=bool(current().files))
             answer = with_page(Response(status=409), submit_form(form, found))
             answer.headers.update(NO_STORE)
             return answer
@@ -208,7 +209,7 @@ def withdraw_changes(project_id: int, query: dict[str, str], body: dict[str, Any
     versions = Versions({body["version"]}, set()) if "version" in body else None
     transaction(lambda: submissions.withdraw(project_id, by=caller(), versions=versions))
     values = {name: value for name, value in waiting(before).items() if name != "logo" and name in LABELS}
-    g.typed = {}
+    current().typed = {}
     answer = with_page(Response(), edit_form(project_id=project_id, withdrawn=texts(values)))
     answer.headers.update(NO_STORE)
     return answer

@@ -8,7 +8,9 @@ of a variable, because both may repeat what a caller has sent.
 import logging
 from typing import TYPE_CHECKING, Any
 
-from flask import Flask, g, has_app_context
+from flask import Flask
+
+from directory import logs
 
 if TYPE_CHECKING:
     from sentry_sdk.types import Event, Hint
@@ -56,8 +58,8 @@ class Reports(logging.Handler):
         try:
             with sentry_sdk.new_scope() as scope:
                 scope.set_tag("logger", record.name)
-                if has_app_context() and "request_id" in g:
-                    scope.set_tag("request_id", g.request_id)
+                if identity := logs.request_id():
+                    scope.set_tag("request_id", identity)
                 scope.capture_exception(record.exc_info[1])
         except Exception:
             self.handleError(record)

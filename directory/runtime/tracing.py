@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from flask import Flask
 
-from directory.http import hooks
+from directory.http.exchange import ROUTE
 from directory.http.metrics import METHODS
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ class Tracing:
         try:
             return self._app(environ, start)
         finally:
-            if route := environ.get(hooks.ROUTE):
+            if route := environ.get(ROUTE):
                 span.update_name(f"{method} {route}")
                 span.set_attribute("http.route", route)
             span.end()

@@ -16,8 +16,8 @@ from flask import Flask
 
 from directory.cache.reads import Read, read_from
 from directory.cache.responder import PendingRead, Responder
-from directory.cache.response import SCHEMES, STATUSES, AccessRecorder, CachedResponse, constant_responses
-from directory.http import problem_details
+from directory.cache.response import SCHEMES, STATUSES, CachedResponse, constant_responses
+from directory.http import hooks, problem_details
 from directory.http.files import Files
 from directory.http.request_body import body_max
 from directory.http.wsgi import Response
@@ -49,7 +49,7 @@ class Dispatcher:
         if isinstance(app, Flask):
             self._hops, self._cookie = app.config["TRUSTED_PROXIES"], app.config["COOKIE_NAME"]
             self._files: Files = app.extensions["files"]
-            self._constants, self._record = constant_responses(app), AccessRecorder(app)
+            self._constants = constant_responses(app)
             self._responder: Responder | None = app.extensions.get("response_cache")
             self._votes = VoteBatcher(app, self._pool, loop, deliver=self._deliver, alone=self._hand_over)
 
@@ -160,7 +160,7 @@ class Dispatcher:
 
     def _send_cached(self, request: Request, read: Read, response: CachedResponse, user_id: int | None) -> None:
         status, lines, body = response.encode(read)
-        self._record(response, read, status, request.began, user_id)
+        hooks.record(self._app, "GET", read.path, response.route, status, request.began, read.request_id, user_id)
         self._send(request, Response(_STATUSES[status], lines, body))
 
     def _hand_over(self, request: Request) -> None:

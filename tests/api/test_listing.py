@@ -5,12 +5,13 @@ from itertools import chain
 from typing import Any
 
 import pytest
-from flask import Flask, g
+from flask import Flask
 
 from directory.db.transactions import on_postgresql
 from directory.http import pagination
 from directory.services.catalog.paging import NEAR
 from tests.conftest import Statements
+from tests.support.exchanges import handling
 from tests.support.factories import Api, World
 from tests.support.lists import ORDERS, THIS_YEAR, by_each_filter
 
@@ -245,8 +246,8 @@ def test_the_way_back_leads_on_again(world: World, api: Api) -> None:
 
 def test_the_next_page_past_the_depth_of_page_numbers_is_linked_by_cursor(app: Flask) -> None:
     at = {"limit": 100, "pages": 102, "total_capped": False, "prev_cursor": "before", "next_cursor": "after"}
-    with app.test_request_context("/api/projects"):
-        g.path, g.parameters = "/api/projects", {"limit": "100"}
+    with handling(app, "/api/projects") as exchange:
+        exchange.parameters = {"limit": "100"}
         for page, target in ((99, "page=100"), (100, "cursor=after"), (102, "cursor=after")):
             links = pagination.links({**at, "page": page, "next_cursor": "after"})
             assert f'</api/projects?limit=100&{target}>; rel="next"' in links

@@ -24,6 +24,7 @@ from directory.services.accounts import mail_links, recovery, sessions
 from directory.services.site import Site
 from tests.conftest import Statements
 from tests.support.browsers import Browser
+from tests.support.exchanges import handling
 from tests.support.factories import PASSWORD, Api, World
 from tests.support.mailbox import Mailbox, Taken
 from tests.support.outbox import attempts, delivery_thread, quick, row, send_all
@@ -683,7 +684,7 @@ def test_an_unconfirmed_address_that_is_replaced_gets_few_notices_too(make_app: 
     caller = World(app).caller(World(app).user("ada"))
     [server] = app.extensions["webhooks"]
     for allowed in (True, True, True, False):
-        with app.test_request_context(), account_limits.mailing("ada@example.org", None) as may_mail:
+        with handling(app), account_limits.mailing("ada@example.org", None) as may_mail:
             assert may_mail == allowed
     caller.put("/api/auth/me", {"email": "new@example.org", "current_password": PASSWORD})
     with app.app_context():

@@ -7,6 +7,7 @@ from werkzeug.routing import Rule
 from directory.errors import AdminRequired, NotFound, NotOwner, Unauthenticated
 from directory.http.access import admin_required, login_required, owner_required, public, require_access
 from directory.http.endpoint import operation
+from tests.support.exchanges import handling
 
 
 @operation()
@@ -27,7 +28,7 @@ def ask(app, world):
     def call(decorated, user=None, **path):
         headers = {"Authorization": f"Bearer {world.caller(user).token}"} if user else {}
         app.view_functions["asked"] = decorated
-        with app.test_request_context("/", headers=headers):
+        with handling(app, headers=headers):
             request.url_rule = Rule("/", endpoint="asked")
             return decorated(**path).status_code
 

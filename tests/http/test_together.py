@@ -19,7 +19,7 @@ from directory.api import projects
 from directory.db.transactions import transaction
 from directory.extensions import db
 from directory.http import together
-from directory.http.metrics import VOTES
+from directory.http.exchange import ROUTE, received
 from directory.http.together import BatchedRequest, Together
 from directory.http.wsgi import Answer, read_body
 from directory.models import Token, Upvote, User, now
@@ -27,6 +27,7 @@ from directory.services.accounts import sessions
 from directory.services.accounts.identity import Caller
 from directory.services.votes import voting
 from tests.conftest import Database, Statements
+from tests.support.batches import VOTES
 from tests.support.factories import World
 
 PATHS = {"toggle": "POST", "cast": "PUT", "withdraw": "DELETE"}
@@ -44,9 +45,8 @@ def environ(project: int, action: str = "toggle", **headers: str) -> dict[str, A
 
 def asked(app: Flask, made: dict[str, Any]) -> BatchedRequest:
     rule, arguments = app.url_map.bind_to_environ(made).match(return_rule=True)
-    return BatchedRequest(
-        made, app.view_functions[rule.endpoint], rule.rule, arguments["project_id"], time.perf_counter()
-    )
+    made[ROUTE] = rule.rule
+    return BatchedRequest(received(made), app.view_functions[rule.endpoint], arguments["project_id"])
 
 
 def shown(status: str, headers: Any, body: bytes) -> Any:

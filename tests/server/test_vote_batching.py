@@ -9,10 +9,10 @@ import pytest
 from flask import Flask
 
 from directory.http import together
-from directory.http.metrics import VOTES
+from directory.http.exchange import ROUTE
 from directory.http.together import BatchedRequest, BatchedRoutes, Together
 from directory.http.wsgi import Answer
-from tests.support.batches import Batches, vote
+from tests.support.batches import VOTES, Batches, vote
 from tests.support.factories import World
 from tests.support.reading import parsed
 
@@ -30,7 +30,7 @@ def test_votes_are_what_is_batched(app: Flask) -> None:
         for method in rule.methods or ():
             found = routes.find(parsed(path, method).environ, 0.0)
             assert (found is not None) == (rule.endpoint in VOTES and method not in {"HEAD", "OPTIONS"}), rule
-            assert found is None or (found.view, found.rule, found.id) == (
+            assert found is None or (found.view, found.exchange.environ[ROUTE], found.id) == (
                 app.view_functions[rule.endpoint],
                 rule.rule,
                 17,

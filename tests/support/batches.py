@@ -18,6 +18,8 @@ from tests.support.factories import World
 from tests.support.reading import parsed
 from tests.support.waiting import until
 
+VOTES = {"projects.toggle_vote", "projects.cast_vote", "projects.withdraw_vote"}
+
 
 class Timer:
     """A call of the loop's that is due at an instant, unless it is cancelled."""

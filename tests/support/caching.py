@@ -5,7 +5,7 @@ from flask import Flask
 from directory.cache.reads import Read
 from directory.cache.responder import ReaderResponse, Responder
 from directory.cache.snapshot_source import SnapshotSource
-from directory.http.hooks import request_id
+from directory.http.exchange import request_id
 
 
 def request_for(path: str, query: str = "") -> Read:

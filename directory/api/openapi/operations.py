@@ -12,7 +12,8 @@ from werkzeug.routing import Rule
 from directory.api.openapi import prose
 from directory.errors import OtherUser, PreconditionFailed
 from directory.http.docs import ASSETS
-from directory.http.endpoint import READS, Documentation, Operation
+from directory.http.endpoint import Documentation, Operation
+from directory.http.exchange import READS
 from directory.http.problem_kinds import KINDS
 from directory.http.validation import NO_BODY, NOTHING, JsonBody, Upload
 from directory.http.write_checks import EXPECTED_USER

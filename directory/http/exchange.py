@@ -1,0 +1,89 @@
+"""One request: what it asks, and what is found out about it until its answer is sent.
+
+An exchange is made of the WSGI environment when the request arrives, and `current` returns it wherever the request is
+handled. A read that the cache has made for any anonymous caller has an exchange too, without an environment.
+"""
+
+import re
+import secrets
+import time
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from flask import g, request
+from limits import RateLimitItem
+
+from directory.services.accounts.identity import Caller
+
+EXCHANGE, ROUTE = "directory.exchange", "directory.route"  # keys of a WSGI environment
+READS = {"GET", "HEAD", "OPTIONS", "TRACE"}
+REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
+
+
+class LimitState(NamedTuple):
+    """The state of one limit of a tier after this request; `wait` is the seconds until another hit is allowed."""
+
+    item: RateLimitItem
+    remaining: int
+    wait: int
+
+
+@dataclass(slots=True, eq=False)
+class Exchange:
+    """A request. `began` is a time of time.perf_counter().
+
+    `caller` is None for an anonymous caller, and as long as nobody has asked who it is. `limits` are the states of the
+    limits that the answer shows, by tier, and `counted` the tiers that the request was counted against. `by_admin` is
+    the administrator whose write has to be by an administrator at its commit too. `is_constant` says that all callers
+    get the same answer.
+    """
+
+    method: str
+    path: str
+    query: str
+    id: str
+    began: float = 0.0
+    environ: dict[str, Any] = field(default_factory=dict)
+    is_read: bool = True
+
+    caller: Caller | None = None
+    is_identified: bool = False
+    by_admin: Caller | None = None
+    is_constant: bool = False
+
+    limits: dict[str, list[LimitState]] = field(default_factory=dict)
+    counted: set[str] = field(default_factory=set)
+    login: str = ""  # whose password was tried, and the account that has it
+    account_id: int | None = None
+    seconds_to_turn: float = 0.0
+
+    parameters: dict[str, str] = field(default_factory=dict)
+    listed: str = ""  # the list that a cursor belongs to
+    typed: dict[str, str] | None = None  # the fields of a form; None as long as it is not read
+    aside: dict[str, str] = field(default_factory=dict)
+    files: dict[str, bytes] = field(default_factory=dict)
+
+    def identify(self, caller: Caller | None) -> None:
+        """Note who the caller is; None for an anonymous one."""
+        self.caller, self.is_identified = caller, True
+
+
+def received(environ: dict[str, Any], began: float | None = None) -> Exchange:
+    """The exchange of a request that has just come, or at `began`; its id is in the environment too."""
+    environ["HTTP_X_REQUEST_ID"] = identity = request_id(environ.get("HTTP_X_REQUEST_ID", ""))
+    method, path = environ["REQUEST_METHOD"].upper(), environ["PATH_INFO"].encode("latin-1").decode(errors="replace")
+    began = time.perf_counter() if began is None else began
+    query = environ.get("QUERY_STRING", "")
+    return Exchange(method, f"/{path.lstrip('/')}", query, identity, began, environ, method in READS)
+
+
+def request_id(given: str) -> str:
+    """The caller's id for the request if it is valid, otherwise a new one."""
+    return given if REQUEST_ID.fullmatch(given) else secrets.token_hex(16)
+
+
+def current() -> Exchange:
+    """The exchange that is handled now."""
+    if "exchange" not in g:
+        g.exchange = request.environ[EXCHANGE]
+    return g.exchange  # type: ignore[no-any-return]
