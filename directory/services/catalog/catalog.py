@@ -36,7 +36,9 @@ from directory.services.catalog import (
 from directory.services.catalog.columns import DESCRIPTION, ID, NAMES, OWNER, STATUS, after, revision
 from directory.services.catalog.paging import Slice, Window, cut
 
-SHORT = 10_000  # projects of a period that are read and sorted; of longer ones the ranking is read
+# Of a period SHORT projects, or one in SPARSE of all, are read and sorted. Of a longer one the ranking is read, where
+# a look at one project costs as much as LOOKUP of those.
+SHORT, SPARSE, LOOKUP = 10_000, 10, 5
 QUICK_TEXT = 500  # characters; any text of this length is rendered within 10 ms
 
 
@@ -212,7 +214,8 @@ def page(
         if rows is None and best_match.is_rare(asked):
             matches = queries.COLLECTED
     if rows is None:
-        is_short = _is_short(filters, sort, matches, given)
+        is_short, length = _length(filters, sort, window, matches, given)
+        total = length if {*names} == {"status", "published"} else total
         shape = queries.ListShape(names, filters.status, dialect, sort, matches, is_short)
         statement = queries.page(shape, window.start, window.limit, viewer is not None)
         with by_index() if matches in {queries.TESTED, queries.COLLECTED} else nullcontext():
@@ -260,20 +263,25 @@ def _way(counted: search_counts.Matches | None, total: int | None) -> str:
     return queries.CAPPED if counted.is_exact else queries.MANY
 
 
-def _is_short(filters: Filters, sort: str, matches: str, given: dict[str, Any]) -> bool:
-    """Whether a list by votes is of a period with few projects. If not, add the ranks of its projects to `given`.
+def _length(
+    filters: Filters, sort: str, window: Window, matches: str, given: dict[str, Any]
+) -> tuple[bool, int | None]:
+    """Whether the projects of a period are collected for a list by votes, and their number; it is None if not counted.
 
-    The ranking is then read from the top, and by `hot` it begins near the end of the period.
+    Otherwise the ranking is read from the top, and by `hot` from near the end of the period: `given` gets its ranks.
     """
     if None in {filters.published, filters.status} or orders.is_without_votes(sort):
-        return False
+        return False, None
     if matches in {*queries.BY_INDEX, queries.TAGGED} or filters.voter_id is not None:  # these are collected
-        return False
-    [[number, votes]] = queries.length(str(filters.status), db.engine.dialect.name).all({**given, "short": SHORT})
+        return False, None
+    [[number, total, votes]] = queries.length(str(filters.status), db.engine.dialect.name).all(given)
     begin, end = given["published_from"], given["published_until"]
     # With a margin of a week, that is ten times the votes: votes may come meanwhile.
     given |= {"hot_from": ranking.hot(0, begin) - 1, "hot_until": ranking.hot(votes, end) + 1}
-    return bool(number <= SHORT)
+    if number <= max(SHORT, total // SPARSE):
+        return True, int(number)
+    read = (window.skipped + window.limit) * (1 if sort == "popular" else total / number)
+    return read * LOOKUP > number, int(number)
 
 
 def _best(asked: best_match.Search, window: Window, viewed: dict[str, Any]) -> list[Row] | None:

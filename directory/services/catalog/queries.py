@@ -64,7 +64,7 @@ class ListShape:
     """The parts of a list that determine its SQL: the names of its filters, the state, the order and the database.
 
     `matches` says how the matches of a query are found: FEW, TESTED, COLLECTED, MANY or CAPPED; without a query it is
-    "", or TAGGED. With `is_short` the projects of the period `published` are few.
+    "", or TAGGED. With `is_short` the projects of the period `published` are collected.
     """
 
     filters: tuple[str, ...]
@@ -304,13 +304,13 @@ def _total(shape: ListShape) -> ColumnElement[Any]:
 
 @lru_cache
 def length(status: str, dialect: str) -> Prepared:
-    """The number of projects of a period, no more than `short` + 1, and the most votes of a project."""
+    """The numbers of projects of a period and of its state, and the most votes of a project in that state."""
     most = select(S.upvotes).where(S.status == literal_column(f"'{Status(status)}'"))
     most = most.order_by(S.upvotes.desc()).limit(literal_column("1"))
     within = select(P.id).where(*ListShape(("status", "published"), status, dialect).conditions())
-    within = within.limit(bindparam("short", type_=BigInteger) + 1)
     number = select(func.count()).select_from(within.subquery("within")).scalar_subquery()
-    return Prepared(select(number, func.coalesce(most.scalar_subquery(), 0)), replan=True)
+    total = _counters(ListShape(("status",), status, dialect)).scalar_subquery()
+    return Prepared(select(number, total, func.coalesce(most.scalar_subquery(), 0)), replan=True)
 
 
 @lru_cache(maxsize=100)
