@@ -10,7 +10,7 @@ from flask import Flask
 
 from directory.extensions import db
 from directory.models import Category
-from directory.services.catalog import catalog, search
+from directory.services.catalog import best, catalog, periods, search
 from directory.services.catalog.catalog import Filters, page
 from directory.services.catalog.paging import Window
 from tests.services.test_search_many import only_for_now, walked
@@ -75,3 +75,24 @@ def _is_right(filters: Filters, sort: str, right: list[int], matching: int) -> N
     assert (second.total, second.total_capped) == (search.MOST if is_capped else matching, is_capped), (filters, sort)
     if second.previous is not None:
         assert walked(filters, sort, 4, forward=False, start=second.previous) == right[:4], (filters, sort)
+
+
+def test_the_days_of_live_projects_and_the_neighbours_of_a_period_are_those_of_a_look_at_each(
+    places: tuple[int, dict[str, int]],
+) -> None:
+    rng = random.Random(3)
+    made = [one._replace(at=START + timedelta(hours=rng.randrange(60 * 24))) for one in made_up(rng, 30)]
+    live = sorted({one.at.date() for one in made if one.status == "live"})
+    with only_for_now():
+        assert best.days() == []
+        assert best.around(periods.parse("2026")) == best.Around(None, None, None)
+        written(made, *places)
+        assert best.days() == live
+        for text in ("2026-01-20", "2026-W05", "2026-02", "2026", "2025", "2027"):
+            period = periods.parse(text)
+            before, later = ([day for day in live if day < period.first], [day for day in live if day > period.last])
+            assert best.around(period) == best.Around(
+                periods.containing(before[-1], period.kind) if before else None,
+                periods.containing(later[0], period.kind) if later else None,
+                max((day for day in live if period.first <= day <= period.last), default=None),
+            )
