@@ -96,6 +96,7 @@ def _pages(live: Project, pending: Project, owner: str, category: str) -> list[P
         Page(f"/users/{owner}"),
         Page(f"/categories/{category}"),
         Page(f"/tags/{live.tags[0]}"),
+        Page("/best"),
         Page("/sign-in", indexed=False),
         Page("/", MEMBER),
     ]

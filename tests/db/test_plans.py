@@ -29,7 +29,7 @@ from directory.models import (
 from directory.services import audit, day_counts, health
 from directory.services.accounts import mail_links, sessions
 from directory.services.accounts.identity import Caller
-from directory.services.catalog import queries, readers
+from directory.services.catalog import periods, queries, readers
 from directory.services.delivery.channels import Webhook
 from directory.services.review import takedown
 from directory.services.sign_in import attempts, identities
@@ -540,3 +540,18 @@ def test_a_search_goes_to_the_index_of_words_in_every_order(many: Flask, world: 
             assert "ix_project_search_document" in plan or "VIRTUAL TABLE INDEX" in plan, plan
             assert "VIRTUAL TABLE INDEX 0:=" not in plan, plan  # a search for each project
             _reads_no_whole(plan, order)
+
+
+def test_the_lists_of_a_period_and_the_shelf_read_its_range_of_an_index(many: Flask, world: World) -> None:
+    admin, day = world.caller(world.admin()), now().date() - timedelta(days=60)
+    for sort in ORDERS:
+        for kind in (periods.DAY, periods.WEEK, periods.MONTH):
+            path = f"/api/projects?sort={sort}&published={periods.containing(day, kind)}"
+            found = plans(many, admin, path)
+            for plan in found:
+                _reads_no_whole(plan, path)
+            assert any("listed_at" in plan for plan in found), (path, found)
+    for path in ("/", "/best"):
+        for plan in plans(many, Api(many), path):
+            if "listed_at" in plan:
+                _reads_no_whole(plan, path)

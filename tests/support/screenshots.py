@@ -46,6 +46,7 @@ PUBLIC = (
     "/?q=data&sort=upvotes",
     "/?q=nothing-at-all",
     "/?page=2",
+    "/best",
     "/sign-in",
     "/sign-up",
     "/sign-in?next=%2Fsubmit",
