@@ -16,6 +16,7 @@ from directory.api.schemas.projects import (
     ProjectInput,
     ProjectPage,
     ProjectQuery,
+    RelatedOutput,
     VoteOutput,
 )
 from directory.api.schemas.review import HistoryQuery, TimelinePage
@@ -39,6 +40,7 @@ from directory.services.catalog import (
     facets,
     fields,
     nearest,
+    related,
     search_operators,
     similar,
     suggestions,
@@ -148,6 +150,25 @@ def show(project_id: int) -> Any:
     If it is not live, only its owner and administrators can see it.
     """
     return catalog.one(project_id, viewer=viewer())
+
+
+@bp.get("/<id:project_id>/related")
+@public
+@operation(
+    answer=RelatedOutput(), tier="read", etag=True, personal=True,
+    cache=CachePolicy(
+        tags=lambda page, _: CacheTags(tuple(each["id"] for each in page["items"])),
+        projects=lambda page: page["items"], project=ProjectDetail(),
+    ),
+)  # fmt: skip
+def show_related(project_id: int) -> Any:
+    """List up to six live projects that share most with a project.
+
+    Tags count first, and a rare one more than a common one; then words of title and tagline that few projects have;
+    then the category. Of equal ones the newest is first. Of a tag that many projects have the newest are looked at.
+    """
+    by = viewer()
+    return {"items": related.of(catalog.one(project_id, viewer=by), viewer=by)}
 
 
 @bp.post("")

@@ -1,5 +1,6 @@
 """Engines for SQLite and PostgreSQL: their options, pragmas, settings, and the check of a pooled connection."""
 
+import math
 import os
 import select
 from contextlib import suppress
@@ -95,6 +96,7 @@ def _create_private(_dialect: Any, _record: Any, arguments: list[Any], _named: A
 def _sqlite_connect(driver: Any, _record: Any) -> None:
     clock.forget()
     driver.create_function("has_words", 2, _has_words, deterministic=True)
+    driver.create_function("ln", 1, math.log, deterministic=True)  # which not every build of SQLite has
     driver.isolation_level = None  # the driver's own BEGIN would come late, after the first reads of a write
     for pragma in (
         f"busy_timeout={SQLITE_BUSY_MILLISECONDS}",

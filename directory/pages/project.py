@@ -24,12 +24,10 @@ from directory.pages.project_form import VersionForm
 from directory.pages.project_words import EVENTS, FIELDS, revised
 from directory.pages.sign_in_form import refused
 from directory.services import audit
-from directory.services.catalog import catalog
+from directory.services.catalog import catalog, related
 from directory.services.catalog.paging import Window
 from directory.services.review import submissions
 from directory.services.site import path_of
-
-RELATED = 4
 
 
 @bp.get("/p/<id:project_id>")
@@ -50,25 +48,13 @@ def project_page(project_id: int, title: str) -> PageAnswer:
     if title != project["slug"]:
         raise RequestRedirect(path_of(project))
     is_own = by is not None and (by.is_admin or by.id == project["owner"]["id"])
-    related = [] if is_own else _related(project)
+    others = [] if is_own else related.of(project, viewer=by)
     events = audit.timeline(project_id, Window(100, page=None), naming_fields=True).items if is_own else []
-    others = [each for each in related if each["id"] != project_id][:RELATED]
     return show(
-        "project.html", _head(project), tags=_tags(project, related), project=project, is_own=is_own, related=others,
+        "project.html", _head(project), tags=CacheTags((project_id, *(each["id"] for each in others))), project=project,
+        is_own=is_own, related=others,
         events=events, event_names=EVENTS, labels=FIELDS, revised=revised(project),
     )  # fmt: skip
-
-
-def _related(project: dict[str, Any]) -> list[dict[str, Any]]:
-    """The projects of the same category with the most votes."""
-    filters = catalog.Filters(status="live", category=project["category"]["slug"])
-    return catalog.page(filters, "upvotes", Window(RELATED + 1), viewer=viewer()).items
-
-
-def _tags(project: dict[str, Any], related: list[dict[str, Any]]) -> CacheTags:
-    """The votes that the page depends on: of the projects shown, and of those that may become related ones."""
-    votes = [each["upvotes"] for each in related] or [project["upvotes"]]
-    return CacheTags((project["id"], *(each["id"] for each in related)), min(votes), max(votes))
 
 
 def _head(project: dict[str, Any]) -> head.Head:

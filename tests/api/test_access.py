@@ -67,6 +67,7 @@ TABLE = {
     "POST /api/projects": states("401 201 201 201 401 201"),
     "GET /api/projects/counts": MEMBER,
     "GET /api/projects/facets": PUBLIC,
+    "GET /api/projects/<id:project_id>/related": states("200 200 200 200 401 200", pending="404 404 200 404 401 200"),
     "GET /api/projects/check": MEMBER,
     "GET /api/projects/<id:project_id>": states("200 200 200 200 401 200", pending="404 404 200 404 401 200"),
     "PUT /api/projects/<id:project_id>": states("401 403 200 403 401 200", pending="401 404 200 404 401 200"),

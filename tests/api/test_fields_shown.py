@@ -174,6 +174,7 @@ ANSWERS = {
     "GET /api/projects": items(OWN, PAGES),
     "POST /api/markdown": {"html"},
     "GET /api/projects/<id:project_id>": OWN_DETAIL,
+    "GET /api/projects/<id:project_id>/related": items(OWN),
     "POST /api/projects": OWN_DETAIL,
     "PUT /api/projects/<id:project_id>": OWN_DETAIL,
     "PUT /api/projects/<id:project_id>/logo": OWN_DETAIL - {"logo"} | below("logo", "64", "256"),
@@ -365,6 +366,8 @@ ELSEWHERE = {
     "GET /api/auth/me/export": {"projects[].history[].reason"} | revised("projects[]"),  # test_own_account_deletion.py
     # The list of one's own, above; test_search_operators.py, test_search_scripts.py.
     "GET /api/projects": {"items[].queue_position", "items[].description_html", "searched_as_words", "suggestions"}
+    | revised("items[]"),
+    "GET /api/projects/<id:project_id>/related": {"items[].queue_position", "items[].description_html"}
     | revised("items[]"),
     **dict.fromkeys(  # test_revisions.py
         (

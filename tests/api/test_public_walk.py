@@ -22,6 +22,7 @@ LISTS = {
     "/api/projects": ["", *(f"?{each}" for each in (*(f"sort={each}" for each in ORDERS), *NARROWED))],
     "/api/projects.atom": [""],
     "/api/projects/facets": ["", "?category=tools", "?tag=a", "?owner=ada", "?q=project&category=tools"],
+    "/api/projects/<id:project_id>/related": [""],
     "/api/categories": [""],
     "/api/tags": [""],
 }

@@ -87,8 +87,8 @@ def tables(app: Flask, world: World, api: Api, statements: Any) -> set[str]:
     }
 
 
-def test_public_answers_read_these_tables(tables: set[str]) -> None:
-    assert tables == {
+def test_public_answers_read_these_tables(tables: set[str], database: Database) -> None:
+    assert tables - ({"project_search_brief"} if database.backend == "sqlite" else set()) == {
         "projects", "categories", "category_slugs", "users", "project_tags", "project_search", "standings", "tag_counts"
     }  # fmt: skip
 

@@ -127,12 +127,15 @@ def test_the_reason_of_a_rejection_is_shown_to_its_owner(world, path_of):
     assert "Reason: The <link> is dead." in text_of(world.caller(owner).get(path))
 
 
-def test_projects_of_the_same_category_with_the_most_votes_are_beside_it(world, api, path_of):
+def test_related_projects_are_below_it(world, api, path_of):
     world.category("web")
     world.project(title="OtherProcess", category="web", votes=9)
-    for votes in range(1, 6):
+    for votes in range(1, 3):
         world.project(title=f"With {votes}", votes=votes)
-    assert titles(api.get(path_of(title="Charts"))) == ["With 5", "With 4", "With 3", "With 2"]
+    world.project(title="Tagged", category="web", tags=["csv"])
+    assert titles(api.get(path_of(title="Charts", tags=["csv"]))) == [
+        "Tagged", "With 2", "With 1", "OtherProcess"
+    ]  # fmt: skip
 
 
 def test_a_host_in_letters_that_look_like_latin_ones_is_shown_in_ascii_too(api, path_of):

@@ -29,6 +29,7 @@ from directory.services.catalog.facets import MOST as FACETS
 from directory.services.catalog.fields import BODY, FIELDS, OWNED, Field, Kind
 from directory.services.catalog.nearest import MOST as NEAREST
 from directory.services.catalog.nearest import MOST_WORDS
+from directory.services.catalog.related import MOST as RELATED
 from directory.services.catalog.search import MOST
 from directory.services.catalog.search_operators import MOST as OPERATORS
 from directory.services.catalog.search_words import MAX_WORD_LENGTH, MAX_WORDS
@@ -270,6 +271,12 @@ class FacetsOutput(Strict):
         required=True,
         metadata={"description": f"Whether more than {MOST:,} projects match; then the newest {MOST:,} are counted."},
     )
+
+
+class RelatedOutput(Strict):
+    """The projects that share most with one, most first."""
+
+    items = fields.List(fields.Nested(ProjectDetail), required=True, metadata={"maxItems": RELATED})
 
 
 class CountsQuery(Strict):

@@ -69,8 +69,8 @@ def check(
 
 
 def _most_similar(title: str, rows: list[_Row], by: Caller) -> list[_Row]:
-    asked = _significant_words(title)
-    ranked = [(rank, row) for row in rows if (rank := _likeness(asked, _significant_words(row.title)))]
+    asked = significant_words(title)
+    ranked = [(rank, row) for row in rows if (rank := _likeness(asked, significant_words(row.title)))]
     ranked.sort(key=lambda each: (each[1].owner_id != by.id, -each[0], -each[1].upvotes, each[1].id))
     return [row for _, row in ranked[:MOST_SIMILAR]]
 
@@ -81,7 +81,7 @@ def _item(row: _Row) -> dict[str, Any]:
     return item
 
 
-def _significant_words(title: str) -> set[str]:
+def significant_words(title: str) -> set[str]:
     """The words by which titles are compared: without the little ones, if there are others."""
     found = {*words(title)}
     return found - LITTLE_WORDS or found
@@ -141,7 +141,7 @@ def _candidates(title: str) -> set[int]:
     key = whole(title)
     if key is None:
         return set()
-    significant = sorted(_significant_words(title), key=lambda word: (-len(word), word))[:MOST_WORDS]
+    significant = sorted(significant_words(title), key=lambda word: (-len(word), word))[:MOST_WORDS]
     same, *found = _matches([[key], *([word] for word in significant)])
     distinctive = [ids for ids in found if len(ids) < COMMON]
     return same.union(*(distinctive or _matches([significant])))

@@ -1399,6 +1399,29 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/projects/{project_id}/related": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List up to six live projects that share most with a project
+         * @description Tags count first, and a rare one more than a common one; then words of title and tagline that few projects have;
+         *     then the category. Of equal ones the newest is first. Of a tag that many projects have the newest are looked at.
+         *
+         *     No sign-in is needed.
+         */
+        get: operations["projectsShowRelated"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/projects/{project_id}/revision": {
         parameters: {
             query?: never;
@@ -2931,6 +2954,10 @@ export interface components {
              * @example web-frameworks
              */
             category?: string;
+        };
+        /** @description The projects that share most with one, most first. */
+        Related: {
+            items: components["schemas"]["ProjectDetail"][];
         };
         /** @description The events of a project, oldest first. It does not name the reviewers. */
         TimelinePage: {
@@ -8385,6 +8412,102 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             500: components["responses"]["Internal"];
             503: components["responses"]["UnavailableOrReadOnly"];
+        };
+    };
+    projectsShowRelated: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description ETags of answers that the caller has: if one is current, the answer is 304. */
+                "If-None-Match"?: string;
+            };
+            path: {
+                /** @example 42 */
+                project_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The projects that share most with one, most first. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    ETag: components["headers"]["ETag"];
+                    Vary: components["headers"]["Vary"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "id": 42,
+                     *           "slug": "flask",
+                     *           "title": "Flask",
+                     *           "tagline": "A lightweight web framework",
+                     *           "author": "Pallets",
+                     *           "description": "Routing, templates and a development server, and little else.",
+                     *           "url": "https://flask.example",
+                     *           "repository_url": "https://code.example/flask",
+                     *           "logo_url": "https://flask.example/logo.svg",
+                     *           "logo": {
+                     *             "64": "/images/5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d.webp",
+                     *             "256": "/images/a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3.webp"
+                     *           },
+                     *           "tags": [
+                     *             "python",
+                     *             "web"
+                     *           ],
+                     *           "category": {
+                     *             "slug": "web-frameworks",
+                     *             "name": "Web frameworks"
+                     *           },
+                     *           "status": "live",
+                     *           "upvotes": 128,
+                     *           "has_upvoted": null,
+                     *           "owner": {
+                     *             "id": 42,
+                     *             "username": "ada"
+                     *           },
+                     *           "created_at": "2026-11-20T10:00:00.123456Z",
+                     *           "updated_at": "2026-11-20T10:00:00.123456Z",
+                     *           "submitted_at": "2026-11-20T10:00:00.123456Z",
+                     *           "published_at": "2026-11-20T14:30:00.000000Z",
+                     *           "version": 3,
+                     *           "rejection_reason": null,
+                     *           "revision": null,
+                     *           "queue_position": null,
+                     *           "description_html": "<p>Routing, templates and a development server, and little else.</p>"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Related"];
+                };
+            };
+            /** @description Unchanged since the ETag given. */
+            304: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    ETag: components["headers"]["ETag"];
+                    Vary: components["headers"]["Vary"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            401: components["responses"]["Unauthenticated"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
         };
     };
     projectsWithdrawRevision: {
