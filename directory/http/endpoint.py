@@ -41,7 +41,7 @@ class Operation:
     without a thread.
 
     A `page` is for people: it ignores unknown query parameters, is not in the OpenAPI document, and its view returns a
-    response or the bytes of HTML. A page with `parameters` gets them as `query`.
+    response or the bytes of its `media_type`. A page with `parameters` gets them as `query`.
     """
 
     answer: Schema | None = None
@@ -58,6 +58,7 @@ class Operation:
     constant: bool = False
     page: bool = False
     parameters: bool = False
+    media_type: str = HTML
 
     def __call__(self, view: View) -> View:
         """Wrap a view."""
@@ -167,7 +168,7 @@ def render(result: Any, spec: Operation) -> Rendered:
     """
     data, headers = result if isinstance(result, tuple) else (result, {})
     if spec.page:
-        return Rendered(data, headers, digest(data) if spec.etag else None, HTML)
+        return Rendered(data, headers, digest(data) if spec.etag else None, spec.media_type)
     if spec.answer is None:
         return Rendered(b"", headers, None, None)
     body = orjson.dumps(compiled(spec.answer)(data))

@@ -14,6 +14,7 @@ from directory.http import headers
 from directory.pages import (
     account,
     addresses,
+    badge,
     best,
     build,
     crawlers,
@@ -32,7 +33,19 @@ from directory.pages import (
 
 PICTURES = {"SITE_LOGO": "logo", "SITE_IMAGE": "image"}
 
-__all__ = ["account", "best", "errors", "init_app", "mine", "project", "reading", "shells", "signing_in", "submitting"]
+__all__ = [
+    "account",
+    "badge",
+    "best",
+    "errors",
+    "init_app",
+    "mine",
+    "project",
+    "reading",
+    "shells",
+    "signing_in",
+    "submitting",
+]
 
 
 def init_app(app: Flask) -> None:

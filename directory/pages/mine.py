@@ -6,9 +6,10 @@ from directory.http.authentication import caller
 from directory.http.endpoint import operation
 from directory.http.pagination import DEPTH
 from directory.models import Status
+from directory.pages.badge_drawing import snippet
 from directory.pages.forms import NO_STORE
 from directory.pages.head import Head
-from directory.pages.layout import PageAnswer, address_with, bp, page_number, show
+from directory.pages.layout import PageAnswer, address_with, bp, here, page_number, show
 from directory.pages.project_words import EVENTS, FIELDS, revised
 from directory.pages.sign_in_form import asks_to_sign_in
 from directory.services import audit
@@ -76,9 +77,11 @@ def own_project_page(project_id: int, query: dict[str, str]) -> PageAnswer:
     """Show a project to its owner and administrators: its state, what can be done about it, and its timeline."""
     project = catalog.one(project_id, viewer=caller())
     events = audit.timeline(project_id, Window(100, page=None), naming_fields=True).items
+    shown = snippet(project, here()) if project["status"] == "live" else None
     said = SENT.get(query.get("done", ""), "").format(title=project["title"])
     page, headers = show(
         "mine_project.html", Head(project["title"], indexed=False), here=f"{HERE}/{project_id}", entry="forms",
         project=project, events=events, event_names=EVENTS, labels=FIELDS, revised=revised(project), said=said,
+        badge=shown,
     )  # fmt: skip
     return page, {**headers, **NO_STORE}

@@ -39,7 +39,7 @@ WITHOUT_ROWS = {
     "/.well-known/change-password", "/feed", "/rss", "/login", "/register", "/about", "/help", "/categories", "/tags",
     "/static/<path:name>",
     "/healthz", "/images/<name>.webp", "/metrics",
-    "/p/<id:project_id>", "/p/<id:project_id>/<title>", "/readyz", "/reset",
+    "/p/<id:project_id>", "/p/<id:project_id>/<title>", "/p/<id:project_id>/badge.svg", "/readyz", "/reset",
     "/robots.txt", "/sitemap.xml", "/sitemap-<id:number>.xml",
     "/sitemap-lists.xml", "/users/<username>", "/verify", "/sign-in",
     "/sign-up", "/forgot", "/mail-off",

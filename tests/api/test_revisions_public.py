@@ -36,6 +36,7 @@ ADDRESSES: dict[str, list[str]] = {
     "/best/<published>": [f"/{THIS_YEAR}"],
     "/voted/<id:project_id>": ["/{project}"],
     "/p/<id:project_id>": ["/{project}"],
+    "/p/<id:project_id>/badge.svg": ["/{project}"],
     "/p/<id:project_id>/<title>": ["/{project}/project-0", "/{project}/zebra"],
     "/sitemap-<id:number>.xml": ["1.xml"],
     "/api/problems/<code>": ["/not_found"],

@@ -1,0 +1,37 @@
+"""The route of a project's badge."""
+
+from typing import Any
+
+from directory.http.access import public
+from directory.http.cache_policy import CacheTags
+from directory.http.endpoint import operation
+from directory.pages.badge_drawing import DARK, LIGHT, drawn
+from directory.pages.layout import PAGE, Page, PageAnswer, bp, here
+from directory.services.catalog import catalog, periods
+from directory.services.catalog.paging import Window
+from directory.services.catalog.periods import WEEK
+
+HEADERS = {"Cross-Origin-Resource-Policy": "cross-origin"}  # it is made for other sites
+
+
+@bp.get("/p/<id:project_id>/badge.svg")
+@public
+@operation(tier="read", page=True, parameters=True, etag=True, cache=PAGE, media_type="image/svg+xml")
+def badge(project_id: int, query: dict[str, str]) -> PageAnswer:
+    """Give the badge of a live project."""
+    project = catalog.one(project_id, viewer=None)
+    week = periods.containing(project["published_at"].date(), WEEK)
+    first = (_first(str(week)) if project["upvotes"] else None) or project
+    votes = f"{project['upvotes']:,} {'vote' if project['upvotes'] == 1 else 'votes'}"
+    if project["upvotes"] and first["id"] == project_id:
+        votes += f" · #1 of week {week.first.isocalendar().week}"
+    page = Page(drawn(here().name, votes, DARK if query.get("theme") == "dark" else LIGHT).encode())
+    # Another project becomes the first only by a vote that moves it to as many votes as the first one has, or past it.
+    page.tags = CacheTags((project_id, first["id"]), first["upvotes"], first["upvotes"])
+    return page, HEADERS
+
+
+def _first(week: str) -> dict[str, Any] | None:
+    """The project with the most votes of those that were published in a week; None without any."""
+    filters = catalog.Filters(status="live", published=week)
+    return next(iter(catalog.page(filters, "upvotes", Window(1, page=1), viewer=None).items), None)

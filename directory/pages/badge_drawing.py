@@ -1,0 +1,72 @@
+"""A badge for pages elsewhere: the site's name and a project's votes, as a picture and as the HTML that shows it."""
+
+import unicodedata
+from html import escape
+from typing import Any, NamedTuple
+
+from directory.services.site import Site, path_of
+
+HEIGHT, SPACE, NAME_MAX = 28, 10, 40
+NARROW, WIDE = 7.2, 13.0  # pixels of a letter, and of one of the scripts with wide ones
+FONT = 'font-family="system-ui,-apple-system,Segoe UI,Roboto,sans-serif" font-size="12" text-anchor="middle"'
+
+
+class Colours(NamedTuple):
+    """The colours of a badge: of the name and its ground, of the votes and their ground, and of the edge."""
+
+    name: str
+    ground: str
+    votes: str
+    accent: str
+    edge: str
+
+
+LIGHT = Colours("#1d2422", "#ffffff", "#ffffff", "#0b6b62", "#c9d1ce")
+DARK = Colours("#e8eeec", "#171d1b", "#06201d", "#53cdbd", "#3a4441")
+
+
+def drawn(name: str, votes: str, colours: Colours) -> str:
+    """The badge as SVG."""
+    name = name if len(name) <= NAME_MAX else f"{name[: NAME_MAX - 1].rstrip()}…"
+    left, right = _width(name), _width(votes)
+    width, middle = left + right, HEIGHT // 2 + 4
+    label = escape(f"{name}: {votes}")
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{HEIGHT}" viewBox="0 0 {width} {HEIGHT}" '
+        f'role="img" aria-label="{label}"><title>{label}</title>'
+        f'<clipPath id="c"><rect width="{width}" height="{HEIGHT}" rx="6"/></clipPath><g clip-path="url(#c)">'
+        f'<rect width="{left}" height="{HEIGHT}" fill="{colours.ground}"/>'
+        f'<rect x="{left}" width="{right}" height="{HEIGHT}" fill="{colours.accent}"/></g>'
+        f'<rect x=".5" y=".5" width="{width - 1}" height="{HEIGHT - 1}" rx="5.5" fill="none" stroke="{colours.edge}"/>'
+        f'<g {FONT}>{_text(name, left / 2, left, middle, colours.name)}'
+        f'{_text(votes, left + right / 2, right, middle, colours.votes)}</g></svg>'
+    )  # fmt: skip
+
+
+def _width(text: str) -> int:
+    """The width of a part in pixels, as fonts differ; `_text` fits the text into it."""
+    letters = sum(WIDE if unicodedata.east_asian_width(letter) in "WF" else NARROW for letter in text)
+    return round(letters) + 2 * SPACE
+
+
+def _text(text: str, x: float, width: int, y: int, colour: str) -> str:
+    return (
+        f'<text x="{x:g}" y="{y}" textLength="{width - 2 * SPACE}" lengthAdjust="spacingAndGlyphs" fill="{colour}" '
+        f'font-weight="600">{escape(text)}</text>'
+    )
+
+
+class Snippet(NamedTuple):
+    """The address of a project's badge on this site, and the HTML that shows it on another one."""
+
+    path: str
+    html: str
+
+
+def snippet(project: dict[str, Any], site: Site) -> Snippet | None:
+    """What an owner copies; None where the site's address is not known."""
+    if not site.url:
+        return None
+    path = f"/p/{project['id']}/badge.svg"
+    page, picture = (escape(site.address(each)) for each in (path_of(project), path))
+    return Snippet(path, f'<a href="{page}"><img src="{picture}" height="{HEIGHT}" alt="{escape(site.name)}"></a>')
