@@ -9,7 +9,7 @@ from flask import Flask
 from directory.cache.memo import Memo
 from directory.cache.reads import Read, read_from
 from directory.cache.responder import Responder
-from directory.cache.response import STATUSES, cacheable_response
+from directory.cache.response import STATUSES, CachedResponse, cacheable_response
 from directory.cache.snapshot_source import SnapshotSource
 from directory.extensions import db
 from directory.http import hooks
@@ -44,27 +44,35 @@ class CacheMiddleware:
             return self._answer_by_application(environ, start_response, read)
         content, user_id = response
         environ[ROUTE] = content.route
-        status, headers, body = content.render(read)
-        start_response(STATUSES[status], [*headers, *content.shared.pairs])
-        hooks.record(self._flask, "GET", read.path, content.route, status, began, read.request_id, user_id)
-        return [body] if body else []
+        status, body = _send(content, read, start_response)
+        hooks.record(self._flask, read.method, read.path, content.route, status, began, read.request_id, user_id)
+        return body
 
     def _answer_by_application(self, environ: Environ, start_response: StartResponse, read: Read) -> Iterable[bytes]:
-        """Let the application answer, and store its response if it is public."""
+        """Let the application answer, and store its response if it is public and has a body."""
         snapshot = self._responder.snapshots.latest
-        if read.credential is not None or snapshot is None:
+        if read.credential is not None or snapshot is None or read.method == "HEAD":
             return self._app(environ, start_response)
         head: list[Any] = []
 
-        def note(status: str, headers: Headers, exc_info: Any = None) -> Any:
+        def note(status: str, headers: Headers, _exc_info: Any = None) -> Any:
             head[:] = status, headers
-            return start_response(status, headers, exc_info) if exc_info else start_response(status, headers)
 
         body = read_body(self._app(environ, note))
         status, headers = head
-        if (response := cacheable_response(status, headers, body, environ.get(ROUTE, "none"))) is not None:
-            self._responder.put(read, snapshot, response)
-        return [body]
+        public = cacheable_response(status, headers, body, environ.get(ROUTE, "none"))
+        if public is None:
+            start_response(status, headers)
+            return [body]
+        self._responder.put(read, snapshot, public)
+        return _send(self._responder.in_form(public, read), read, start_response)[1]
+
+
+def _send(content: CachedResponse, read: Read, start_response: StartResponse) -> tuple[int, Iterable[bytes]]:
+    """Start the response to a read; its status, and its body."""
+    status, headers, body = content.render(read)
+    start_response(STATUSES[status], [*headers, *content.shared.pairs])
+    return status, [body] if body else []
 
 
 def init_app(app: Flask) -> None:

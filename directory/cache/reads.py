@@ -22,7 +22,11 @@ _OPAQUE_TAG = re.compile(r'"[!#-~]*"')
 
 
 class Read(NamedTuple):
-    """A request that the cache may answer: its address, its id, its If-None-Match, and the caller's credential."""
+    """A request that the cache may answer: its address, its id, its conditions, and the caller's credential.
+
+    `accepts` is the Accept-Encoding. A HEAD, which only an anonymous caller's can be, gets the GET's answer without the
+    body.
+    """
 
     scheme: str
     path: str
@@ -30,22 +34,27 @@ class Read(NamedTuple):
     request_id: str
     if_none_match: str | None
     credential: Credential | None = None
+    accepts: str = ""
+    method: str = "GET"
 
     @property
     def key(self) -> tuple[str, str, str]:
         """The key of its public response."""
         return self.scheme, self.path, self.query
 
+    def names(self, etag: str) -> bool:
+        """Whether the If-None-Match has this ETag in it."""
+        return self.if_none_match is not None and etag in _OPAQUE_TAG.findall(self.if_none_match)
+
     def matches(self, etag: str) -> bool:
         """Whether the caller says that it has the response with this ETag: weak comparison, RFC 9110 section 13.1.2."""
-        if self.if_none_match is None:
-            return False
-        return self.if_none_match == "*" or etag in _OPAQUE_TAG.findall(self.if_none_match)
+        return self.if_none_match == "*" or self.names(etag)
 
 
 def read_from(environ: dict[str, Any], cookie_name: str) -> Read | None:
     """The read in a WSGI environment; None where the application has to answer it."""
-    if environ["REQUEST_METHOD"] != "GET" or not environ.keys().isdisjoint(_UNCACHEABLE):
+    method = environ["REQUEST_METHOD"]
+    if method not in ("GET", "HEAD") or not environ.keys().isdisjoint(_UNCACHEABLE):
         return None
     path = "/" + environ["PATH_INFO"].lstrip("/")  # as Flask has it, for links of the response contain it
     query = environ.get("QUERY_STRING", "")
@@ -55,7 +64,9 @@ def read_from(environ: dict[str, Any], cookie_name: str) -> Read | None:
     if not path.startswith("/api/") and _ACCEPTS_JSON.search(environ.get("HTTP_ACCEPT", "")):
         return None
     credential = None
-    if not environ.keys().isdisjoint(_CREDENTIALS) and (credential := credential_in(environ, cookie_name)) is None:
-        return None
-    own_id = request_id(environ.get("HTTP_X_REQUEST_ID", ""))
-    return Read(environ["wsgi.url_scheme"], path, query, own_id, if_none_match, credential)
+    if not environ.keys().isdisjoint(_CREDENTIALS):
+        credential = credential_in(environ, cookie_name)
+        if credential is None or method == "HEAD":
+            return None
+    own_id, accepts = request_id(environ.get("HTTP_X_REQUEST_ID", "")), environ.get("HTTP_ACCEPT_ENCODING", "")
+    return Read(environ["wsgi.url_scheme"], path, query, own_id, if_none_match, credential, accepts, method)

@@ -100,9 +100,16 @@ class Responder:
         if read.credential is not None and self._is_bypassed(read.credential):
             return None
         match = self.routes.find_by_id(read)
-        if match is None and not (read.key in self.store if read.credential is None else self._fillable(read)):
+        if match is None and not (self._is_stored(read) if read.credential is None else self._fillable(read)):
             return None
         return PendingRead(read, match)
+
+    def _is_stored(self, read: Read) -> bool:
+        """Whether a response to an anonymous reader is stored, in the form that the client gets."""
+        if not read.accepts or (latest := self.snapshots.latest) is None:
+            return read.key in self.store
+        public = self.store.peek(read.key, latest)
+        return public is not None and public.form_for(read) is not None
 
     def respond(self, read: Read) -> ReaderResponse | None:
         """Respond to a read in a thread. A public response that is not stored, or not valid, is made.
@@ -113,7 +120,7 @@ class Responder:
             self.snapshots.snapshot()
         if read.credential is None:
             public = self._find_or_make(read)
-            return None if public is None else ReaderResponse(public, None)
+            return None if public is None else ReaderResponse(self.in_form(public, read), None)
         pending = PendingRead(read, self.routes.find_by_id(read))
         try:
             if self._is_bypassed(read.credential):
@@ -173,7 +180,8 @@ class Responder:
             snapshot = self.snapshots.snapshot_for_loop()
         for each in pending:
             public = None if snapshot is None else self.store.get(each.read.key, snapshot)
-            each.response = None if public is None else ReaderResponse(public, None)
+            form = None if public is None else public.form_for(each.read)
+            each.response = None if form is None else ReaderResponse(form, None)
 
     def _find_or_make(self, read: Read) -> CachedResponse | None:
         """The public response, from the store or made; None where the application has to make it.
@@ -222,6 +230,16 @@ class Responder:
         # The entry holds the key, and the headers that are not shared twice: as text, and as bytes to send.
         length = sum(map(len, read.key)) + 2 * sum(len(value) for _, value in public.headers)
         self.store.put(read.key, snapshot, public, len(public.body) + length + OVERHEAD, tags)
+
+    def in_form(self, public: CachedResponse, read: Read) -> CachedResponse:
+        """A public response in the form that the client gets. One thread compresses it for all."""
+        return public.form_for(read) or self._flights.run(id(public), lambda: self._compress(public, read))
+
+    def _compress(self, public: CachedResponse, read: Read) -> CachedResponse:
+        if public.compressed is None:
+            public.compressed = public.compress()
+            self.store.grow(read.key, public, len(public.compressed.body) + OVERHEAD)
+        return public.compressed
 
     # Responses for signed-in readers.
 

@@ -63,8 +63,20 @@ class Store(Generic[T]):
                 entry = before
             self._entries[key] = entry
             self._size += entry.size - (before.size if before else 0)
-            while self._size > self._capacity:
-                self._size -= self._entries.popitem(last=False)[1].size
+            self._shrink()
+
+    def grow(self, key: Hashable, value: T, more: int) -> None:
+        """Note that a stored value takes so many bytes more."""
+        with self._lock:
+            entry = self._entries.get(key)
+            if entry is not None and entry.value is value:  # else it was dropped
+                entry.size += more
+                self._size += more
+                self._shrink()
+
+    def _shrink(self) -> None:
+        while self._size > self._capacity:
+            self._size -= self._entries.popitem(last=False)[1].size
 
 
 @dataclass(slots=True)

@@ -10,11 +10,12 @@ from functools import cached_property, lru_cache
 from typing import Any
 
 from flask import Flask, Response, request
-from werkzeug.datastructures import Accept, ETags
-from werkzeug.http import parse_accept_header, parse_etags
+from werkzeug.datastructures import ETags
+from werkzeug.http import parse_etags
 
 from directory.errors import NotFound
 from directory.http import endpoint, hooks
+from directory.http.codings import takes_gzip
 from directory.http.exchange import ROUTE, received
 from directory.http.headers import Headers
 from directory.http.wsgi import Answer
@@ -50,7 +51,7 @@ class StoredFile:
 
     def answer(self, accepts: str, has: str | None) -> tuple[int, Headers, bytes]:
         """The status, the headers and the body, by the client's Accept-Encoding and If-None-Match."""
-        is_compressed = self.compressed is not None and _takes_gzip(accepts)
+        is_compressed = self.compressed is not None and takes_gzip(accepts)
         described, etag, body = self._variants[is_compressed]
         headers = [("Cache-Control", self.caching), ("ETag", f'"{etag}"')]
         if has is not None and _etags(has).contains_weak(etag):
@@ -107,11 +108,6 @@ def respond(found: StoredFile | None) -> Response:
     response = Response(body, status, headers)
     response.vary.update(found.vary)
     return response
-
-
-@lru_cache(maxsize=64)
-def _takes_gzip(accepts: str) -> bool:
-    return parse_accept_header(accepts, Accept)["gzip"] > 0
 
 
 @lru_cache(maxsize=64)

@@ -160,7 +160,7 @@ class Dispatcher:
 
     def _send_cached(self, request: Request, read: Read, response: CachedResponse, user_id: int | None) -> None:
         status, lines, body = response.encode(read)
-        hooks.record(self._app, "GET", read.path, response.route, status, request.began, read.request_id, user_id)
+        hooks.record(self._app, read.method, read.path, response.route, status, request.began, read.request_id, user_id)
         self._send(request, Response(_STATUSES[status], lines, body))
 
     def _hand_over(self, request: Request) -> None:

@@ -65,7 +65,7 @@ def test_a_credential_that_is_not_ours_is_left_to_the_application(sent: dict[str
 @pytest.mark.parametrize(
     "changes",
     [
-        {"REQUEST_METHOD": "HEAD"}, {"REQUEST_METHOD": "POST"},
+        {"REQUEST_METHOD": "HEAD", "HTTP_COOKIE": "a=b"}, {"REQUEST_METHOD": "POST"},
         {"PATH_INFO": "/", "HTTP_ACCEPT": "application/JSON"}, {"PATH_INFO": "/", "HTTP_ACCEPT": "application/*;q=0.1"},
         {"HTTP_IF_NONE_MATCH": "a"}, {"HTTP_IF_NONE_MATCH": '"a" "b"'}, {"HTTP_IF_NONE_MATCH": ""},
     ],

@@ -1,5 +1,7 @@
 """Finds the response cache of an application, for tests that look into it."""
 
+from collections.abc import Iterable
+
 from flask import Flask
 
 from directory.cache.reads import Read
@@ -11,6 +13,11 @@ from directory.http.exchange import request_id
 def request_for(path: str, query: str = "") -> Read:
     """An anonymous read of an address, under a fresh id."""
     return Read("http", path, query, request_id(""), None)
+
+
+def as_made(headers: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    """The headers of an answer as the application makes it: the cache adds to Vary where it has a compressed form."""
+    return sorted((n, v.replace("Accept-Encoding, ", "") if n == "Vary" else v) for n, v in headers)
 
 
 def cache_of(app: Flask) -> Responder:

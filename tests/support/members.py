@@ -8,6 +8,7 @@ from flask import Flask
 from directory.cache.responder import Responder
 from directory.http.wsgi import Response
 from tests.support.browsers import COOKIE, Browser
+from tests.support.caching import as_made
 from tests.support.factories import Api, World
 from tests.support.reading import FastPath, in_loop, parsed
 
@@ -27,7 +28,7 @@ def cookie(app: Flask, username: str) -> dict[str, str]:
 def by_wsgi(app: Flask, path: str, headers: dict[str, str], method: str = "GET") -> Answer:
     """The answer of an application."""
     answer = Api(app).call(method, path, headers={"X-Request-ID": "mine", **headers})
-    return answer.status_code, sorted(answer.headers), answer.data
+    return answer.status_code, as_made(answer.headers), answer.data
 
 
 def by_loop(fast: FastPath, path: str, headers: dict[str, str]) -> Answer | None:
@@ -39,7 +40,7 @@ def by_loop(fast: FastPath, path: str, headers: dict[str, str]) -> Answer | None
 def answer_of(response: Response) -> Answer:
     """The parts of what the server sends."""
     lines = [line.partition(": ") for line in response.headers.decode().split("\r\n") if line]
-    return int(response.status[:3]), sorted((name, value) for name, _, value in lines), response.body
+    return int(response.status[:3]), as_made((name, value) for name, _, value in lines), response.body
 
 
 class Personal:

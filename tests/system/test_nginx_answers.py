@@ -144,16 +144,25 @@ def test_a_short_answer_is_not_compressed(port: int) -> None:
 
 
 @on_sqlite
-def test_the_weak_tag_of_a_compressed_answer_does_all_that_the_strong_one_does(port: int, world: World) -> None:
-    """nginx makes it weak, for its bytes are not those of the service; it names the same version."""
+def test_the_weak_tag_of_a_compressed_answer_does_all_that_the_strong_one_does(
+    app: Flask, port: int, world: World
+) -> None:
+    """nginx makes it weak where it compresses, for its bytes are not those of the service; it names the same version.
+
+    Where the service has compressed the answer, the tag is the service's own.
+    """
     owner = world.user()
     path = f"/api/projects/{world.project(owner, description='words ' * 300)}"
     for target in (path, "/api/projects", "/api/openapi.json"):
         _, identity, _ = ask(port, target)
         _, headers, _ = ask(port, target, Accept_Encoding="gzip")
-        assert headers["ETag"] == f"W/{identity['ETag']}"
-        for tag in (identity["ETag"], headers["ETag"]):
-            status, unchanged, body = ask(port, target, Accept_Encoding="gzip", If_None_Match=tag)
+        plain = identity["ETag"]
+        is_stored = target != path and "response_cache" in app.extensions
+        assert headers["ETag"] == (f'{plain[:-1]}-gz"' if is_stored else f"W/{plain}")
+        for tag in (plain, headers["ETag"]):
+            # nginx stores both forms of the document, and takes for each its own tag.
+            accepted = {} if (target, tag) == ("/api/openapi.json", plain) else {"Accept_Encoding": "gzip"}
+            status, unchanged, body = ask(port, target, If_None_Match=tag, **accepted)
             assert (status, body, unchanged["Content-Encoding"]) == (304, b"", None)
     given = {
         "Authorization": f"Bearer {world.caller(owner).token}",
