@@ -180,17 +180,19 @@ def test_the_least_recently_used_counts_go_first(places: Any, statements: list[s
 
 def test_a_filter_that_is_renamed_has_its_matches_counted_again(places: Any, statements: list[str]) -> None:
     add(listed(2, 80), places)
-    names = {
-        "category": ("tools", "UPDATE categories SET slug = 'tools2'"),
-        "owner": ("", "UPDATE users SET username = 'x'"),
-    }
     owner = db.session.scalar(text("SELECT username FROM users"))
-    for name, (value, rename) in names.items():
-        filters = Filters(status="live", q="common", **{name: value or owner})
-        newest(filters)
-        assert newest(filters).total_capped
+    # The former slug of a category goes on leading to it, and a former name of a user to nobody.
+    names = {
+        "category": ("tools", "tools2", "UPDATE categories SET slug = 'tools2'", True),
+        "owner": (owner, "x", "UPDATE users SET username = 'x'", False),
+    }
+    for name, (former, present, rename, stays) in names.items():
+        before, after = (Filters(status="live", q="common", **{name: value}) for value in (former, present))
+        assert newest(before).total_capped
+        assert newest(after).total == 0
         transaction(lambda rename=rename: db.session.execute(text(f"{rename} WHERE id = 1")))  # type: ignore[misc]
-        assert newest(filters).total == 0
+        assert newest(after).total_capped
+        assert newest(before).total_capped == stays
 
 
 @pytest.mark.parametrize("migrated", ["postgresql"], indirect=True)
