@@ -564,3 +564,29 @@ def test_the_lists_of_a_period_and_the_shelf_read_its_range_of_an_index(many: Fl
         for plan in plans(many, Api(many), path):
             if "listed_at" in plan:
                 _reads_no_whole(plan, path)
+
+
+def test_several_tags_facets_and_what_is_near_are_found_by_indexes_and_no_table_is_read_whole(
+    many: Flask, world: World
+) -> None:
+    admin = world.caller(world.admin())
+    rare, other = (each["tag"] for each in admin.get("/api/tags?limit=100").json["items"][-2:])
+    owner, name = world.user(), "Xylophone quokka"
+    for _ in range(2):
+        world.project(owner, title=name, tags=[rare, other])
+    category = admin.get("/api/categories").json["items"][0]["slug"]
+    lists = [f"/api/projects?tag={rare},{other}&sort={sort}" for sort in ORDERS]
+    facets = (
+        "tag=xylo",
+        f"tag={rare},{other}",
+        f"category={category}&tag={rare}",
+        f"owner={owner.username}",
+        "q=quokka",
+    )
+    paths = [*lists, *(f"/api/projects/facets?{each}" for each in facets), "/api/projects?q=quokka+xylophone+none"]
+    for path in paths:
+        for plan in plans(many, admin, path):
+            if not plan.startswith("Result"):  # the functions that count, see tests/services/test_search_many.py
+                _reads_no_whole(plan, path)
+                assert "Seq Scan on project_tags" not in plan, (path, plan)
+                assert "SCAN project_tags" not in plan, (path, plan)

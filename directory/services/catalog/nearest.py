@@ -8,7 +8,8 @@ from directory.services.catalog import catalog, search_language
 from directory.services.catalog.paging import Window
 
 FEW = 3  # projects that are enough, and words of which one may be missing
-MOST_WORDS = 8  # of a search; the conditions for a part of more words would be very long
+# Of a search. For a part of more words the conditions are long, and the index finds the projects slowly.
+MOST_WORDS = 6
 MOST = 10  # projects that are shown
 # So many have ten that are not shown yet: fewer than three are found, and fewer than ten have more words.
 _READ = MOST + FEW - 1 + MOST - 1
@@ -27,16 +28,14 @@ def nearest(
         return None
     seen = {item["id"] for item in found}
     items: list[dict[str, Any]] = []
-    least = size // 2 + 1
-    every = catalog.matched(filters, least)
-    if not _has_more(every, len(seen)):
-        return []
-    for number in range(size - 1, least - 1, -1):
-        some = every if number == least else catalog.matched(filters, number)
-        if len(items) < MOST and _has_more(some, len(seen)):
+    for least in range(size - 1, size // 2, -1):
+        some = catalog.matched(filters, least)
+        if _has_more(some, len(seen)):
             page = catalog.page(filters, "best", Window(_READ), viewer=viewer, found_by=some)
             items += [item for item in page.items if item["id"] not in seen]
             seen |= {item["id"] for item in items}
+        if len(items) >= MOST:
+            break
     return items[:MOST]
 
 

@@ -2815,7 +2815,7 @@ export interface components {
             pagination: components["schemas"]["Pagination"];
             /** @description If a search found nothing: queries with the nearest spellings among the words of live titles and the tags, nearest first. The list is empty if no spelling is near. */
             suggestions?: string[];
-            /** @description If a search of three to 8 words finds fewer than three live projects: on its first page, best match first, others that have more than half of the words, under the same filters. Those with more of the words come first, then the best matches. The list is empty if there are none. */
+            /** @description If a search of three to 6 words finds fewer than three live projects: on its first page, best match first, others that have more than half of the words, under the same filters. Those with more of the words come first, then the best matches. The list is empty if there are none. */
             nearest?: components["schemas"]["ProjectDetail"][];
             /** @description If `q` has what other searches take as operators (`-word`, `AND`, `OR`, `NOT`, `name:value`): the first of them. This search takes them as words. */
             searched_as_words?: string[];
