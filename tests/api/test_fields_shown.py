@@ -173,6 +173,9 @@ def test_a_timeline_shows_the_same_to_owner_and_administrators_and_nothing_to_ot
 ANSWERS = {
     "GET /api/projects": items(OWN, PAGES),
     "POST /api/markdown": {"html"},
+    "GET /api/projects/facets": {"capped"}
+    | below("categories[]", "slug", "name", "live_projects")
+    | below("tags[]", "tag", "live_projects"),
     "GET /api/projects/<id:project_id>": OWN_DETAIL,
     "GET /api/projects/<id:project_id>/related": items(OWN),
     "POST /api/projects": OWN_DETAIL,
@@ -364,9 +367,11 @@ def revised(name=""):
 ELSEWHERE = {
     "GET /api/session": {"passkey_required"},  # test_passkeys.py
     "GET /api/auth/me/export": {"projects[].history[].reason"} | revised("projects[]"),  # test_own_account_deletion.py
-    # The list of one's own, above; test_search_operators.py, test_search_scripts.py.
+    # The list of one's own, above; test_search_operators.py, test_search_scripts.py, test_nearest.py.
     "GET /api/projects": {"items[].queue_position", "items[].description_html", "searched_as_words", "suggestions"}
-    | revised("items[]"),
+    | revised("items[]")
+    | below("nearest[]", *(OWN_DETAIL - {"revision"}))
+    | revised("nearest[]"),
     "GET /api/projects/<id:project_id>/related": {"items[].queue_position", "items[].description_html"}
     | revised("items[]"),
     **dict.fromkeys(  # test_revisions.py

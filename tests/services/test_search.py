@@ -106,7 +106,9 @@ def test_words_are_ascii_whatever_the_text() -> None:
     assert words("Hello, World_wide 2nd") == ["hello", "world", "wide", "2nd"]
 
 
-NO_WORDS: dict[str, Any] = {"title": "!", "tagline": "!", "tags": [], "description": "", "repository_url": None}
+NO_WORDS: dict[str, Any] = {
+    "title": "!", "tagline": "!", "author": None, "tags": [], "description": "", "repository_url": None
+}  # fmt: skip
 
 
 def test_indexing_nothing_does_nothing(context: Any) -> None:
