@@ -14,6 +14,7 @@ from directory.api import (
     logos,
     markdown,
     passkeys,
+    project_pictures,
     projects,
     providers,
     recovery,
@@ -63,7 +64,7 @@ def create_app(config: Mapping[str, Any]) -> Flask:
     for part in (hooks, authentication, rate_limits, problem_details, metrics):
         part.init_app(app)
     for routes in (
-        projects, logos, categories, tags, users, session, auth, recovery, providers, passkeys,
+        projects, project_pictures, logos, categories, tags, users, session, auth, recovery, providers, passkeys,
         account_deletion, markdown, admin, system,
     ):  # fmt: skip
         app.register_blueprint(routes.bp)

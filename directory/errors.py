@@ -5,7 +5,7 @@ DirectoryError
 ├── Forbidden   NotOwner, AdminRequired, PasskeyRequired, AccountSuspended, EmailNotVerified, CrossSiteRequest,
 │               RegistrationClosed
 ├── Conflict    InvalidTransition, NotVotable, Duplicate, LastAdmin, CategoryInUse, AccountDeleted, TooManyProjects,
-│               TooManyVotes
+│               TooManyVotes, TooMany
 └── each of the others; each class says what it means, and has its code
 """
 
@@ -223,6 +223,12 @@ class TooManyVotes(Conflict):
     """A user has more votes than one request takes back; the message says what to do instead."""
 
     code = "too_many_votes"
+
+
+class TooMany(Conflict):
+    """There is one more than there may be; the message says of what."""
+
+    code = "too_many"
 
 
 class OtherUser(Conflict):

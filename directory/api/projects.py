@@ -193,11 +193,11 @@ def update(project_id: int, body: dict[str, Any]) -> Any:
     """Change a project: any subset of the writable fields.
 
     A rejected project goes back to the queue. A live project stays as it was reviewed: changes by its owner to title,
-    tagline, author, description, links and logo wait for review as its `revision`, while category and tags change at
-    once. Later edits are added to the revision, and a field that is set back is removed from it. A URL that differs
-    from the current one only in scheme, case of the host, `www.`, default port, slash at the end or fragment needs no
-    review. The operator can also require a review of all fields, or of none. An administrator's edit applies at once
-    and never changes the state. An edit without changes is not logged.
+    tagline, author, description, links, logo and pictures wait for review as its `revision`, while category and tags
+    change at once. Later edits are added to the revision, and a field that is set back is removed from it. A URL that
+    differs from the current one only in scheme, case of the host, `www.`, default port, slash at the end or fragment
+    needs no review. The operator can also require a review of all fields, or of none. An administrator's edit applies
+    at once and never changes the state. An edit without changes is not logged.
     """
     edit(project_id, body, versions_allowed())
     return catalog.one(project_id, viewer=caller())

@@ -20,16 +20,17 @@ from typing import IO, Any, NamedTuple
 import click
 from marshmallow import ValidationError, fields
 
-from directory.api.schemas.projects import ProjectInput
+from directory.api.schemas.projects import PictureInput, ProjectInput
 from directory.cli.console import checked, sayings
 from directory.errors import DirectoryError, Invalid
-from directory.http.fields import DayOrTime, Prose, Word
+from directory.http.fields import DayOrTime, Few, Prose, Word
 from directory.http.request_body import parse_json
 from directory.models import Status, now
 from directory.services.catalog.fields import BODY, OWNED, Kind
 from directory.services.catalog.fields import FIELDS as TABLE
 from directory.services.data.import_export import READ_ONLY, WRITABLE
 from directory.services.pictures import pictures
+from directory.services.pictures.project_pictures import PICTURES_MAX
 from directory.services.timestamps import timestamp
 
 FORMATS = ("jsonl", "csv")
@@ -75,18 +76,28 @@ class Past(DayOrTime):
         return instant
 
 
-class Picture(fields.Field[tuple[bytes, bytes]]):
-    """A picture in base64, which becomes a logo as an uploaded one does."""
+class Picture(fields.Field[Any]):
+    """A picture of at most so many bytes in base64, which is converted as an uploaded one is."""
+
+    def __init__(self, most: int, convert: Callable[[bytes], Any], **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.most, self.convert = most, convert
 
     def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> Any:
-        if not isinstance(value, str) or len(value) > LOGO_MAX:
-            raise ValidationError(f"Must be a picture of at most {pictures.UPLOAD_MAX:,} bytes in base64.")
+        if not isinstance(value, str) or len(value) > 4 * -(-self.most // 3):
+            raise ValidationError(f"Must be a picture of at most {self.most:,} bytes in base64.")
         try:
-            return pictures.as_logo(b64decode(value, validate=True))
+            return self.convert(b64decode(value, validate=True))
         except binascii.Error:
             raise ValidationError("Is not base64.") from None
         except Invalid as error:
             raise ValidationError(error.detail) from None
+
+
+class ImportedPicture(PictureInput):
+    """A picture of a project, with its words."""
+
+    picture = Picture(pictures.PICTURE_MAX, pictures.as_picture, required=True)
 
 
 class ImportedProject(ProjectInput):
@@ -95,7 +106,9 @@ class ImportedProject(ProjectInput):
     status = Word(tuple(state.value for state in Status), allow_none=True)
     rejection_reason = Prose(0, 1000, allow_none=True)
     owner = fields.String(allow_none=True)
-    logo = Picture(allow_none=True)
+    logo = Picture(pictures.UPLOAD_MAX, pictures.as_logo, allow_none=True)
+    # A project may have a picture twice.
+    pictures = Few(fields.Nested(ImportedPicture), 0, PICTURES_MAX, of="picture", key=id, allow_none=True)
     created_at = Past(allow_none=True)
     updated_at = Past(allow_none=True)
     submitted_at = Past(allow_none=True)

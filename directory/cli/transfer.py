@@ -23,7 +23,6 @@ from directory.models import Status
 from directory.services.accounts.identity import Caller
 from directory.services.catalog import catalog
 from directory.services.data import import_export
-from directory.services.data.bulk import chunks
 
 KEPT = "flask copy and flask backup keep them."
 NO_OWNER = "Add one by `flask users create-admin`, or name an owner by --owner."
@@ -108,12 +107,12 @@ def import_projects(
     """Add the projects in FILE (- is standard input).
 
     A row has the fields of a submission. It may also have a logo (a picture in base64, which is checked and encoded
-    again as an upload is), a status (live, pending or rejected), a rejection_reason, and an owner, whose project it
-    becomes if there is such an account and no --owner. The dates that flask export writes can be kept; the command
-    lists the values that it did not keep. A bad row is reported with its line and skipped, and the exit status is then
-    1. A row whose URL its owner has submitted already changes nothing, so a second run adds nothing. Projects of one
-    website are two if each has a repository and these differ; otherwise a row with another title is a bad row, reported
-    with the line of the first. No webhook is sent.
+    again as an upload is), in JSON Lines up to five pictures (objects with alt and picture), a status (live, pending or
+    rejected), a rejection_reason, and an owner, whose project it becomes if there is such an account and no --owner.
+    The dates that flask export writes can be kept; the command lists the values that it did not keep. A bad row is
+    reported with its line and skipped, and the exit status is then 1. A row whose URL its owner has submitted already
+    changes nothing, so a second run adds nothing. Projects of one website are two if each has a repository and these
+    differ; otherwise a row with another title is a bad row, reported with the line of the first. No webhook is sent.
 
     CSV may come from a spreadsheet: separated by commas, semicolons or tabs, in UTF-8 or UTF-16, or in the encoding
     that --encoding names. A file of another kind is refused in one line, before any row is imported.
@@ -127,7 +126,7 @@ def import_projects(
     with click.open_file(file, "rb") as opened, file_kinds.seekable(opened) as given, bar as progress:
         _require_readable(given, form, encoding)
         lines = Lines(given, encoding)
-        for batch in chunks(read(lines, form, keep), import_export.TAKEN_AT_ONCE):
+        for batch in import_export.batches(read(lines, form, keep), lambda row: len(row.fields.get("pictures") or ())):
             for line, fault in _take(batch, tally, options):
                 progress.note(f"line {line}: {fault}")
             progress.reach(lines.bytes)
@@ -144,9 +143,10 @@ def import_projects(
 )
 @TO_FILE
 @click.option("--status", type=click.Choice([status.value for status in Status]), help="Only these.")
+@click.option("--pictures", is_flag=True, help="With the pictures of each, in base64; in JSON Lines alone.")
 @with_appcontext
 @refusals()
-def export_projects(form: str | None, output: str, status: str | None) -> None:
+def export_projects(form: str | None, output: str, status: str | None, pictures: bool) -> None:
     """Write all projects, for flask import.
 
     Rows are ordered by id. They have the fields of a submission, with the logo in base64, and some that flask import
@@ -155,11 +155,14 @@ def export_projects(form: str | None, output: str, status: str | None) -> None:
     Cells of CSV are not changed, even if a spreadsheet would read them as formulas, so that an export can be imported
     again. In a spreadsheet, load its columns as text.
     """
+    form = form or _format(output)
+    if pictures and form != "jsonl":
+        raise click.UsageError("--pictures needs --format jsonl.")
     mixed = output == "-" and sys.stdout.isatty()  # a bar would stand between the rows
     size = 0 if mixed else catalog.total(catalog.Filters(status=status))
     with Progress(size, "Exporting") as progress, opened_output(output) as file:
-        write = writer(file, form or _format(output))
-        for project in import_export.given(status):
+        write = writer(file, form)
+        for project in import_export.given(status, pictures=pictures):
             write(project)
             progress.advance(1)
         if status in (None, Status.LIVE.value) and (number := import_export.waiting_changes()):

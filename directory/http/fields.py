@@ -270,6 +270,17 @@ class Whole(fields.Integer):
         return int(value)
 
 
+class Number(fields.Integer):
+    """A whole number of a body. 7.0 is one: JSON has a single type of numbers."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(strict=True, **kwargs)
+
+    def _validated(self, value: Any) -> int:
+        whole = int(value) if isinstance(value, float) and value.is_integer() else value
+        return super()._validated(whole)
+
+
 class Word(Checked):
     """One of a few words."""
 

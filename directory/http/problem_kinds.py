@@ -135,6 +135,7 @@ KINDS = {
         "Last way to sign in",
         "The account has no password and no other provider: without this one, nobody could sign in to it.",
     ),
+    "too_many": Kind(409, "Too many", "There is one more than there may be. The detail says of what, and how many."),
     "other_user": Kind(
         409,
         "Another account is signed in",
@@ -144,9 +145,11 @@ KINDS = {
     "precondition_failed": Kind(
         412, "Changed meanwhile", "If-Match named a version of the project that is no longer the current one."
     ),
-    "too_large": Kind(413, "Body too large", "A body may have 64 KiB at most, and a logo 1 MiB."),
+    "too_large": Kind(413, "Body too large", "A body may have 64 KiB at most, a logo 1 MiB, and a picture 4 MiB."),
     "unsupported_media_type": Kind(
-        415, "Wrong media type", "Send the body as application/json in UTF-8, and a logo as PNG, JPEG or WebP."
+        415,
+        "Wrong media type",
+        "Send the body as application/json in UTF-8, and a logo or picture as PNG, JPEG or WebP.",
     ),
     "validation_failed": Kind(
         422,

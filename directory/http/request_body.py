@@ -14,10 +14,15 @@ from directory.errors import Invalid, MalformedJson, TooLarge, UnsupportedMediaT
 from directory.http import multipart
 from directory.http.multipart import FormContent
 
-BODY_MAX, UPLOAD_MAX = 65_536, 2**20
-FORM_MAX = 2 * UPLOAD_MAX  # of a form with a logo, so that its texts are read even if the logo is too large
-# The paths at which bodies may be larger.
-UPLOADS, FORMS = re.compile("/api/projects/[0-9]{1,19}/logo"), re.compile("/submit|/mine/[0-9]{1,19}/edit")
+BODY_MAX, UPLOAD_MAX, PICTURE_MAX = 65_536, 2**20, 2**22
+# The requests whose bodies may be larger, by method and path. A form's limit is larger than that of its file, so that
+# its texts are read even if the file is too large.
+LARGER = {
+    re.compile("PUT /api/projects/[0-9]{1,19}/logo"): UPLOAD_MAX,
+    re.compile("POST /api/projects/[0-9]{1,19}/pictures"): PICTURE_MAX,
+    re.compile("POST (/submit|/mine/[0-9]{1,19}/edit)"): 2 * UPLOAD_MAX,
+    re.compile("POST /mine/[0-9]{1,19}/pictures"): PICTURE_MAX + UPLOAD_MAX,
+}
 DEPTH_MAX = 32
 DIGITS_MAX = 4_300
 _NAME_MAX = 64
@@ -72,10 +77,11 @@ def _parsed_form(data: bytes) -> list[tuple[str, str]]:
 def read_upload(media_types: Sequence[str]) -> bytes:
     """The body, of one of the media types. Raises TooLarge, UnsupportedMediaType, MalformedJson if it is incomplete."""
     given = request.headers.get("Content-Type", "").strip(" \t").lower()
+    most = body_max(request.method, request.path)
     try:
-        data = _read_body(UPLOAD_MAX)
+        data = _read_body(most)
     except TooLarge:
-        raise TooLarge(f"This is too large: at most {UPLOAD_MAX // 1024:,} KiB can be sent.") from None
+        raise TooLarge(f"This is too large: at most {most // 1024:,} KiB can be sent.") from None
     if given not in media_types:
         raise UnsupportedMediaType(f"Send the body as {', '.join(media_types[:-1])} or {media_types[-1]}.")
     _require_no_coding()
@@ -84,9 +90,9 @@ def read_upload(media_types: Sequence[str]) -> bytes:
 
 def body_max(method: str, path: str) -> int:
     """The limit of a request's body in bytes."""
-    if method == "POST" and FORMS.fullmatch(path):
-        return FORM_MAX
-    return UPLOAD_MAX if method == "PUT" and UPLOADS.fullmatch(path) else BODY_MAX
+    if method not in {"POST", "PUT"}:
+        return BODY_MAX
+    return next((most for known, most in LARGER.items() if known.fullmatch(f"{method} {path}")), BODY_MAX)
 
 
 def parse_json(data: bytes) -> Any:

@@ -172,7 +172,7 @@ def take_form() -> list[tuple[str, str]]:
 
 @dataclass(frozen=True)
 class Upload(Body):
-    """A file as the view's `content`: of one of the media types, and of at most UPLOAD_MAX bytes."""
+    """A file as the view's `content`: of one of the media types, and of at most as many bytes as its path may have."""
 
     media_types: tuple[str, ...]
 

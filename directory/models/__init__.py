@@ -11,6 +11,7 @@ from directory.models.projects import (
     Category,
     CategorySlug,
     Logo,
+    PictureUse,
     Project,
     ProjectTag,
     Revision,

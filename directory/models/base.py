@@ -97,7 +97,12 @@ class LogoAddresses(TypeDecorator[dict[str, str]]):
 
 def logo_addresses(digest: str) -> dict[str, str]:
     """The addresses of a logo's pictures. They never change, for a picture has the name of its content."""
-    return {"64": f"{IMAGES}{small_digest(digest)}.webp", "256": f"{IMAGES}{digest}.webp"}
+    return addresses(digest, "64", "256")
+
+
+def addresses(digest: str, small: str, large: str) -> dict[str, str]:
+    """The addresses of a stored picture in its two sizes, by their names."""
+    return {small: f"{IMAGES}{small_digest(digest)}.webp", large: f"{IMAGES}{digest}.webp"}
 
 
 def small_digest(digest: str) -> str:
@@ -130,6 +135,22 @@ def only_where(condition: str) -> dict[str, Any]:
 BigId = BigInteger().with_variant(Integer(), "sqlite")
 JsonList = JSON().with_variant(JSONB(), "postgresql")
 JsonObject = JSON(none_as_null=True)  # as text on PostgreSQL too, so that its members keep their order
+
+
+class Pictures(TypeDecorator[list[dict[str, Any]]]):
+    """The pictures of a project as callers see them, in their order; stored as null if there are none."""
+
+    impl = JsonObject
+    cache_ok = True
+
+    def process_bind_param(self, value: list[dict[str, Any]] | None, _dialect: Dialect) -> Any:
+        """The list, or null."""
+        return value or None
+
+    def process_result_value(self, value: Any, _dialect: Dialect) -> list[dict[str, Any]]:
+        """The list."""
+        return value or []
+
 
 Id = Annotated[int, mapped_column(BigId, primary_key=True)]
 Instant = Annotated[datetime, mapped_column(UtcDateTime())]

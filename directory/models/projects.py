@@ -24,6 +24,7 @@ from directory.models.base import (
     JsonList,
     JsonObject,
     LogoAddresses,
+    Pictures,
     Status,
     UtcDateTime,
     now,
@@ -75,9 +76,9 @@ class CategorySlug(db.Model):  # type: ignore[name-defined,misc]
 
 
 class Logo(db.Model):  # type: ignore[name-defined,misc]
-    """Two pictures of 256 and of 64 pixels, under the digests that are their names.
+    """A logo of 256 and of 64 pixels, or a picture of at most 1,280 and 640, under the digests that are their names.
 
-    Projects with the same logo share it. Housekeeping deletes those that nothing points to.
+    Projects with the same one share it. Housekeeping deletes those that nothing points to.
     """
 
     __tablename__ = "logos"
@@ -100,7 +101,7 @@ class Project(db.Model):  # type: ignore[name-defined,misc]
     one `url_key`, unless both have a repository and their `repository_key` differs. `hot` is the stored rank of
     sort=popular, `listed_at` the time by which sort=newest goes, `version` what an ETag names. `owner_since` is when a
     pending project was taken down: from then on it waits for its owner, and is not in the queue. Triggers keep
-    `project_tags`, `standings` and the categories' counters.
+    `project_tags`, `picture_uses`, `standings` and the categories' counters.
     """
 
     __tablename__ = "projects"
@@ -140,6 +141,7 @@ class Project(db.Model):  # type: ignore[name-defined,misc]
     repository_key: Mapped[str | None] = mapped_column(String(64))
     logo_url: Mapped[str | None] = mapped_column(String(2048))
     logo: Mapped[dict[str, str] | None] = mapped_column(LogoAddresses(), ForeignKey("logos.digest"))
+    pictures: Mapped[list[dict[str, Any]]] = mapped_column(Pictures(), nullable=True, default=list)
     tags: Mapped[list[str]] = mapped_column(JsonList, default=list)
     status: Mapped[str] = mapped_column(String(16), default=Status.PENDING)
     rejection_reason: Mapped[str | None] = mapped_column(String(1000))
@@ -184,6 +186,20 @@ class Revision(db.Model):  # type: ignore[name-defined,misc]
     submitted_at: Mapped[Instant | None]
     reason: Mapped[str | None] = mapped_column(String(1000))
     rejected: Mapped[dict[str, Any] | None] = mapped_column(JsonObject)
+
+
+class PictureUse(db.Model):  # type: ignore[name-defined,misc]
+    """A picture in the list of a project, or in its revision (`is_held`), so that it stays stored.
+
+    Triggers keep the table from `projects.pictures` and from `changes` and `rejected` of the revisions.
+    """
+
+    __tablename__ = "picture_uses"
+    __table_args__ = (Index(None, "digest"),)  # whether a picture is used
+
+    project_id: Mapped[OfProject]
+    is_held: Mapped[bool] = mapped_column(primary_key=True)
+    digest: Mapped[str] = mapped_column(String(64), ForeignKey("logos.digest"), primary_key=True)
 
 
 class VoteRanking(db.Model):  # type: ignore[name-defined,misc]

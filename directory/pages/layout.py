@@ -204,10 +204,15 @@ def init_app(app: Flask) -> None:
     """Register the filters and functions of the templates."""
     app.jinja_env.filters |= {
         "day": _day, "number": "{:,}".format, "letters": _letters, "tint": _tint, "markdown": _markdown,
-        "path": path_of, "host": _host, "repository": _repository,
+        "path": path_of, "host": _host, "repository": _repository, "strip_width": _strip_width,
     }  # fmt: skip
     app.jinja_env.globals |= {"address_with": address_with, "default_description": DESCRIPTION}
     app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
+
+
+def _strip_width(picture: dict[str, Any]) -> int:
+    """The width in pixels at which a picture that is 240 pixels high is shown: 24 to 480, whatever its form."""
+    return int(min(480, max(24, 240 * picture["width"] // picture["height"])))
 
 
 def _day(at: datetime) -> str:

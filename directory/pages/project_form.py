@@ -1,8 +1,8 @@
 """The form of a project: what it asks for, how a project becomes its values, and what it shows with them."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 from flask import current_app
 from marshmallow import ValidationError, fields
@@ -11,15 +11,18 @@ from directory.api.schemas.projects import TAKEN
 from directory.errors import Invalid
 from directory.http.authentication import caller
 from directory.http.exchange import current
-from directory.http.fields import Flag, Link, Repository, Slug, Strict, Whole
+from directory.http.fields import Flag, Line, Link, Repository, Slug, Strict, Whole, Word
 from directory.pages.forms import Form
 from directory.services.accounts.identity import Caller
 from directory.services.catalog import fields as table
 from directory.services.catalog.fields import BODY, Field, Kind
 from directory.services.pictures import pictures
+from directory.services.pictures.pictures import MadePicture
+from directory.services.pictures.project_pictures import ALT_MAX, PictureList
 from directory.services.text import typed
 from directory.services.text.rules import TAG_MAX
 
+T = TypeVar("T")
 TAGS_MAX = 5
 LINE_MAX = 4 * TAGS_MAX * TAG_MAX  # characters in which five tags are typed
 LABELS = {
@@ -100,6 +103,19 @@ class EditForm(ProjectForm):
     remove_logo = Flag()
 
 
+class NewPictureForm(Strict):
+    """The words of one more picture; the file is not a field."""
+
+    alt = Line(1, ALT_MAX, required=True)
+
+
+class PictureForm(Strict):
+    """The words of a picture, and what becomes of it."""
+
+    alt = Line(1, ALT_MAX)
+    do = Word(("words", "earlier", "later", "delete"), required=True)
+
+
 class TextForm(ProjectForm):
     """Texts to be taken into the form of an edit: any of the fields, in any state."""
 
@@ -114,16 +130,29 @@ def filled(body: Mapping[str, Any]) -> dict[str, Any]:
 
 def chosen_logo() -> tuple[bytes, bytes] | None:
     """The logo that was chosen in the form; None without one. Raises Invalid at the field, and Unavailable."""
-    content = current().files.get("logo")
+    return _chosen("logo", "the logo", pictures.UPLOAD_MAX, pictures.as_logo)
+
+
+def chosen_picture() -> MadePicture:
+    """The picture that was chosen in the form. Raises Invalid at the field, and Unavailable."""
+    made = _chosen("picture", "a picture here", pictures.PICTURE_MAX, pictures.as_picture)
+    if made is None:
+        raise Invalid.field("picture", "Choose a file.")
+    return made
+
+
+def _chosen(field: str, what: str, most: int, convert: Callable[..., T]) -> T | None:
+    content = current().files.get(field)
     if content is None:
         return None
-    if len(content) > pictures.UPLOAD_MAX:
-        raise Invalid.field("logo", "This file is larger than 1 MB. Save it smaller, and choose it again.")
+    if len(content) > most:
+        said = f"This file is larger than {most // 2**20} MB. Save it smaller, and choose it again."
+        raise Invalid.field(field, said)
     try:
-        return pictures.as_logo(content, by=caller().id)
+        return convert(content, by=caller().id)
     except Invalid as error:
         said = " ".join(each["detail"] for each in error.errors)
-        raise Invalid.field("logo", f"This file cannot be the logo. It {said[:1].lower()}{said[1:]}") from None
+        raise Invalid.field(field, f"This file cannot be {what}. It {said[:1].lower()}{said[1:]}") from None
 
 
 def texts(values: Mapping[str, Any]) -> dict[str, str]:
@@ -154,16 +183,17 @@ class Editing:
     values: dict[str, str]
     others: dict[str, str]
     logo: Any
+    pictures: PictureList
 
     @classmethod
     def of(cls, project: Mapping[str, Any], by: Caller) -> "Editing":
         """For a caller."""
         changes, now = waiting(project), live(project)
-        logo = changes.get("logo", project["logo"])
+        logo, shown = (changes.get(name, project[name]) for name in ("logo", "pictures"))
         changed = {name: value for name, value in changes.items() if name in now}
         if by.is_admin:
-            return cls(texts(now), texts(changed), project["logo"])
-        return cls(texts({**now, **changed}), texts({name: now[name] for name in changed}), logo)
+            return cls(texts(now), texts(changed), project["logo"], project["pictures"])
+        return cls(texts({**now, **changed}), texts({name: now[name] for name in changed}), logo, shown)
 
 
 def differing(form: Form, saved: Mapping[str, str]) -> list[tuple[str, str, str, str]]:

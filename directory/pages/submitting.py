@@ -7,9 +7,9 @@ from typing import Any
 from flask import Response, request
 from werkzeug.routing import RequestRedirect
 
-from directory.api import projects
+from directory.api import project_pictures, projects
 from directory.db.transactions import transaction
-from directory.errors import Duplicate, PreconditionFailed
+from directory.errors import Duplicate, Invalid, PreconditionFailed
 from directory.http import rate_limits
 from directory.http.access import login_required, owner_required
 from directory.http.authentication import caller, viewer
@@ -17,7 +17,7 @@ from directory.http.endpoint import Operation, Versions, operation
 from directory.http.exchange import current
 from directory.http.validation import FormBody
 from directory.models import now
-from directory.pages.forms import EMPTY, NO_STORE, Form, same_as, see_other, shows
+from directory.pages.forms import BLANK, EMPTY, NO_STORE, Form, same_as, see_other, shows
 from directory.pages.head import Head
 from directory.pages.layout import PageAnswer, address_with, bp, show, with_page
 from directory.pages.project_form import (
@@ -25,9 +25,12 @@ from directory.pages.project_form import (
     EditForm,
     Editing,
     NewForm,
+    NewPictureForm,
+    PictureForm,
     TextForm,
     VersionForm,
     chosen_logo,
+    chosen_picture,
     differing,
     filled,
     live,
@@ -38,9 +41,12 @@ from directory.pages.project_form import (
 from directory.pages.sign_in_form import again, asks_to_sign_in
 from directory.services.catalog import catalog, categories, similar
 from directory.services.pictures import logos
+from directory.services.pictures import project_pictures as lists
+from directory.services.pictures.project_pictures import ALT_MAX, PICTURES_MAX, PictureList
 from directory.services.review import submissions
 
 PRESSED_TWICE = timedelta(minutes=1)
+MOVES = {"words": 0, "earlier": -1, "later": 1}  # places by which a button moves a picture
 SIMILAR = ("same", "same_repository", "similar")
 # The rules open their own transactions: no picture is decoded and no page rendered within one.
 form_of: Any = {"transactional": False, "tier": "write"}
@@ -125,10 +131,13 @@ def _to_project(project_id: int, done: str) -> Response:
     return see_other(address_with(f"/mine/{project_id}", done=done))
 
 
-def edit_form(form: Form = EMPTY, *, project_id: int, withdrawn: dict[str, str] | None = None) -> PageAnswer:
+def edit_form(
+    form: Form = EMPTY, *, project_id: int, picture_id: int | None = None, withdrawn: dict[str, str] | None = None
+) -> PageAnswer:
     """The form of an edit: with what was typed, otherwise with what the caller wants to be shown.
 
-    After another version was saved it shows both texts. Raises NotFound, NotOwner.
+    After another version was saved it shows both texts. A refusal of a form of the pictures is shown in that form.
+    Raises NotFound, NotOwner.
     """
     by = viewer()
     if by is None:
@@ -136,13 +145,15 @@ def edit_form(form: Form = EMPTY, *, project_id: int, withdrawn: dict[str, str] 
     catalog.editable(project_id, by=by)
     project = catalog.one(project_id, viewer=by)
     editing = Editing.of(project, by)
+    form, of_picture = (EMPTY, form) if request.path.startswith(f"/mine/{project_id}/pictures") else (form, EMPTY)
     is_changed = form.code == "precondition_failed"
     typed = form if form.values.keys() & LABELS.keys() else replace(form, values=editing.values)
     version = project["version"] if is_changed else typed.values.get("version", project["version"])
     return _form(
         Head(f"Edit {project['title']}", indexed=False), typed, project=project, editing=editing, version=version,
         both=differing(typed, editing.values) if is_changed else [], reviewed=[] if by.is_admin else reviewed(),
-        action=f"/mine/{project_id}/edit", withdrawn=withdrawn,
+        action=f"/mine/{project_id}/edit", withdrawn=withdrawn, of_picture=of_picture, none_typed=EMPTY,
+        picture_id=picture_id,        pictures_max=PICTURES_MAX, alt_max=ALT_MAX,
     )  # fmt: skip
 
 
@@ -183,6 +194,36 @@ def edit(project_id: int, query: dict[str, str], body: dict[str, Any]) -> Respon
             raise
     after = catalog.one(project_id, viewer=caller())
     return _to_project(project_id, "review" if _is_sent(before, after) else "saved")
+
+
+@bp.post("/mine/<id:project_id>/pictures")
+@shows(edit_form)
+@owner_required
+@replace(same_as(project_pictures.add_picture, NewPictureForm()), **form_of)
+def add_picture(project_id: int, query: dict[str, str], body: dict[str, Any]) -> Response:
+    """Add a picture with its words to a project."""
+    made = chosen_picture()
+    transaction(lambda: project_pictures.add(project_id, made, body["alt"]))
+    return see_other(f"/mine/{project_id}/edit#pictures")
+
+
+@bp.post("/mine/<id:project_id>/pictures/<id:picture_id>")
+@shows(edit_form)
+@owner_required
+@replace(same_as(project_pictures.describe_picture, PictureForm()), **form_of)
+def change_picture(project_id: int, picture_id: int, query: dict[str, str], body: dict[str, Any]) -> Response:
+    """Change the words of a picture, and move it with these words, or delete it."""
+    does, alt = body["do"], body.get("alt", "")
+    if not alt and does != "delete":
+        raise Invalid.field("alt", BLANK)
+
+    def changed(shown: PictureList) -> PictureList:
+        if does == "delete":
+            return lists.without(shown, picture_id)
+        return lists.moved(lists.with_words(shown, picture_id, alt), picture_id, MOVES[does])
+
+    transaction(lambda: project_pictures.change(project_id, changed))
+    return see_other(f"/mine/{project_id}/edit#pictures")
 
 
 def _is_saved(project_id: int, body: dict[str, Any], logo: tuple[bytes, bytes] | None) -> bool:

@@ -1,4 +1,4 @@
-"""Deletes expired sessions, tokens, sign-ins, challenges, links, deliveries and audit entries, and unused logos.
+"""Deletes expired sessions, tokens, sign-ins, challenges, links, deliveries and audit entries, and unused pictures.
 
 A deliverer does it, and where none runs with the server, a thread of each worker. They may do it at once. A clock may
 be wrong, so a table that would lose more than half of its rows is left to a person, who runs `flask tidy --all`.

@@ -2,7 +2,7 @@
 
 import pytest
 
-from directory.api.schemas.projects import LogoOutput
+from directory.api.schemas.projects import LogoOutput, PictureOutput
 from directory.db.transactions import transaction
 from directory.extensions import db
 from directory.models import DeliveryAttempt, Identity
@@ -25,6 +25,7 @@ PROJECT = {field.name for field in fields.FIELDS if not field.is_private} - {"ca
 PROJECT |= below("category", "slug", "name") | below("owner", "id", "username")
 OWN = PROJECT | {field.name for field in fields.FIELDS if field.is_private}
 OWN_DETAIL = OWN | {"queue_position", "description_html"}
+PICTURED = OWN_DETAIL - {"pictures"} | below("pictures[]", "id", "alt", "640", "1280", "width", "height")
 QUEUED = OWN | {"earlier", "warnings", "description_html"} | below("owner_stats", "live", "pending", "rejected")
 ACCOUNT = {"id", "username", "email", "role", "is_admin", "status", "created_at", "email_verified", "notify"}
 ACCOUNT |= {"may_rename"}
@@ -181,6 +182,9 @@ ANSWERS = {
     "POST /api/projects": OWN_DETAIL,
     "PUT /api/projects/<id:project_id>": OWN_DETAIL,
     "PUT /api/projects/<id:project_id>/logo": OWN_DETAIL - {"logo"} | below("logo", "64", "256"),
+    "POST /api/projects/<id:project_id>/pictures": PICTURED,
+    "PUT /api/projects/<id:project_id>/pictures": OWN_DETAIL,
+    "PUT /api/projects/<id:project_id>/pictures/<id:picture_id>": PICTURED,
     "POST /api/projects/<id:project_id>/upvote": VOTE,
     "PUT /api/projects/<id:project_id>/upvote": VOTE,
     "DELETE /api/projects/<id:project_id>/upvote": VOTE,
@@ -350,9 +354,8 @@ def declared(schema, name=""):
         inner = getattr(field, "inner", field)
         many = "[]" if inner is not field or getattr(field, "many", False) else ""
         nested = getattr(inner, "schema", None)
-        is_whole = nested is None or isinstance(
-            nested, LogoOutput
-        )  # a logo is null or has both addresses (test_logos.py)
+        # A logo is null or has both addresses (test_logos.py), and a picture has all (test_project_pictures.py).
+        is_whole = nested is None or isinstance(nested, LogoOutput | PictureOutput)
         found |= {path} if is_whole else declared(nested, path + many)
     return found
 
@@ -380,6 +383,9 @@ ELSEWHERE = {
             "POST /api/projects",
             "PUT /api/projects/<id:project_id>",
             "PUT /api/projects/<id:project_id>/logo",
+            "POST /api/projects/<id:project_id>/pictures",
+            "PUT /api/projects/<id:project_id>/pictures",
+            "PUT /api/projects/<id:project_id>/pictures/<id:picture_id>",
             "PUT /api/admin/projects/<id:project_id>/approve",
             "PUT /api/admin/projects/<id:project_id>/reject",
             "PUT /api/admin/projects/<id:project_id>/unpublish",

@@ -29,6 +29,8 @@ PROJECT = {field.name for field in BODY}
 WRITABLE = {
     "POST /api/projects": PROJECT,
     "PUT /api/projects/<id:project_id>": PROJECT,
+    "PUT /api/projects/<id:project_id>/pictures": {"order"},
+    "PUT /api/projects/<id:project_id>/pictures/<id:picture_id>": {"alt"},
     "POST /api/auth/register": {"username", "email", "password"},
     "POST /api/auth/login": {"login", "password"},
     "POST /api/markdown": {"text"},

@@ -62,7 +62,7 @@ def waiting(admin: Api) -> list[int]:
 
 
 def test_the_table_of_fields_has_the_fields_of_a_submission_and_of_a_revision() -> None:
-    assert set(fields.NAMES) == {*ProjectInput().fields, "logo"} == set(RevisionChanges().fields)
+    assert set(fields.NAMES) == {*ProjectInput().fields, "logo", "pictures"} == set(RevisionChanges().fields)
 
 
 def test_changes_of_material_fields_wait_and_the_others_apply_at_once(

@@ -532,10 +532,9 @@ def test_a_logo_is_exported_and_imported_again(app: Flask, world: World, run: An
         assert (red > 240, green < 15, blue < 15, alpha) == (True, True, True, 255)
 
 
-def test_a_logo_is_held_to_what_an_upload_is(app: Flask, run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_logo_is_held_to_what_an_upload_is(app: Flask, run: Any) -> None:
     text, wide = b64encode(b"GIF89a, or so").decode(), b64encode(png(5000, 1, b"")).decode()
-    monkeypatch.setattr(rows, "LOGO_MAX", 1000)
-    given = ["%%%", text, wide, "A" * 1004, 7, None, b64encode(RED).decode()]
+    given = ["%%%", text, wide, "A" * (rows.LOGO_MAX + 4), 7, None, b64encode(RED).decode()]
     result = run([project(number, logo=logo) for number, logo in enumerate(given)])
     assert result.stdout == "imported 2, unchanged 0, refused 5\n"
     assert [line.partition(": ")[2] for line in result.stderr.splitlines() if line.startswith("line")] == [
@@ -546,6 +545,59 @@ def test_a_logo_is_held_to_what_an_upload_is(app: Flask, run: Any, monkeypatch: 
         "logo: Must be a picture of at most 1,048,576 bytes in base64.",
     ]
     assert size(app, Logo) == 1
+
+
+def test_pictures_are_exported_on_request_and_imported_again_in_their_order(app: Flask, world: World, run: Any) -> None:
+    of_two, without = world.project(), world.project()
+    for alt, colour in (("Rouge", "red"), ("\u6c34", "blue")):
+        world.picture(of_two, alt, picture((1600, 900), colour))
+    world.picture(without, "red", picture((1600, 900), "red"))  # two projects share it
+    runner = app.test_cli_runner(catch_exceptions=False)
+    assert "pictures" not in json.loads(runner.invoke(args=["export"]).stdout.splitlines()[0])
+    refused = runner.invoke(args=["export", "--pictures", "--format", "csv"])
+    assert (refused.exit_code, "--pictures needs --format jsonl." in refused.stderr) == (2, True)
+    before = runner.invoke(args=["export", "--pictures"]).stdout
+    with app.app_context():
+        for model in (ProjectTag, Project, Logo):
+            transaction(lambda model=model: db.session.execute(delete(model)))
+    assert run(before.encode()).stdout == "imported 2, unchanged 0, refused 0\n"
+    assert run(before.encode()).stdout == "imported 0, unchanged 2, refused 0\n"
+    first, second = (each.pictures for each in stored(app))
+    assert [each["alt"] for each in (*first, *second)] == ["Rouge", "\u6c34", "red"]
+    assert first[0]["1280"] == second[0]["1280"]
+    assert len({each["id"] for each in (*first, *second)}) == 3
+    assert size(app, Logo) == 2
+    for each, colour in zip(first, ((255, 0, 0), (0, 0, 255)), strict=True):
+        for side, height in (("640", 360), ("1280", 720)):
+            image = Image.open(BytesIO(app.test_client().get(each[side]).data)).convert("RGB")
+            assert image.size == (int(side), height)
+            assert all(abs(a - b) < 12 for a, b in zip(image.getpixel((9, 9)), colour, strict=True))
+
+
+def test_pictures_of_a_row_are_held_to_what_uploads_are(app: Flask, run: Any) -> None:
+    red, alt = b64encode(RED).decode(), "Red"
+    given = [
+        [{"alt": alt, "picture": red}] * 6, [{"alt": "", "picture": red}], [{"alt": alt}],
+        [{"alt": alt, "picture": b64encode(b"GIF89a").decode()}], [{"alt": alt, "picture": red, "width": 8}],
+        "no", None, [], [{"alt": alt, "picture": red}] * 5,
+    ]  # fmt: skip
+    result = run([project(number, pictures=each) for number, each in enumerate(given)])
+    assert result.stdout == "imported 3, unchanged 0, refused 6\n"
+    assert [line.partition(": ")[2] for line in result.stderr.splitlines() if line.startswith("line")] == [
+        "pictures: Must be 0 to 5 pictures.",
+        "pictures/0/alt: Must not be blank.",
+        "pictures/0/picture: Missing data for required field.",
+        "pictures/0/picture: Is not a PNG, JPEG or WebP picture, or it is damaged.",
+        "pictures/0/width: Unknown field.",
+        "pictures: Not a valid list.",
+    ]
+    assert [len(each.pictures) for each in stored(app)] == [0, 0, 5]
+
+
+def test_an_import_takes_few_rows_at_once_where_they_have_pictures() -> None:
+    sizes = [[*map(sum, batches)] for batches in [import_export.batches([0] * 450 + [5] * 23, int)]]
+    assert sizes == [[0, 0, 50, 50, 15]]
+    assert [len(batch) for batch in import_export.batches([0] * 450 + [5] * 23, int)] == [200, 200, 60, 10, 3]
 
 
 def without_ids(text: str, form: str) -> list[dict[str, Any]]:

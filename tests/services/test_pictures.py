@@ -1,6 +1,7 @@
-"""Pictures that are uploaded as logos: what gets through, and what hostile ones cost."""
+"""Pictures that are uploaded, as logos or as pictures: what gets through, and what hostile ones cost."""
 
 import os
+import random
 import re
 import struct
 import subprocess
@@ -68,13 +69,23 @@ def test_a_picture_is_turned_as_its_camera_held_it():
     assert bottom[0] > 200 > 60 > bottom[2]
 
 
+@pytest.mark.parametrize("kind", ["PNG", "JPEG", "WEBP"])
+def test_a_picture_keeps_its_form_and_its_colours_in_srgb(kind):
+    made = pictures.as_picture(picture((1600, 400), (220, 20, 20), kind, icc_profile=swapped_profile()))
+    assert (made.width, made.height) == (1280, 320)
+    for file, size in zip(made.files, ((640, 160), (1280, 320)), strict=True):
+        image = Image.open(BytesIO(file))
+        red, green, blue = image.convert("RGB").getpixel((9, 9))
+        assert (image.size, red < 60, green > 180, blue < 60) == (size, True, True, True)
+
+
 def test_nothing_but_pixels_gets_through():
     exif = Image.Exif()
     exif[0x010E] = "SECRET"
     file = BytesIO()
     Image.new("RGB", (300, 300)).save(file, "JPEG", exif=exif, icc_profile=b"SECRET" * 50, comment=b"SECRET")
     given = file.getvalue() + b"<script>SECRET</script>PK\x03\x04"
-    for made in pictures.as_logo(given):
+    for made in (*pictures.as_logo(given), *pictures.as_picture(given).files):
         assert b"SECRET" not in made
         assert {made[at : at + 4] for at in (12,)} <= {b"VP8 ", b"VP8L", b"VP8X"}
         assert not Image.open(BytesIO(made)).info.keys() & {"exif", "icc_profile", "xmp", "comment"}
@@ -123,6 +134,8 @@ COSTLY = {
     "webp": lambda: picture((2_300, 2_300), (1, 2, 3, 4), "WEBP", "RGBA", lossless=True, method=0),
     "progressive jpeg": lambda: picture((3_800, 3_800), kind="JPEG", progressive=True, subsampling=0),
     "more pixels than said": lambda: png(10, 10, zlib.compress(bytes(2**27), 1)),
+    "jpeg that is hardly reduced": lambda: picture((2_559, 2_559), kind="JPEG"),
+    "png that is hardly reduced": lambda: picture((2_559, 2_559), mode="RGBA", icc_profile=swapped_profile()),
 }  # fmt: skip
 MEASURE = """
 import sys
@@ -130,12 +143,13 @@ from pathlib import Path
 from directory.services.pictures import pictures
 def peak():
     return int(next(line for line in open("/proc/self/status") if line.startswith("VmHWM")).split()[1]) // 1024
-for path in sys.argv[1:]:
-    content = Path(path).read_bytes()
-    Path("/proc/self/clear_refs").write_text("5")  # the peak is the present use again
-    before = peak()
-    pictures.as_logo(content)
-    print(peak() - before)
+for convert in (pictures.as_logo, pictures.as_picture):
+    for path in sys.argv[1:]:
+        content = Path(path).read_bytes()
+        Path("/proc/self/clear_refs").write_text("5")  # the peak is the present use again
+        before = peak()
+        convert(content)
+        print(peak() - before)
 """
 
 
@@ -147,7 +161,8 @@ def test_the_largest_pictures_take_less_than_a_hundred_megabytes(tmp_path):
     assert max(path.stat().st_size for path in tmp_path.iterdir()) <= pictures.UPLOAD_MAX
     paths = [str(tmp_path / name) for name in COSTLY]
     done = subprocess.run([sys.executable, "-c", MEASURE, *paths], capture_output=True, check=True, cwd=ROOT)
-    taken = dict(zip(COSTLY, map(int, done.stdout.split()), strict=True))
+    names = [f"{name} as a {kind}" for kind in ("logo", "picture") for name in COSTLY]
+    taken = dict(zip(names, map(int, done.stdout.split()), strict=True))
     assert max(taken.values()) < MEGABYTES, taken
 
 
@@ -219,10 +234,36 @@ def test_of_an_animation_the_first_picture_is_taken():
 @pytest.mark.parametrize("name", HOSTILE)
 def test_no_picture_costs_much(name, recwarn):
     content = HOSTILE[name]()
-    assert len(content) <= pictures.UPLOAD_MAX
-    with cpu.at_most(3), suppress(Invalid):
-        pictures.as_logo(content)
+    for convert, most in ((pictures.as_logo, pictures.UPLOAD_MAX), (pictures.as_picture, pictures.PICTURE_MAX)):
+        assert len(content) <= most
+        with cpu.at_most(3), suppress(Invalid):
+            convert(content)
     assert not recwarn.list
+
+
+LARGER = {
+    "noise": lambda: noise((1_020, 1_020), "RGBA", "PNG"),
+    "noise of twice the size": lambda: noise((2_559, 2_559), "L", "JPEG", quality=60),
+    "bytes that fill up": lambda: b"\xff\xd8" + b"\xff" * (pictures.PICTURE_MAX - 3) + b"\0",
+    "tiny segments": lambda: b"\xff\xd8" + b"\xff\xe0\0\2" * 10**6 + picture(kind="JPEG")[2:],
+    "tiny chunks": lambda: png(1, 1, PIXEL, extra=chunk(b"tEXt", b"") * 340_000),
+}  # fmt: skip
+
+
+def noise(size, mode, kind, **saved):
+    file = BytesIO()
+    pixels = random.Random(1).randbytes(size[0] * size[1] * len(mode))
+    Image.frombytes(mode, size, pixels).save(file, kind, **saved)
+    return file.getvalue()
+
+
+@pytest.mark.parametrize("name", LARGER)
+def test_no_larger_upload_costs_much_as_a_picture(name):
+    content = LARGER[name]()
+    assert pictures.UPLOAD_MAX < len(content) <= pictures.PICTURE_MAX
+    with cpu.at_most(3), suppress(Invalid):
+        made = pictures.as_picture(content)
+        assert sum(map(len, made.files)) < pictures.PICTURE_MAX
 
 
 def test_the_marks_within_the_pixels_of_a_jpeg_are_neither_searched_one_by_one_nor_lost():

@@ -17,8 +17,10 @@ from directory.services.accounts import sessions
 from directory.services.accounts.identity import Caller
 from directory.services.accounts.passwords import hash_password
 from directory.services.catalog import catalog
+from directory.services.pictures import logos, pictures, project_pictures
 from directory.services.review import moderation, submissions
 from tests.support import votes as votes_of
+from tests.support.pictures import RED
 
 PASSWORD = "correct horse battery"
 _numbers = count(1)
@@ -125,6 +127,19 @@ class World:
         member = replace(by, role=Role.MEMBER)
         with self.app.app_context():
             transaction(lambda: submissions.edit(project_id, changes, by=member, review_on_edit="always", notify=[]))
+
+    def picture(self, project_id: int, alt: str = "A red square", content: bytes = RED) -> dict[str, Any]:
+        """Add a picture to a project, past the review."""
+        made = pictures.as_picture(content)
+
+        def add() -> dict[str, Any]:
+            picture = project_pictures.described(made, logos.keep(made.files), alt)
+            project = db.session.get_one(Project, project_id)
+            project.pictures = project_pictures.with_one_more(project.pictures, picture)
+            return picture
+
+        with self.app.app_context():
+            return transaction(add)
 
     def vote(self, project_id: int, by: Caller) -> None:
         with self.app.app_context():

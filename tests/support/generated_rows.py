@@ -8,7 +8,7 @@ from sqlalchemy import JSON, Boolean, Column, Float, Integer, LargeBinary, Strin
 
 from directory.extensions import db
 from directory.models import Project, Upvote, now
-from directory.models.base import LogoAddresses, UtcDateTime, logo_addresses, small_digest
+from directory.models.base import LogoAddresses, Pictures, UtcDateTime, addresses, logo_addresses, small_digest
 from directory.services.catalog import search_index
 from directory.services.catalog.ranking import hot
 
@@ -29,6 +29,7 @@ def _values(column: Column[Any]) -> st.SearchStrategy[Any]:
         String: lambda: texts(column.type.length),  # type: ignore[attr-defined]
         LargeBinary: lambda: st.binary(max_size=40),
         LogoAddresses: st.none,
+        Pictures: lambda: st.lists(texts(140), max_size=5),  # their words
         UtcDateTime: lambda: TIMES,
         Boolean: st.booleans,
         Integer: lambda: st.integers(0, 2**31 - 1),
@@ -47,7 +48,7 @@ def _rows(table: Table) -> st.SearchStrategy[list[dict[str, Any]]]:
 def everything() -> st.SearchStrategy[dict[str, list[dict[str, Any]]]]:
     """Some rows for each table that a user or the service writes to, which keep to the rules between them."""
     others = {"sessions", "passkey_challenges", "project_tags", "upvotes", "standings", "tag_counts"}
-    others |= {"user_counts", "user_submissions", "day_counts"}
+    others |= {"user_counts", "user_submissions", "day_counts", "picture_uses"}
     tables = [t for t in db.metadata.sorted_tables if t.name not in others]
     return st.fixed_dictionaries({table.name: _rows(table) for table in tables}).map(_consistent)
 
@@ -82,6 +83,8 @@ def _have_logos(tables: dict[str, list[dict[str, Any]]]) -> None:
         row |= {"digest": f"{n:064x}", "small_digest": small_digest(f"{n:064x}")}
     for row in tables["projects"]:
         row["logo"] = logo_addresses(f"{0:064x}")
+        size = {"width": 1280, "height": 800, **addresses(f"{0:064x}", "640", "1280")}
+        row["pictures"] = [{"id": n + 1, "alt": words, **size} for n, words in enumerate(row["pictures"] or ())]
 
 
 def _revisions(rows: list[dict[str, Any]], projects: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -75,6 +75,8 @@ def body(route: Route, project_id: int) -> dict[str, Any] | None:
         "PUT /api/admin/users/<id:user_id>": {"status": "suspended", "unpublish": True, "reason": "Spam."},
         "POST /api/admin/categories": {"slug": f"new-{number}", "name": "New"},
         "PUT /api/admin/categories/<slug:slug>": {"description": f"Changed {number}"},
+        "PUT /api/projects/<id:project_id>/pictures": {"order": []},
+        "PUT /api/projects/<id:project_id>/pictures/<id:picture_id>": {"alt": f"Words {number}"},
         "POST /api/auth/register": person,
         "POST /api/markdown": {"text": "**New**"},
         "POST /api/auth/login": {"login": "login-target", "password": PASSWORD},
@@ -114,6 +116,8 @@ def form(route: Route) -> dict[str, str]:
         "POST /account/tokens": {"name": "new"},
         "POST /submit": {**project, "another": "true"},
         "POST /mine/<id:project_id>/edit": {**project, "version": "1"},
+        "POST /mine/<id:project_id>/pictures": {"alt": "A window"},  # without its file
+        "POST /mine/<id:project_id>/pictures/<id:picture_id>": {"alt": f"Words {number}", "do": "words"},
     }.get(route.name, {})
 
 
@@ -123,7 +127,8 @@ def sending(app: Flask, route: Route, project_id: int) -> dict[str, Any]:
     if route.method != "GET" and view.page:
         return {"data": form(route)}
     if isinstance(taken := view.body, Upload):
-        return {"data": RED, "content_type": taken.media_types[0]}
+        query = {"query_string": {"alt": "A red square"}} if "alt" in view.query.fields else {}
+        return {"data": RED, "content_type": taken.media_types[0], **query}
     return {"json": body(route, project_id)}
 
 
@@ -154,6 +159,7 @@ class Targets:
             "<id:user_id>": lambda: self.world.user().id,
             "<username:username>": lambda: self.world.user().username,
             "<slug:slug>": lambda: self.world.category(f"category-{next(_numbers)}"),
+            "<id:picture_id>": self.picture,
             "<id:session_id>": self.session,
             "<id:token_id>": self.token,
             "<id:delivery_id>": self.delivery,
@@ -183,6 +189,10 @@ class Targets:
         if revised and status == "live":
             self.world.revise(self.latest, self.owner, title="Revised")
         return self.latest
+
+    def picture(self) -> int:
+        """A picture of the latest project."""
+        return int(self.world.picture(self.latest)["id"])
 
     def tag(self) -> str:
         """A tag of a live project."""

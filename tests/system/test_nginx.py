@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from directory.http.headers import SECURITY
-from directory.http.request_body import BODY_MAX, UPLOAD_MAX
+from directory.http.request_body import BODY_MAX, PICTURE_MAX, UPLOAD_MAX
 from tests.support.processes import free_port
 from tests.support.proxy import Answer, Nginx, call, nginx_there
 
@@ -190,7 +190,10 @@ def test_the_bound_of_bodies_is_the_service_s_own(before: Any, hosts: Any) -> No
     assert is_problem(call(port, "POST", "/api/projects", b"x" * (BODY_MAX + 1)), 413, "too_large")
     assert call(port, "PUT", "/api/projects/1/logo", b"x" * UPLOAD_MAX).status == 200
     assert is_problem(call(port, "PUT", "/api/projects/1/logo", b"x" * (UPLOAD_MAX + 1)), 413, "too_large")
-    assert len(hosts[0].requests + hosts[1].requests) == 2
+    assert call(port, "POST", "/api/projects/1/pictures", b"x" * PICTURE_MAX).status == 200
+    assert is_problem(call(port, "POST", "/api/projects/1/pictures", b"x" * (PICTURE_MAX + 1)), 413, "too_large")
+    assert call(port, "POST", "/mine/1/pictures", b"x" * (PICTURE_MAX + UPLOAD_MAX)).status == 200
+    assert len(hosts[0].requests + hosts[1].requests) == 4
 
 
 def test_the_bound_of_bodies_holds_for_chunked_ones(before: Any, hosts: Any) -> None:

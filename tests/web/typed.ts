@@ -208,7 +208,7 @@ async function keyless(): Promise<void> {
   expect("without a passkey", [refused.map(({ response }) => response.status), [403, 403, 404, 404, 401]]);
 }
 
-/** Bytes that are not a picture are refused; to remove a logo that is not there is no error. */
+/** Bytes that are not a picture are refused; to remove a logo that is not there is no error, to remove a picture it is. */
 async function pictured(): Promise<void> {
   const path = { params: { path: { project_id: (await submit(ada, "pictured")).id } } };
   const { response } = await ada.PUT("/api/projects/{project_id}/logo", {
@@ -216,6 +216,16 @@ async function pictured(): Promise<void> {
   });
   expect("not a picture", [response.status, 422]);
   await good(ada.DELETE("/api/projects/{project_id}/logo", path));
+  const refused = await ada.POST("/api/projects/{project_id}/pictures", {
+    params: { ...path.params, query: { alt: "A window" } },
+    body: "not a picture" as never, bodySerializer: (body: unknown) => body as string, headers: { "Content-Type": "image/png" },
+  });
+  const ordered = await good(ada.PUT("/api/projects/{project_id}/pictures", { ...path, body: { order: [] } }));
+  const absent = { params: { path: { ...path.params.path, picture_id: 1 } } };
+  const described = await ada.PUT("/api/projects/{project_id}/pictures/{picture_id}", { ...absent, body: { alt: "A door" } });
+  const deleted = await ada.DELETE("/api/projects/{project_id}/pictures/{picture_id}", absent);
+  expect("no pictures", [[refused, described, deleted].map(({ response }) => response.status), [422, 404, 404]]);
+  expect("an empty list", [ordered.pictures.length, 0]);
 }
 
 async function takedown(): Promise<void> {

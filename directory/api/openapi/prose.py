@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from directory.services.catalog.fields import FIELDS, PICTURES, Kind
+from directory.services.catalog.fields import FIELDS, LOGO, PICTURE, Kind
 
 INTRODUCTION = """
 A directory of projects: members submit them, administrators review them, everybody reads them and members vote.
@@ -36,6 +36,7 @@ another prefix than `/api`.
 
 TAGS = {
     "projects": "Reading, submitting, changing and voting.",
+    "pictures": "The pictures of projects.",
     "categories": "The categories of projects.",
     "markdown": "Descriptions as the pages show them.",
     "tags": "The tags of projects.",
@@ -72,7 +73,8 @@ EXPECTED_USER = (
 # By the name of the member, in every schema. A submission made of these is valid.
 EXAMPLES: dict[str, Any] = {
     **{field.name: field.example for field in FIELDS if field.kind is not Kind.STATUS},
-    **PICTURES,
+    **LOGO,
+    **PICTURE,
     "action": "project.approved",
     "attestation": "none",
     "authenticatorSelection": {"residentKey": "required", "userVerification": "required"},
@@ -168,6 +170,7 @@ PATHS: dict[str, Any] = {
     "provider": "company",
     "identity_id": 3,
     "passkey_id": 3,
+    "picture_id": 81254,
     "endpoint": "hooks.example-1f9d03c2ab47",
     "slug": "web-frameworks",
     "code": "not_found",

@@ -11,6 +11,7 @@ from directory.http.fields import (
     Line,
     Link,
     Matching,
+    Number,
     OptionalLine,
     Prose,
     Published,
@@ -34,6 +35,8 @@ from directory.services.catalog.search import MOST
 from directory.services.catalog.search_operators import MOST as OPERATORS
 from directory.services.catalog.search_words import MAX_WORD_LENGTH, MAX_WORDS
 from directory.services.catalog.suggestions import MOST as SUGGESTIONS
+from directory.services.pictures.pictures import WIDE
+from directory.services.pictures.project_pictures import ALT_MAX, ID_MAX, PICTURES_MAX
 from directory.services.text.rules import CATEGORY_SLUG_MAX, TAG_MAX
 from directory.services.text.rules import USERNAME as USERNAMES
 
@@ -102,6 +105,20 @@ class LogoOutput(Strict):
     large = fields.String(required=True, data_key="256", attribute="256")
 
 
+class PictureOutput(Strict):
+    """A picture, in WebP of at most 640 and of at most 1,280 pixels a side; `width` and `height` are of the larger one.
+
+    What is at an address never changes.
+    """
+
+    id = fields.Integer(required=True, metadata={"minimum": 1})
+    alt = fields.String(required=True, metadata={"description": "What it shows, in words."})
+    small = fields.String(required=True, data_key="640", attribute="640")
+    large = fields.String(required=True, data_key="1280", attribute="1280")
+    width = fields.Integer(required=True, metadata={"minimum": 1, "maximum": WIDE})
+    height = fields.Integer(required=True, metadata={"minimum": 1, "maximum": WIDE})
+
+
 class CategoryRef(Strict):
     """A project's category."""
 
@@ -127,6 +144,7 @@ GIVEN: dict[Kind, Callable[..., AnyField]] = {
     Kind.STATUS: lambda **facts: Word(STATUSES, **facts),
     Kind.OWNER: lambda **facts: fields.Nested(UserRef, **facts),
     Kind.LOGO: lambda **facts: fields.Nested(LogoOutput, **facts),
+    Kind.PICTURES: lambda **facts: fields.List(fields.Nested(PictureOutput), **facts),
     Kind.REVISION: lambda **facts: fields.Nested(RevisionOutput, **facts),
 }
 
@@ -277,6 +295,24 @@ class RelatedOutput(Strict):
     """The projects that share most with one, most first."""
 
     items = fields.List(fields.Nested(ProjectDetail), required=True, metadata={"maxItems": RELATED})
+
+
+class PictureQuery(Strict):
+    """The words of a new picture."""
+
+    alt = Line(1, ALT_MAX, required=True, metadata={"description": "What the picture shows, in words."})
+
+
+class PictureInput(Strict):
+    """Other words of a picture."""
+
+    alt = Line(1, ALT_MAX, required=True, metadata={"description": "What the picture shows, in words."})
+
+
+class OrderInput(Strict):
+    """The ids of all pictures of a project, in their new order."""
+
+    order = Few(Number(metadata={"minimum": 1, "maximum": ID_MAX}), 0, PICTURES_MAX, of="picture", required=True)
 
 
 class CountsQuery(Strict):

@@ -7,7 +7,7 @@ from marshmallow.validate import Range
 
 from directory.api.schemas.paging import Cursor, CursorPagination, CursorQuery, PageQuery, Pagination
 from directory.api.schemas.projects import SEARCH, STATUSES, USERNAME, Owner, ProjectDetail, ProjectOutput, UserRef
-from directory.http.fields import DayOrTime, Few, Matching, Prose, Search, Slug, Strict, Timestamp, Whole, Word
+from directory.http.fields import DayOrTime, Few, Matching, Number, Prose, Search, Slug, Strict, Timestamp, Whole, Word
 from directory.models import AccountStatus
 from directory.models.base import HIGHEST_ID
 from directory.services.audit import ACTIONS, EVENTS
@@ -82,17 +82,6 @@ class ReasonInput(Strict):
     """An optional reason."""
 
     reason = Prose(0, 1000, allow_none=True)
-
-
-class Number(fields.Integer):
-    """A whole number of a body. 7.0 is one: JSON has a single type of numbers."""
-
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__(strict=True, **kwargs)
-
-    def _validated(self, value: Any) -> int:
-        whole = int(value) if isinstance(value, float) and value.is_integer() else value
-        return super()._validated(whole)
 
 
 class DecisionItem(Strict):

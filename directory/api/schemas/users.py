@@ -8,8 +8,21 @@ from marshmallow.validate import Range
 from directory.api.schemas.accounts import UserOutput
 from directory.api.schemas.dashboard import ProjectCounts
 from directory.api.schemas.paging import PageQuery, Pagination
-from directory.api.schemas.review import AuditOutput, Number
-from directory.http.fields import BLANKS, DayOrTime, Few, Flag, Matching, Prose, Search, Strict, Timestamp, Truth, Word
+from directory.api.schemas.review import AuditOutput
+from directory.http.fields import (
+    BLANKS,
+    DayOrTime,
+    Few,
+    Flag,
+    Matching,
+    Number,
+    Prose,
+    Search,
+    Strict,
+    Timestamp,
+    Truth,
+    Word,
+)
 from directory.models import AccountStatus, Role
 from directory.models.base import HIGHEST_ID
 from directory.services.accounts.user_decisions import DECISIONS

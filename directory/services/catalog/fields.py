@@ -23,14 +23,14 @@ class Kind(Enum):
     """The type of a field's value."""
 
     INTEGER, FLAG, TIME, WORDS, LINE, PROSE, LINK, REPOSITORY, SLUG, TAGS = range(10)
-    CATEGORY, STATUS, OWNER, LOGO, REVISION = range(10, 15)
+    CATEGORY, STATUS, OWNER, LOGO, PICTURES, REVISION = range(10, 16)
 
 
 class Writer(Enum):
     """The writer of a field.
 
-    OWNER: the body of a submission or edit. UPLOAD: the route for logos. IMPORT: the service, or a row of `flask
-    import`. SERVICE: the service alone.
+    OWNER: the body of a submission or edit. UPLOAD: the routes for logos and pictures. IMPORT: the service, or a row of
+    `flask import`. SERVICE: the service alone.
     """
 
     OWNER, UPLOAD, IMPORT, SERVICE = range(4)
@@ -64,7 +64,7 @@ class Field:
     @property
     def empty(self) -> Any:
         """The value of a field that a submission leaves out."""
-        return None if self.is_nullable else [] if self.kind is Kind.TAGS else ""
+        return None if self.is_nullable else [] if self.kind in {Kind.TAGS, Kind.PICTURES} else ""
 
 
 OWN: Any = {"writer": Writer.OWNER}
@@ -72,7 +72,11 @@ REVIEWED: Any = {**OWN, "is_material": True}
 MAIN: Any = {**REVIEWED, "is_searched": True}
 NOTED: Any = {"is_private": True, "is_nullable": True, "in_webhook": False}
 UPDATED = "2026-11-20T10:00:00.123456Z"
-PICTURES = {"64": f"/images/{'5d' * 32}.webp", "256": f"/images/{'a3' * 32}.webp"}
+LOGO = {"64": f"/images/{'5d' * 32}.webp", "256": f"/images/{'a3' * 32}.webp"}
+PICTURE = {
+    "id": 81254, "alt": "The list of a project's routes", "640": f"/images/{'c7' * 32}.webp",
+    "1280": f"/images/{'0e' * 32}.webp", "width": 1280, "height": 800,
+}  # fmt: skip
 
 # In the order of an answer's members. Schemas, columns, webhooks, exports, imports and examples derive from this table.
 FIELDS = (
@@ -101,7 +105,11 @@ FIELDS = (
         **REVIEWED,
     ),
     Field(
-        "logo", Kind.LOGO, PICTURES, writer=Writer.UPLOAD, is_nullable=True, is_material=True
+        "logo", Kind.LOGO, LOGO, writer=Writer.UPLOAD, is_nullable=True, is_material=True
+    ),
+    Field(
+        "pictures", Kind.PICTURES, [PICTURE], limits=(0, 5), writer=Writer.UPLOAD, is_material=True, in_export=False,
+        description="In the order of the project's page.",
     ),
     Field("tags", Kind.TAGS, ["python", "web"], limits=(0, 5), is_searched=True, **OWN),
     Field(

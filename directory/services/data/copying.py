@@ -1,7 +1,7 @@
 """Everything of one database into another, of the same kind or not: the rule of `flask copy`.
 
-Tables are copied row by row, with their ids. The target itself makes the tags, standings and counters of the rows, by
-its triggers, and its search index. Sessions and what belongs to them stay behind.
+Tables are copied row by row, with their ids. The target itself makes the tags, standings, uses of pictures and counters
+of the rows, by its triggers, and its search index. Sessions and what belongs to them stay behind.
 The source is read in one snapshot; no other session may write to the target until the transaction ends.
 """
 
@@ -26,6 +26,7 @@ from directory.extensions import db
 from directory.models import (
     DAY_COUNTS,
     PasskeyChallenge,
+    PictureUse,
     Project,
     ProjectTag,
     Session,
@@ -69,7 +70,7 @@ class Comparison:
 
 def tables() -> list[Table]:
     """The tables that are copied row by row, each after those that it refers to."""
-    models = (Session, PasskeyChallenge, ProjectTag, VoteRanking, TagCount, UserCount, UserSubmissions)
+    models = (Session, PasskeyChallenge, PictureUse, ProjectTag, VoteRanking, TagCount, UserCount, UserSubmissions)
     others = {DAY_COUNTS, *(model.__table__ for model in models)}
     return [each for each in db.metadata.sorted_tables if each not in others]
 
@@ -129,13 +130,13 @@ def copy(source: Connection, each: Table, advance: Callable[[int], None]) -> Con
 
 def compare(source: Connection, copied: dict[str, Content]) -> list[Comparison]:
     """The content of both sides now, without the sessions. Rows that the source got since then are differences."""
-    tags = _content(source, ProjectTag.__table__)
+    made = {model.__table__: _content(source, model.__table__) for model in (ProjectTag, PictureUse)}  # by triggers
     source.rollback()  # from here on the counts are no longer those of the snapshot
     lift_time_limits(source)
     found = []
-    for each in (*tables(), ProjectTag.__table__):
+    for each in (*tables(), *made):
         target = _content(db.session.connection(), each)
-        same = target == copied.get(each.name, tags)
+        same = target == (copied[each.name] if each.name in copied else made[each])
         number = size(source, each)
         found.append(Comparison(each.name, number, target.rows, same and number == target.rows))
     entries = size(source, SEARCH), size(db.session.connection(), SEARCH)

@@ -1,10 +1,10 @@
 """Many projects at once, out of the directory and into it: the rules of `flask export` and `flask import`."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, TypeVar
 
 from sqlalchemy import func, select
 
@@ -12,6 +12,7 @@ from directory.db.errors import refusing
 from directory.errors import Duplicate, Invalid
 from directory.extensions import db
 from directory.models import AccountStatus, Category, Logo, Project, Revision, Role, Status, User, now
+from directory.models.base import logo_addresses
 from directory.services import audit
 from directory.services.accounts.identity import Caller
 from directory.services.accounts.usernames import is_reserved
@@ -21,15 +22,16 @@ from directory.services.catalog.paging import as_dict
 from directory.services.data import wholesale
 from directory.services.data.wholesale import Draft
 from directory.services.pictures import logos
+from directory.services.pictures.project_pictures import described, digest_of
 from directory.services.text.equal_addresses import repository_key, url_key
 from directory.services.text.rules import USERNAME
 
 # The fields of a submission, in the order of an export, and the further fields of an export.
 WRITABLE = tuple(field.name for field in FIELDS if field.in_export and field in OWNED)
 READ_ONLY = tuple(field.name for field in FIELDS if field.in_export and field not in OWNED)
-READ_AT_ONCE = 500
+READ_AT_ONCE, READ_WITH_PICTURES = 500, 20
 # A transaction holds its categories (SQLite: the database) against other writers, which wait for 1.4 seconds at most.
-TAKEN_AT_ONCE = 200
+TAKEN_AT_ONCE, PICTURES_AT_ONCE = 200, 50
 
 LATER = ("submitted_at", "published_at", "updated_at")  # dates that follow created_at
 EARLIEST = datetime.min.replace(tzinfo=UTC)
@@ -51,26 +53,53 @@ class Entered:
     id: int = 0
 
 
+T = TypeVar("T")
 RowOutcome = tuple[Entered, bool] | Invalid  # with whether the row added it
 Identity = tuple[int, str]  # an owner, and the key of an address
 
 
-def given(status: str | None = None) -> Iterator[dict[str, Any]]:
+def given(status: str | None = None, *, pictures: bool = False) -> Iterator[dict[str, Any]]:
     """Each project (of a state) with the fields of WRITABLE and READ_ONLY, in the order of their ids; `logo` is bytes.
 
+    With `pictures` each also has these, in their order, with the `alt` and the bytes of each, `picture`.
     No transaction is held while the reader takes its time: a project that changes meanwhile is given as it is when
     its turn comes, one that is added may be left out, none comes twice.
     """
     columns: list[Any] = [_SOURCES.get(name, getattr(Project, name, None)) for name in (*WRITABLE, *READ_ONLY)]
+    columns += [Project.pictures] if pictures else []
     query = select(*columns).join(Category, Category.id == Project.category_id).join(User, User.id == Project.owner_id)
     if status is not None:
         query = query.where(Project.status == status)
-    query = query.order_by(Project.id).limit(READ_AT_ONCE)
+    query = query.order_by(Project.id).limit(READ_WITH_PICTURES if pictures else READ_AT_ONCE)
     last = 0
     while rows := [as_dict(row) for row in db.session.execute(query.where(Project.id > last))]:
+        if pictures:
+            _read_pictures(rows)
         db.session.rollback()
         yield from rows
         last = rows[-1]["id"]
+
+
+def _read_pictures(rows: list[dict[str, Any]]) -> None:
+    """Put the words and the bytes of pictures in the place of their addresses."""
+    digests = {digest_of(picture) for row in rows for picture in row["pictures"]}
+    files = dict(db.session.execute(select(Logo.digest, Logo.large).where(Logo.digest.in_(digests))).all())
+    for row in rows:
+        row["pictures"] = [{"alt": each["alt"], "picture": files[digest_of(each)]} for each in row["pictures"]]
+
+
+def batches(rows: Iterable[T], pictures_of: Callable[[T], int]) -> Iterator[list[T]]:
+    """The rows in lists of at most TAKEN_AT_ONCE, or of fewer that have PICTURES_AT_ONCE pictures or a few more."""
+    batch: list[T] = []
+    number = 0
+    for row in rows:
+        batch.append(row)
+        number += pictures_of(row)
+        if len(batch) >= TAKEN_AT_ONCE or number >= PICTURES_AT_ONCE:
+            yield batch
+            batch, number = [], 0
+    if batch:
+        yield batch
 
 
 def waiting_changes() -> int:
@@ -100,7 +129,7 @@ def take(
     becomes `owner`'s. All get `status`; without it each has its own, else it is pending. A row keeps the dates that it
     has. The log says of each that it was imported, now, and in which state. A row that is a duplicate of a project of
     its owner, or of a row before it, is that project: a second run adds nothing. No webhook is sent. `logo` is what
-    `pictures.as_logo` made.
+    `pictures.as_logo` made; each of `pictures` has its `alt` and what `pictures.as_picture` made, `picture`.
     Raises Duplicate if another transaction took such a URL or name in between; then the rows are to be taken again.
     """
     names = {row["owner"] for row in rows if row.get("owner")}
@@ -111,7 +140,7 @@ def take(
     category_ids = _lock_categories(wanted, create=create_categories)
     drafts: list[Draft] = []
     added: list[Entered] = []
-    made: list[tuple[bytes, bytes] | None] = []  # the logo of each draft
+    taken: list[dict[str, Any]] = []  # the row of each draft
     outcomes: list[RowOutcome] = []
     for row, identity in zip(rows, identities, strict=True):
         if same := _same(row, held[identity]):
@@ -122,16 +151,29 @@ def take(
             outcomes.append(Invalid.field("published_at", "Must not be before created_at."))
         else:
             drafts.append(_draft(row, identity[0], category_ids, status))
-            made.append(row.get("logo"))
+            taken.append(row)
             added.append(Entered(row["title"], repository_key(row.get("repository_url"))))
             held[identity].append(added[-1])
             outcomes.append((added[-1], True))
-    # In one order, as the rows of logos are locked: two imports could wait for each other in a ring.
-    stored = {each: logos.store(each) for each in sorted(set(filter(None, made)))}
-    drafts = [draft._replace(logo=stored[each]) if each else draft for draft, each in zip(drafts, made, strict=True)]
+    drafts = _with_pictures(drafts, taken)
     for entered, project_id in zip(added, wholesale.write(drafts, decided_by=None, imported=True), strict=True):
         entered.id = project_id
     return outcomes, names - users.keys()
+
+
+def _with_pictures(drafts: list[Draft], rows: list[dict[str, Any]]) -> list[Draft]:
+    """Store the logos and pictures of the rows, and give the drafts their addresses."""
+    files = {row["logo"] for row in rows if row.get("logo")}
+    files |= {each["picture"].files for row in rows for each in row.get("pictures") or ()}
+    # In one order, as their rows are locked: two imports could wait for each other in a ring.
+    digests = {each: logos.keep(each) for each in sorted(files)}
+    found = []
+    for draft, row in zip(drafts, rows, strict=True):
+        made = [(each["picture"], each["alt"]) for each in row.get("pictures") or ()]
+        logo = logo_addresses(digests[row["logo"]]) if row.get("logo") else None
+        shown = [described(picture, digests[picture.files], alt) for picture, alt in made]
+        found.append(draft._replace(logo=logo, pictures=shown))
+    return found
 
 
 def _users(names: set[str], *, create: bool) -> dict[str, int]:

@@ -46,6 +46,7 @@ class Draft(NamedTuple):
     published_at: datetime | None = None
     logged_at: datetime | None = None
     logo: dict[str, str] | None = None
+    pictures: Sequence[dict[str, Any]] = ()
 
 
 def write(drafts: Sequence[Draft], *, decided_by: int | None, imported: bool = False) -> list[int]:
@@ -99,6 +100,7 @@ def _project(draft: Draft, key: str) -> dict[str, Any]:
         "category_id": draft.category_id,
         **{name: draft.fields[name] for name in WRITTEN},
         "logo": draft.logo,
+        "pictures": [*draft.pictures],
         "slug": slugify(draft.fields["title"]),
         "url_key": key,
         "repository_key": _repository(draft),

@@ -1,1 +1,1 @@
-"""Logos: decoding what was sent, storing it, and deleting what nobody uses."""
+"""Logos and pictures: decoding what was sent, storing it, and deleting what nobody uses."""

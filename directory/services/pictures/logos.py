@@ -1,6 +1,6 @@
-"""Logos of projects, stored by a hash of their content, so that the picture at an address never changes.
+"""Logos and pictures of projects, stored by a hash of their content: what is at an address never changes.
 
-A transaction that makes a project or a revision refer to a logo also stores the logo.
+A transaction that makes a project or a revision refer to one also stores it. Of each there are two sizes.
 """
 
 from datetime import timedelta
@@ -15,7 +15,7 @@ from directory.db.statements import Prepared
 from directory.db.transactions import on_postgresql
 from directory.errors import NotFound
 from directory.extensions import db, modify
-from directory.models import Logo, Project, Revision, now
+from directory.models import Logo, PictureUse, Project, Revision, now
 from directory.models.base import logo_addresses, small_digest
 from directory.services.clock import database_clock
 
@@ -25,14 +25,19 @@ UNUSED_FOR = timedelta(hours=1)
 
 def store(pictures: tuple[bytes, bytes]) -> dict[str, str]:
     """Store a logo made by `pictures.as_logo`, if it is new, and return the addresses of its pictures."""
-    small, large = pictures
-    digest = _digest(pictures)
+    return logo_addresses(keep(pictures))
+
+
+def keep(files: tuple[bytes, bytes]) -> str:
+    """Store two sizes of a logo or a picture, the smaller one first, if they are new, and return their digest."""
+    small, large = files
+    digest = _digest(files)
     row = {"digest": digest, "small_digest": small_digest(digest), "large": large, "small": small, "stored_at": now()}
     adding = (postgresql if on_postgresql() else sqlite).insert(Logo).values(row)
     # An existing row is locked too, so that housekeeping does not delete it before the transaction ends.
     keeping = adding.on_conflict_do_update(index_elements=["digest"], set_={"stored_at": row["stored_at"]})
     modify(keeping)
-    return logo_addresses(digest)
+    return digest
 
 
 def addresses(pictures: tuple[bytes, bytes]) -> dict[str, str]:
@@ -60,10 +65,10 @@ def _picture() -> Prepared:
 
 
 def purge(most: int) -> int:
-    """Delete at most `most` logos that no project or revision uses, and return the number."""
+    """Delete at most `most` logos and pictures that no project or revision uses, and return the number."""
     unused = (
-        ~select(pointing.logo).where(pointing.logo == Logo.digest, pointing.logo.is_not(None)).exists()
-        for pointing in (Project, Revision)
+        ~select(pointing).where(pointing == Logo.digest, pointing.is_not(None)).exists()
+        for pointing in (Project.logo, Revision.logo, PictureUse.digest)
     )
     before = database_clock() - UNUSED_FOR
     old = select(Logo.digest).where(Logo.stored_at < before, *unused).order_by(Logo.stored_at).limit(most)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 PROFILE_MAX = 2**20  # bytes of a colour profile; larger ones are left out
 SCANS_MAX = 20  # of a JPEG; encoders write about ten, and each goes over all pixels
+SEGMENTS_MAX = 2_000  # of a JPEG; a profile of a megabyte has 16
 ENTRIES_MAX = 500  # of EXIF; cameras write some tens
 ORIENTATION = 0x0112  # of EXIF
 PNG_HEAD = b"\x89PNG\r\n\x1a\n"
@@ -25,7 +26,7 @@ WEBP_FLAGS = ~0x2C & 0xFF  # of the extended header, without those of profile, E
 
 
 class TooManyScans(ValueError):
-    """A JPEG has so many scans that its decoding would take long."""
+    """A JPEG has so many scans or segments that its decoding would take long."""
 
 
 @dataclass(slots=True)
@@ -109,7 +110,7 @@ def _jpeg(content: bytes) -> PictureFile:
         end = start + max(2, int.from_bytes(content[start : start + 2]))
         data = content[start + 2 : end]
         scans += kind == SCAN
-        if scans > SCANS_MAX:
+        if scans > SCANS_MAX or len(pieces) > 2 * SEGMENTS_MAX:
             raise TooManyScans
         pieces.append(content[at : marker.start()] if scans else b"")  # the pixels before the marker
         if kind == APP1 and data.startswith(EXIF_HEAD):
@@ -120,7 +121,9 @@ def _jpeg(content: bytes) -> PictureFile:
             pieces.append(content[marker.end() - 2 : end])
         at = end
     else:
-        found.is_cut, found.content = scans > 0, b"".join([*pieces, content[at:]])
+        found.is_cut, found.content = True, b"".join([*pieces, content[at:]])
+    if not scans:
+        raise ValueError("no pixels")  # the decoder would search for them byte by byte
     joined = b"".join(profile[number] for number in sorted(profile))
     found.profile = joined if len(joined) <= PROFILE_MAX else b""
     return found

@@ -1,14 +1,14 @@
-"""Converts uploaded pictures to logos: decodes them within limits of size and memory, and encodes them again.
+"""Converts uploads to logos and pictures: decodes them within limits of size and memory, and encodes them again.
 
 Only pixels are kept: no other byte of an upload is stored, such as metadata.
 """
 
 import logging
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from io import BytesIO
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from directory.errors import Invalid, Unavailable
 from directory.services.pictures import picture_files
@@ -19,8 +19,12 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-LARGE, SMALL = 256, 64  # pixels a side
-UPLOAD_MAX = 2**20  # bytes
+T = TypeVar("T")
+
+LARGE, SMALL = 256, 64  # pixels a side of a logo
+WIDE, NARROW = 1_280, 640  # pixels of the longer side of a picture, at most
+LOGO_QUALITY, PICTURE_QUALITY = 88, 80  # of WebP
+UPLOAD_MAX, PICTURE_MAX = 2**20, 2**22  # bytes of a logo, of a picture
 SIDE_MAX = 4_096  # pixels
 MEMORY_MAX = 88 * 2**20  # bytes that decoding may take, estimated from the header by measurements of each format
 WEBP_PIXEL, PIXEL = 17, 4  # bytes: libwebp holds several canvases
@@ -30,7 +34,7 @@ FORMATS = ("PNG", "JPEG", "WEBP")
 NOT_ONE = "Is not a PNG, JPEG or WebP picture, or it is damaged."
 TOO_LARGE = f"Must be at most {SIDE_MAX:,} pixels wide and high."
 TOO_MANY = "Has too many pixels for its format. Send it smaller."
-TOO_SLOW = "Has too many scans. Save it as a JPEG with ten or fewer, or as a PNG."
+TOO_SLOW = "Has too many parts. Save it as a JPEG with ten scans or fewer, or as a PNG."
 UNSEEN = "Is transparent everywhere."
 MULTI_PROCESS = b"mpet"  # the kind of a profile whose conversion may take any number of steps
 PADDING = b"Z" * 64  # see _reduced
@@ -40,17 +44,34 @@ _owners: set[int] = set()  # whose pictures are being converted
 _owners_lock = threading.Lock()
 
 
+class MadePicture(NamedTuple):
+    """A picture as WebP, of at most 640 and of at most 1,280 pixels a side, and the pixels of the larger one."""
+
+    files: tuple[bytes, bytes]
+    width: int
+    height: int
+
+
 def as_logo(content: bytes, *, by: int | None = None) -> tuple[bytes, bytes]:
     """The picture as WebP of 64 and of 256 pixels a side. Raises Invalid, and Unavailable if others take too long.
 
     Only one is decoded at a time, to limit the memory of a process. A second one of the same user (`by`) meanwhile is
     refused, so that one user's pictures hold one thread and do not keep others out.
     """
+    return _in_turn(lambda: _converted(content, 2 * LARGE, 4 * LARGE, _squares), by)
+
+
+def as_picture(content: bytes, *, by: int | None = None) -> MadePicture:
+    """The picture in its two sizes, never larger than it was sent; in turn with logos. Raises as `as_logo` does."""
+    return _in_turn(lambda: _converted(content, WIDE, WIDE, _sizes), by)
+
+
+def _in_turn(work: Callable[[], T], by: int | None) -> T:
     with _turn_of(by):
         if not _one.acquire(timeout=WAIT):
             raise Unavailable("Other pictures are being converted. Try again shortly.")
         try:
-            return _converted(content)
+            return work()
         finally:
             _one.release()
 
@@ -72,14 +93,15 @@ def _turn_of(owner: int | None) -> Iterator[None]:
             _owners.discard(owner)
 
 
-def _converted(content: bytes) -> tuple[bytes, bytes]:
+def _converted(content: bytes, least: int, most: int, made: Callable[["Image"], T]) -> T:
+    """What is `made` of the picture in sRGB; its longer side has `least` to `most` pixels, or fewer as it was sent."""
     try:
         file = picture_files.read(content)
-        image = _in_srgb(_reduced(file), file.profile)
+        image = _reduced(file, least)
+        image = _in_srgb(_scaled(image, most) if max(image.size) > most else image, file.profile)
         if image.getchannel("A").getextrema()[1] == 0:
             raise _refusal(UNSEEN)
-        square = _square(image)
-        return _encoded(square, SMALL), _encoded(square, LARGE)
+        return made(image)
     except Invalid:
         raise
     except picture_files.TooManyScans:
@@ -93,22 +115,22 @@ def _refusal(why: str) -> Invalid:
     return Invalid([{"pointer": "#", "detail": why}], why)
 
 
-def _reduced(file: PictureFile) -> "Image":
-    """The picture, turned upright, at about twice the size of a logo.
+def _reduced(file: PictureFile, side: int) -> "Image":
+    """The picture, turned upright, reduced to a longer side of `side` to twice as many pixels.
 
     A JPEG may lack the mark of its end. The decoder fills pixels that are missing too without an error. So it is
     decoded twice, the second time with bytes that change the picture unless its pixels are complete.
     """
     if not file.is_cut:
-        return _decoded(file.content, file.orientation)
+        return _decoded(file.content, file.orientation, side)
     end = picture_files.JPEG_END
-    image, other = (_decoded(file.content + more + end, file.orientation) for more in (b"", PADDING))
+    image, other = (_decoded(file.content + more + end, file.orientation, side) for more in (b"", PADDING))
     if image.tobytes() != other.tobytes():
         raise _refusal(NOT_ONE)
     return image
 
 
-def _decoded(content: bytes, orientation: int) -> "Image":
+def _decoded(content: bytes, orientation: int, side: int) -> "Image":
     from PIL import Image  # imported late: most commands do not need it
 
     Image.MAX_IMAGE_PIXELS = None  # we have limits of our own, and opening a PNG or a JPEG decodes nothing
@@ -118,10 +140,10 @@ def _decoded(content: bytes, orientation: int) -> "Image":
             raise _refusal(TOO_LARGE)
         if _memory(image) > MEMORY_MAX:
             raise _refusal(TOO_MANY)
-        image.draft("RGB", (2 * LARGE, 2 * LARGE))  # a JPEG can be decoded at a smaller scale
+        image.draft("RGB", (side, side))  # a JPEG can be decoded at a smaller scale
         image.load()
         turn = _turns().get(orientation)
-        reduced = _in_bands(image, max(1, max(image.size) // (2 * LARGE)))
+        reduced = _in_bands(image, max(1, max(image.size) // side))
     return reduced if turn is None else reduced.transpose(turn)
 
 
@@ -206,23 +228,33 @@ def _grey(band: "Image", key: int | None) -> "Image":
     return Image.merge("RGBA", (grey, grey, grey, shown))
 
 
-def _square(image: "Image") -> "Image":
-    """The whole picture scaled to fit a square of a logo's size, on a transparent background."""
+def _squares(image: "Image") -> tuple[bytes, bytes]:
+    """A logo's two pictures: the whole picture in a square, on a transparent background."""
     from PIL import Image
 
-    scale = LARGE / max(image.size)
-    size = (max(1, round(image.width * scale)), max(1, round(image.height * scale)))
+    shown = _scaled(image, LARGE)
     square = Image.new("RGBA", (LARGE, LARGE))
-    square.paste(image.resize(size, Image.Resampling.LANCZOS), ((LARGE - size[0]) // 2, (LARGE - size[1]) // 2))
-    return square
+    square.paste(shown, ((LARGE - shown.width) // 2, (LARGE - shown.height) // 2))
+    return _encoded(_scaled(square, SMALL), LOGO_QUALITY), _encoded(square, LOGO_QUALITY)
 
 
-def _encoded(square: "Image", side: int) -> bytes:
+def _sizes(image: "Image") -> MadePicture:
+    small = _scaled(image, min(NARROW, max(image.size)))
+    return MadePicture((_encoded(small, PICTURE_QUALITY), _encoded(image, PICTURE_QUALITY)), *image.size)
+
+
+def _scaled(image: "Image", side: int) -> "Image":
+    """The whole picture with a longer side of `side` pixels."""
     from PIL import Image
 
-    shown = square if side == LARGE else square.resize((side, side), Image.Resampling.LANCZOS)
+    scale = side / max(image.size)
+    size = (max(1, round(image.width * scale)), max(1, round(image.height * scale)))
+    return image.resize(size, Image.Resampling.LANCZOS)
+
+
+def _encoded(image: "Image", quality: int) -> bytes:
     file = BytesIO()
-    shown.save(file, "WEBP", quality=88, method=4)
+    image.save(file, "WEBP", quality=quality, method=4)
     return file.getvalue()
 
 

@@ -29,12 +29,12 @@ from directory.services.text.equal_addresses import needs_no_review
 NO_MOVE = {"from_state": Status.LIVE, "to_state": Status.LIVE}
 TAKEN = "The owner has another project with this URL."
 # The columns that an approved revision writes.
-EDITED = (*fields.WRITTEN, "logo", "slug", "url_key", "repository_key", "category_id")
+EDITED = (*fields.WRITTEN, "logo", "pictures", "slug", "url_key", "repository_key", "category_id")
 _P = Project.__table__
 _EDIT = update(_P).where(_P.c.id == bindparam("project"))
 _EDIT = _EDIT.values({name: bindparam(f"new_{name}") for name in EDITED})
 _EDIT = _EDIT.values(version=_P.c.version + 1, updated_at=bindparam("at"))
-# The logo stays, so that a rejected one can be sent again.
+# The logo stays, so that a rejected one can be sent again; so do the pictures, by the trigger of `picture_uses`.
 _REFUSE = update(Revision.__table__).where(Revision.__table__.c.project_id == bindparam("project"))
 _REFUSE = _REFUSE.values(
     changes={}, category=None, submitted_at=None, reason=bindparam("why"), rejected=bindparam("values")
@@ -77,6 +77,12 @@ def changes_of(revision: Revision | None) -> dict[str, Any]:
         return {}
     values = revision.changes if revision.category is None else {**revision.changes, "category": revision.category}
     return {name: values[name] for name in fields.NAMES if name in values}
+
+
+def pictures_of(project: Project, revision: Revision | None, by: Caller) -> list[dict[str, Any]]:
+    """The pictures that a change begins with: the owner's those that wait, if there are any, an administrator's not."""
+    found: list[dict[str, Any]] = ({} if by.is_admin else changes_of(revision)).get("pictures", project.pictures)
+    return found
 
 
 def plan(

@@ -16,6 +16,7 @@ from directory.services.catalog import catalog, counters, fields, search_index
 from directory.services.catalog.ranking import hot
 from directory.services.delivery import outbox
 from directory.services.delivery.channels import Endpoint
+from directory.services.pictures.project_pictures import Change
 from directory.services.review import revisions
 from directory.services.text.equal_addresses import Address, repository_key, url_key
 
@@ -62,20 +63,23 @@ def edit(
     review_on_edit: str,
     notify: list[Endpoint],
     versions: Container[int] | None = None,
+    pictures: Change | None = None,
 ) -> None:
-    """Change validated fields of a project.
+    """Change validated fields of a project, and with `pictures` the list of its pictures.
 
     A rejected project goes back to review, and so does one that was taken down, to its place in the queue. When a
     member edits a live project, the fields that need review wait as its revision, and the others apply at once. An
     administrator's edit applies at once and does not change the state. An edit that changes nothing is not logged.
     `versions` are those that If-Match allows; None allows any.
-    Raises Unauthenticated, NotFound, NotOwner, PreconditionFailed, Invalid, Duplicate.
+    Raises Unauthenticated, NotFound, NotOwner, PreconditionFailed, Invalid, Duplicate, and what `pictures` raises.
     """
     require_active(by)
     project = _locked(project_id, by, versions)
     was, at = project.status, now()
     is_live = was == Status.LIVE
     revision = revisions.of(project_id) if is_live else None
+    if pictures is not None:
+        given = {**given, "pictures": pictures(revisions.pictures_of(project, revision, by))}
     review = review_on_edit if is_live and not by.is_admin else "never"
     planned = revisions.plan(project, revision, given, review, is_replacing=not by.is_admin)
     if not planned.changes and not planned.revision_changes:

@@ -1350,11 +1350,11 @@ export interface paths {
         /**
          * Change a project: any subset of the writable fields
          * @description A rejected project goes back to the queue. A live project stays as it was reviewed: changes by its owner to title,
-         *     tagline, author, description, links and logo wait for review as its `revision`, while category and tags change at
-         *     once. Later edits are added to the revision, and a field that is set back is removed from it. A URL that differs
-         *     from the current one only in scheme, case of the host, `www.`, default port, slash at the end or fragment needs no
-         *     review. The operator can also require a review of all fields, or of none. An administrator's edit applies at once
-         *     and never changes the state. An edit without changes is not logged.
+         *     tagline, author, description, links, logo and pictures wait for review as its `revision`, while category and tags
+         *     change at once. Later edits are added to the revision, and a field that is set back is removed from it. A URL that
+         *     differs from the current one only in scheme, case of the host, `www.`, default port, slash at the end or fragment
+         *     needs no review. The operator can also require a review of all fields, or of none. An administrator's edit applies
+         *     at once and never changes the state. An edit without changes is not logged.
          *
          *     Needs the project's owner or an administrator.
          */
@@ -1394,6 +1394,59 @@ export interface paths {
          * @description Needs the project's owner or an administrator.
          */
         delete: operations["projectsRemoveLogo"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/projects/{project_id}/pictures": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Put the pictures of a project into another order
+         * @description Needs the project's owner or an administrator.
+         */
+        put: operations["picturesOrderPictures"];
+        /**
+         * Add a picture to a project, after its others: a PNG, JPEG or WebP of at most 4 MiB
+         * @description It is stored as WebP of at most 1,280 and of at most 640 pixels a side, in sRGB and without metadata. The limits of
+         *     its size are those of a logo. A project can have five pictures. Each change of them is a change as any other: a
+         *     rejected project goes back to the queue, and of a live one the list as it would be waits for review as a part of its
+         *     `revision`.
+         *
+         *     Needs the project's owner or an administrator.
+         */
+        post: operations["picturesAddPicture"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/projects/{project_id}/pictures/{picture_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Change the words of a picture
+         * @description Needs the project's owner or an administrator.
+         */
+        put: operations["picturesDescribePicture"];
+        post?: never;
+        /**
+         * Delete a picture of a project; of a live one after review, as its other changes
+         * @description Needs the project's owner or an administrator.
+         */
+        delete: operations["picturesDeletePicture"];
         options?: never;
         head?: never;
         patch?: never;
@@ -1782,7 +1835,7 @@ export interface components {
              * @description Stable; decide by this.
              * @enum {string}
              */
-            code: "malformed_json" | "bad_request" | "unauthenticated" | "invalid_credentials" | "not_owner" | "admin_required" | "passkey_required" | "account_suspended" | "email_not_verified" | "cross_site_request" | "registration_closed" | "sign_in_cancelled" | "sign_in_expired" | "sign_in_refused" | "sign_in_again" | "not_found" | "method_not_allowed" | "invalid_transition" | "not_votable" | "duplicate" | "last_admin" | "category_in_use" | "too_many_projects" | "too_many_votes" | "account_deleted" | "address_taken" | "identity_taken" | "too_many_passkeys" | "last_way_in" | "other_user" | "precondition_failed" | "too_large" | "unsupported_media_type" | "validation_failed" | "rate_limited" | "internal" | "provider_failed" | "unavailable" | "provider_unavailable" | "read_only";
+            code: "malformed_json" | "bad_request" | "unauthenticated" | "invalid_credentials" | "not_owner" | "admin_required" | "passkey_required" | "account_suspended" | "email_not_verified" | "cross_site_request" | "registration_closed" | "sign_in_cancelled" | "sign_in_expired" | "sign_in_refused" | "sign_in_again" | "not_found" | "method_not_allowed" | "invalid_transition" | "not_votable" | "duplicate" | "last_admin" | "category_in_use" | "too_many_projects" | "too_many_votes" | "account_deleted" | "address_taken" | "identity_taken" | "too_many_passkeys" | "last_way_in" | "too_many" | "other_user" | "precondition_failed" | "too_large" | "unsupported_media_type" | "validation_failed" | "rate_limited" | "internal" | "provider_failed" | "unavailable" | "provider_unavailable" | "read_only";
             /** @description To be quoted when the problem is reported. */
             request_id: string;
             /** @description With `validation_failed` and `duplicate`: the refused parts, by a JSON Pointer into the body or by the name of a query parameter. */
@@ -1978,6 +2031,16 @@ export interface components {
             64: string;
             256: string;
         };
+        /** @description A picture, in WebP of at most 640 and of at most 1,280 pixels a side; `width` and `height` are of the larger one. What is at an address never changes. */
+        Picture: {
+            640: string;
+            1280: string;
+            id: number;
+            /** @description What it shows, in words. */
+            alt: string;
+            width: number;
+            height: number;
+        };
         /** @description A project's category. */
         CategoryRef: {
             slug: string;
@@ -1993,6 +2056,7 @@ export interface components {
             repository_url?: string | null;
             logo_url?: string | null;
             logo?: components["schemas"]["Logo"] | null;
+            pictures?: components["schemas"]["Picture"][];
             tags?: string[];
             /** @description A category's slug. */
             category?: string;
@@ -2028,6 +2092,8 @@ export interface components {
             repository_url: string | null;
             logo_url: string | null;
             readonly logo: components["schemas"]["Logo"] | null;
+            /** @description In the order of the project's page. */
+            readonly pictures: components["schemas"]["Picture"][];
             tags: string[];
             category: components["schemas"]["CategoryRef"];
             /** @enum {string} */
@@ -2115,6 +2181,8 @@ export interface components {
             repository_url: string | null;
             logo_url: string | null;
             readonly logo: components["schemas"]["Logo"] | null;
+            /** @description In the order of the project's page. */
+            readonly pictures: components["schemas"]["Picture"][];
             tags: string[];
             category: components["schemas"]["CategoryRef"];
             /** @enum {string} */
@@ -2564,6 +2632,8 @@ export interface components {
             repository_url: string | null;
             logo_url: string | null;
             readonly logo: components["schemas"]["Logo"] | null;
+            /** @description In the order of the project's page. */
+            readonly pictures: components["schemas"]["Picture"][];
             tags: string[];
             category: components["schemas"]["CategoryRef"];
             /** @enum {string} */
@@ -2955,6 +3025,18 @@ export interface components {
              */
             category?: string;
         };
+        /** @description The ids of all pictures of a project, in their new order. */
+        OrderInput: {
+            order: number[];
+        };
+        /** @description Other words of a picture. */
+        PictureInput: {
+            /**
+             * @description What the picture shows, in words.
+             * @example The list of a project's routes
+             */
+            alt: string;
+        };
         /** @description The projects that share most with one, most first. */
         Related: {
             items: components["schemas"]["ProjectDetail"][];
@@ -2998,7 +3080,7 @@ export interface components {
             passkey_required?: boolean;
             service?: components["schemas"]["Service"];
             /** @description The fields of the user's live projects that need review when the user changes them. */
-            reviewed_fields?: ("title" | "tagline" | "author" | "description" | "url" | "repository_url" | "logo_url" | "logo" | "tags" | "category")[];
+            reviewed_fields?: ("title" | "tagline" | "author" | "description" | "url" | "repository_url" | "logo_url" | "logo" | "pictures" | "tags" | "category")[];
             providers: components["schemas"]["Provider"][];
         };
         /** @description A tag, and how many live projects carry it. */
@@ -3074,6 +3156,8 @@ export interface components {
             repository_url: string | null;
             logo_url: string | null;
             logo: components["schemas"]["Logo"] | null;
+            /** @description In the order of the project's page. */
+            pictures: components["schemas"]["Picture"][];
             tags: string[];
             category: components["schemas"]["CategoryRef"];
             /** @enum {string} */
@@ -3227,7 +3311,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description - `too_large`: A body may have 64 KiB at most, and a logo 1 MiB. */
+        /** @description - `too_large`: A body may have 64 KiB at most, a logo 1 MiB, and a picture 4 MiB. */
         TooLarge: {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
@@ -3240,7 +3324,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description - `unsupported_media_type`: Send the body as application/json in UTF-8, and a logo as PNG, JPEG or WebP. */
+        /** @description - `unsupported_media_type`: Send the body as application/json in UTF-8, and a logo or picture as PNG, JPEG or WebP. */
         UnsupportedMediaType: {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
@@ -3675,6 +3759,22 @@ export interface components {
          *     - `cross_site_request`: A page of another origin caused this write. Writes are accepted from the service's own origin, from the origins that it is configured to trust, and from programs that send a bearer token. A program with a cookie has to send the service's own address in Origin.
          */
         NotOwnerOrCrossSiteRequest: {
+            headers: {
+                "X-Request-ID": components["headers"]["X-Request-ID"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /**
+         * @description - `too_many`: There is one more than there may be. The detail says of what, and how many.
+         *     - `other_user`: X-Expected-User named another account than the one that is signed in; nothing was changed. A page sends the id of the account that it shows with each write, because another tab may have changed the session.
+         */
+        TooManyOrOtherUser: {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
@@ -4204,6 +4304,16 @@ export interface operations {
                      *             "64": "/images/5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d.webp",
                      *             "256": "/images/a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3.webp"
                      *           },
+                     *           "pictures": [
+                     *             {
+                     *               "640": "/images/c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7.webp",
+                     *               "1280": "/images/0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e.webp",
+                     *               "id": 42,
+                     *               "alt": "The list of a project's routes",
+                     *               "width": 1280,
+                     *               "height": 800
+                     *             }
+                     *           ],
                      *           "tags": [
                      *             "python",
                      *             "web"
@@ -4320,6 +4430,16 @@ export interface operations {
                      *               "64": "/images/5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d.webp",
                      *               "256": "/images/a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3.webp"
                      *             },
+                     *             "pictures": [
+                     *               {
+                     *                 "640": "/images/c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7.webp",
+                     *                 "1280": "/images/0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e.webp",
+                     *                 "id": 42,
+                     *                 "alt": "The list of a project's routes",
+                     *                 "width": 1280,
+                     *                 "height": 800
+                     *               }
+                     *             ],
                      *             "tags": [
                      *               "python",
                      *               "web"
@@ -4423,6 +4543,16 @@ export interface operations {
                      *         "64": "/images/5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d.webp",
                      *         "256": "/images/a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3.webp"
                      *       },
+                     *       "pictures": [
+                     *         {
+                     *           "640": "/images/c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7.webp",
+                     *           "1280": "/images/0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e.webp",
+                     *           "id": 42,
+                     *           "alt": "The list of a project's routes",
+                     *           "width": 1280,
+                     *           "height": 800
+                     *         }
+                     *       ],
                      *       "tags": [
                      *         "python",
                      *         "web"
@@ -4598,6 +4728,16 @@ export interface operations {
                      *         "64": "/images/5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d.webp",
                      *         "256": "/images/a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3.webp"
                      *       },
+                     *       "pictures": [
+                     *         {
+                     *           "640": "/images/c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7.webp",
+                     *           "1280": "/images/0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e.webp",
+                     *           "id": 42,
+                     *           "alt": "The list of a project's routes",
+                     *           "width": 1280,
+                     *           "height": 800
+                     *         }
+                     *       ],
                      *       "tags": [
                      *         "python",
                      *         "web"
@@ -4697,6 +4837,16 @@ export interface operations {
                      *         "64": "/images/5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d.webp",
                      *         "256": "/images/a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3.webp"
                      *       },
+                     *       "pictures": [
+                     *         {
+                     *           "640": "/images/c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7.webp",
+                     *           "1280": "/images/0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e.webp",
+                     *           "id": 42,
+                     *           "alt": "The list of a project's routes",
+                     *           "width": 1280,
+                     *           "height": 800
+                     *         }
+                     *       ],
                      *       "tags": [
                      *         "python",
                      *         "web"
@@ -6148,6 +6298,16 @@ export interface operations {
                      *             "64": "/images/5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d.webp",
                      *             "256": "/images/a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3.webp"
                      *           },
+                     *           "pictures": [
+                     *             {
+                     *               "640": "/images/c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7.webp",
+                     *               "1280": "/images/0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e.webp",
+                     *               "id": 42,
+                     *               "alt": "The list of a project's routes",
+                     *               "width": 1280,
+                     *               "height": 800
+                     *             }
+                     *           ],
                      *           "tags": [
                      *             "python",
                      *             "web"
@@ -7456,7 +7616,7 @@ export interface operations {
             };
             path: {
                 /** @example not_found */
-                code: "malformed_json" | "bad_request" | "unauthenticated" | "invalid_credentials" | "not_owner" | "admin_required" | "passkey_required" | "account_suspended" | "email_not_verified" | "cross_site_request" | "registration_closed" | "sign_in_cancelled" | "sign_in_expired" | "sign_in_refused" | "sign_in_again" | "not_found" | "method_not_allowed" | "invalid_transition" | "not_votable" | "duplicate" | "last_admin" | "category_in_use" | "too_many_projects" | "too_many_votes" | "account_deleted" | "address_taken" | "identity_taken" | "too_many_passkeys" | "last_way_in" | "other_user" | "precondition_failed" | "too_large" | "unsupported_media_type" | "validation_failed" | "rate_limited" | "internal" | "provider_failed" | "unavailable" | "provider_unavailable" | "read_only";
+                code: "malformed_json" | "bad_request" | "unauthenticated" | "invalid_credentials" | "not_owner" | "admin_required" | "passkey_required" | "account_suspended" | "email_not_verified" | "cross_site_request" | "registration_closed" | "sign_in_cancelled" | "sign_in_expired" | "sign_in_refused" | "sign_in_again" | "not_found" | "method_not_allowed" | "invalid_transition" | "not_votable" | "duplicate" | "last_admin" | "category_in_use" | "too_many_projects" | "too_many_votes" | "account_deleted" | "address_taken" | "identity_taken" | "too_many_passkeys" | "last_way_in" | "too_many" | "other_user" | "precondition_failed" | "too_large" | "unsupported_media_type" | "validation_failed" | "rate_limited" | "internal" | "provider_failed" | "unavailable" | "provider_unavailable" | "read_only";
             };
             cookie?: never;
         };
@@ -7566,6 +7726,16 @@ export interface operations {
                      *             "64": "/images/5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d.webp",
                      *             "256": "/images/a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3.webp"
                      *           },
+                     *           "pictures": [
+                     *             {
+                     *               "640": "/images/c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7.webp",
+                     *               "1280": "/images/0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e.webp",
+                     *               "id": 42,
+                     *               "alt": "The list of a project's routes",
+                     *               "width": 1280,
+                     *               "height": 800
+                     *             }
+                     *           ],
                      *           "tags": [
                      *             "python",
                      *             "web"
@@ -7619,6 +7789,16 @@ export interface operations {
                      *             "64": "/images/5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d.webp",
                      *             "256": "/images/a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3.webp"
                      *           },
+                     *           "pictures": [
+                     *             {
+                     *               "640": "/images/c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7.webp",
+                     *               "1280": "/images/0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e.webp",
+                     *               "id": 42,
+                     *               "alt": "The list of a project's routes",
+                     *               "width": 1280,
+                     *               "height": 800
+                     *             }
+                     *           ],
                      *           "tags": [
                      *             "python",
                      *             "web"
@@ -7738,6 +7918,16 @@ export interface operations {
                      *         "64": "/images/5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d.webp",
                      *         "256": "/images/a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3.webp"
                      *       },
+                     *       "pictures": [
+                     *         {
+                     *           "640": "/images/c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7.webp",
+                     *           "1280": "/images/0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e.webp",
+                     *           "id": 42,
+                     *           "alt": "The list of a project's routes",
+                     *           "width": 1280,
+                     *           "height": 800
+                     *         }
+                     *       ],
                      *       "tags": [
                      *         "python",
                      *         "web"
@@ -8070,6 +8260,16 @@ export interface operations {
                      *         "64": "/images/5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d.webp",
                      *         "256": "/images/a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3.webp"
                      *       },
+                     *       "pictures": [
+                     *         {
+                     *           "640": "/images/c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7.webp",
+                     *           "1280": "/images/0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e.webp",
+                     *           "id": 42,
+                     *           "alt": "The list of a project's routes",
+                     *           "width": 1280,
+                     *           "height": 800
+                     *         }
+                     *       ],
                      *       "tags": [
                      *         "python",
                      *         "web"
@@ -8188,6 +8388,16 @@ export interface operations {
                      *         "64": "/images/5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d.webp",
                      *         "256": "/images/a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3.webp"
                      *       },
+                     *       "pictures": [
+                     *         {
+                     *           "640": "/images/c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7.webp",
+                     *           "1280": "/images/0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e.webp",
+                     *           "id": 42,
+                     *           "alt": "The list of a project's routes",
+                     *           "width": 1280,
+                     *           "height": 800
+                     *         }
+                     *       ],
                      *       "tags": [
                      *         "python",
                      *         "web"
@@ -8328,6 +8538,16 @@ export interface operations {
                      *         "64": "/images/5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d.webp",
                      *         "256": "/images/a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3.webp"
                      *       },
+                     *       "pictures": [
+                     *         {
+                     *           "640": "/images/c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7.webp",
+                     *           "1280": "/images/0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e.webp",
+                     *           "id": 42,
+                     *           "alt": "The list of a project's routes",
+                     *           "width": 1280,
+                     *           "height": 800
+                     *         }
+                     *       ],
                      *       "tags": [
                      *         "python",
                      *         "web"
@@ -8414,6 +8634,385 @@ export interface operations {
             503: components["responses"]["UnavailableOrReadOnly"];
         };
     };
+    picturesOrderPictures: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The project's ETag, or its `version` in quotes: if its current version is another one, the answer is 412 and nothing changes. */
+                "If-Match"?: string;
+                /** @description The `id` of the account that the page shows. If another account is signed in, the answer is 409 `other_user` and nothing changes. */
+                "X-Expected-User"?: string;
+            };
+            path: {
+                /** @example 42 */
+                project_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "order": [
+                 *         1
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["OrderInput"];
+            };
+        };
+        responses: {
+            /**
+             * @description A project. `queue_position` is null unless it is pending, or changes of it wait for review.
+             *
+             *     It is present for the owner and administrators if they request one project, and in lists with `owner=me`.
+             */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    ETag: components["headers"]["ETag"];
+                    Vary: components["headers"]["Vary"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": 42,
+                     *       "slug": "flask",
+                     *       "title": "Flask",
+                     *       "tagline": "A lightweight web framework",
+                     *       "author": "Pallets",
+                     *       "description": "Routing, templates and a development server, and little else.",
+                     *       "url": "https://flask.example",
+                     *       "repository_url": "https://code.example/flask",
+                     *       "logo_url": "https://flask.example/logo.svg",
+                     *       "logo": {
+                     *         "64": "/images/5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d.webp",
+                     *         "256": "/images/a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3.webp"
+                     *       },
+                     *       "pictures": [
+                     *         {
+                     *           "640": "/images/c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7.webp",
+                     *           "1280": "/images/0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e.webp",
+                     *           "id": 42,
+                     *           "alt": "The list of a project's routes",
+                     *           "width": 1280,
+                     *           "height": 800
+                     *         }
+                     *       ],
+                     *       "tags": [
+                     *         "python",
+                     *         "web"
+                     *       ],
+                     *       "category": {
+                     *         "slug": "web-frameworks",
+                     *         "name": "Web frameworks"
+                     *       },
+                     *       "status": "live",
+                     *       "upvotes": 128,
+                     *       "has_upvoted": null,
+                     *       "owner": {
+                     *         "id": 42,
+                     *         "username": "ada"
+                     *       },
+                     *       "created_at": "2026-11-20T10:00:00.123456Z",
+                     *       "updated_at": "2026-11-20T10:00:00.123456Z",
+                     *       "submitted_at": "2026-11-20T10:00:00.123456Z",
+                     *       "published_at": "2026-11-20T14:30:00.000000Z",
+                     *       "version": 3,
+                     *       "rejection_reason": null,
+                     *       "revision": null,
+                     *       "queue_position": null,
+                     *       "description_html": "<p>Routing, templates and a development server, and little else.</p>"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ProjectDetail"];
+                };
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["NotOwnerOrCrossSiteRequest"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["OtherUser"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["UnavailableOrReadOnly"];
+        };
+    };
+    picturesAddPicture: {
+        parameters: {
+            query: {
+                /** @description What the picture shows, in words. */
+                alt: string;
+            };
+            header?: {
+                /** @description The project's ETag, or its `version` in quotes: if its current version is another one, the answer is 412 and nothing changes. */
+                "If-Match"?: string;
+                /** @description The `id` of the account that the page shows. If another account is signed in, the answer is 409 `other_user` and nothing changes. */
+                "X-Expected-User"?: string;
+            };
+            path: {
+                /** @example 42 */
+                project_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "image/png": string;
+                "image/jpeg": string;
+                "image/webp": string;
+            };
+        };
+        responses: {
+            /**
+             * @description A project. `queue_position` is null unless it is pending, or changes of it wait for review.
+             *
+             *     It is present for the owner and administrators if they request one project, and in lists with `owner=me`.
+             */
+            201: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    ETag: components["headers"]["ETag"];
+                    Vary: components["headers"]["Vary"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": 42,
+                     *       "slug": "flask",
+                     *       "title": "Flask",
+                     *       "tagline": "A lightweight web framework",
+                     *       "author": "Pallets",
+                     *       "description": "Routing, templates and a development server, and little else.",
+                     *       "url": "https://flask.example",
+                     *       "repository_url": "https://code.example/flask",
+                     *       "logo_url": "https://flask.example/logo.svg",
+                     *       "logo": {
+                     *         "64": "/images/5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d.webp",
+                     *         "256": "/images/a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3.webp"
+                     *       },
+                     *       "pictures": [
+                     *         {
+                     *           "640": "/images/c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7.webp",
+                     *           "1280": "/images/0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e.webp",
+                     *           "id": 42,
+                     *           "alt": "The list of a project's routes",
+                     *           "width": 1280,
+                     *           "height": 800
+                     *         }
+                     *       ],
+                     *       "tags": [
+                     *         "python",
+                     *         "web"
+                     *       ],
+                     *       "category": {
+                     *         "slug": "web-frameworks",
+                     *         "name": "Web frameworks"
+                     *       },
+                     *       "status": "live",
+                     *       "upvotes": 128,
+                     *       "has_upvoted": null,
+                     *       "owner": {
+                     *         "id": 42,
+                     *         "username": "ada"
+                     *       },
+                     *       "created_at": "2026-11-20T10:00:00.123456Z",
+                     *       "updated_at": "2026-11-20T10:00:00.123456Z",
+                     *       "submitted_at": "2026-11-20T10:00:00.123456Z",
+                     *       "published_at": "2026-11-20T14:30:00.000000Z",
+                     *       "version": 3,
+                     *       "rejection_reason": null,
+                     *       "revision": null,
+                     *       "queue_position": null,
+                     *       "description_html": "<p>Routing, templates and a development server, and little else.</p>"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ProjectDetail"];
+                };
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["NotOwnerOrCrossSiteRequest"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["TooManyOrOtherUser"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["UnavailableOrReadOnly"];
+        };
+    };
+    picturesDescribePicture: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The project's ETag, or its `version` in quotes: if its current version is another one, the answer is 412 and nothing changes. */
+                "If-Match"?: string;
+                /** @description The `id` of the account that the page shows. If another account is signed in, the answer is 409 `other_user` and nothing changes. */
+                "X-Expected-User"?: string;
+            };
+            path: {
+                /** @example 81254 */
+                picture_id: number;
+                /** @example 42 */
+                project_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "alt": "The list of a project's routes"
+                 *     }
+                 */
+                "application/json": components["schemas"]["PictureInput"];
+            };
+        };
+        responses: {
+            /**
+             * @description A project. `queue_position` is null unless it is pending, or changes of it wait for review.
+             *
+             *     It is present for the owner and administrators if they request one project, and in lists with `owner=me`.
+             */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    ETag: components["headers"]["ETag"];
+                    Vary: components["headers"]["Vary"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": 42,
+                     *       "slug": "flask",
+                     *       "title": "Flask",
+                     *       "tagline": "A lightweight web framework",
+                     *       "author": "Pallets",
+                     *       "description": "Routing, templates and a development server, and little else.",
+                     *       "url": "https://flask.example",
+                     *       "repository_url": "https://code.example/flask",
+                     *       "logo_url": "https://flask.example/logo.svg",
+                     *       "logo": {
+                     *         "64": "/images/5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d.webp",
+                     *         "256": "/images/a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3.webp"
+                     *       },
+                     *       "pictures": [
+                     *         {
+                     *           "640": "/images/c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7.webp",
+                     *           "1280": "/images/0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e.webp",
+                     *           "id": 42,
+                     *           "alt": "The list of a project's routes",
+                     *           "width": 1280,
+                     *           "height": 800
+                     *         }
+                     *       ],
+                     *       "tags": [
+                     *         "python",
+                     *         "web"
+                     *       ],
+                     *       "category": {
+                     *         "slug": "web-frameworks",
+                     *         "name": "Web frameworks"
+                     *       },
+                     *       "status": "live",
+                     *       "upvotes": 128,
+                     *       "has_upvoted": null,
+                     *       "owner": {
+                     *         "id": 42,
+                     *         "username": "ada"
+                     *       },
+                     *       "created_at": "2026-11-20T10:00:00.123456Z",
+                     *       "updated_at": "2026-11-20T10:00:00.123456Z",
+                     *       "submitted_at": "2026-11-20T10:00:00.123456Z",
+                     *       "published_at": "2026-11-20T14:30:00.000000Z",
+                     *       "version": 3,
+                     *       "rejection_reason": null,
+                     *       "revision": null,
+                     *       "queue_position": null,
+                     *       "description_html": "<p>Routing, templates and a development server, and little else.</p>"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ProjectDetail"];
+                };
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["NotOwnerOrCrossSiteRequest"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["OtherUser"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["UnavailableOrReadOnly"];
+        };
+    };
+    picturesDeletePicture: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The project's ETag, or its `version` in quotes: if its current version is another one, the answer is 412 and nothing changes. */
+                "If-Match"?: string;
+                /** @description The `id` of the account that the page shows. If another account is signed in, the answer is 409 `other_user` and nothing changes. */
+                "X-Expected-User"?: string;
+            };
+            path: {
+                /** @example 81254 */
+                picture_id: number;
+                /** @example 42 */
+                project_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Delete a picture of a project; of a live one after review, as its other changes. */
+            204: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["NotOwnerOrCrossSiteRequest"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["OtherUser"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["UnavailableOrReadOnly"];
+        };
+    };
     projectsShowRelated: {
         parameters: {
             query?: never;
@@ -8458,6 +9057,16 @@ export interface operations {
                      *             "64": "/images/5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d.webp",
                      *             "256": "/images/a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3.webp"
                      *           },
+                     *           "pictures": [
+                     *             {
+                     *               "640": "/images/c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7.webp",
+                     *               "1280": "/images/0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e.webp",
+                     *               "id": 42,
+                     *               "alt": "The list of a project's routes",
+                     *               "width": 1280,
+                     *               "height": 800
+                     *             }
+                     *           ],
                      *           "tags": [
                      *             "python",
                      *             "web"
@@ -9107,6 +9716,16 @@ export interface operations {
                  *             "64": "/images/5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d.webp",
                  *             "256": "/images/a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3.webp"
                  *           },
+                 *           "pictures": [
+                 *             {
+                 *               "640": "/images/c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7.webp",
+                 *               "1280": "/images/0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e.webp",
+                 *               "id": 42,
+                 *               "alt": "The list of a project's routes",
+                 *               "width": 1280,
+                 *               "height": 800
+                 *             }
+                 *           ],
                  *           "tags": [
                  *             "python",
                  *             "web"
@@ -9214,6 +9833,16 @@ export interface operations {
                  *             "64": "/images/5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d.webp",
                  *             "256": "/images/a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3.webp"
                  *           },
+                 *           "pictures": [
+                 *             {
+                 *               "640": "/images/c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7.webp",
+                 *               "1280": "/images/0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e.webp",
+                 *               "id": 42,
+                 *               "alt": "The list of a project's routes",
+                 *               "width": 1280,
+                 *               "height": 800
+                 *             }
+                 *           ],
                  *           "tags": [
                  *             "python",
                  *             "web"
@@ -9321,6 +9950,16 @@ export interface operations {
                  *             "64": "/images/5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d.webp",
                  *             "256": "/images/a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3.webp"
                  *           },
+                 *           "pictures": [
+                 *             {
+                 *               "640": "/images/c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7.webp",
+                 *               "1280": "/images/0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e.webp",
+                 *               "id": 42,
+                 *               "alt": "The list of a project's routes",
+                 *               "width": 1280,
+                 *               "height": 800
+                 *             }
+                 *           ],
                  *           "tags": [
                  *             "python",
                  *             "web"
@@ -9431,6 +10070,16 @@ export interface operations {
                  *             "64": "/images/5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d.webp",
                  *             "256": "/images/a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3.webp"
                  *           },
+                 *           "pictures": [
+                 *             {
+                 *               "640": "/images/c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7.webp",
+                 *               "1280": "/images/0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e.webp",
+                 *               "id": 42,
+                 *               "alt": "The list of a project's routes",
+                 *               "width": 1280,
+                 *               "height": 800
+                 *             }
+                 *           ],
                  *           "tags": [
                  *             "python",
                  *             "web"
@@ -9541,6 +10190,16 @@ export interface operations {
                  *             "64": "/images/5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d.webp",
                  *             "256": "/images/a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3.webp"
                  *           },
+                 *           "pictures": [
+                 *             {
+                 *               "640": "/images/c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7.webp",
+                 *               "1280": "/images/0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e.webp",
+                 *               "id": 42,
+                 *               "alt": "The list of a project's routes",
+                 *               "width": 1280,
+                 *               "height": 800
+                 *             }
+                 *           ],
                  *           "tags": [
                  *             "python",
                  *             "web"
@@ -9648,6 +10307,16 @@ export interface operations {
                  *             "64": "/images/5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d.webp",
                  *             "256": "/images/a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3.webp"
                  *           },
+                 *           "pictures": [
+                 *             {
+                 *               "640": "/images/c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7.webp",
+                 *               "1280": "/images/0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e.webp",
+                 *               "id": 42,
+                 *               "alt": "The list of a project's routes",
+                 *               "width": 1280,
+                 *               "height": 800
+                 *             }
+                 *           ],
                  *           "tags": [
                  *             "python",
                  *             "web"

@@ -30,11 +30,45 @@ function Logos({ from, to }: { from: string; to: string }) {
   );
 }
 
+/** Pictures with their words, from the text of their list. */
+export function Pictures({ list }: { list: string }) {
+  return (
+    <div class="q-pictures">
+      {list.split("\n").filter(Boolean).map((line, place) => {
+        const end = line.indexOf(" ");
+        return <figure key={place}><a href={line.slice(0, end)}><img src={line.slice(0, end)} width="160" height="100" alt={line.slice(end + 1)} /></a><figcaption class="small" dir="auto">{line.slice(end + 1)}</figcaption></figure>;
+      })}
+    </div>
+  );
+}
+
+/** The pictures before and after, in their order. */
+function PictureLists({ from, to }: { from: string; to: string }) {
+  return (
+    <>
+      {[[r.before, from], [r.after, to]].map(([label, list = ""]) => (
+        <section key={label}>
+          <p class="small muted">{label}{!list && ` (${r.emptyValue})`}</p>
+          <Pictures list={list} />
+        </section>
+      ))}
+    </>
+  );
+}
+
+/** The parts that show a change of a field otherwise than as texts. */
+const SHOWN: Record<string, typeof Logos> = { logo: Logos, pictures: PictureLists };
+
+function Shown({ field, from, to }: Change) {
+  const Part = SHOWN[field] ?? Difference;
+  return <Part from={from} to={to} />;
+}
+
 /** Fields that changed, each with its words. */
 export function Changed({ changes }: { changes: readonly Change[] }) {
   return (
     <dl class="q-changes">
-      {changes.map(({ field, from, to }) => [<dt key={field}>{r.fields[field] ?? field}</dt>, <dd key={`${field} text`} dir="auto">{field === "logo" ? <Logos from={from} to={to} /> : <Difference from={from} to={to} />}</dd>])}
+      {changes.map(({ field, from, to }) => [<dt key={field}>{r.fields[field] ?? field}</dt>, <dd key={`${field} text`} dir="auto"><Shown field={field} from={from} to={to} /></dd>])}
     </dl>
   );
 }

@@ -8,12 +8,12 @@ import { ago, Time } from "../parts/time.tsx";
 import { say } from "../state/notice.ts";
 import { approve, askReason } from "../state/queue-decisions.ts";
 import { showNew, story } from "../state/queue-history.ts";
-import { differences, heldChanges, newlyHeld, since, waits } from "../state/queue-story.ts";
+import { differences, heldChanges, newlyHeld, picturesOf, since, waits } from "../state/queue-story.ts";
 import { changed, current, type Item, item, linked, queue, selected } from "../state/queue.ts";
 import { wasLive } from "../state/queue-record.ts";
 import { readOnly } from "../state/session.ts";
 import { t } from "../text.ts";
-import { Changed } from "./difference.tsx";
+import { Changed, Pictures } from "./difference.tsx";
 import { Changes, History, Others } from "./queue-story.tsx";
 import { r } from "./review-text.ts";
 
@@ -28,7 +28,7 @@ export function ItemPane() {
 }
 
 function Submission({ item: shown }: { item: Item }) {
-  const { title, tagline, description_html, status, logo } = shown;
+  const { title, tagline, description_html, status, logo, pictures } = shown;
   return (
     <article class="q-item" aria-labelledby="q-title">
       <header>
@@ -44,6 +44,7 @@ function Submission({ item: shown }: { item: Item }) {
       <SinceSeen item={shown} />
       <Held item={shown} />
       <Facts item={shown} />
+      {pictures.length > 0 && <section><h3>{r.fields.pictures}</h3><Pictures list={picturesOf(pictures)} /></section>}
       <Changes />
       <Others />
       <History />
@@ -117,7 +118,7 @@ async function showVersion(): Promise<void> {
   }
 }
 
-const ELSEWHERE = ["title", "tagline", "description", "category", "tags", "logo"]; // fields that are shown in another way
+const ELSEWHERE = ["title", "tagline", "description", "category", "tags", "logo", "pictures"]; // fields that are shown in another way
 
 function Facts({ item: shown }: { item: Item }) {
   const { category, tags, owner, owner_stats, submitted_at } = shown;

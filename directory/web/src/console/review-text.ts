@@ -72,7 +72,7 @@ export const r = {
   /** The fields of a project in the order of a comparison; one without a label does not compile. */
   fields: {
     title: "Title", tagline: "Tagline", author: "Author", url: "Website", repository_url: "Source code", logo_url: "Address of the logo",
-    logo: "Logo", category: "Category", tags: "Tags", description: "Description",
+    logo: "Logo", pictures: "Pictures", category: "Category", tags: "Tags", description: "Description",
   } satisfies Record<keyof Schemas["RevisionChanges"], string> as Record<string, string>,
   changedFields: (names: string[]) => `Changed: ${names.join(", ").toLowerCase()}`,
   others: "Other submissions of this URL",

@@ -114,8 +114,13 @@ function textOf(project: Shown, field: (typeof FIELDS)[number]): string {
   return written(field === "category" ? project.category.slug : project[field]);
 }
 
+/** A list of pictures as a text: a line for each, with its address and its words. */
+export function picturesOf(pictures: Schemas["ProjectDetail"]["pictures"]): string {
+  return pictures.map((each) => `${each["640"]} ${each.alt}`).join("\n");
+}
+
 function written(value: unknown): string {
-  if (Array.isArray(value)) return value.join(", ");
+  if (Array.isArray(value)) return value.some((each) => typeof each === "object") ? picturesOf(value) : value.join(", ");
   if (typeof value === "object" && value) return String((value as Record<string, unknown>)["256"]); // a logo, by the address of its picture
   return value == null ? "" : String(value);
 }

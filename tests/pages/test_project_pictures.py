@@ -1,0 +1,131 @@
+"""The pictures of a project: their forms, which work without JavaScript, and the strip on its page."""
+
+import re
+from html import unescape
+
+import pytest
+
+from tests.api.test_project_pictures import COLOURS, PICTURES_MAX, words
+from tests.pages.conftest import text_of
+from tests.pages.test_submitting import send
+from tests.support.browsers import Browser
+from tests.support.factories import Api
+from tests.support.pictures import RED, picture
+
+
+@pytest.fixture
+def ada(world):
+    return world.user("ada")
+
+
+def shown(world, user, project_id):
+    return world.caller(user).get(f"/api/projects/{project_id}").json
+
+
+def test_one_more_picture_is_added_by_a_form_with_its_words(app, world, ada):
+    project = world.project(ada, "pending")
+    browser = Browser(app).sign_in("ada")
+    answer = send(browser, f"/mine/{project}/pictures", alt="The window", picture=RED)
+    assert (answer.status_code, answer.headers["Location"]) == (303, f"/mine/{project}/edit#pictures")
+    [stored] = shown(world, ada, project)["pictures"]
+    assert stored["alt"] == "The window"
+    page = browser.get(f"/mine/{project}/edit").text
+    assert f'<img src="{stored["640"]}" width="160" height="100" alt="The window">' in page
+    assert f'action="/mine/{project}/pictures/{stored["id"]}"' in page
+
+
+@pytest.mark.parametrize(
+    ("fields", "wrong"),
+    [
+        ({"alt": "", "picture": RED}, "new-alt"),
+        ({"alt": "x" * 141, "picture": RED}, "new-alt"),
+        ({"alt": "The window"}, "picture"),
+        ({"alt": "The window", "picture": b"<svg/>"}, "picture"),
+        ({"alt": "The window", "picture": b"x" * (2**22 + 1)}, "picture"),
+    ],
+    ids=["no words", "long words", "no file", "svg", "large"],
+)
+def test_what_is_wrong_is_said_at_its_field_and_nothing_is_saved(app, world, ada, fields, wrong):
+    project = world.project(ada, "pending", tagline="Lights a desk")
+    answer = send(Browser(app).sign_in("ada"), f"/mine/{project}/pictures", **fields)
+    found = re.findall(r'<p class="error" id="([\w-]+)-about">', answer.text)
+    assert (answer.status_code, found) == (422, [wrong])
+    assert re.findall(r'<input id="([\w-]+)"[^>]*autofocus', answer.text) == [wrong]
+    assert f'value="{fields["alt"]}"' in answer.text
+    assert 'value="Lights a desk"' in answer.text  # the form of the project is as it was
+    assert shown(world, ada, project)["pictures"] == []
+
+
+def test_each_picture_is_moved_described_and_deleted_by_its_buttons(app, world, ada):
+    project = world.project(ada, "pending")
+    browser = Browser(app).sign_in("ada")
+    first, second, third = (
+        world.picture(project, colour, picture(colour=colour))["id"] for colour in ("red", "green", "blue")
+    )
+
+    def press(picture_id, do, alt):
+        answer = browser.post(f"/mine/{project}/pictures/{picture_id}", data={"do": do, "alt": alt})
+        assert answer.status_code == 303
+        return words(shown(world, ada, project))
+
+    assert press(third, "earlier", "blue") == ["red", "blue", "green"]
+    assert press(first, "earlier", "red") == ["red", "blue", "green"]  # it is the first already
+    assert press(first, "later", "scarlet") == ["blue", "scarlet", "green"]  # what was typed is saved too
+    assert press(second, "later", "green") == ["blue", "scarlet", "green"]
+    assert press(second, "words", "lime") == ["blue", "scarlet", "lime"]
+    assert press(first, "delete", "") == ["blue", "lime"]
+    refused = browser.post(f"/mine/{project}/pictures/{second}", data={"do": "words", "alt": ""})
+    assert (refused.status_code, re.findall(r'id="picture-(\d+)-alt-about"', refused.text)) == (422, [str(second)])
+    gone = browser.post(f"/mine/{project}/pictures/{first}", data={"do": "words", "alt": "x"})
+    assert gone.status_code == 404
+    assert browser.post(f"/mine/{project}/pictures/{second}", data={"do": "burn", "alt": "x"}).status_code == 422
+    assert words(shown(world, ada, project)) == ["blue", "lime"]
+
+
+def test_the_form_of_a_live_project_shows_its_owner_what_waits_and_an_administrator_what_is_live(app, world, ada):
+    project = world.project(ada, tagline="Lights a desk")
+    world.admin("root")
+    world.picture(project, "The lamp")
+    browser = Browser(app).sign_in("ada")
+    assert send(browser, f"/mine/{project}/pictures", alt="The window", picture=RED).status_code == 303
+    own = browser.get(f"/mine/{project}/edit").text
+    assert ("The window" in own, "sends the change for review" in text_of(browser.get(f"/mine/{project}/edit"))) == (
+        True, True,
+    )  # fmt: skip
+    assert "The window" not in Browser(app).sign_in("root").get(f"/mine/{project}/edit").text
+    assert words(Api(app).get(f"/api/projects/{project}").json) == ["The lamp"]
+
+
+def test_five_pictures_leave_no_form_and_a_sixth_is_refused_in_words(app, world, ada):
+    project = world.project(ada, "pending")
+    for colour in COLOURS[:PICTURES_MAX]:
+        world.picture(project, colour, picture(colour=colour))
+    browser = Browser(app).sign_in("ada")
+    assert f'action="/mine/{project}/pictures"' not in browser.get(f"/mine/{project}/edit").text
+    answer = send(browser, f"/mine/{project}/pictures", alt="One more", picture=RED)
+    assert answer.status_code == 409
+    assert "can have 5 pictures" in text_of(answer)
+
+
+def test_the_page_of_a_project_shows_its_pictures_in_order_each_with_its_size(app, world, ada):
+    project = world.project(ada)
+    made = [
+        world.picture(project, f'<{n}> "words"', picture(size))
+        for n, size in enumerate([(1600, 1000), (100, 900), (900, 9)])
+    ]
+    page = Api(app).get(f"/p/{project}/{world.stored(project)['slug']}").text
+    strip = page.partition('<div class="pictures"')[2].partition("</div>")[0]
+    images = re.findall("<img [^>]*>", strip)
+    assert [re.search('src="([^"]*)"', each)[1] for each in images] == [each["640"] for each in made]
+    assert [re.search('alt="([^"]*)"', each)[1] for each in images] == [
+        f"&lt;{n}&gt; &#34;words&#34;" for n in range(3)
+    ]
+    sizes = [re.search('width="(\\d+)" height="(\\d+)"', each).groups() for each in images]
+    assert sizes == [("384", "240"), ("26", "240"), ("480", "240")]
+    assert ['loading="lazy"' in each for each in images] == [False, True, True]
+    assert [unescape(each) for each in re.findall('<a href="([^"]*)"', strip)] == [each["1280"] for each in made]
+
+
+def test_a_page_without_pictures_has_no_strip(app, world, ada):
+    project = world.project(ada)
+    assert 'class="pictures"' not in Api(app).get(f"/p/{project}/{world.stored(project)['slug']}").text
