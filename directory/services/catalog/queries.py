@@ -380,10 +380,12 @@ def _with_owner(filters: tuple[str, ...]) -> AnySelect:
 def one(audience: str) -> Prepared:
     """One project for "anyone", for a "member" (also their own), or for an "admin" or as "stored" (any)."""
     query = shown(signed_in=audience in {"member", "admin"}).where(P.id == bindparam("project_id"))
+    # As a parameter the status would have SQLite prepare the statement for each run, because an index has a status in its
+    # condition.
     if audience == "anyone":
-        return Prepared(query.where(P.status == literal("live")))
+        return Prepared(query.where(P.status == literal_column("'live'")))
     if audience == "member":
-        query = query.where(or_(P.status == literal("live"), P.owner_id == bindparam("viewer_id")))
+        query = query.where(or_(P.status == literal_column("'live'"), P.owner_id == bindparam("viewer_id")))
     return Prepared(query if audience == "stored" else query.add_columns(queue_position().label("queue_position")))
 
 
