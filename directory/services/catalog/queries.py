@@ -380,8 +380,8 @@ def _with_owner(filters: tuple[str, ...]) -> AnySelect:
 def one(audience: str) -> Prepared:
     """One project for "anyone", for a "member" (also their own), or for an "admin" or as "stored" (any)."""
     query = shown(signed_in=audience in {"member", "admin"}).where(P.id == bindparam("project_id"))
-    # As a parameter the status would have SQLite prepare the statement for each run, because an index has a status in its
-    # condition.
+    # With the status as a parameter SQLite would prepare the statement for each run, because of an index that has a
+    # status in its condition.
     if audience == "anyone":
         return Prepared(query.where(P.status == literal_column("'live'")))
     if audience == "member":
