@@ -89,7 +89,8 @@ def test_an_event_about_a_live_project_under_way_gets_the_new_name_too(notifying
     hooks = notifying.extensions["webhooks"]
 
     def blocked() -> bool:
-        return rows(notifying, text("count(*) FROM pg_locks WHERE NOT granted")) != [(0,)]
+        with notifying.app_context():
+            return bool(db.session.scalar(text("SELECT count(*) FROM pg_locks WHERE NOT granted")))
 
     with ThreadPoolExecutor(1) as pool, notifying.app_context():
 
