@@ -13,13 +13,13 @@ from sqlalchemy.engine import make_url
 import config
 from bench.load import Subjects
 from directory import create_app
+from directory.db.paging import Position
 from directory.extensions import db
 from directory.http import pagination as cursors
 from directory.http.exchange import Exchange
 from directory.models import Project
 from directory.services.accounts.sessions import digest
 from directory.services.catalog import search_index
-from directory.services.catalog.paging import Position
 
 ROOT = Path(__file__).parent.parent
 MEMBERS, CROWD = 999, 20_000

@@ -23,8 +23,9 @@ import config
 from directory import create_app
 from directory.db.transactions import transaction
 from directory.models import Status
+from directory.services import bulk
 from directory.services.catalog.fields import filled
-from directory.services.data import bulk, wholesale
+from directory.services.data import wholesale
 
 CHUNK = 5_000
 COPIES = {

@@ -18,8 +18,9 @@ from bench.names import Composer
 from directory.db.statements import Row
 from directory.errors import Invalid
 from directory.models import Project, Role, Status, User, now
+from directory.services import bulk
 from directory.services.catalog.fields import filled
-from directory.services.data import bulk, demo, wholesale
+from directory.services.data import demo, wholesale
 from directory.services.data.seeding import add_categories
 from directory.services.data.wholesale import Draft
 

@@ -14,7 +14,7 @@ from directory.http.password_checks import confirm_password, missing_password
 from directory.http.receivers import subscribers
 from directory.http.signing_in import signed_out
 from directory.http.validation import Errors, JsonBody
-from directory.services.accounts import account_deletion, account_export
+from directory.services.people import account_deletion, account_export
 from directory.services.sign_in.refusals import SignInAgain
 
 bp = Blueprint("account", __name__, url_prefix="/api/auth/me")

@@ -33,9 +33,10 @@ from directory.http.password_checks import among_few, confirm_password, guessing
 from directory.http.signing_in import signed_in, signed_out
 from directory.http.validation import Errors, JsonBody
 from directory.models import User
-from directory.services.accounts import accounts, recovery, sessions, usernames
-from directory.services.accounts.identity import Caller
+from directory.services.accounts import accounts, sessions, usernames
 from directory.services.delivery.channels import MailServer
+from directory.services.identity import Caller
+from directory.services.sign_in import recovery
 from directory.services.sign_in.refusals import SignInAgain
 
 bp = Blueprint("auth", __name__, url_prefix="/api/auth")

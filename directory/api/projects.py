@@ -31,8 +31,7 @@ from directory.http.project_lists import listing, order, page_tags
 from directory.http.receivers import subscribers
 from directory.http.validation import JsonBody, Upload
 from directory.models import Status
-from directory.services import audit
-from directory.services.accounts import identity
+from directory.services import audit, identity
 from directory.services.catalog import (
     additions,
     catalog,

@@ -22,8 +22,8 @@ from directory.http.client_address import prefers_json, user_agent
 from directory.http.endpoint import documented, operation, respond
 from directory.http.exchange import current
 from directory.http.validation import JsonBody
-from directory.services.accounts import accounts, recovery
-from directory.services.sign_in import attempts, identities
+from directory.services.accounts import accounts
+from directory.services.sign_in import attempts, identities, recovery
 from directory.services.sign_in.provider import Claims, Provider, mark_of, secrets_of
 from directory.services.sign_in.refusals import (
     AddressTaken,

@@ -15,7 +15,8 @@ from directory.http.endpoint import documented, operation
 from directory.http.password_checks import among_few
 from directory.http.receivers import mail_server, notifying
 from directory.http.validation import UNREAD, JsonBody
-from directory.services.accounts import accounts, mail_links, recovery
+from directory.services.accounts import accounts, mail_links
+from directory.services.sign_in import recovery
 
 bp = Blueprint("recovery", __name__, url_prefix="/api/auth")
 

@@ -20,9 +20,9 @@ from directory.cli.users import named
 from directory.db.transactions import transaction
 from directory.errors import Duplicate, Invalid
 from directory.models import Status
-from directory.services.accounts.identity import Caller
 from directory.services.catalog import catalog
 from directory.services.data import import_export
+from directory.services.identity import Caller
 
 KEPT = "flask copy and flask backup keep them."
 NO_OWNER = "Add one by `flask users create-admin`, or name an owner by --owner."

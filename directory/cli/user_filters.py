@@ -11,8 +11,8 @@ from directory.extensions import db
 from directory.http.receivers import subscribers
 from directory.models import AccountStatus
 from directory.services.accounts import users as people
-from directory.services.accounts.large_work import carry_out
-from directory.services.accounts.user_decisions import Decision, remaining, waiting
+from directory.services.people.large_work import carry_out
+from directory.services.people.user_decisions import Decision, remaining, waiting
 
 SHOWN = 10  # accounts that a dry run names
 DONE = {"suspend": "suspended", "delete": "deleted"}

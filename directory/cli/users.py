@@ -11,16 +11,17 @@ from directory.api.schemas.review import ReasonInput
 from directory.cli import user_filters
 from directory.cli.console import checked, count, refusals, table, writes
 from directory.cli.output import TO_FILE, opened
+from directory.db.paging import Window
 from directory.db.transactions import lift_time_limits, transaction
 from directory.errors import NotFound
 from directory.http import receivers
 from directory.http.receivers import subscribers
 from directory.models import AccountStatus, Role, Session, Token, User
-from directory.services.accounts import account_deletion, account_export, accounts
+from directory.services.accounts import accounts
 from directory.services.accounts import users as people
-from directory.services.accounts.identity import Caller
-from directory.services.accounts.large_work import end_all
-from directory.services.catalog.paging import Window
+from directory.services.identity import Caller
+from directory.services.people import account_deletion, account_export, administration
+from directory.services.people.large_work import end_all
 from directory.services.review import takedown
 from directory.services.sign_in import passkeys
 
@@ -236,7 +237,7 @@ def administer(
 
     def work() -> int:
         lift_time_limits()  # a user may have very many votes
-        votes = accounts.administer(user.id, by=None, reason=reason, lock_owned=unpublish, **changes)
+        votes = administration.administer(user.id, by=None, reason=reason, lock_owned=unpublish, **changes)
         if unpublish:
             takedown.take_down(user.id, by=None, notify=subscribers(), reason=reason)
         return votes

@@ -11,13 +11,13 @@ from flask import current_app
 from flask.cli import AppGroup
 
 from directory.cli.console import count, refusals, table, writes
+from directory.db.paging import Window
 from directory.db.transactions import lift_time_limits, transaction
 from directory.extensions import db
 from directory.http.receivers import subscribers
 from directory.models import DeliveryState, now
 from directory.models.base import HIGHEST_ID
 from directory.runtime.delivery import deliver
-from directory.services.catalog.paging import Window
 from directory.services.delivery import deliveries, outbox, sending
 from directory.services.delivery.channels import MAIL
 from directory.services.delivery.claims import Claim

@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 
 import psycopg
 from psycopg.adapt import Transformer
-from sqlalchemy import CompoundSelect, Dialect, Engine, Select, TextClause
+from sqlalchemy import JSON, BigInteger, CompoundSelect, Dialect, Engine, Select, TextClause, any_, bindparam, func
+from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.exc import DBAPIError
 
 from directory.db import deadline, pooler
@@ -244,3 +245,10 @@ def _converted(row: Row, readers: list[tuple[int, Any]]) -> Row:
     for place, read in readers:
         values[place] = read(values[place])
     return tuple(values)
+
+
+def among(column: Any, dialect: str, name: str = "ids", kind: Any = BigInteger) -> Any:
+    """Whether a column is in the list `name`, which is a single parameter of the statement."""
+    if dialect == "postgresql":
+        return column == any_(bindparam(name, type_=ARRAY(kind)))
+    return column.in_(func.json_each(bindparam(name, type_=JSON)).table_valued("value").select())

@@ -16,8 +16,8 @@ from directory.extensions import db
 from directory.http import rate_limits, write_checks
 from directory.http.authentication import bearer_of, caller, viewer
 from directory.http.exchange import Exchange, current
-from directory.services.accounts.identity import Caller, is_administrator
 from directory.services.catalog import catalog
+from directory.services.identity import Caller, is_administrator
 
 View = Callable[..., Any]
 ADMIN = "/api/admin/"
@@ -101,7 +101,7 @@ def _require_role_still(session: Session) -> None:
 
     It is the last statement of each transaction of such a request, after all waits for locks, so no decision needs a
     check of its own. The account is not locked: other transactions lock accounts first, so that could deadlock.
-    Administrators who demote themselves are checked by `accounts.administer`.
+    Administrators who demote themselves are checked by `administration.administer`.
     """
     by = current().by_admin if "exchange" in g else None  # a command, or a batch of votes, has none
     if by is None or (request.view_args or {}).get("user_id") == by.id:

@@ -19,7 +19,7 @@ from directory.http.converters import hookless
 from directory.http.exchange import current
 from directory.models import Role
 from directory.services.accounts import last_uses, sessions
-from directory.services.accounts.identity import Caller
+from directory.services.identity import Caller
 from directory.services.sign_in import attempts
 
 log = logging.getLogger(__name__)

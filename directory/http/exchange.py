@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from flask import g, request
 from limits import RateLimitItem
 
-from directory.services.accounts.identity import Caller
+from directory.services.identity import Caller
 
 EXCHANGE, ROUTE = "directory.exchange", "directory.route"  # keys of a WSGI environment
 READS = {"GET", "HEAD", "OPTIONS", "TRACE"}

@@ -7,8 +7,8 @@ from typing import Any
 
 import orjson
 
+from directory.db.paging import Position, Window
 from directory.services import audit
-from directory.services.catalog.paging import Position, Window
 from directory.services.timestamps import timestamp
 
 ROWS_AT_ONCE = 1_000  # that one statement reads

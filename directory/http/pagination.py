@@ -10,10 +10,10 @@ from urllib.parse import urlencode
 
 from flask import current_app
 
+from directory.db.paging import Position, Slice, Window
 from directory.errors import Invalid
 from directory.http.exchange import current
 from directory.services import base64url
-from directory.services.catalog.paging import Position, Slice, Window
 
 DEPTH = 10_000  # items that page numbers can reach
 SIGNATURE_BYTES = 12

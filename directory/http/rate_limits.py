@@ -21,7 +21,7 @@ from directory.http.client_address import client_address
 from directory.http.converters import hookless
 from directory.http.exchange import LimitState, current
 from directory.http.rate_limit_storage import ProcessMemory, fall_back, look_for_redis
-from directory.services.accounts.identity import Caller
+from directory.services.identity import Caller
 
 T = TypeVar("T")
 STRATEGY = "moving-window"  # the only one that limits every window, not only those that begin at fixed times

@@ -6,7 +6,7 @@ from flask import Response, current_app
 
 from directory.http.authentication import give_cookie, take_cookie
 from directory.http.endpoint import respond
-from directory.services.accounts.identity import Caller
+from directory.services.identity import Caller
 from directory.services.site import Site
 
 

@@ -11,7 +11,7 @@ from directory.errors import CrossSiteRequest, OtherUser
 from directory.http import cors
 from directory.http.authentication import bearer_of, cookie_of, viewer
 from directory.http.exchange import Exchange
-from directory.services.accounts.identity import Caller
+from directory.services.identity import Caller
 
 EXPECTED_USER = "X-Expected-User"  # the account that a page shows: another tab may have changed the session
 _EXPECTED_USER = "HTTP_X_EXPECTED_USER"

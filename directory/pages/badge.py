@@ -2,13 +2,13 @@
 
 from typing import Any
 
+from directory.db.paging import Window
 from directory.http.access import public
 from directory.http.cache_policy import CacheTags
 from directory.http.endpoint import operation
 from directory.pages.badge_drawing import DARK, LIGHT, drawn
 from directory.pages.layout import PAGE, Page, PageAnswer, bp, here
 from directory.services.catalog import catalog, periods
-from directory.services.catalog.paging import Window
 from directory.services.catalog.periods import WEEK
 
 HEADERS = {"Cross-Origin-Resource-Policy": "cross-origin"}  # it is made for other sites

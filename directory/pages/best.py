@@ -2,6 +2,7 @@
 
 from werkzeug.routing import RequestRedirect
 
+from directory.db.paging import Slice, Window
 from directory.errors import NotFound
 from directory.http.access import public
 from directory.http.authentication import viewer
@@ -11,7 +12,6 @@ from directory.models import now
 from directory.pages import head
 from directory.pages.layout import PageAnswer, address_with, bp, here, page_number, page_view, show
 from directory.services.catalog import best, catalog, periods
-from directory.services.catalog.paging import Slice, Window
 from directory.services.catalog.periods import DAY, MONTH, WEEK, YEAR, Period
 
 SIZE = 20

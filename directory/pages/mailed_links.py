@@ -20,7 +20,7 @@ from directory.pages.forms import EMPTY, NO_STORE, Form, same_as, see_other, sho
 from directory.pages.head import Head
 from directory.pages.layout import MAILED_LINKS, PageAnswer, address_with, explain, own_path, page_view, show
 from directory.services.accounts import accounts
-from directory.services.accounts import recovery as links
+from directory.services.sign_in import recovery as links
 
 bp = Blueprint(MAILED_LINKS, __name__)
 Query = dict[str, str] | None  # None where a form is shown again

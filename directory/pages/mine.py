@@ -1,5 +1,6 @@
 """A member's own projects, by state; one of them with its timeline; and the projects that the member voted for."""
 
+from directory.db.paging import Window
 from directory.errors import NotFound
 from directory.http.access import login_required, owner_required
 from directory.http.authentication import caller
@@ -14,7 +15,6 @@ from directory.pages.project_words import EVENTS, FIELDS, revised
 from directory.pages.sign_in_form import asks_to_sign_in
 from directory.services import audit
 from directory.services.catalog import additions, catalog
-from directory.services.catalog.paging import Window
 
 HERE = "/mine"
 SIZE = 20

@@ -10,6 +10,7 @@ from flask import request
 from werkzeug.routing import RequestRedirect
 
 from directory.api import projects
+from directory.db.paging import Window
 from directory.http import rate_limits
 from directory.http.access import login_required, owner_required, public
 from directory.http.authentication import caller, pressed_vote, viewer, vote_cookie
@@ -25,7 +26,6 @@ from directory.pages.project_words import EVENTS, FIELDS, revised
 from directory.pages.sign_in_form import refused
 from directory.services import audit
 from directory.services.catalog import catalog, related
-from directory.services.catalog.paging import Window
 from directory.services.review import submissions
 from directory.services.site import path_of
 

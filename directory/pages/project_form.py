@@ -13,9 +13,9 @@ from directory.http.authentication import caller
 from directory.http.exchange import current
 from directory.http.fields import Flag, Line, Link, Repository, Slug, Strict, Whole, Word
 from directory.pages.forms import Form
-from directory.services.accounts.identity import Caller
 from directory.services.catalog import fields as table
 from directory.services.catalog.fields import BODY, Field, Kind
+from directory.services.identity import Caller
 from directory.services.pictures import pictures
 from directory.services.pictures.pictures import MadePicture
 from directory.services.pictures.project_pictures import ALT_MAX, PictureList

@@ -10,6 +10,7 @@ from marshmallow import ValidationError
 from werkzeug.routing import RequestRedirect
 
 from directory.api.schemas.projects import ProjectQuery
+from directory.db.paging import Slice, Window
 from directory.errors import Invalid, NotFound
 from directory.http import problem_details
 from directory.http.access import public
@@ -25,7 +26,6 @@ from directory.services.accounts import users
 from directory.services.catalog import best, catalog, categories, facets, nearest, search_operators, suggestions, tags
 from directory.services.catalog.category_slugs import present
 from directory.services.catalog.orders import PUBLIC
-from directory.services.catalog.paging import Slice, Window
 from directory.services.text import typed
 from directory.services.text.characters import fold
 from directory.services.text.rules import CATEGORY_SLUG_MAX, SLUG, TAG_MAX, USERNAME

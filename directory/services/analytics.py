@@ -9,6 +9,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Float, and_, bindparam, cast, func, select
 
+from directory.db.paging import AnySelect
 from directory.db.transactions import on_postgresql
 from directory.extensions import db
 from directory.models import (
@@ -28,7 +29,6 @@ from directory.models import (
 from directory.models.base import UtcDateTime
 from directory.services import day_counts
 from directory.services.catalog.columns import in_queue
-from directory.services.catalog.paging import AnySelect
 from directory.services.day_counts import Counts
 
 TOP = 10

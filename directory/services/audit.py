@@ -18,14 +18,14 @@ from sqlalchemy import (
     union,
 )
 
+from directory.db.paging import AnySelect, Position, Slice, Sort, Window, as_dict, fetch, windowed
 from directory.errors import NotFound
 from directory.extensions import db, modify
 from directory.models import AuditEntry, AuditRetention, Project, User
-from directory.services.accounts.identity import Caller
-from directory.services.catalog.paging import AnySelect, Position, Slice, Sort, Window, as_dict, fetch, windowed
+from directory.services import bulk
 from directory.services.clock import database_clock
-from directory.services.data import bulk
 from directory.services.deleting import require_minority
+from directory.services.identity import Caller
 
 ACTIONS = (
     "project.submitted",

@@ -12,11 +12,11 @@ from typing import Any
 
 from sqlalchemy import Date, and_, bindparam, cast, delete, func, insert, literal, or_, select, text, union_all
 
+from directory.db.paging import AnySelect
 from directory.db.transactions import lift_time_limits, on_postgresql
 from directory.extensions import db
 from directory.models import DAY_COUNTS, Upvote, now
 from directory.models.base import UtcDateTime
-from directory.services.catalog.paging import AnySelect
 
 DAY = timedelta(days=1)
 # A transaction that wrote votes of the present day may commit on the next one; after another whole day none is left.

@@ -12,6 +12,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from sqlalchemy import ColumnElement, Connection, Engine, and_, case, func, inspect, literal_column, select, text
 
 from directory.db.deadline import within
+from directory.db.paging import AnySelect
 from directory.models import (
     AccountStatus,
     AuditEntry,
@@ -29,7 +30,6 @@ from directory.models import (
 )
 from directory.services.accounts.sessions import LIFETIME
 from directory.services.catalog.columns import in_queue
-from directory.services.catalog.paging import AnySelect
 from directory.services.delivery.channels import MAIL
 from directory.services.delivery.claims import PENDING, RECIPIENT_REFUSED
 from directory.services.delivery.schedule import DELAYS, RETENTION

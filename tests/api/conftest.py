@@ -3,7 +3,7 @@
 import pytest
 from flask import Flask
 
-from directory.services.accounts.identity import Caller
+from directory.services.identity import Caller
 from tests.support.browsers import Browser
 from tests.support.factories import World
 

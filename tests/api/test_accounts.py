@@ -8,8 +8,9 @@ from directory.errors import AdminRequired, Invalid, LastAdmin, NotFound
 from directory.extensions import db
 from directory.models import AuditEntry, Role, User, now
 from directory.services.accounts import accounts
-from directory.services.accounts.identity import Caller
 from directory.services.accounts.passwords import hash_password, verify_password
+from directory.services.identity import Caller
+from directory.services.people import administration
 from tests.support.browsers import Browser
 from tests.support.factories import PASSWORD
 
@@ -129,7 +130,7 @@ def test_who_is_not_there_cannot_be_found_or_changed(app, world):
         for work in (
             lambda: accounts.get(nobody.id),
             lambda: accounts.change(nobody, email="x@example.org", known_hash="", new_hash=None),
-            lambda: accounts.administer(nobody.id, role=Role.ADMIN, status=None, by=admin),
+            lambda: administration.administer(nobody.id, role=Role.ADMIN, status=None, by=admin),
         ):
             with pytest.raises(NotFound):
                 transaction(work)
@@ -171,16 +172,16 @@ def test_the_last_active_admin_stays_one(app, world, given):
 def test_an_operator_without_account_may_administer_but_not_remove_the_last_admin(app, world, user):
     admin = world.admin()
     with app.app_context():
-        transaction(lambda: accounts.administer(user.id, role=Role.ADMIN, status=None, by=None))
-        transaction(lambda: accounts.administer(admin.id, role=Role.MEMBER, status=None, by=None))
+        transaction(lambda: administration.administer(user.id, role=Role.ADMIN, status=None, by=None))
+        transaction(lambda: administration.administer(admin.id, role=Role.MEMBER, status=None, by=None))
         with pytest.raises(LastAdmin):
-            transaction(lambda: accounts.administer(user.id, role=None, status="suspended", by=None))
+            transaction(lambda: administration.administer(user.id, role=None, status="suspended", by=None))
     assert [entry[1:3] for entry in audited(app)] == [(None, user.id), (None, admin.id)]
 
 
 def test_who_was_demoted_a_moment_ago_demotes_nobody(app, world, user):
     first, second = world.admin(), world.admin()
     with app.app_context():
-        transaction(lambda: accounts.administer(first.id, role=Role.MEMBER, status=None, by=second))
+        transaction(lambda: administration.administer(first.id, role=Role.MEMBER, status=None, by=second))
         with pytest.raises(AdminRequired):
-            transaction(lambda: accounts.administer(second.id, role=Role.MEMBER, status=None, by=first))
+            transaction(lambda: administration.administer(second.id, role=Role.MEMBER, status=None, by=first))

@@ -10,6 +10,7 @@ from directory.extensions import db
 from directory.models import User
 from directory.services.accounts import accounts, passwords, sessions
 from directory.services.accounts.passwords import hash_password
+from directory.services.people import administration
 from tests.support.browsers import Browser
 from tests.support.concurrent_calls import threads
 from tests.support.factories import PASSWORD, Api
@@ -228,7 +229,10 @@ def test_a_hash_of_old_parameters_is_renewed_at_the_next_login_and_not_before(ap
 @pytest.mark.parametrize(
     ("change", "outcome"),
     [
-        (lambda user: accounts.administer(user, role=None, status="suspended", by=None), (403, "account_suspended")),
+        (
+            lambda user: administration.administer(user, role=None, status="suspended", by=None),
+            (403, "account_suspended"),
+        ),
         (lambda user: new_password(user), (401, "invalid_credentials")),
     ],
     ids=["suspension", "password change"],

@@ -11,6 +11,7 @@ from directory.db.transactions import transaction
 from directory.extensions import db
 from directory.models import LinkPurpose, User
 from directory.services.accounts import mail_links
+from directory.services.delivery.mail import link_mails
 from tests.support.browsers import Browser
 from tests.support.factories import Api, World
 from tests.support.lying_provider import LyingProvider, back
@@ -63,7 +64,7 @@ def test_a_link_that_was_made_before_and_is_mailed_after(
     with app.app_context():
         [server] = app.extensions["webhooks"]
         user = db.session.scalars(select(User).where(User.id == ada.id)).one()
-        transaction(lambda: mail_links.queue(LinkPurpose.VERIFY, user, user.email, server))
+        transaction(lambda: link_mails.queue(LinkPurpose.VERIFY, user, user.email, server))
     after = rotated(keys)
     [server] = after.extensions["webhooks"]
     send_all(delivery_thread(after, server, quick()))

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from flask import Flask
 
+from directory.db.paging import NEAR
 from directory.db.transactions import on_postgresql
 from directory.http import pagination
-from directory.services.catalog.paging import NEAR
 from tests.conftest import Statements
 from tests.support.exchanges import handling
 from tests.support.factories import Api, World

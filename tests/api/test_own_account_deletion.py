@@ -11,8 +11,9 @@ from sqlalchemy import select
 from directory.api import account_deletion
 from directory.extensions import db
 from directory.models import Session, Token, User
-from directory.services.accounts import account_export, usernames
-from directory.services.accounts.identity import Caller
+from directory.services.accounts import usernames
+from directory.services.identity import Caller
+from directory.services.people import account_export
 from tests.conftest import Statements
 from tests.support.account_deletion import leave
 from tests.support.browsers import Browser

@@ -14,8 +14,8 @@ from directory.db.transactions import transaction
 from directory.extensions import db
 from directory.models import AuditEntry, Passkey, PasskeyChallenge, Session, Token, User, now
 from directory.runtime import housekeeping
-from directory.services.accounts.identity import Caller
 from directory.services.delivery.schedule import DeliveryPolicy
+from directory.services.identity import Caller
 from directory.services.sign_in import passkeys
 from tests.conftest import ENVIRONMENT
 from tests.support import cpu

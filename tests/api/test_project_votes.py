@@ -10,7 +10,7 @@ from sqlalchemy import select, update
 from directory.db.transactions import transaction
 from directory.extensions import db
 from directory.models import Upvote, User, now
-from directory.services.accounts.identity import Caller
+from directory.services.identity import Caller
 from tests.conftest import Statements
 from tests.support.factories import Api, World
 

@@ -17,7 +17,7 @@ from directory.errors import Invalid
 from directory.extensions import db
 from directory.models import AuditEntry, Identity, Session, SignInAttempt, User, now
 from directory.services.accounts import accounts
-from directory.services.accounts.identity import Caller
+from directory.services.identity import Caller
 from directory.services.sign_in import attempts, identities
 from tests.conftest import Statements
 from tests.support.browsers import Browser

@@ -10,7 +10,9 @@ from directory.db.transactions import transaction
 from directory.errors import Unavailable
 from directory.extensions import db
 from directory.models import Delivery, Identity, LinkPurpose, MailLink, User
-from directory.services.accounts import mail_links, recovery
+from directory.services.accounts import mail_links
+from directory.services.delivery.mail import link_mails
+from directory.services.sign_in import recovery
 from tests.support.browsers import Browser
 from tests.support.factories import Api
 from tests.support.lying_provider import LyingProvider, walk
@@ -34,7 +36,7 @@ def reset(app: Flask, password: str) -> int:
     with app.app_context():
         [server] = app.extensions["webhooks"]
         user = db.session.scalars(select(User)).one()
-        transaction(lambda: mail_links.queue(LinkPurpose.RESET, user, user.email, server))
+        transaction(lambda: link_mails.queue(LinkPurpose.RESET, user, user.email, server))
         nonce = db.session.scalars(select(MailLink.nonce).where(MailLink.purpose == LinkPurpose.RESET)).one()
         token = mail_links.token_of(nonce, server.key)
     return int(Api(app).post("/api/auth/password/reset", {"token": token, "password": password}).status_code)

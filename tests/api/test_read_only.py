@@ -18,7 +18,7 @@ from directory import models
 from directory.db.transactions import transaction
 from directory.extensions import db
 from directory.models import Session, User
-from directory.services.accounts.identity import Caller
+from directory.services.identity import Caller
 from tests.conftest import ENVIRONMENT, Database, Statements
 from tests.support import votes as votes_of
 from tests.support.browsers import Browser

@@ -20,7 +20,8 @@ from directory.extensions import db
 from directory.http import account_limits, rate_limits
 from directory.logs import JsonFormatter
 from directory.models import Delivery, Identity, MailLink, Passkey, Session, Token, User, now
-from directory.services.accounts import mail_links, recovery, sessions
+from directory.services.accounts import mail_links, sessions
+from directory.services.sign_in import recovery
 from directory.services.site import Site
 from tests.conftest import Statements
 from tests.support.browsers import Browser

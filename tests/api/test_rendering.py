@@ -3,7 +3,7 @@
 import pytest
 
 from directory.extensions import db
-from directory.services.accounts.identity import Caller
+from directory.services.identity import Caller
 from directory.services.text import markdown
 from tests.support import cpu
 from tests.support.factories import World

@@ -9,8 +9,8 @@ from flask import Flask
 from directory.api.schemas.projects import ProjectInput, RevisionChanges
 from directory.extensions import db
 from directory.models import AuditEntry, Revision
-from directory.services.accounts.identity import Caller
 from directory.services.catalog import fields
+from directory.services.identity import Caller
 from tests.conftest import Statements
 from tests.support.factories import Api, World
 from tests.support.lists import QUEUE_ORDERS

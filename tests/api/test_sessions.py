@@ -12,8 +12,9 @@ from directory.db.transactions import transaction
 from directory.errors import Unauthenticated
 from directory.extensions import db
 from directory.models import Session, User, now
-from directory.services.accounts import accounts, last_uses, sessions
-from directory.services.accounts.identity import Caller
+from directory.services.accounts import last_uses, sessions
+from directory.services.identity import Caller
+from directory.services.people import administration
 from tests.support.browsers import COOKIE, Browser
 from tests.support.factories import PASSWORD, Api
 
@@ -99,7 +100,7 @@ def test_a_dead_cookie_reads_as_anonymous_on_a_public_route_and_is_refused_elsew
 
 def test_the_cookie_of_a_suspended_user_is_dead_even_where_its_row_was_left(app, world, browser, user):
     with app.app_context():
-        transaction(lambda: accounts.administer(user.id, role=None, status="suspended", by=None))
+        transaction(lambda: administration.administer(user.id, role=None, status="suspended", by=None))
         transaction(lambda: sessions.begin(user.id, user_agent=""))
         db.session.execute(update(Session).values(token_hash=sessions.digest(browser.cookie)))
         db.session.commit()
@@ -118,7 +119,7 @@ def test_a_suspension_ends_all_sessions_and_tokens_at_once_and_for_good(app, wor
 
 def test_a_token_cannot_be_made_while_its_account_is_being_suspended(app, world, user):
     with app.app_context():
-        transaction(lambda: accounts.administer(user.id, role=None, status="suspended", by=None))
+        transaction(lambda: administration.administer(user.id, role=None, status="suspended", by=None))
         with pytest.raises(Unauthenticated):
             sessions.issue_token("late", None, by=user)
 

@@ -17,12 +17,13 @@ from directory.db import portions
 from directory.db.transactions import transaction
 from directory.extensions import db
 from directory.models import AuditEntry, Project, Session, Token, User
-from directory.services.accounts import account_deletion, large_work, sessions
-from directory.services.accounts import user_decisions as decisions
-from directory.services.accounts.identity import Caller
-from directory.services.accounts.user_decisions import Decision, waiting
+from directory.services.accounts import sessions
 from directory.services.accounts.users import Filters
 from directory.services.data import recount
+from directory.services.identity import Caller
+from directory.services.people import account_deletion, large_work
+from directory.services.people import user_decisions as decisions
+from directory.services.people.user_decisions import Decision, waiting
 from directory.services.review import takedown
 from tests.support.factories import Api, World
 from tests.support.reviewing import NOTIFYING
@@ -304,7 +305,7 @@ def test_a_transaction_ends_after_its_time(
 def test_an_account_that_no_longer_matches_under_its_lock_stays(
     app: Flask, world: World, admin: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from directory.services.accounts import user_decisions
+    from directory.services.people import user_decisions
 
     made = spammers(app, world, 2)
     found = user_decisions.waiting
@@ -323,7 +324,7 @@ def test_an_account_that_no_longer_matches_under_its_lock_stays(
 def test_a_caller_who_is_no_longer_an_administrator_decides_nothing(
     app: Flask, world: World, admin: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from directory.services.accounts import user_decisions
+    from directory.services.people import user_decisions
 
     spammers(app, world, 1)
     me, found = admin.get("/api/auth/me").json["id"], user_decisions.waiting

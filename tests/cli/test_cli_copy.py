@@ -10,7 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from directory.cli import copy as copy_command
 from directory.db.transactions import transaction
 from directory.extensions import db
-from directory.services.data import bulk, copying
+from directory.services import bulk
+from directory.services.data import copying
 from tests.cli.test_cli_console import Terminal
 from tests.conftest import Database
 from tests.support import generated_rows

@@ -10,9 +10,9 @@ from sqlalchemy.exc import DataError, OperationalError
 
 from directory.db.transactions import writing
 from directory.extensions import db
-from directory.services import health
+from directory.services import bulk, health
 from directory.services.catalog import categories
-from directory.services.data import bulk, copying, seeding
+from directory.services.data import copying, seeding
 from tests.conftest import Database, build
 from tests.support.copies import change, emptied, held, nothing, run, target
 from tests.support.factories import World

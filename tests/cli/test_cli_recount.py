@@ -11,9 +11,9 @@ from directory.db import portions
 from directory.db.transactions import transaction
 from directory.extensions import db
 from directory.models import Project, Revision, now
-from directory.services.accounts.identity import Caller
 from directory.services.catalog import search_index
 from directory.services.data import recount
+from directory.services.identity import Caller
 from directory.services.review import moderation, revisions
 from tests.conftest import Database
 from tests.support.factories import World

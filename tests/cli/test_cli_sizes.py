@@ -16,10 +16,11 @@ from directory.db.transactions import transaction, writing
 from directory.errors import Duplicate, Invalid
 from directory.extensions import db
 from directory.models import AuditEntry, Category, Project, Status, Upvote, User, now
+from directory.services import bulk
 from directory.services.accounts import accounts
 from directory.services.accounts.passwords import verify_password
 from directory.services.catalog.fields import filled
-from directory.services.data import bulk, wholesale
+from directory.services.data import wholesale
 from directory.services.data.wholesale import Draft
 from tests.support.factories import PASSWORD, World
 

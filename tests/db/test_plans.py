@@ -28,9 +28,9 @@ from directory.models import (
 )
 from directory.services import audit, day_counts, health
 from directory.services.accounts import mail_links, sessions
-from directory.services.accounts.identity import Caller
 from directory.services.catalog import periods, queries, readers
 from directory.services.delivery.channels import Webhook
+from directory.services.identity import Caller
 from directory.services.review import takedown
 from directory.services.sign_in import attempts, identities
 from directory.services.sign_in.provider import Claims

@@ -5,10 +5,10 @@ from flask import Flask
 from sqlalchemy import BigInteger, bindparam, literal_column, select, text
 
 from directory.db import statements
+from directory.db.paging import Window
 from directory.db.statements import Prepared
 from directory.extensions import db
 from directory.services.catalog.catalog import Filters, page
-from directory.services.catalog.paging import Window
 from tests.support.factories import World
 
 

@@ -11,7 +11,8 @@ from directory.db.transactions import transaction
 from directory.extensions import db
 from directory.models import DeliveryAttempt, LinkPurpose, MailLink, User
 from directory.services.accounts import mail_links
-from directory.services.accounts.identity import Caller
+from directory.services.delivery.mail import link_mails
+from directory.services.identity import Caller
 from directory.services.text.rules import ascii_address
 from tests.http.test_hostile import IDS, JSON, VALUES, complaint, found
 from tests.support.factories import PASSWORD, Api, World
@@ -47,7 +48,7 @@ def link(app: Flask, purpose: LinkPurpose, username: str = "ada") -> str:
 
         def work() -> str:
             user = db.session.scalars(select(User).where(User.username == username)).one()
-            mail_links.queue(purpose, user, user.email, server)
+            link_mails.queue(purpose, user, user.email, server)
             return db.session.scalars(select(MailLink.nonce).order_by(MailLink.id.desc()).limit(1)).one()
 
         return mail_links.token_of(transaction(work), server.key)

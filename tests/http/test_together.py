@@ -24,7 +24,7 @@ from directory.http.together import BatchedRequest, Together
 from directory.http.wsgi import Answer, read_body
 from directory.models import Token, Upvote, User, now
 from directory.services.accounts import sessions
-from directory.services.accounts.identity import Caller
+from directory.services.identity import Caller
 from directory.services.votes import voting
 from tests.conftest import Database, Statements
 from tests.support.batches import VOTES

@@ -11,8 +11,8 @@ from directory.db.transactions import transaction
 from directory.errors import LastAdmin, Unauthenticated, Unavailable, WrongPassword
 from directory.extensions import db
 from directory.models import AuditEntry, Delivery, User
-from directory.services.accounts import account_deletion
-from directory.services.accounts.identity import Caller
+from directory.services.identity import Caller
+from directory.services.people import account_deletion
 from directory.services.review import moderation, submissions
 from tests.conftest import Statements
 from tests.support.account_deletion import BODY, HOOK, PATH, faults, leave, left, rows

@@ -12,8 +12,9 @@ from directory.db.transactions import transaction
 from directory.errors import AccountDeleted, AdminRequired, InvalidCredentials, Unauthenticated
 from directory.extensions import db
 from directory.models import AuditEntry, Project, User
-from directory.services.accounts import account_deletion, accounts, sessions
-from directory.services.accounts.identity import Caller
+from directory.services.accounts import accounts, sessions
+from directory.services.identity import Caller
+from directory.services.people import account_deletion
 from directory.services.review import moderation, submissions
 from tests.conftest import Database
 from tests.support import concurrent_calls

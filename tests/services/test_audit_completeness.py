@@ -13,8 +13,9 @@ from directory.cli import COMMANDS
 from directory.db.transactions import transaction
 from directory.extensions import db
 from directory.models import AuditEntry, DeliveryState, MailLink, Passkey, Token
-from directory.services.accounts import accounts, mail_links, recovery
+from directory.services.accounts import accounts, mail_links
 from directory.services.delivery import deliveries
+from directory.services.sign_in import recovery
 from tests.support.factories import PASSWORD, Api, World
 from tests.support.mailbox import Mailbox
 from tests.support.reviewing import NOTIFYING

@@ -12,9 +12,10 @@ from directory.db.transactions import transaction
 from directory.extensions import db
 from directory.models import Project, Upvote, User, VoteDiscount, VoteRanking, now
 from directory.services.accounts import accounts
-from directory.services.accounts.identity import Caller
 from directory.services.catalog.ranking import hot
 from directory.services.data import recount
+from directory.services.identity import Caller
+from directory.services.people import administration
 from directory.services.votes import vote_review, voting
 from tests.conftest import Database, Statements
 from tests.support.factories import PASSWORD, Api, World
@@ -304,7 +305,9 @@ def test_a_takedown_locks_own_projects_and_those_voted_for_in_one_order(
 
     with app.app_context():
         event.listen(db.engine, "before_cursor_execute", note)
-        transaction(lambda: accounts.administer(spammer.id, role=None, status="suspended", by=None, lock_owned=True))
+        transaction(
+            lambda: administration.administer(spammer.id, role=None, status="suspended", by=None, lock_owned=True)
+        )
         event.remove(db.engine, "before_cursor_execute", note)
     assert locked == [[first, own, last]]
 
@@ -368,7 +371,7 @@ def test_a_change_of_very_many_votes_has_more_time_than_other_requests(
     world.vote(other, sock)
 
     def suspend(status: str) -> tuple[float, Any]:
-        accounts.administer(sock.id, role=None, status=status, by=None)
+        administration.administer(sock.id, role=None, status=status, by=None)
         limit = db.session.scalar(text("SHOW statement_timeout")) if database.backend == "postgresql" else "0"
         return deadline.remaining(100), limit
 
@@ -377,7 +380,7 @@ def test_a_change_of_very_many_votes_has_more_time_than_other_requests(
             left, limit = transaction(lambda: suspend("suspended"))
             assert left <= 4
             assert database.backend == "sqlite" or limit != "0"
-        monkeypatch.setattr(accounts, "MANY_VOTES", 1)
+        monkeypatch.setattr(administration, "MANY_VOTES", 1)
         with deadline.within(4):
             left, limit = transaction(lambda: suspend("active"))
             assert 50 < left <= 60

@@ -11,7 +11,7 @@ from sqlalchemy import select, text
 from directory.db.transactions import transaction
 from directory.extensions import db
 from directory.models import Project
-from directory.services.accounts.identity import Caller
+from directory.services.identity import Caller
 from directory.services.review import submissions
 from directory.services.text.equal_addresses import are_duplicates
 from tests.conftest import Database

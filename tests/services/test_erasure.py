@@ -24,9 +24,10 @@ from directory.models import (
     User,
     now,
 )
-from directory.services.accounts import accounts, recovery, sessions
-from directory.services.accounts.identity import Caller
+from directory.services.accounts import accounts, sessions
 from directory.services.delivery.outbox import ACTORS
+from directory.services.identity import Caller
+from directory.services.sign_in import recovery
 from tests.support.account_deletion import HOOK, faults, rows
 from tests.support.factories import Api, World
 from tests.support.mailbox import server

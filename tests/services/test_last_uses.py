@@ -13,7 +13,7 @@ from directory.extensions import db
 from directory.http import together
 from directory.models import Session, Token, User, now
 from directory.services.accounts import last_uses, sessions
-from directory.services.accounts.identity import Caller
+from directory.services.identity import Caller
 from directory.services.votes import voting
 from tests.conftest import Database, Statements
 from tests.http.test_together import Scene, answered, asked, by_application, environ, transaction_of_session

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from flask import Flask
 
+from directory.db.paging import Window
 from directory.db.transactions import transaction
 from directory.extensions import db
 from directory.models import Project
 from directory.services.catalog import categories, nearest, search
 from directory.services.catalog.catalog import Filters, page
-from directory.services.catalog.paging import Window
 from tests.services.test_search_exact import ALL
 from tests.services.test_search_order import REAL
 from tests.support import titles

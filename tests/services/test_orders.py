@@ -7,6 +7,7 @@ import pytest
 from flask import Flask
 from sqlalchemy import func, inspect, select
 
+from directory.db.paging import Window
 from directory.extensions import db
 from directory.http.cache_policy import CacheTags
 from directory.http.project_lists import page_tags
@@ -14,7 +15,6 @@ from directory.models import Category, Project
 from directory.services.catalog import orders, queries, search, search_counts
 from directory.services.catalog.catalog import Filters, page
 from directory.services.catalog.orders import Order
-from directory.services.catalog.paging import Window
 from tests.support.factories import World
 
 P = Project.__table__.c

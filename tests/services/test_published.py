@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from flask import Flask
 
+from directory.db.paging import Window
 from directory.extensions import db
 from directory.models import Category
 from directory.services.catalog import best, catalog, periods, search
 from directory.services.catalog.catalog import Filters, page
-from directory.services.catalog.paging import Window
 from tests.services.test_search_many import only_for_now, walked
 from tests.support.factories import World
 from tests.support.lists import ORDERS

@@ -10,8 +10,10 @@ from directory.db.transactions import transaction
 from directory.errors import AccountDeleted, Invalid, WrongPassword
 from directory.extensions import db
 from directory.models import LinkPurpose, MailLink, User
-from directory.services.accounts import mail_links, recovery
-from directory.services.accounts.identity import Caller
+from directory.services.accounts import mail_links
+from directory.services.delivery.mail import link_mails
+from directory.services.identity import Caller
+from directory.services.sign_in import recovery
 from tests.support.factories import PASSWORD, World
 from tests.support.mailbox import server
 
@@ -51,7 +53,7 @@ def test_a_link_opens_no_account_that_was_suspended_just_before(
 ) -> None:
     with app.app_context():
         user = db.session.get(User, ada.id)
-        transaction(lambda: mail_links.queue(LinkPurpose.VERIFY, user, "ada@example.org", SERVER))
+        transaction(lambda: link_mails.queue(LinkPurpose.VERIFY, user, "ada@example.org", SERVER))
         nonce = db.session.scalar(db.select(MailLink.nonce))
     find = mail_links.find
 

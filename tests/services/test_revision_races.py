@@ -14,8 +14,8 @@ from directory.api import account_deletion
 from directory.extensions import db
 from directory.http import endpoint
 from directory.models import AuditEntry, Delivery, Project, Revision, Upvote
-from directory.services.accounts.identity import Caller
 from directory.services.data import recount
+from directory.services.identity import Caller
 from directory.services.review import moderation
 from directory.services.votes import voting
 from tests.services.test_vote_races import WAITING

@@ -9,12 +9,12 @@ import pytest
 from flask import Flask
 from sqlalchemy import delete, text
 
+from directory.db.paging import Window
 from directory.db.transactions import transaction
 from directory.extensions import db
 from directory.models import Category, Project
 from directory.services.catalog import best_match, fields, search, search_counts, search_index
 from directory.services.catalog.catalog import Filters, page
-from directory.services.catalog.paging import Window
 from directory.services.catalog.ranking import hot
 from tests.support.factories import World
 from tests.support.lists import ORDERS

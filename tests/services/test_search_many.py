@@ -12,12 +12,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import event, text
 
+from directory.db.paging import Position, Slice, Window
 from directory.db.transactions import by_index, lift_time_limits, on_postgresql, writing
 from directory.extensions import db
 from directory.models import Category
 from directory.services.catalog import best_match, queries, search, search_counts, search_frequency, search_language
 from directory.services.catalog.catalog import Filters, page
-from directory.services.catalog.paging import Position, Slice, Window
 from tests.support.factories import World
 from tests.support.lists import QUEUE_ORDERS
 from tests.support.search_reference import expected, listed, made_up, written

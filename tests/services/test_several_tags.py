@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 from flask import Flask
 
+from directory.db.paging import Window
 from directory.db.transactions import transaction
 from directory.extensions import db
 from directory.models import Category
 from directory.services.catalog import search, tags
 from directory.services.catalog.catalog import Filters, page, total
-from directory.services.catalog.paging import Window
 from tests.conftest import Statements
 from tests.support.factories import World
 from tests.support.lists import ORDERS

@@ -11,8 +11,8 @@ from sqlalchemy import event, func, select
 
 from directory.extensions import db
 from directory.models import AuditEntry, Delivery, Project, Upvote
-from directory.services.accounts.identity import Caller
 from directory.services.data import recount
+from directory.services.identity import Caller
 from directory.services.review import takedown
 from tests.conftest import Database, Statements
 from tests.support import concurrent_calls

@@ -8,7 +8,7 @@ import pytest
 from flask import Flask
 
 from directory.models import AuditEntry, Delivery, User
-from directory.services.accounts import account_deletion, account_export
+from directory.services.people import account_deletion, account_export
 from tests.support.account_deletion import HOOK, faults, left, rows
 from tests.support.browsers import Browser
 from tests.support.factories import World

@@ -14,9 +14,10 @@ from directory.db.transactions import transaction
 from directory.extensions import db
 from directory.http import endpoint
 from directory.models import AuditEntry, Delivery, MailLink
-from directory.services.accounts import accounts, recovery
-from directory.services.accounts.identity import Caller
+from directory.services.accounts import accounts
+from directory.services.identity import Caller
 from directory.services.review import moderation
+from directory.services.sign_in import recovery
 from directory.services.votes import voting
 from tests.support.account_deletion import BODY, HOOK, PATH, faults, leave, left, rows
 from tests.support.factories import Api, World

@@ -10,8 +10,8 @@ from sqlalchemy import func, select, text
 from directory.db.transactions import transaction
 from directory.extensions import db
 from directory.models import AuditEntry, Project, Upvote, User, VoteDiscount
-from directory.services.accounts import accounts
 from directory.services.data import recount
+from directory.services.people import administration
 from directory.services.votes import vote_review
 from directory.services.votes.counted_votes import COUNTS
 from tests.conftest import Database
@@ -117,7 +117,7 @@ def test_a_suspension_and_a_decision_about_the_same_vote_wait_for_each_other_wit
     world.vote(project, sock)
 
     def suspend() -> None:
-        accounts.administer(sock.id, role=None, status="suspended", by=None)
+        administration.administer(sock.id, role=None, status="suspended", by=None)
 
     def discount() -> None:
         vote_review.decide(project, "discount", by=admin, user_ids=[sock.id])

@@ -22,8 +22,8 @@ from directory.errors import NotFound, Unauthenticated, Unavailable
 from directory.extensions import db
 from directory.models import AccountStatus, Project, Session, Token, Upvote, User, now
 from directory.services.accounts import sessions
-from directory.services.accounts.identity import Caller
 from directory.services.catalog.ranking import hot
+from directory.services.identity import Caller
 from directory.services.votes import voting
 from directory.services.votes.voting import CountAlone, Vote, VoteCall
 from tests.conftest import Database

@@ -9,7 +9,7 @@ from sqlalchemy import select, update
 from directory.db.transactions import transaction
 from directory.extensions import db
 from directory.models import AuditEntry, Project
-from directory.services.accounts.identity import Caller
+from directory.services.identity import Caller
 from tests.support.factories import Api, World
 
 QUEUE = "/api/admin/projects?waiting=true"

@@ -8,9 +8,10 @@ from sqlalchemy import func, inspect, select
 from directory.db.transactions import transaction
 from directory.extensions import db
 from directory.models import Project, Session, Token, Upvote
-from directory.services.accounts import account_deletion, accounts
-from directory.services.accounts.identity import Caller
+from directory.services.accounts import accounts
 from directory.services.data import recount
+from directory.services.identity import Caller
+from directory.services.people import account_deletion
 from tests.support.factories import PASSWORD
 
 PATH = "/api/auth/me"

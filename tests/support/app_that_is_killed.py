@@ -17,7 +17,7 @@ from sqlalchemy.orm import Session
 
 from directory.extensions import db
 from directory.models import Delivery
-from directory.services.data import bulk
+from directory.services import bulk
 from wsgi import app
 
 __all__ = ["app"]

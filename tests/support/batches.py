@@ -13,7 +13,7 @@ from directory.server.protocol import Request
 from directory.server.thread_pool import ThreadPool
 from directory.server.vote_batching import VoteBatcher
 from directory.services.accounts import sessions
-from directory.services.accounts.identity import Caller
+from directory.services.identity import Caller
 from tests.support.factories import World
 from tests.support.reading import parsed
 from tests.support.waiting import until

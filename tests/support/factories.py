@@ -14,9 +14,9 @@ from directory.db.transactions import transaction
 from directory.extensions import db
 from directory.models import Category, Project, Role, Token, User
 from directory.services.accounts import sessions
-from directory.services.accounts.identity import Caller
 from directory.services.accounts.passwords import hash_password
 from directory.services.catalog import catalog
+from directory.services.identity import Caller
 from directory.services.pictures import logos, pictures, project_pictures
 from directory.services.review import moderation, submissions
 from tests.support import votes as votes_of

@@ -25,9 +25,9 @@ from directory.extensions import db
 from directory.http import docs, write_checks
 from directory.http.fields import Line, Matching
 from directory.models import Token
-from directory.services.accounts.identity import Caller
 from directory.services.accounts.passwords import check_password_rules
 from directory.services.accounts.usernames import is_reserved
+from directory.services.identity import Caller
 from directory.services.text.rules import LOCAL_PART_MAX
 from tests.support import effort
 from tests.support.factories import PASSWORD, World

@@ -14,7 +14,8 @@ from directory.db.transactions import transaction
 from directory.extensions import db
 from directory.models import Identity, LinkPurpose, MailLink, Passkey, User
 from directory.services.accounts import mail_links, sessions
-from directory.services.accounts.identity import Caller
+from directory.services.delivery.mail import link_mails
+from directory.services.identity import Caller
 from tests.support.browsers import COOKIE, Browser
 from tests.support.factories import PASSWORD, World
 from tests.support.lying_provider import LyingProvider
@@ -82,7 +83,7 @@ class Accounts:
         with self._app.app_context():
             mailed = db.session.get(User, user.id)
             assert mailed
-            transaction(lambda: mail_links.queue(purpose, mailed, mailed.email, self._server))
+            transaction(lambda: link_mails.queue(purpose, mailed, mailed.email, self._server))
             nonce = db.session.scalars(select(MailLink.nonce).where(MailLink.user_id == user.id)).one()
         return mail_links.token_of(nonce, self._server.key)
 

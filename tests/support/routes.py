@@ -12,8 +12,8 @@ from directory.extensions import db
 from directory.http.validation import Upload
 from directory.models import Delivery, Session
 from directory.services.accounts import sessions
-from directory.services.accounts.identity import Caller
 from directory.services.delivery.channels import Endpoint, Webhook
+from directory.services.identity import Caller
 from tests.support.factories import PASSWORD, World
 from tests.support.lists import THIS_YEAR
 from tests.support.pictures import RED

@@ -4,7 +4,7 @@ from typing import Any
 
 from flask import Flask
 
-from directory.services.accounts.identity import Caller
+from directory.services.identity import Caller
 from directory.services.votes.voting import CountAlone, Vote, count
 
 

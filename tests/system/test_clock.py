@@ -28,8 +28,9 @@ from directory.models import (
 )
 from directory.runtime import housekeeping
 from directory.services import deleting
-from directory.services.accounts import mail_links, sessions
+from directory.services.accounts import sessions
 from directory.services.accounts.sessions import IDLE
+from directory.services.delivery.mail import link_mails
 from directory.services.delivery.schedule import DeliveryPolicy
 from directory.services.sign_in import attempts, passkeys
 from tests.support import servers
@@ -132,7 +133,7 @@ def kept(make_app: Any, world: World) -> Flask:
             sessions.issue_token("x", base.now() + timedelta(hours=1), by=ada)
             attempts.begin("company", "browser", "/", None, mark="")
             passkeys.sign_in_options(passkeys.RelyingParty("http://localhost", "localhost", "x"))
-            mail_links.queue(LinkPurpose.VERIFY, db.session.get(User, ada.id), "ada@example.org", server)
+            link_mails.queue(LinkPurpose.VERIFY, db.session.get(User, ada.id), "ada@example.org", server)
 
         transaction(fill)
     return app

@@ -24,10 +24,11 @@ from directory.http.receivers import subscribers
 from directory.http.validation import JsonBody
 from directory.models import Session, Token
 from directory.services import audit
-from directory.services.accounts import account_deletion, accounts
+from directory.services.accounts import accounts
 from directory.services.accounts import users as people
-from directory.services.accounts.large_work import carry_out, end_all
-from directory.services.accounts.user_decisions import AT_ONCE, Decision, remaining
+from directory.services.people import account_deletion, administration
+from directory.services.people.large_work import carry_out, end_all
+from directory.services.people.user_decisions import AT_ONCE, Decision, remaining
 from directory.services.review import takedown
 
 FILTERS = tuple(UserFilters().fields)
@@ -120,7 +121,7 @@ def change_user(user_id: int, body: dict[str, Any]) -> Any:
     """
     reason, unpublish = body.get("reason"), bool(body.get("unpublish"))
     changes = {"role": body.get("role"), "status": body.get("status")}
-    votes = accounts.administer(user_id, **changes, by=caller(), reason=reason, lock_owned=unpublish)
+    votes = administration.administer(user_id, **changes, by=caller(), reason=reason, lock_owned=unpublish)
     if not unpublish:
         return people.one(user_id)
     taken_down = takedown.take_down(user_id, by=caller(), notify=subscribers(), reason=reason)

@@ -9,7 +9,7 @@ from directory.api.schemas.projects import USERNAME, ProjectOutput
 from directory.api.schemas.review import TimelineEvent
 from directory.http.fields import BLANKS, Checked, Flag, Line, Matching, Strict, Timestamp, Word, document
 from directory.models import AccountStatus, Role
-from directory.services.accounts.account_export import PROJECTS_MAX, VOTES_MAX
+from directory.services.people.account_export import PROJECTS_MAX, VOTES_MAX
 from directory.services.text.rules import EMAIL, EMAIL_MAX, ascii_address, is_email
 
 

@@ -25,8 +25,8 @@ from directory.http.fields import (
 )
 from directory.models import AccountStatus, Role
 from directory.models.base import HIGHEST_ID
-from directory.services.accounts.user_decisions import DECISIONS
 from directory.services.accounts.users import SORTS
+from directory.services.people.user_decisions import DECISIONS
 from directory.services.text.rules import ascii_domain
 
 WITH_SUSPENSION = ("unpublish", "reason")

@@ -15,8 +15,8 @@ from directory.db.transactions import on_postgresql
 from directory.models import now
 from directory.models.base import UtcDateTime
 from directory.services.accounts import sessions
-from directory.services.accounts.identity import Caller
 from directory.services.accounts.sessions import TOUCH_EVERY, Credential
+from directory.services.identity import Caller
 
 TIMES: tuple[Any, ...] = tuple(bindparam(name, type_=UtcDateTime()) for name in ("used_at", "due"))
 

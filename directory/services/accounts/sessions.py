@@ -29,9 +29,9 @@ from directory.errors import Invalid, NotFound, Unauthenticated
 from directory.extensions import UNSYNCHRONISED, db, modify
 from directory.models import AccountStatus, Role, Session, Token, User, now
 from directory.services import audit
-from directory.services.accounts.identity import Caller
 from directory.services.clock import database_clock
 from directory.services.deleting import delete_some, require_minority
+from directory.services.identity import Caller
 
 IDLE = timedelta(days=14)
 LIFETIME = timedelta(days=30)

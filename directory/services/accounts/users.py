@@ -7,12 +7,11 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, and_, bindparam, func, literal, or_, select, true
 
-from directory.db.statements import Prepared
+from directory.db.paging import AnySelect, Slice, Sort, Window, fetch
+from directory.db.statements import Prepared, among
 from directory.errors import NotFound
 from directory.extensions import db
 from directory.models import NEVER, Project, Status, Upvote, User, UserCount, UserSubmissions
-from directory.services.catalog.columns import among
-from directory.services.catalog.paging import AnySelect, Slice, Sort, Window, fetch
 from directory.services.text.rules import ascii_address
 
 SORTS = {

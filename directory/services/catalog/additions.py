@@ -7,11 +7,11 @@ from typing import Any
 from sqlalchemy import String, bindparam, cast, func, literal_column, select, tuple_, union_all
 from sqlalchemy.orm import aliased
 
-from directory.db.statements import Prepared, Row
+from directory.db.paging import AnySelect
+from directory.db.statements import Prepared, Row, among
 from directory.extensions import db
 from directory.models import Project, Status
-from directory.services.catalog.columns import among, waiting
-from directory.services.catalog.paging import AnySelect
+from directory.services.catalog.columns import waiting
 from directory.services.text import markdown
 from directory.services.text.characters import has_lookalikes
 from directory.services.text.equal_addresses import repository_key

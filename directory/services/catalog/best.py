@@ -6,16 +6,16 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Date, bindparam, cast, func, literal, literal_column, select, union_all
 
+from directory.db.paging import AnySelect
 from directory.db.statements import Prepared
 from directory.extensions import db
 from directory.models import Project, now
 from directory.models.base import UtcDateTime
-from directory.services.accounts.identity import Caller
 from directory.services.catalog import catalog, periods
 from directory.services.catalog.columns import after, shown
-from directory.services.catalog.paging import AnySelect
 from directory.services.catalog.periods import Period
 from directory.services.day_counts import as_date
+from directory.services.identity import Caller
 
 MOST, FEWEST = 5, 3  # projects of the shelf
 DAYS = timedelta(days=30)

@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import BigInteger, bindparam, func, literal_column, select, tuple_, union
 
+from directory.db.paging import Window
 from directory.db.statements import Prepared, Row
 from directory.models import VoteRanking
 from directory.services.catalog import queries, search
-from directory.services.catalog.paging import Window
 from directory.services.catalog.search_language import TIERS, Tier
 
 S = VoteRanking.__table__.c

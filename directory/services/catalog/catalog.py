@@ -13,12 +13,12 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import select
 
+from directory.db.paging import Slice, Window, cut
 from directory.db.statements import Row
 from directory.db.transactions import by_index
 from directory.errors import NotFound, NotOwner, Unauthenticated
 from directory.extensions import db
 from directory.models import AccountStatus, Project, Status
-from directory.services.accounts.identity import Caller
 from directory.services.accounts.sessions import Credential
 from directory.services.catalog import (
     best_match,
@@ -34,7 +34,7 @@ from directory.services.catalog import (
     tags,
 )
 from directory.services.catalog.columns import DESCRIPTION, ID, NAMES, OWNER, STATUS, after, revision
-from directory.services.catalog.paging import Slice, Window, cut
+from directory.services.identity import Caller
 
 # Of a period SHORT projects, or one in SPARSE of all, are read and sorted. Of a longer one the ranking is read, where
 # a look at one project costs as much as LOOKUP of those.

@@ -12,7 +12,7 @@ from directory.errors import CategoryInUse, Duplicate, NotFound
 from directory.extensions import UNSYNCHRONISED, db
 from directory.models import Category
 from directory.services import audit
-from directory.services.accounts.identity import Caller
+from directory.services.identity import Caller
 
 FIELDS = ("slug", "name", "description")
 TAKEN = "Another category has this slug, or had it before."

@@ -4,14 +4,10 @@ from datetime import datetime
 from typing import Any
 
 from sqlalchemy import (
-    ARRAY,
-    JSON,
-    BigInteger,
     ColumnElement,
     Subquery,
     UnaryExpression,
     and_,
-    any_,
     bindparam,
     case,
     func,
@@ -23,10 +19,10 @@ from sqlalchemy import (
 )
 from sqlalchemy.sql.operators import custom_op
 
+from directory.db.paging import AnySelect
 from directory.models import Category, Project, Revision, Status, Upvote, User
 from directory.services.catalog import orders
 from directory.services.catalog.fields import FIELDS, Kind
-from directory.services.catalog.paging import AnySelect
 
 projects, categories, users = Project.__table__, Category.__table__, User.__table__
 upvotes, revisions = Upvote.__table__, Revision.__table__
@@ -138,10 +134,3 @@ def queue_position() -> ColumnElement[Any]:
     )
     counted = (number.correlate(projects, revisions).scalar_subquery() for number in numbers)
     return func.nullif(sum(counted, start=literal_column("0")), 0)
-
-
-def among(column: Any, dialect: str, name: str = "ids", kind: Any = BigInteger) -> Any:
-    """Whether a column is in the list `name`, which is a single parameter of the statement."""
-    if dialect == "postgresql":
-        return column == any_(bindparam(name, type_=ARRAY(kind)))
-    return column.in_(func.json_each(bindparam(name, type_=JSON)).table_valued("value").select())

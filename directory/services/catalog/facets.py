@@ -18,12 +18,12 @@ from weakref import WeakKeyDictionary
 
 from sqlalchemy import Engine, Text, cast, func, literal_column, select, true, union_all
 
+from directory.db.paging import AnySelect, carried, directed, windowed
 from directory.db.statements import Prepared
 from directory.db.transactions import by_index
 from directory.extensions import db
 from directory.models import Category, ProjectTag, Status
 from directory.services.catalog import catalog, category_slugs, queries, search, search_counts, tags
-from directory.services.catalog.paging import AnySelect, carried, directed, windowed
 
 MOST = 10  # tags
 STORED = 1_000  # lists of a process; the least recently used ones go first

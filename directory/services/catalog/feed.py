@@ -5,10 +5,10 @@ from uuid import NAMESPACE_OID, UUID, uuid5
 
 from sqlalchemy import select
 
+from directory.db.paging import Window
 from directory.extensions import db
 from directory.models import Status, User
 from directory.services.catalog import catalog
-from directory.services.catalog.paging import Window
 from directory.services.timestamps import timestamp
 
 SIZE = 50

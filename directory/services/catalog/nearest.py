@@ -2,10 +2,10 @@
 
 from typing import Any
 
+from directory.db.paging import Window
 from directory.models import Status
-from directory.services.accounts.identity import Caller
 from directory.services.catalog import catalog, search_language
-from directory.services.catalog.paging import Window
+from directory.services.identity import Caller
 
 FEW = 3  # projects that are enough, and words of which one may be missing
 # Of a search. For a part of more words the conditions are long, and the index finds the projects slowly.

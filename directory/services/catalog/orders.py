@@ -8,8 +8,8 @@ from typing import Any
 
 from sqlalchemy import JSON, Column, Integer, Text, column
 
+from directory.db.paging import Sort
 from directory.models import Project, VoteRanking
-from directory.services.catalog.paging import Sort
 
 projects, vote_rankings = Project.__table__, VoteRanking.__table__
 P, S = projects.c, vote_rankings.c

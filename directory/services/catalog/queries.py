@@ -27,14 +27,14 @@ from sqlalchemy import (
 )
 
 from directory.db.batched_query import BatchedQuery
-from directory.db.statements import Prepared
+from directory.db.paging import AnySelect, Sort, carried, directed, windowed
+from directory.db.statements import Prepared, among
 from directory.models import Category, Project, ProjectTag, Revision, Status, Upvote, User, VoteRanking
 from directory.models.base import UtcDateTime
 from directory.services.catalog import search
 from directory.services.catalog.category_slugs import id_asked_for
-from directory.services.catalog.columns import among, queue_position, shown, viewed, waiting, with_revision
+from directory.services.catalog.columns import queue_position, shown, viewed, waiting, with_revision
 from directory.services.catalog.orders import BEST, SORTS, keys
-from directory.services.catalog.paging import AnySelect, Sort, carried, directed, windowed
 
 projects, categories, users = Project.__table__, Category.__table__, User.__table__
 tags, vote_rankings, upvotes = ProjectTag.__table__, VoteRanking.__table__, Upvote.__table__

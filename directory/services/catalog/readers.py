@@ -26,6 +26,7 @@ from sqlalchemy import (
 )
 
 from directory.db.batched_query import BatchedQuery
+from directory.db.paging import AnySelect
 from directory.models import Project, Role, Status, Upvote, User
 from directory.services.accounts import sessions
 from directory.services.catalog.columns import (
@@ -37,7 +38,6 @@ from directory.services.catalog.columns import (
     users,
     with_revision,
 )
-from directory.services.catalog.paging import AnySelect
 
 upvotes, P, R = Upvote.__table__, Project.__table__.c, revisions.c
 reader = User.__table__.alias("reader")

@@ -12,10 +12,10 @@ from sqlalchemy import ARRAY, JSON, BigInteger, Double, Integer, String, bindpar
 
 from directory.db.statements import Prepared
 from directory.extensions import db
-from directory.services.accounts.identity import Caller
 from directory.services.catalog import catalog, search_frequency
 from directory.services.catalog.columns import P, shown
 from directory.services.catalog.similar import significant_words
+from directory.services.identity import Caller
 
 MOST = 6
 NEWEST = 50  # live projects of a tag that are candidates

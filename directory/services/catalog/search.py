@@ -28,9 +28,9 @@ from sqlalchemy import table as named
 from sqlalchemy.dialects.postgresql import TSQUERY
 from sqlalchemy.sql.selectable import LateralFromClause
 
+from directory.db.paging import AnySelect
 from directory.models import Status, VoteRanking
 from directory.services.catalog.columns import unindexed
-from directory.services.catalog.paging import AnySelect
 from directory.services.catalog.search_language import RAREST, SUBSTRINGS, TIERS, WORDS, Tier, name
 from directory.services.catalog.search_words import BREAK
 

@@ -11,12 +11,11 @@ from typing import Any, NamedTuple
 import sqlalchemy as sa
 from sqlalchemy import any_, bindparam, cast, literal_column, select, text, union_all
 
-from directory.db.statements import Prepared
+from directory.db.statements import Prepared, among
 from directory.extensions import db
 from directory.models import Project, Upvote
-from directory.services.accounts.identity import Caller
-from directory.services.catalog.columns import among
 from directory.services.catalog.search_words import whole, words
+from directory.services.identity import Caller
 from directory.services.text.equal_addresses import url_key
 
 COMMON = 100  # projects; a word that more of them have is common

@@ -9,13 +9,13 @@ from typing import Any
 
 from sqlalchemy import BigInteger, bindparam, literal, select
 
+from directory.db.paging import AnySelect
 from directory.db.statements import Prepared
 from directory.extensions import db
 from directory.models import Project, VoteRanking, now
 from directory.models.base import HIGHEST_ID
 from directory.services.catalog import best, categories, periods, tags
 from directory.services.catalog.columns import unindexed
-from directory.services.catalog.paging import AnySelect
 from directory.services.catalog.periods import Period
 
 SIZE = 10_000

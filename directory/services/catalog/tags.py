@@ -5,10 +5,10 @@ from typing import Any
 
 from sqlalchemy import BigInteger, Select, String, bindparam, func, select
 
-from directory.db.statements import Prepared
+from directory.db.statements import Prepared, among
 from directory.extensions import db
 from directory.models import TagCount
-from directory.services.catalog.columns import among, unindexed
+from directory.services.catalog.columns import unindexed
 
 # Up to so many tags with a prefix are sorted by use. If there are more, a scan of all tags in the order of their use
 # finds enough of them soon.

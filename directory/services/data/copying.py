@@ -20,6 +20,7 @@ from sqlalchemy.exc import DBAPIError
 
 from directory.db.engine import configure, engine_options
 from directory.db.errors import is_unavailable
+from directory.db.paging import AnySelect
 from directory.db.transactions import lift_time_limits, on_postgresql
 from directory.errors import Conflict
 from directory.extensions import db
@@ -35,11 +36,10 @@ from directory.models import (
     UserSubmissions,
     VoteRanking,
 )
-from directory.services import health
+from directory.services import bulk, health
 from directory.services.catalog import search_index
-from directory.services.catalog.paging import AnySelect
 from directory.services.catalog.queries import COUNTERS
-from directory.services.data import bulk, recount
+from directory.services.data import recount
 
 READ_AT_ONCE = 2_000
 SEARCH = table("project_search")

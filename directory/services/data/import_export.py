@@ -9,18 +9,18 @@ from typing import Any, TypeVar
 from sqlalchemy import func, select
 
 from directory.db.errors import refusing
+from directory.db.paging import as_dict
 from directory.errors import Duplicate, Invalid
 from directory.extensions import db
 from directory.models import AccountStatus, Category, Logo, Project, Revision, Role, Status, User, now
 from directory.models.base import logo_addresses
 from directory.services import audit
-from directory.services.accounts.identity import Caller
 from directory.services.accounts.usernames import is_reserved
 from directory.services.catalog import categories, category_slugs
 from directory.services.catalog.fields import FIELDS, OWNED, filled
-from directory.services.catalog.paging import as_dict
 from directory.services.data import wholesale
 from directory.services.data.wholesale import Draft
+from directory.services.identity import Caller
 from directory.services.pictures import logos
 from directory.services.pictures.project_pictures import described, digest_of
 from directory.services.text.equal_addresses import repository_key, url_key

@@ -36,6 +36,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import TSVECTOR
 
+from directory.db.paging import AnySelect
 from directory.db.transactions import lift_time_limits, on_postgresql
 from directory.extensions import db, modify
 from directory.models import (
@@ -56,7 +57,6 @@ from directory.models import (
 from directory.models.base import HIGHEST_ID
 from directory.services import audit, day_counts
 from directory.services.catalog import fields, search_counts, search_index
-from directory.services.catalog.paging import AnySelect
 from directory.services.catalog.queries import COUNTERS
 from directory.services.catalog.ranking import hot
 from directory.services.review import revisions, submissions

@@ -8,10 +8,11 @@ from directory.db.errors import refusing
 from directory.errors import Duplicate
 from directory.extensions import db
 from directory.models import Category, Project, Status, User
+from directory.services import bulk
 from directory.services.accounts.accounts import TAKEN
 from directory.services.catalog import category_slugs
 from directory.services.catalog.fields import filled
-from directory.services.data import bulk, wholesale
+from directory.services.data import wholesale
 from directory.services.data.demo import Person, Story, Submission
 from directory.services.text.equal_addresses import url_key
 

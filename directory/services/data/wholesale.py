@@ -15,10 +15,10 @@ from directory.db.errors import refusing
 from directory.errors import Duplicate
 from directory.extensions import db
 from directory.models import AuditEntry, Project, Status, Upvote
+from directory.services import bulk
 from directory.services.catalog import search_index
 from directory.services.catalog.fields import WRITTEN
 from directory.services.catalog.ranking import hot
-from directory.services.data import bulk
 from directory.services.text.equal_addresses import repository_key, url_key
 from directory.services.text.rules import slugify
 

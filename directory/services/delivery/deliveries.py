@@ -7,17 +7,17 @@ from typing import Any
 import orjson
 from sqlalchemy import func, select, update
 
+from directory.db.paging import Slice, Sort, Window, as_dict, fetch
 from directory.errors import NotFound
 from directory.extensions import db, modify
 from directory.models import Delivery, DeliveryAttempt, DeliveryState
 from directory.services import audit
-from directory.services.accounts.identity import Caller
-from directory.services.catalog.paging import Slice, Sort, Window, as_dict, fetch
 from directory.services.clock import at_once, database_clock
 from directory.services.delivery.channels import MAIL, Endpoint
 from directory.services.delivery.claims import free
 from directory.services.delivery.outbox import TEST, payload_of_test, rows_of
 from directory.services.delivery.schedule import DeliveryPolicy
+from directory.services.identity import Caller
 
 NEWEST = Sort((Delivery.id,), descending=True)
 COLUMNS = (

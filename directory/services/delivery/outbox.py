@@ -14,12 +14,12 @@ from sqlalchemy.dialects.postgresql import ARRAY
 from directory.db.transactions import on_postgresql
 from directory.extensions import UNSYNCHRONISED, db
 from directory.models import AccountStatus, Delivery, DeliveryState, Project, User, now
-from directory.services.accounts.identity import Caller
+from directory.services import bulk
 from directory.services.catalog import catalog
 from directory.services.catalog.fields import IN_WEBHOOKS
 from directory.services.clock import at_once, database_clock
-from directory.services.data import bulk
 from directory.services.delivery.channels import MAIL, Endpoint
+from directory.services.identity import Caller
 from directory.services.timestamps import timestamp
 
 # So many decisions are mailed in so long to an address that is not confirmed.

@@ -17,11 +17,11 @@ from directory.extensions import db, modify
 from directory.models import Project, Revision, Status, now
 from directory.models.base import UtcDateTime
 from directory.services import audit
-from directory.services.accounts.identity import Caller, require_active
 from directory.services.catalog import catalog, counters
 from directory.services.catalog.ranking import hot
 from directory.services.delivery import outbox
 from directory.services.delivery.channels import Endpoint
+from directory.services.identity import Caller, require_active
 from directory.services.review import revisions, submissions
 
 PAST = {"approve": "approved", "reject": "rejected", "unpublish": "unpublished"}

@@ -18,11 +18,11 @@ from directory.errors import Duplicate, Invalid
 from directory.extensions import UNSYNCHRONISED, db, modify
 from directory.models import Category, Project, Revision, Status, now
 from directory.services import audit
-from directory.services.accounts.identity import Caller
 from directory.services.catalog import catalog, fields, search_index
 from directory.services.catalog.fields import Changes
 from directory.services.delivery import outbox
 from directory.services.delivery.channels import Endpoint
+from directory.services.identity import Caller
 from directory.services.text.equal_addresses import needs_no_review
 
 # For the log: an event of a revision leaves the project live.

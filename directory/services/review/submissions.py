@@ -11,11 +11,11 @@ from directory.errors import Duplicate, Invalid, NotFound, PreconditionFailed
 from directory.extensions import db, modify
 from directory.models import Project, Status, now
 from directory.services import audit
-from directory.services.accounts.identity import Caller, require_active
 from directory.services.catalog import catalog, counters, fields, search_index
 from directory.services.catalog.ranking import hot
 from directory.services.delivery import outbox
 from directory.services.delivery.channels import Endpoint
+from directory.services.identity import Caller, require_active
 from directory.services.pictures.project_pictures import Change
 from directory.services.review import revisions
 from directory.services.text.equal_addresses import Address, repository_key, url_key

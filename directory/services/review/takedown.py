@@ -16,10 +16,10 @@ from directory.extensions import db, modify
 from directory.models import Project, Status, now
 from directory.models.base import UtcDateTime
 from directory.services import audit
-from directory.services.accounts.identity import Caller
 from directory.services.catalog import catalog, counters
 from directory.services.delivery import outbox
 from directory.services.delivery.channels import Endpoint
+from directory.services.identity import Caller
 
 AT_ONCE = 1_000  # the most projects that one request takes down
 TOO_MANY = (

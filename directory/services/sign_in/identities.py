@@ -15,7 +15,7 @@ from directory.extensions import db, modify
 from directory.models import AccountStatus, Identity, Session, SignInAttempt, User, now
 from directory.services import audit
 from directory.services.accounts import accounts, sessions, usernames
-from directory.services.accounts.identity import Caller
+from directory.services.identity import Caller
 from directory.services.sign_in.attempts import LIFETIME
 from directory.services.sign_in.provider import Claims
 from directory.services.sign_in.refusals import AddressTaken, IdentityTaken, LastWayIn, NoAddress, SignInAgain

@@ -17,12 +17,13 @@ from directory.errors import AccountSuspended, Invalid, InvalidCredentials, NotF
 from directory.extensions import db, modify
 from directory.models import AccountStatus, LinkPurpose, Passkey, PasskeyChallenge, User, now
 from directory.services import audit, base64url
-from directory.services.accounts import accounts, mail_links, sessions
-from directory.services.accounts.identity import Caller
+from directory.services.accounts import accounts, sessions
 from directory.services.accounts.sessions import digest
 from directory.services.clock import database_clock
 from directory.services.deleting import delete_some
 from directory.services.delivery.channels import MailServer
+from directory.services.delivery.mail import link_mails
+from directory.services.identity import Caller
 from directory.services.sign_in import attestation
 from directory.services.sign_in.identities import require_fresh_session
 from directory.services.sign_in.refusals import TooManyPasskeys
@@ -198,7 +199,7 @@ def add(made: Any, name: str | None, *, by: Caller, server: MailServer | None) -
         db.session.flush()
     audit.record("user.passkey_added", by=by, user_id=by.id)
     if server is not None:
-        mail_links.queue(LinkPurpose.PASSKEY_ADDED, user, user.email, server)
+        link_mails.queue(LinkPurpose.PASSKEY_ADDED, user, user.email, server)
     return _view(passkey)
 
 
@@ -304,7 +305,7 @@ def remove(passkey_id: int, *, by: Caller, server: MailServer | None) -> None:
     db.session.delete(passkey)
     audit.record("user.passkey_removed", by=by, user_id=by.id)
     if server is not None:
-        mail_links.queue(LinkPurpose.PASSKEY_REMOVED, user, user.email, server)
+        link_mails.queue(LinkPurpose.PASSKEY_REMOVED, user, user.email, server)
 
 
 def reset(user_id: int, *, server: MailServer | None) -> int:
@@ -318,7 +319,7 @@ def reset(user_id: int, *, server: MailServer | None) -> int:
         sessions.end_for_removed_passkeys(user_id)
         audit.record("user.passkeys_reset", by=None, user_id=user_id)
         if server is not None:
-            mail_links.queue(LinkPurpose.PASSKEY_REMOVED, user, user.email, server)
+            link_mails.queue(LinkPurpose.PASSKEY_REMOVED, user, user.email, server)
     return removed
 
 

@@ -10,15 +10,15 @@ from typing import Any
 from sqlalchemy import ColumnElement, and_, case, cast, delete, exists, false, func, insert, or_, select, text, update
 from sqlalchemy.orm import aliased
 
+from directory.db.paging import Slice, Sort, Window, as_dict, fetch
 from directory.db.transactions import on_postgresql
 from directory.errors import NotFound
 from directory.extensions import UNSYNCHRONISED, db, modify
 from directory.models import AccountStatus, Project, Upvote, User, VoteDiscount
 from directory.models.base import UtcDateTime
 from directory.services import audit
-from directory.services.accounts.identity import Caller, require_active
-from directory.services.catalog.paging import Slice, Sort, Window, as_dict, fetch
 from directory.services.catalog.ranking import hot
+from directory.services.identity import Caller, require_active
 from directory.services.votes.counted_votes import COUNTS, DISCOUNTED
 
 ACTIONS = {"discount": "project.votes_discounted", "count": "project.votes_counted"}

@@ -34,8 +34,8 @@ from directory.extensions import db
 from directory.models import AccountStatus, Project, Status, Upvote, User, VoteDiscount, now
 from directory.models.base import UtcDateTime
 from directory.services.accounts import last_uses
-from directory.services.accounts.identity import Caller
 from directory.services.catalog.ranking import hot
+from directory.services.identity import Caller
 from directory.services.votes.counted_votes import DISCOUNTED
 
 log = logging.getLogger(__name__)

@@ -13,7 +13,7 @@ import psutil
 from sqlalchemy.engine import make_url
 
 from directory.extensions import db
-from directory.services.accounts.identity import Caller
+from directory.services.identity import Caller
 from tests.conftest import ENVIRONMENT, build, migrate
 from tests.support import pooler, replication, servers
 from tests.support.chaosproxy import ChaosProxy

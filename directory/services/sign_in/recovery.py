@@ -7,8 +7,9 @@ from directory.errors import AccountDeleted, Duplicate, Invalid, WrongPassword
 from directory.extensions import db
 from directory.models import AccountStatus, LinkPurpose, User, now
 from directory.services.accounts import accounts, mail_links, sessions
-from directory.services.accounts.identity import Caller
 from directory.services.delivery.channels import MailServer
+from directory.services.delivery.mail import link_mails
+from directory.services.identity import Caller
 from directory.services.sign_in import identities, passkeys
 
 
@@ -20,7 +21,7 @@ def reachable(user: User | None) -> User | None:
 def forgot(user: User | None, server: MailServer) -> None:
     """Mail a link for a new password to an active account. Otherwise the same statements run, and nothing is mailed."""
     known = reachable(user)
-    mail_links.queue(LinkPurpose.RESET, known, known.email if known else "", server)
+    link_mails.queue(LinkPurpose.RESET, known, known.email if known else "", server)
 
 
 def owner_of(token: str) -> User:
@@ -56,12 +57,12 @@ def reset(token: str, new_hash: str, *, revoke_tokens: bool, server: MailServer)
 
 def tell_of_password(user: User, server: MailServer) -> None:
     """Mail a notice of a new password to the account."""
-    mail_links.queue(LinkPurpose.PASSWORD_CHANGED, user, user.email, server)
+    link_mails.queue(LinkPurpose.PASSWORD_CHANGED, user, user.email, server)
 
 
 def ask_to_verify(user: User, server: MailServer, *, next_path: str | None = None) -> None:
     """Mail a link that verifies the address of an account. Its page leads back to `next_path`."""
-    mail_links.queue(LinkPurpose.VERIFY, user, user.email, server, next_path=next_path)
+    link_mails.queue(LinkPurpose.VERIFY, user, user.email, server, next_path=next_path)
 
 
 def propose_email(by: Caller, email: str, *, known_hash: str, server: MailServer) -> User:
@@ -75,7 +76,7 @@ def propose_email(by: Caller, email: str, *, known_hash: str, server: MailServer
     if user.password_hash != known_hash:
         raise WrongPassword
     require_free(email, by=by)
-    mail_links.queue(LinkPurpose.VERIFY, user, email, server)
+    link_mails.queue(LinkPurpose.VERIFY, user, email, server)
     return user
 
 
@@ -108,7 +109,7 @@ def verify(token: str, server: MailServer | None) -> None:
     if is_new:
         accounts.record_email(user)
     if is_new and server is not None:
-        mail_links.queue(LinkPurpose.EMAIL_CHANGED, user, before, server)
+        link_mails.queue(LinkPurpose.EMAIL_CHANGED, user, before, server)
 
 
 def _opened(purpose: LinkPurpose, token: str) -> tuple[User, str]:

@@ -15,10 +15,11 @@ from sqlalchemy import ColumnElement, func, or_, select
 from directory.errors import DirectoryError, TooManyProjects, TooManyVotes
 from directory.extensions import db
 from directory.models import AccountStatus, Project, Role, User
-from directory.services.accounts import account_deletion, accounts, users
-from directory.services.accounts.identity import Caller
+from directory.services.accounts import accounts, users
 from directory.services.catalog import counters
 from directory.services.delivery.channels import Endpoint
+from directory.services.identity import Caller
+from directory.services.people import account_deletion, administration
 from directory.services.review import takedown
 from directory.services.votes import voting
 
@@ -88,7 +89,7 @@ def _decide(decision: Decision, user_id: int) -> None:
         account_deletion.delete_user(user_id, by=by, notify=decision.notify, reason=reason, is_limited=by is not None)
         return
     suspended = AccountStatus.SUSPENDED
-    accounts.administer(user_id, role=None, status=suspended, by=by, reason=reason, lock_owned=decision.unpublish)
+    administration.administer(user_id, role=None, status=suspended, by=by, reason=reason, lock_owned=decision.unpublish)
     if decision.unpublish:
         takedown.take_down(user_id, by=by, notify=decision.notify, reason=reason)
 

@@ -14,9 +14,10 @@ from directory.db.transactions import transaction
 from directory.errors import DirectoryError
 from directory.extensions import db
 from directory.models import Session
-from directory.services.accounts import sessions, user_decisions
-from directory.services.accounts.identity import Caller
-from directory.services.accounts.user_decisions import Decision
+from directory.services.accounts import sessions
+from directory.services.identity import Caller
+from directory.services.people import user_decisions
+from directory.services.people.user_decisions import Decision
 
 
 def end_all(model: Any, *, by: Caller | None, seconds: float = math.inf) -> tuple[int, int]:

@@ -4,14 +4,14 @@ from typing import Any
 
 from sqlalchemy import case, or_, select
 
+from directory.db.paging import Window
 from directory.extensions import db
 from directory.models import Project, Status, Upvote, now
 from directory.services import audit
 from directory.services.accounts import accounts, sessions
-from directory.services.accounts.identity import Caller
 from directory.services.catalog import catalog
 from directory.services.catalog.catalog import Filters
-from directory.services.catalog.paging import Window
+from directory.services.identity import Caller
 from directory.services.sign_in import identities, passkeys
 from directory.services.votes.counted_votes import COUNTS
 

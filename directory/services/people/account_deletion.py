@@ -29,9 +29,9 @@ from directory.extensions import db, modify
 from directory.models import AccountStatus, Project, Revision, Role, Status, Upvote, User, now
 from directory.services import audit
 from directory.services.accounts import accounts, mail_links, sessions
-from directory.services.accounts.identity import Caller
 from directory.services.delivery import outbox
 from directory.services.delivery.channels import Endpoint
+from directory.services.identity import Caller
 from directory.services.review import revisions, submissions
 from directory.services.sign_in import identities, passkeys
 from directory.services.votes import voting
@@ -112,7 +112,7 @@ def _lock_own(caller: Caller, known_hash: str) -> Any:
     """Lock the caller's account, whose password was just verified against `known_hash`, and return it.
 
     Other requests of the caller end before, or are refused. For an administrator the accounts of all active
-    administrators are locked, as `accounts.administer` locks them.
+    administrators are locked, as `administration.administer` locks them.
     Raises Unauthenticated, WrongPassword, LastAdmin, and Unavailable if the caller has just become an administrator.
     """
     admins = accounts.lock_admins_and(caller.id)[0] if caller.is_admin else set()
@@ -130,7 +130,7 @@ def _lock_own(caller: Caller, known_hash: str) -> Any:
 
 
 def _lock_other(user_id: int, by: Caller | None) -> Any:
-    """Lock an account with those of all active administrators, as `accounts.administer` does, and return it.
+    """Lock an account with those of all active administrators, as `administration.administer` does, and return it.
 
     Raises AdminRequired if the caller has just lost that role; NotFound, AccountDeleted, LastAdmin.
     """
