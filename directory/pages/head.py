@@ -32,7 +32,8 @@ class Head:
 
     `path` is the page's canonical address, "" where it has none. `indexed` says whether search engines may list the
     page; `previous` and `next` are the addresses of the pages before and after it. `image` is for previews of links.
-    `data` is JSON-LD. Where the description or the image is empty, the page has the site's.
+    `is_card` says that the image is a large one. `data` is JSON-LD. Where the description or the image is empty, the
+    page has the site's.
     """
 
     title: str = ""
@@ -42,6 +43,7 @@ class Head:
     previous: str = ""
     next: str = ""
     image: str = ""
+    is_card: bool = False
     kind: str = "website"
     feeds: Sequence[Feed] = (NEW,)
     data: Sequence[dict[str, Any]] = ()
@@ -84,13 +86,14 @@ def software(project: dict[str, Any], site: Site) -> dict[str, Any]:
     """JSON-LD of a project."""
     links = [link for link in (project["url"], project["repository_url"]) if link]
     published = project["published_at"]
+    logo = site.address(project["logo"]["256"]) if project["logo"] else project["logo_url"]
     return {
         "@type": "SoftwareApplication",
         "name": project["title"],
         "description": project["tagline"],
         "url": site.address(path_of(project)),
         "sameAs": links,
-        **({"image": site.address(project["logo"]["256"])} if project["logo"] else {}),
+        **({"image": logo} if logo else {}),
         "applicationCategory": project["category"]["name"],
         "keywords": ", ".join(project["tags"]),
         # Without a type: whether it is a person or an organisation is not known.

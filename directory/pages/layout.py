@@ -203,7 +203,7 @@ def address_with(path: str, **parameters: object) -> str:
 def init_app(app: Flask) -> None:
     """Register the filters and functions of the templates."""
     app.jinja_env.filters |= {
-        "day": _day, "number": "{:,}".format, "letters": _letters, "tint": _tint, "markdown": _markdown,
+        "day": _day, "number": "{:,}".format, "letters": letters, "tint": _tint, "markdown": _markdown,
         "path": path_of, "host": _host, "repository": _repository, "strip_width": _strip_width,
     }  # fmt: skip
     app.jinja_env.globals |= {"address_with": address_with, "default_description": DESCRIPTION}
@@ -219,7 +219,7 @@ def _day(at: datetime) -> str:
     return f"{at:%b} {at.day}, {at.year}"
 
 
-def _letters(name: str) -> str:
+def letters(name: str) -> str:
     """The first letters of the first two words of a name; of its only word the first letter and the next consonant."""
     first, *others = [word for word in re.split(r"[\W_]+", name) if word] or [name]
     rest = others[0] if others else CONSONANT.sub("", first[1:]) or first[1:]

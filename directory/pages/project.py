@@ -6,26 +6,28 @@ With JavaScript the buttons of votes send them to the API.
 from dataclasses import replace
 from typing import Any
 
-from flask import request
+from flask import Response, current_app, request
 from werkzeug.routing import RequestRedirect
 
 from directory.api import projects
 from directory.db.paging import Window
+from directory.errors import NotFound
 from directory.http import rate_limits
 from directory.http.access import login_required, owner_required, public
 from directory.http.authentication import caller, pressed_vote, viewer, vote_cookie
 from directory.http.cache_policy import CacheTags
-from directory.http.endpoint import Versions, operation
+from directory.http.endpoint import Versions, operation, tag
 from directory.http.exchange import current
 from directory.http.fields import Strict, Word
 from directory.pages import head
 from directory.pages.forms import NO_STORE, Form, same_as, see_other, shows
-from directory.pages.layout import PAGE, PageAnswer, address_with, bp, here, own_path, show
+from directory.pages.layout import PAGE, PageAnswer, address_with, bp, here, letters, own_path, show
 from directory.pages.project_form import VersionForm
 from directory.pages.project_words import EVENTS, FIELDS, revised
 from directory.pages.sign_in_form import refused
 from directory.services import audit
 from directory.services.catalog import catalog, related
+from directory.services.pictures import cards, logos
 from directory.services.review import submissions
 from directory.services.site import path_of
 
@@ -62,15 +64,40 @@ def _head(project: dict[str, Any]) -> head.Head:
     path = path_of(project)
     steps = ((category["name"], f"/categories/{category['slug']}"), (project["title"], path))
     is_live = project["status"] == "live"
+    has_card = is_live and cards.has_letters_of(project["title"])
+    logo = project["logo"]["256"] if project["logo"] else project["logo_url"] or ""
     return head.Head(
         project["title"],
         project["tagline"],
         path,
         indexed=is_live,
-        image=project["logo"]["256"] if project["logo"] else project["logo_url"] or "",
+        image=f"/p/{project['id']}/card.png" if has_card else logo,
+        is_card=has_card,
         kind="article",
         data=[head.software(project, site), head.breadcrumbs(site, *steps)] if is_live else [],
     )
+
+
+@bp.get("/p/<id:project_id>/card.png")
+@public
+@operation(tier="read", page=True)
+def card_of_project(project_id: int) -> Response:
+    """Give the picture of a live project for previews of links, if the fonts have the letters of its title."""
+    project = catalog.one(project_id, viewer=None)
+    if not cards.has_letters_of(project["title"]):
+        raise NotFound
+    card = cards.Card(
+        project["title"], project["tagline"], letters(project["title"]),
+        logo=project["logo"] and logos.digest_of(project["logo"]["256"]),
+        picture=logos.digest_of(project["pictures"][0]["640"]) if project["pictures"] else None,
+        site=here().name, accent=current_app.config["SITE_ACCENT"].get("light", cards.ACCENT),
+    )  # fmt: skip
+    has_it = request.if_none_match.contains_weak(card.name)
+    response = Response(b"" if has_it else cards.drawn(card), content_type="image/png")
+    tag(response, card.name)
+    response.headers["Cache-Control"] = "public, no-cache"
+    response.headers["Cross-Origin-Resource-Policy"] = "cross-origin"
+    return response
 
 
 def not_done(form: Form, project_id: int) -> PageAnswer:

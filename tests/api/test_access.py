@@ -166,6 +166,7 @@ TABLE = {
     "GET /metrics": ABSENT,
     "GET /p/<id:project_id>": states("308 308 308 308 401 308", pending="404 404 308 404 401 308"),
     "GET /p/<id:project_id>/badge.svg": states("200 200 200 200 401 200", pending="404 404 404 404 401 404"),
+    "GET /p/<id:project_id>/card.png": states("200 200 200 200 401 200", pending="404 404 404 404 401 404"),
     "GET /p/<id:project_id>/<title>": states("200 200 200 200 401 200", pending="404 404 200 404 401 200"),
     "POST /votes/<id:project_id>": states("401 303 303 303 401 303", pending="401 404 409 404 401 409"),
     "GET /voted/<id:project_id>": states("303 200 200 200 401 200", pending="303 404 200 404 401 200"),

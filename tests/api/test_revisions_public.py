@@ -37,6 +37,7 @@ ADDRESSES: dict[str, list[str]] = {
     "/voted/<id:project_id>": ["/{project}"],
     "/p/<id:project_id>": ["/{project}"],
     "/p/<id:project_id>/badge.svg": ["/{project}"],
+    "/p/<id:project_id>/card.png": ["/{project}"],
     "/p/<id:project_id>/<title>": ["/{project}/project-0", "/{project}/zebra"],
     "/sitemap-<id:number>.xml": ["1.xml"],
     "/api/problems/<code>": ["/not_found"],

@@ -22,7 +22,7 @@ from directory.services.data import wholesale
 from directory.services.data.wholesale import Draft
 from directory.services.identity import Caller
 from directory.services.pictures import logos
-from directory.services.pictures.project_pictures import described, digest_of
+from directory.services.pictures.project_pictures import described
 from directory.services.text.equal_addresses import repository_key, url_key
 from directory.services.text.rules import USERNAME
 
@@ -82,10 +82,12 @@ def given(status: str | None = None, *, pictures: bool = False) -> Iterator[dict
 
 def _read_pictures(rows: list[dict[str, Any]]) -> None:
     """Put the words and the bytes of pictures in the place of their addresses."""
-    digests = {digest_of(picture) for row in rows for picture in row["pictures"]}
+    digests = {logos.digest_of(picture["1280"]) for row in rows for picture in row["pictures"]}
     files = dict(db.session.execute(select(Logo.digest, Logo.large).where(Logo.digest.in_(digests))).all())
     for row in rows:
-        row["pictures"] = [{"alt": each["alt"], "picture": files[digest_of(each)]} for each in row["pictures"]]
+        row["pictures"] = [
+            {"alt": each["alt"], "picture": files[logos.digest_of(each["1280"])]} for each in row["pictures"]
+        ]
 
 
 def batches(rows: Iterable[T], pictures_of: Callable[[T], int]) -> Iterator[list[T]]:

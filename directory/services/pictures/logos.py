@@ -16,7 +16,7 @@ from directory.db.transactions import on_postgresql
 from directory.errors import NotFound
 from directory.extensions import db, modify
 from directory.models import Logo, PictureUse, Project, Revision, now
-from directory.models.base import logo_addresses, small_digest
+from directory.models.base import IMAGES, logo_addresses, small_digest
 from directory.services.clock import database_clock
 
 # An unused logo is kept for this time after it was last stored, so that none is deleted while a transaction uses it.
@@ -43,6 +43,11 @@ def keep(files: tuple[bytes, bytes]) -> str:
 def addresses(pictures: tuple[bytes, bytes]) -> dict[str, str]:
     """The addresses of a logo made by `pictures.as_logo`, whether it is stored or not."""
     return logo_addresses(_digest(pictures))
+
+
+def digest_of(address: str) -> str:
+    """The digest in the address of a picture."""
+    return address.removeprefix(IMAGES).removesuffix(".webp")
 
 
 def _digest(pictures: tuple[bytes, bytes]) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from directory.errors import Invalid, NotFound, TooMany
-from directory.models.base import IMAGES, addresses
+from directory.models.base import addresses
 from directory.services.pictures.pictures import MadePicture
 
 PICTURES_MAX = 5
@@ -26,12 +26,6 @@ def described(made: MadePicture, digest: str, alt: str) -> dict[str, Any]:
     """A picture that is stored under the digest, as callers see it. Its id is new: no list had it before."""
     size = {"width": made.width, "height": made.height}
     return {"id": 1 + secrets.randbelow(ID_MAX), "alt": alt, **addresses(digest, "640", "1280"), **size}
-
-
-def digest_of(picture: dict[str, Any]) -> str:
-    """The digest under which a picture is stored."""
-    address: str = picture["1280"]
-    return address.removeprefix(IMAGES).removesuffix(".webp")
 
 
 def with_one_more(pictures: PictureList, picture: dict[str, Any]) -> PictureList:
