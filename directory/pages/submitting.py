@@ -150,10 +150,10 @@ def edit_form(
     typed = form if form.values.keys() & LABELS.keys() else replace(form, values=editing.values)
     version = project["version"] if is_changed else typed.values.get("version", project["version"])
     return _form(
-        Head(f"Edit {project['title']}", indexed=False), typed, project=project, editing=editing, version=version,
+        Head(f"Edit {project['title']}", indexed=False), typed, project=project, editing=editing, read_version=version,
         both=differing(typed, editing.values) if is_changed else [], reviewed=[] if by.is_admin else reviewed(),
         action=f"/mine/{project_id}/edit", withdrawn=withdrawn, of_picture=of_picture, none_typed=EMPTY,
-        picture_id=picture_id,        pictures_max=PICTURES_MAX, alt_max=ALT_MAX,
+        picture_id=picture_id, pictures_max=PICTURES_MAX, alt_max=ALT_MAX,
     )  # fmt: skip
 
 

@@ -102,6 +102,10 @@ async function votes([first = 0]: number[]): Promise<void> {
   expect("counts", [counts, { live: 1, pending: 0, rejected: 1 }]);
   const known = await good(bob.GET("/api/projects/check", { params: { query: { url: "http://first.example/", title: "First lamp" } } }));
   expect("check", [known.same.map((each) => each.id), [first]], [known.similar, []]);
+  const facets = await good(anyone.GET("/api/projects/facets", { params: { query: { q: "lamp" } } }));
+  expect("facets", [[...facets.categories, ...facets.tags].map((each) => each.live_projects), [1, 1]], [facets.capped, false]);
+  const related = await good(anyone.GET("/api/projects/{project_id}/related", params));
+  expect("related", [related.items, []]);
   const tags = await good(anyone.GET("/api/tags", { params: { query: { prefix: "la", limit: 1 } } }));
   expect("tags", [tags.items, [{ tag: "lamp", live_projects: 1 }]]);
   const profile = await good(anyone.GET("/api/users/{username}", { params: { path: { username: "ada" } } }));
