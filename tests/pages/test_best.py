@@ -207,8 +207,24 @@ def test_the_shelf_counts_what_counts_and_changes_with_votes_and_with_the_day(
     assert 'class="shelf"' not in api.get("/").text
 
 
+def test_a_card_of_the_shelf_shows_the_first_picture_of_its_project_and_two_are_loaded_immediately(
+    world: World, api: Api, clock: Clock
+) -> None:
+    card = re.compile(
+        r'<h3.*?>Votes (\d).*?<img class="picture" src="(.*?)" width="160" height="100" alt="(.*?)"( .*?)?>', re.DOTALL
+    )
+    third, second, first = published(world, {n: f"2026-11-2{n}T00:00:00" for n in (3, 4, 5)})
+    assert card.findall(api.get("/").text) == []
+    made = [world.picture(project, alt) for project, alt in ((first, "A & B"), (first, "C"), (second, "D"))]
+    expected = [("5", made[0]["640"], "A &amp; B", ""), ("4", made[2]["640"], "D", "")]
+    assert card.findall(api.get("/").text) == expected
+    lazy = ("3", world.picture(third, "E")["640"], "E", ' loading="lazy"')
+    assert card.findall(api.get("/").text) == [*expected, lazy]
+
+
 def test_the_shelf_is_one_statement(make_app: Any, world: World, clock: Clock) -> None:
-    published(world, {1: "2026-11-24T00:00:00", 3: "2026-11-25T00:00:00", 4: "2026-11-26T00:00:00"})
+    first, *_ = published(world, {1: "2026-11-24T00:00:00", 3: "2026-11-25T00:00:00", 4: "2026-11-26T00:00:00"})
+    world.picture(first)
     app, statements, taken = make_app(RESPONSE_CACHE="false"), Statements(), {}
     api = Api(app)
     with app.app_context():
