@@ -232,17 +232,19 @@ def _with_query(path: str, query: dict[str, str]) -> str:
 def _list(at: Wanted, query: dict[str, str]) -> PageAnswer:
     """The page of a list. Raises SearchRefused, and NotFound for no such category, tag or page."""
     wanted, refused = _read(at, query)
+    tag = tags.SEPARATOR.join(wanted.tags) or None
+    filters = catalog.Filters(status="live", category=wanted.category, tag=tag, q=wanted.q)
+    # Before the categories are read: what a search counts within their transaction would not be stored.
+    found_by = None if refused else catalog.matched(filters)
     listed = categories.listed()
     chosen = next((each for each in listed if each.slug == wanted.category), None)
     if wanted.category and chosen is None:
         if (slug := present(wanted.category)) is None:
             raise NotFound
         raise _moved("/categories", slug, CATEGORY_SLUG_MAX, query)
-    tag = tags.SEPARATOR.join(wanted.tags) or None
-    filters = catalog.Filters(status="live", category=wanted.category, tag=tag, q=wanted.q)
     found, narrower = Slice([], None, None, total=0), None
     if not refused:
-        found_by, window = catalog.matched(filters), Window(SIZE, page=wanted.page)
+        window = Window(SIZE, page=wanted.page)
         found = catalog.page(filters, wanted.sort, window, viewer=viewer(), found_by=found_by)
         narrower = facets.of(filters, listed, found_by)
     total = found.total or 0

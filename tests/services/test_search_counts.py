@@ -157,6 +157,13 @@ def test_a_count_within_a_transaction_is_not_stored(places: Any, statements: lis
     assert counting(statements, lambda: transaction(lambda: newest(COMMON)))
 
 
+def test_a_page_stores_what_it_counted(app: Flask, places: Any, statements: list[str]) -> None:
+    add(listed(2, 80), places)
+    client = app.test_client()
+    assert counting(statements, lambda: client.get("/?q=common"))
+    assert not counting(statements, lambda: client.get("/?q=common&sort=newest&page=2"))
+
+
 def test_a_database_with_fewer_removals_than_before_is_counted_again(places: Any, statements: list[str]) -> None:
     add(listed(2, 80), places)
     transaction(lambda: search_counts.add_removals(3))
