@@ -13,7 +13,7 @@ from directory.extensions import db
 from directory.models import AuditEntry, Category, Project, Status, Upvote, User, now
 from directory.services.accounts import accounts
 from directory.services.accounts.passwords import verify_password
-from directory.services.data import demo, seeding
+from directory.services.data import demo, drawings, seeding
 from tests.conftest import ENVIRONMENT
 from tests.support.factories import PASSWORD, Api, World
 
@@ -46,7 +46,30 @@ def test_the_demo_is_a_directory_in_use(app: Flask, run: Any, api: Api) -> None:
     assert api.get("/api/projects").json["pagination"]["total"] == 51
     top = [p["upvotes"] for p in api.get("/api/projects?sort=upvotes&limit=51").json["items"]]
     assert top[0] > 3 * top[5] > 0
-    assert api.get("/api/projects?q=flask").json["items"][0]["title"] == "Flask"
+    [flask, *_] = api.get("/api/projects?q=flask").json["items"]
+    assert (flask["title"], flask["author"]) == ("Flask", "Pallets")
+
+
+def test_some_projects_have_pictures_which_are_served_and_say_that_they_belong_to_the_demo(run: Any, api: Api) -> None:
+    run()
+    projects = api.get("/api/projects?limit=100").json["items"]
+    lists = [project["pictures"] for project in projects if project["pictures"]]
+    assert len(projects) > len(lists) >= 12
+    assert {len(pictures) for pictures in lists} == {1, 2, 3}
+    for picture in (picture for pictures in lists for picture in pictures):
+        assert picture["alt"].startswith("A drawing for the demo: ")
+        assert (picture["width"], picture["height"]) == drawings.SIZE
+        assert api.get(picture["640"]).content_type == "image/webp"
+    new = api.get("/").text.partition('class="shelf"')[2].partition("</section>")[0]
+    assert 'class="picture"' in new
+
+
+def test_each_kind_of_drawing_is_used_and_is_the_same_each_time() -> None:
+    pictures = [picture for project in demo.data("demo")["projects"] for picture in project.get("pictures", ())]
+    assert {picture["drawing"] for picture in pictures} == drawings.KINDS.keys()
+    for kind in drawings.KINDS:
+        assert drawings.drawn(kind, "#0b6b62") == drawings.drawn(kind, "#0b6b62")
+    assert drawings.drawn("bars", "#0b6b62") != drawings.drawn("bars", "#a8552f")
 
 
 def test_counters_ranks_tags_and_search_are_right_afterwards(app: Flask, run: Any) -> None:

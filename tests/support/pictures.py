@@ -5,7 +5,7 @@ import zlib
 from io import BytesIO
 from typing import Any
 
-from PIL import Image, ImageDraw
+from PIL import Image
 
 
 def picture(
@@ -14,22 +14,6 @@ def picture(
     """A picture of one colour."""
     file = BytesIO()
     Image.new(mode, size, colour).save(file, kind, **saved)
-    return file.getvalue()
-
-
-def window(size: tuple[int, int], colour: str) -> bytes:
-    """A picture of a window with a chart in it, in PNG."""
-    image = Image.new("RGB", size, "#f4f2ec")
-    draw, (width, height) = ImageDraw.Draw(image), size
-    draw.rectangle((0, 0, width, height // 14), "#2b2f36")
-    for n in range(3):
-        x, y, r = height // 24 + n * height // 14, height // 28, height // 56
-        draw.ellipse((x - r, y - r, x + r, y + r), ("#ed6a5e", "#f5bf4f", "#62c554")[n])
-    for n, share in enumerate((3, 5, 4, 7, 6, 8, 5, 9)):
-        left, top = width * (2 * n + 1) // 18, height - height * share // 12
-        draw.rectangle((left, top, left + width // 14, height - height // 12), colour)
-    file = BytesIO()
-    image.save(file, "PNG")
     return file.getvalue()
 
 

@@ -23,10 +23,9 @@ import config
 from directory import create_app
 from directory.db.transactions import transaction
 from directory.services.accounts import passwords
-from directory.services.data import demo, seeding
+from directory.services.data import demo, drawings, seeding
 from tests.support.chromium import QUIET, chromium_program, served
 from tests.support.factories import PASSWORD, World
-from tests.support.pictures import window
 
 ROOT = Path(__file__).resolve().parents[2]
 TEXT = "Draws **lines**, bars and scatter plots from any CSV file.\n\n- reads pipes\n- needs no display"
@@ -40,9 +39,9 @@ SETTINGS = {
 }
 MISSING = {"description": "", "repository_url": None, "tags": []}  # what a row need not have
 PICTURES = (
-    ("A bar chart of eight columns in a window", (1600, 1000), "#0b6b62"),
-    ("The same chart on a phone", (500, 1000), "#a8552f"),
-    ("A wide chart over a year", (2000, 700), "#5b4aa8"),
+    ("A bar chart of eight columns in a window", "bars", "#0b6b62", (1600, 1000)),
+    ("The same chart on a phone", "bars", "#a8552f", (500, 1000)),
+    ("A wide chart over a year", "curves", "#5b4aa8", (2000, 700)),
 )
 SIZES = {"desktop": (1280, 860), "phone": (390, 844)}
 README = {"directory": "/", "console": "/admin/queue", "dashboard": "/admin"}
@@ -114,11 +113,12 @@ class Shown:
                 "url": "https://sandpiper.example",
             },
         )
-        for words, size, colour in PICTURES:
-            self.world.picture(live, words, window(size, colour))
-        made = self.world.picture(approved, *PICTURES[0][:1], window(*PICTURES[0][1:]))
+        pictures = [(words, drawings.drawn(*drawing)) for words, *drawing in PICTURES]
+        for words, content in pictures:
+            self.world.picture(live, words, content)
+        made = self.world.picture(approved, *pictures[0])
         query = "?alt=The+calendar+of+a+month"
-        given = {"data": window((1280, 800), "#2563a8"), "content_type": "image/png"}
+        given = {"data": drawings.drawn("tiles", "#2563a8", (1280, 800)), "content_type": "image/png"}
         member.call("POST", f"/api/projects/{approved}/pictures{query}", **given)
         member.put(f"/api/projects/{approved}/pictures/{made['id']}", {"alt": "Bars of the notes of each week"})
         for voter in (self.world.user("reed-demo"), self.world.user("a-name-of-thirty-two-characters1")):

@@ -1,6 +1,6 @@
 """The story behind the demo directory: which people join, submit, are approved or rejected, and vote, and when.
 
-Pure: nothing here touches the database. The projects are real, the people are invented.
+Pure: nothing here touches the database. The projects are real, the people and the pictures are invented.
 """
 
 import json
@@ -14,6 +14,7 @@ from typing import Any
 
 from directory.models import Role, Status, now
 from directory.services.accounts.passwords import hash_password
+from directory.services.data import drawings
 
 DATA = Path(__file__).resolve().parents[2] / "data"
 ADMIN = "admin"
@@ -46,7 +47,7 @@ class Person:
 
 @dataclass(slots=True)
 class Submission:
-    """A project to be: its fields, its owner, and what became of it."""
+    """A project to be: its fields, its owner, and what became of it. Each picture has `alt` and `picture`."""
 
     fields: dict[str, Any]
     owner: Person
@@ -55,6 +56,7 @@ class Submission:
     decided_at: datetime | None
     reason: str | None
     votes: list[tuple[Person, datetime]] = field(default_factory=list)
+    pictures: list[dict[str, Any]] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -72,7 +74,10 @@ def data(name: str) -> Any:
 
 
 def compose(seed: int) -> Story:
-    """The story as of now, the same for the same seed but for its passwords. Hashes: outside any transaction."""
+    """The story as of now, the same for the same seed but for its passwords.
+
+    It hashes and draws, so it does not belong in a transaction.
+    """
     demo = data("demo")
     rng, at = random.Random(seed), now()  # noqa: S311 (a story, no secret)
     people = _people(demo["people"], rng, at)
@@ -80,6 +85,8 @@ def compose(seed: int) -> Story:
     _vote([s for s in submissions if s.status is Status.LIVE], people[1:], rng, at)
     for person in people:
         person.password_hash = hash_password(person.password)
+    for submission in submissions:
+        submission.pictures = [_picture(**each) for each in submission.fields.get("pictures", ())]
     return Story(demo["categories"], people, submissions)
 
 
@@ -127,6 +134,10 @@ def _submission(
     decided = None if pending else submitted + wait
     status = Status.PENDING if pending else Status.REJECTED if reason else Status.LIVE
     return Submission(fields, owner, status, submitted, decided, reason)
+
+
+def _picture(drawing: str, colour: str, alt: str) -> dict[str, Any]:
+    return {"alt": alt, "picture": drawings.made(drawing, colour)}
 
 
 def _vote(live: list[Submission], members: list[Person], rng: random.Random, at: datetime) -> None:

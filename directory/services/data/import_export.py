@@ -13,7 +13,6 @@ from directory.db.paging import as_dict
 from directory.errors import Duplicate, Invalid
 from directory.extensions import db
 from directory.models import AccountStatus, Category, Logo, Project, Revision, Role, Status, User, now
-from directory.models.base import logo_addresses
 from directory.services import audit
 from directory.services.accounts.usernames import is_reserved
 from directory.services.catalog import categories, category_slugs
@@ -22,7 +21,6 @@ from directory.services.data import wholesale
 from directory.services.data.wholesale import Draft
 from directory.services.identity import Caller
 from directory.services.pictures import logos
-from directory.services.pictures.project_pictures import described
 from directory.services.text.equal_addresses import repository_key, url_key
 from directory.services.text.rules import USERNAME
 
@@ -157,25 +155,10 @@ def take(
             added.append(Entered(row["title"], repository_key(row.get("repository_url"))))
             held[identity].append(added[-1])
             outcomes.append((added[-1], True))
-    drafts = _with_pictures(drafts, taken)
+    drafts = wholesale.with_pictures(drafts, taken)
     for entered, project_id in zip(added, wholesale.write(drafts, decided_by=None, imported=True), strict=True):
         entered.id = project_id
     return outcomes, names - users.keys()
-
-
-def _with_pictures(drafts: list[Draft], rows: list[dict[str, Any]]) -> list[Draft]:
-    """Store the logos and pictures of the rows, and give the drafts their addresses."""
-    files = {row["logo"] for row in rows if row.get("logo")}
-    files |= {each["picture"].files for row in rows for each in row.get("pictures") or ()}
-    # In one order, as their rows are locked: two imports could wait for each other in a ring.
-    digests = {each: logos.keep(each) for each in sorted(files)}
-    found = []
-    for draft, row in zip(drafts, rows, strict=True):
-        made = [(each["picture"], each["alt"]) for each in row.get("pictures") or ()]
-        logo = logo_addresses(digests[row["logo"]]) if row.get("logo") else None
-        shown = [described(picture, digests[picture.files], alt) for picture, alt in made]
-        found.append(draft._replace(logo=logo, pictures=shown))
-    return found
 
 
 def _users(names: set[str], *, create: bool) -> dict[str, int]:

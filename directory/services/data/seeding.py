@@ -47,7 +47,9 @@ def plant(story: Story) -> Planted:
     numbered = list(enumerate(new, first))
     admin = story.people[0]
     decided_by = admin.id if admin in new_people else None  # another account of that name decided nothing
-    wholesale.write([_past(s, n, category_ids) for n, s in numbered], decided_by=decided_by)
+    drafts = [_past(s, n, category_ids) for n, s in numbered]
+    drafts = wholesale.with_pictures(drafts, [{"pictures": s.pictures} for s in new])
+    wholesale.write(drafts, decided_by=decided_by)
     votes = [(voter.id, number, at) for number, s in numbered for voter, at in s.votes]
     wholesale.write_votes(votes)
     return Planted(new_categories, new_people, [s.status for s in new], len(votes))

@@ -15,10 +15,13 @@ from directory.db.errors import refusing
 from directory.errors import Duplicate
 from directory.extensions import db
 from directory.models import AuditEntry, Project, Status, Upvote
+from directory.models.base import logo_addresses
 from directory.services import bulk
 from directory.services.catalog import search_index
 from directory.services.catalog.fields import WRITTEN
 from directory.services.catalog.ranking import hot
+from directory.services.pictures import logos
+from directory.services.pictures.project_pictures import described
 from directory.services.text.equal_addresses import repository_key, url_key
 from directory.services.text.rules import slugify
 
@@ -72,6 +75,25 @@ def write(drafts: Sequence[Draft], *, decided_by: int | None, imported: bool = F
     # The log is read by its ids: they follow time.
     bulk.load_dicts(AuditEntry, sorted(entries, key=lambda entry: entry["at"]))
     return [draft.id for draft in written if draft.id is not None]
+
+
+def with_pictures(drafts: Sequence[Draft], rows: Sequence[Mapping[str, Any]]) -> list[Draft]:
+    """Store the logos and pictures of the rows, and give the drafts their addresses.
+
+    `logo` of a row is what `pictures.as_logo` made; each of its `pictures` has its `alt` and what `pictures.as_picture`
+    made, `picture`. It may have neither.
+    """
+    files = {row["logo"] for row in rows if row.get("logo")}
+    files |= {each["picture"].files for row in rows for each in row.get("pictures") or ()}
+    # In one order, as their rows are locked: two transactions could wait for each other in a ring.
+    digests = {each: logos.keep(each) for each in sorted(files)}
+    found = []
+    for draft, row in zip(drafts, rows, strict=True):
+        made = [(each["picture"], each["alt"]) for each in row.get("pictures") or ()]
+        logo = logo_addresses(digests[row["logo"]]) if row.get("logo") else None
+        shown = [described(picture, digests[picture.files], alt) for picture, alt in made]
+        found.append(draft._replace(logo=logo, pictures=shown))
+    return found
 
 
 def _numbered(drafts: Sequence[Draft], keys: list[str]) -> list[Draft]:
