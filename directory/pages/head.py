@@ -94,6 +94,7 @@ def software(project: dict[str, Any], site: Site) -> dict[str, Any]:
         "url": site.address(path_of(project)),
         "sameAs": links,
         **({"image": logo} if logo else {}),
+        **({"screenshot": [site.address(each["1280"]) for each in project["pictures"]]} if project["pictures"] else {}),
         "applicationCategory": project["category"]["name"],
         "keywords": ", ".join(project["tags"]),
         # Without a type: whether it is a person or an organisation is not known.

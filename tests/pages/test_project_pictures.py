@@ -1,5 +1,6 @@
 """The pictures of a project: their forms, which work without JavaScript, and the strip on its page."""
 
+import json
 import re
 from html import unescape
 
@@ -124,6 +125,21 @@ def test_the_page_of_a_project_shows_its_pictures_in_order_each_with_its_size(ap
     assert sizes == [("384", "240"), ("26", "240"), ("480", "240")]
     assert ['loading="lazy"' in each for each in images] == [False, True, True]
     assert [unescape(each) for each in re.findall('<a href="([^"]*)"', strip)] == [each["1280"] for each in made]
+
+
+def test_search_engines_read_the_addresses_of_the_pictures_in_their_order(make_app, world, ada):
+    project = world.project(ada)
+    path = f"/p/{project}/{world.stored(project)['slug']}"
+    api = Api(make_app(SITE_URL="https://projects.example"))
+    assert "screenshot" not in data_of(api.get(path))
+    made = [world.picture(project, colour, picture(colour=colour)) for colour in COLOURS[:2]]
+    assert data_of(api.get(path))["screenshot"] == [f"https://projects.example{each['1280']}" for each in made]
+
+
+def data_of(answer):
+    """The JSON-LD of a project's page."""
+    software, _ = json.loads(re.search('<script type="application/ld[+]json">(.*?)</script>', answer.text)[1])
+    return software
 
 
 def test_a_page_without_pictures_has_no_strip(app, world, ada):
