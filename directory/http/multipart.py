@@ -2,10 +2,20 @@
 
 from dataclasses import dataclass, field
 
+from werkzeug.datastructures import Headers
 from werkzeug.http import parse_options_header
 from werkzeug.sansio.multipart import Data, Epilogue, Field, File, MultipartDecoder, NeedData
 
 PARTS_MAX = 30
+HEAD_MAX = 8_192  # bytes before the content of a part, where the name of its field and of its file are
+
+
+class _Decoder(MultipartDecoder):
+    def _parse_headers(self, data: bytes | bytearray) -> Headers:
+        # Of a head as large as the body Werkzeug's parser takes two seconds.
+        if len(data) > HEAD_MAX:
+            raise ValueError("The head of a part is too long.")
+        return super()._parse_headers(data)
 
 
 @dataclass(slots=True)
@@ -21,7 +31,7 @@ def decode(data: bytes, content_type: str) -> FormContent:
     boundary = parse_options_header(content_type)[1].get("boundary", "")
     if not boundary or len(boundary) > 200:
         raise ValueError("The boundary is missing.")
-    decoder = MultipartDecoder(boundary.encode("ascii"), len(data), max_parts=PARTS_MAX)
+    decoder = _Decoder(boundary.encode("ascii"), len(data), max_parts=PARTS_MAX)
     decoder.receive_data(data)
     decoder.receive_data(None)
     content, parts = FormContent(), _parts(decoder)
@@ -39,6 +49,8 @@ def _parts(decoder: MultipartDecoder) -> list[tuple[Field | File, bytes]]:
         if isinstance(event, NeedData):
             raise ValueError("The body ends before its last boundary.")
         if isinstance(event, Field | File):
+            if event.name is None:
+                raise ValueError("A part has no name.")
             found.append((event, bytearray()))
         elif isinstance(event, Data):
             found[-1][1].extend(event.data)

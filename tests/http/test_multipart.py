@@ -31,11 +31,19 @@ def test_a_field_without_a_chosen_file_has_none():
         (part("a", b"\xff") + b"--x--\r\n", TYPE), (part("a", b"1") + b"--x--\r\n", "multipart/form-data"),
         (part("a", b"1") + b"--x--\r\n", f"multipart/form-data; boundary={'x' * 300}"),
         (part("a", b"1") + b"--x--\r\n", "multipart/form-data; boundary=ü"),
+        (b"--x\r\nContent-Disposition: form-data\r\n\r\n1\r\n--x--\r\n", TYPE),
+        (b'--x\r\nContent-Disposition: form-data; filename="a.png"\r\n\r\n1\r\n--x--\r\n', TYPE),
     ],
 )  # fmt: skip
 def test_what_cannot_be_read_is_refused(body, content_type):
     with pytest.raises(ValueError):
         multipart.decode(body, content_type)
+
+
+def test_the_head_of_a_part_has_a_limit():
+    assert multipart.decode(part("a", b"1", "n" * 8_000) + b"--x--\r\n", TYPE).files == {"a": b"1"}
+    with pytest.raises(ValueError, match="too long"):
+        multipart.decode(part("a", b"1", "n" * multipart.HEAD_MAX) + b"--x--\r\n", TYPE)
 
 
 def test_more_parts_than_allowed_are_refused():
