@@ -85,11 +85,14 @@ def body(code: str, status: int, detail: str, identity: str | None) -> dict[str,
 
 
 def without_request(status: int, detail: str) -> Answer:
-    """The response of a server to bytes that are not a valid request, or to its own failure."""
+    """The response of a server to bytes that are not a valid request, to one too many, or to its own failure."""
     identity = request_id("")
     log.info("refused", extra={"status": status, "reason": detail, "request_id": identity})
-    content = orjson.dumps(body("internal" if status >= 500 else "bad_request", status, detail, identity))
+    code = {500: "internal", 503: "unavailable"}.get(status, "bad_request")
+    content = orjson.dumps(body(code, status, detail, identity))
     own = [("Content-Type", MEDIA_TYPE), ("Content-Length", str(len(content)))]
+    if status == 503:
+        own.append(("Retry-After", str(Unavailable.retry_after)))
     whole = WITHOUT_APPLICATION.complete(own, status, Facts("", "", "http", identity, is_constant=True))
     return Answer(f"{status} {HTTPStatus(status).phrase.upper()}", whole, content)
 

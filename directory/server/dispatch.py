@@ -19,12 +19,12 @@ from directory.cache.responder import PendingRead, Responder
 from directory.cache.response import SCHEMES, STATUSES, CachedResponse, constant_responses
 from directory.http import hooks, problem_details
 from directory.http.files import Files
-from directory.http.request_body import body_max
+from directory.http.request_body import BODY_MAX, body_max
 from directory.http.wsgi import Response
 from directory.server import wsgi
 from directory.server.protocol import Connection, Refusal, Request
 from directory.server.thread_pool import ThreadPool
-from directory.server.tuning import EVICTED, HELD_MAX, LOG_SECONDS
+from directory.server.tuning import EVICTED, HELD_MAX, LARGE_MAX, LOG_SECONDS
 from directory.server.vote_batching import VoteBatcher
 
 log = logging.getLogger(__name__)
@@ -40,6 +40,7 @@ class Dispatcher:
         self._app, self._loop, self._count, self.keepalive = app, loop, count, keepalive
         self.connections: set[Connection] = set()
         self.held = 0  # bytes that slow clients occupy
+        self._large = 0  # bytes of large bodies that a thread has, or that wait for one
         self._evicted, self._logs_evicted_at = 0, 0.0
         self.is_stopping = False  # if so, each connection is closed after its next response
         self._pool = ThreadPool(threads)
@@ -164,8 +165,17 @@ class Dispatcher:
         self._send(request, Response(_STATUSES[status], lines, body))
 
     def _hand_over(self, request: Request) -> None:
-        """Have a thread call the application."""
-        self._pool.call(self._loop, partial(wsgi.call, self._app, request), partial(self._deliver, request))
+        """Have a thread call the application, unless the large bodies of others occupy too much memory."""
+        large = request.size if request.size > BODY_MAX else 0
+        if large and self._large + large > LARGE_MAX:
+            self.refuse(request.connection, Refusal(503, "Too many uploads wait. Try again shortly."))
+            return
+        self._large += large
+        self._pool.call(self._loop, partial(wsgi.call, self._app, request), partial(self._end, request, large))
+
+    def _end(self, request: Request, large: int, outcome: Response | BaseException) -> None:
+        self._large -= large
+        self._deliver(request, outcome)
 
     def _deliver(self, request: Request, outcome: Response | BaseException) -> None:
         """Send the response, or a 500 for what escaped the application."""

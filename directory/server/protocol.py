@@ -62,12 +62,17 @@ class BrokenBody(BytesIO):
 
 
 class Request:
-    """A request: its WSGI environment, when it was read (time.perf_counter()), and whether to keep the connection."""
+    """A request: its WSGI environment, when it was read (time.perf_counter()), and whether to keep the connection.
 
-    __slots__ = ("began", "connection", "environ", "keep")
+    `size` is that of its body in bytes.
+    """
 
-    def __init__(self, connection: "Connection", environ: dict[str, Any], began: float, *, keep: bool) -> None:
-        self.connection, self.environ, self.began, self.keep = connection, environ, began, keep
+    __slots__ = ("began", "connection", "environ", "keep", "size")
+
+    def __init__(
+        self, connection: "Connection", environ: dict[str, Any], began: float, *, keep: bool, size: int = 0
+    ) -> None:
+        self.connection, self.environ, self.began, self.keep, self.size = connection, environ, began, keep, size
 
 
 class Receiver(Protocol):
@@ -314,7 +319,7 @@ class Connection(asyncio.Protocol):
     def _put(self, body: BytesIO, *, keep: bool) -> None:
         self._environ["wsgi.input"] = body
         # The application's time counts from here: receiving the body may have taken longer than that.
-        self._queue.append(Request(self, self._environ, time.perf_counter(), keep=keep))
+        self._queue.append(Request(self, self._environ, time.perf_counter(), keep=keep, size=self._body_size))
         self._ignores_input = self._ignores_input or not keep
         self._reset()
 

@@ -13,6 +13,7 @@ SEND_BUFFER = 65_536  # bytes of a response that the system takes before the cli
 LINGER_SECONDS = 2.0  # for a client to read the end of its response and to close
 DISCARD_MAX = 65_536  # bytes read from a connection that is being closed: with bytes unread it would be reset
 HELD_MAX = 64 * 2**20  # bytes that the clients of a process may occupy: see `Connection.held`
+LARGE_MAX = 32 * 2**20  # bytes of the bodies over BODY_MAX (http/request_body.py) that wait for a thread or have one
 EVICTED = 16  # the part of all connections that make room when a process has as many as it may: one in so many
 LOG_SECONDS = 10.0  # between two log lines on connections that were closed for others
 STOP_SECONDS = 2.0  # for which a stopping process keeps idle connections, on which a request may be on its way

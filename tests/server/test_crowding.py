@@ -1,5 +1,7 @@
 """Whose connections make room for others: those that wait for clients with many, the oldest first."""
 
+import json
+from functools import partial
 from typing import Any
 
 import pytest
@@ -31,8 +33,10 @@ class Loop:
     def __init__(self) -> None:
         self.calls: list[Any] = []
 
-    def call_soon(self, call: Any) -> None:
-        self.calls.append(call)
+    def call_soon(self, call: Any, *args: Any) -> None:
+        self.calls.append(partial(call, *args))
+
+    call_soon_threadsafe = call_soon
 
     def run(self) -> None:
         calls, self.calls = self.calls, []
@@ -134,6 +138,27 @@ def test_who_sends_requests_without_waiting_for_responses_occupies_memory(
     assert crowd.dispatcher.held == len(GET * 10)
     connections[0].respond(b"200 OK", b"", b"", keep=True)
     assert connections[0].transport.sent == b""
+
+
+def test_the_memory_of_uploads_that_wait_for_a_thread_is_bounded(crowd: Crowd, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dispatch, "LARGE_MAX", 300_000)
+    upload = b"POST /submit HTTP/1.1\r\nHost: x\r\nContent-Length: 131072\r\n\r\n" + bytes(131_072)
+    first, second, third = (crowd.connect("192.0.2.1", upload) for _ in range(3))
+    crowd.loop.run()
+    refusals = [each.transport.sent for each in (first, second, third)]  # type: ignore[attr-defined]
+    assert refusals[:2] == [b"", b""]
+    head, _, body = refusals[2].partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 503 ")
+    assert b"\r\nRetry-After: 2\r\n" in head
+    assert json.loads(body)["code"] == "unavailable"
+    small = crowd.connect("192.0.2.1", GET)
+    crowd.loop.run()
+    assert small.transport.sent == b"", "what is small waits for a thread"  # type: ignore[attr-defined]
+    crowd.dispatcher._pool._queue.get()()  # type: ignore[operator]  # a thread works for the first one
+    crowd.loop.run()
+    fourth = crowd.connect("192.0.2.1", upload)
+    crowd.loop.run()
+    assert fourth.transport.sent == b"", "there is room again"  # type: ignore[attr-defined]
 
 
 def test_many_closed_connections_make_few_log_lines(crowd: Crowd, caplog: pytest.LogCaptureFixture) -> None:
