@@ -37,7 +37,7 @@ def of_period(published: str, query: dict[str, str]) -> PageAnswer:
     except ValueError:
         raise NotFound from None
     if str(period) != published:
-        raise RequestRedirect(_address(period))
+        raise RequestRedirect(address_with(_address(period), page=query.get("page")))
     return _page(period, query)
 
 

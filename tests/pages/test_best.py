@@ -80,7 +80,7 @@ def test_a_period_has_its_projects_by_votes_with_numbers_and_links_to_periods_wi
     assert links(api, "/best/2026-W01", "Periods") == [
         "/best/2025-12-30", "/best/2026-W01", "/best/2025-12", "/best/2025",
     ]  # fmt: skip
-    assert api.get("/best/2026-w48").headers["Location"] == "/best/2026-W48"
+    assert api.get("/best/2026-w48?page=2").headers["Location"] == "/best/2026-W48?page=2"
 
 
 def test_what_is_no_period_and_one_without_projects_is_404_but_the_present_one(
