@@ -149,9 +149,13 @@ class Fuzzer:
         self._lead_to_what_exists(case)
         self._make_unique(case.body)
         self._name_the_caller(case)
+        case.headers["Accept-Encoding"] = "identity"  # the client within this process decodes nothing
         if operation.path.endswith("/upvote") and next(self.numbers) % 4 == 0:
             # Few others can be voted for: the rest is the caller's own, or was taken down or deleted on the way.
             case.path_parameters["project_id"] = self.world.project()
+        if "picture_id" in case.path_parameters and next(self.numbers) % 4 == 0:
+            project = self.world.project(self.caller)  # the ids of pictures are random
+            case.path_parameters.update(project_id=project, picture_id=self.world.picture(project)["id"])
         is_positive = case.meta is not None and case.meta.generation.mode.is_positive
         self.accounts.prepare(case, operation.id, token=self.token, is_positive=is_positive)
         if is_positive:
@@ -166,6 +170,9 @@ class Fuzzer:
             self._forget_tokens()
         if operation.id == "projectsUploadLogo" and is_positive:
             kwargs["data"], case.headers["Content-Type"] = LOGO, "image/png"  # no generator makes pictures
+        if operation.id == "picturesOrderPictures" and is_positive and isinstance(case.body, dict):
+            # The ids of pictures are random: a project without any has an order that is known.
+            case.path_parameters["project_id"], case.body["order"] = self.world.project(self.caller), []
 
     def _lead_to_what_exists(self, case: Any) -> None:
         path = case.path_parameters

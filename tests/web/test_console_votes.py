@@ -91,7 +91,8 @@ def test_a_vote_ring_is_found_discounted_and_counted_again(chromium, app, world,
         expect(page.locator("main")).to_contain_text("Three accounts of one hour.")
         expect(page.locator("main")).to_contain_text("grace counted 1 vote of Pushed again.")
     with app.app_context():
-        changed = db.session.scalars(select(AuditEntry.votes).where(AuditEntry.votes.is_not(None))).all()
+        of_votes = select(AuditEntry.votes).where(AuditEntry.votes.is_not(None)).order_by(AuditEntry.id)
+        changed = db.session.scalars(of_votes).all()
     assert [each["number"] for each in changed] == [3, 3, 2, 1]
 
 

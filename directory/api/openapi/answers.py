@@ -24,8 +24,9 @@ HEADERS: dict[str, dict[str, Any]] = {
         {"type": "string", "pattern": "^[A-Za-z0-9._-]{1,64}$"},
     ),
     "ETag": _header(
-        "The version of this answer, for `If-None-Match`, and of a project for `If-Match`.",
-        {"type": "string", "pattern": '^"[0-9a-f-]+"$'},
+        "The version of this answer, for `If-None-Match`, and of a project for `If-Match`. That of a compressed answer "
+        "ends in `-gz`.",
+        {"type": "string", "pattern": '^"[0-9a-f-]+(-gz)?"$'},
     ),
     "Cache-Control": _header("Which caches may store it, and for how long."),
     "Vary": _header("The request's headers on which the answer depends."),

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 from marshmallow import ValidationError, fields, validates_schema
+from marshmallow.validate import Range
 
 from directory.api.schemas.paging import PageQuery, Pagination
 from directory.http.fields import (
@@ -312,7 +313,10 @@ class PictureInput(Strict):
 class OrderInput(Strict):
     """The ids of all pictures of a project, in their new order."""
 
-    order = Few(Number(metadata={"minimum": 1, "maximum": ID_MAX}), 0, PICTURES_MAX, of="picture", required=True)
+    order = Few(
+        Number(validate=Range(1, ID_MAX, error="An id is a positive whole number.")), 0, PICTURES_MAX, of="picture",
+        required=True,
+    )  # fmt: skip
 
 
 class CountsQuery(Strict):

@@ -168,9 +168,10 @@ class ProjectRef(Strict):
     title = fields.String(required=True, allow_none=True)
 
 
-# The values of a project's writable fields: texts, null, the list of tags, and the addresses of a logo by size.
+# The values of a project's writable fields: texts, null, the lists of tags and of pictures, and the addresses of a logo
+# by size.
 TEXTS = {
-    "type": ["string", "array", "object", "null"], "items": {"type": "string"},
+    "type": ["string", "array", "object", "null"], "items": {"type": ["string", "object"]},
     "additionalProperties": {"type": "string"},
 }  # fmt: skip
 

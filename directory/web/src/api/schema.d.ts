@@ -1955,10 +1955,10 @@ export interface components {
         };
         /** @description The whole value of a field before an edit and after it; a category is its slug. */
         Change: {
-            from: string | string[] | {
+            from: string | (string | Record<string, never>)[] | {
                 [key: string]: string;
             } | null;
-            to: string | string[] | {
+            to: string | (string | Record<string, never>)[] | {
                 [key: string]: string;
             } | null;
         };
@@ -3821,7 +3821,7 @@ export interface components {
     headers: {
         /** @description The request's id: the caller's own X-Request-ID if it is 1 to 64 of `A-Za-z0-9._-`, else a fresh one. Every log line of the request has it. */
         "X-Request-ID": string;
-        /** @description The version of this answer, for `If-None-Match`, and of a project for `If-Match`. */
+        /** @description The version of this answer, for `If-None-Match`, and of a project for `If-Match`. That of a compressed answer ends in `-gz`. */
         ETag: string;
         /** @description Which caches may store it, and for how long. */
         "Cache-Control": string;
