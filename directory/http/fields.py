@@ -247,6 +247,8 @@ class Tags(Checked):
         names = tags.split(value)
         if len(names) > tags.MOST or len(value) > self._LONGEST:
             raise ValueError(self.says)
+        if any(len(name) > TAG_MAX for name in names):
+            raise ValueError(f"A tag has at most {TAG_MAX} characters.")
         return tags.SEPARATOR.join(map(Slug(TAG_MAX).check, names))
 
     def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> Any:
