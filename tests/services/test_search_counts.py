@@ -161,6 +161,7 @@ def test_a_page_stores_what_it_counted(app: Flask, places: Any, statements: list
     add(listed(2, 80), places)
     client = app.test_client()
     assert counting(statements, lambda: client.get("/?q=common"))
+    db.session.remove()  # the context of the fixture, which the request shares, would keep its transaction open
     assert not counting(statements, lambda: client.get("/?q=common&sort=newest&page=2"))
 
 
