@@ -4,7 +4,8 @@ from typing import Any
 
 from flask import Blueprint, current_app
 
-from directory.api.schemas.projects import OrderInput, PictureInput, PictureQuery, ProjectDetail
+from directory.api.schemas.pictures import OrderInput, PictureInput, PictureQuery
+from directory.api.schemas.projects import ProjectDetail
 from directory.db.transactions import transaction
 from directory.errors import NotOwner, PreconditionFailed, TooMany
 from directory.http.access import owner_required

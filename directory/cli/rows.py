@@ -20,7 +20,8 @@ from typing import IO, Any, NamedTuple
 import click
 from marshmallow import ValidationError, fields
 
-from directory.api.schemas.projects import PictureInput, ProjectInput
+from directory.api.schemas.pictures import PictureInput
+from directory.api.schemas.projects import ProjectInput
 from directory.cli.console import checked, sayings
 from directory.errors import DirectoryError, Invalid
 from directory.http.fields import DayOrTime, Few, Prose, Word

@@ -4,7 +4,6 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 from marshmallow import ValidationError, fields, validates_schema
-from marshmallow.validate import Range
 
 from directory.api.schemas.paging import PageQuery, Pagination
 from directory.http.fields import (
@@ -12,7 +11,6 @@ from directory.http.fields import (
     Line,
     Link,
     Matching,
-    Number,
     OptionalLine,
     Prose,
     Published,
@@ -37,7 +35,6 @@ from directory.services.catalog.search_operators import MOST as OPERATORS
 from directory.services.catalog.search_words import MAX_WORD_LENGTH, MAX_WORDS
 from directory.services.catalog.suggestions import MOST as SUGGESTIONS
 from directory.services.pictures.pictures import WIDE
-from directory.services.pictures.project_pictures import ALT_MAX, ID_MAX, PICTURES_MAX
 from directory.services.text.rules import CATEGORY_SLUG_MAX, TAG_MAX
 from directory.services.text.rules import USERNAME as USERNAMES
 
@@ -296,27 +293,6 @@ class RelatedOutput(Strict):
     """The projects that share most with one, most first."""
 
     items = fields.List(fields.Nested(ProjectDetail), required=True, metadata={"maxItems": RELATED})
-
-
-class PictureQuery(Strict):
-    """The words of a new picture."""
-
-    alt = Line(1, ALT_MAX, required=True, metadata={"description": "What the picture shows, in words."})
-
-
-class PictureInput(Strict):
-    """Other words of a picture."""
-
-    alt = Line(1, ALT_MAX, required=True, metadata={"description": "What the picture shows, in words."})
-
-
-class OrderInput(Strict):
-    """The ids of all pictures of a project, in their new order."""
-
-    order = Few(
-        Number(validate=Range(1, ID_MAX, error="An id is a positive whole number.")), 0, PICTURES_MAX, of="picture",
-        required=True,
-    )  # fmt: skip
 
 
 class CountsQuery(Strict):
