@@ -157,7 +157,7 @@ class SnapshotSource:
         """Read the snapshot, and the rows for the values that are `asked`.
 
         The first snapshot of a connection cannot be compared with earlier ones, so anything may have changed before it.
-        The first one of a UTC day counts as such a one too, for pages show what is new this week.
+        The same holds for the first snapshot of a UTC day, because pages show what is new this week.
         """
         self._read_in_loop = in_loop
         if self._reader is None and in_loop:  # it has no time to open a connection

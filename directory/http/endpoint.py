@@ -75,7 +75,7 @@ class Operation:
         return run
 
     def input(self, exchange: Exchange, path: dict[str, Any]) -> dict[str, Any]:
-        """The view's arguments: of the path, the query and the body. Raises the errors of what is not valid."""
+        """The view's arguments, from the path, the query and the body. Raises the error of an invalid one."""
         arguments = dict(path)
         if not self.page:
             arguments |= checked_query(self.query, exchange)

@@ -15,7 +15,7 @@ from directory.extensions import db
 from directory.services.catalog import categories, facets, search, search_counts
 from directory.services.catalog.catalog import Filters
 from tests.conftest import Statements
-from tests.services.test_search_counts import changed, remove, store
+from tests.services.test_search_counts import change_one, store
 from tests.services.test_search_exact import ALL
 from tests.services.test_search_order import REAL
 from tests.support import titles
@@ -97,13 +97,7 @@ def test_facets_follow_every_change_and_are_counted_again_only_then(
         transaction(lambda: written(made, *places))
         db.session.remove()
         for _ in range(25):
-            one = rng.choice(made)
-            if rng.random() < 0.2:
-                remove(one.id)
-                made.remove(one)
-            else:
-                made[made.index(one)] = after = changed(rng, one)
-                store(after, places[1])
+            change_one(rng, made, places[1])
             for filters in lists:
                 assert _found(filters) == _expected(made, filters, 10_000, owner.username), filters
         statements.clear()

@@ -11,7 +11,7 @@ from directory.services.delivery.outbox import MAIL_ACTORS
 from directory.services.delivery.webhooks.formats import NAMES
 
 EVENTS = tuple(NAMES)
-# Besides those of webhooks, what is mailed to the user of an account alone.
+# The events of webhooks, and those that are mailed to the account's own user only.
 DELIVERED = (*EVENTS, *MAIL_ACTORS, *templates.OF_LINKS, *templates.OF_NOTICES)
 
 
