@@ -28,7 +28,7 @@ BIN := .venv/bin
 PYTEST = PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 # With REPEAT_FAILED, as in CI, a test that failed runs once more, alone: another could have kept the machine too busy.
 REPEAT_FAILED ?=
-AGAIN = $(PYTEST) -n 1 --cov --cov-append --cov-report= --last-failed --last-failed-no-failures=none
+AGAIN = $(if $(REPEAT_FAILED),|| $(PYTEST) -n 1 --last-failed --last-failed-no-failures=none $(1))
 FUZZERS = tests/system/test_schemathesis.py tests/system/test_stateful.py tests/system/test_properties.py tests/http/test_budget.py tests/server/test_differential.py
 SOURCES := $(wildcard *.py settings/*.py directory/*.py directory/*/*.py directory/*/*/*.py directory/*/*/*/*.py migrations/*.py migrations/*/*.py)
 EXACT = directory/services/*,directory/http/access.py
@@ -70,7 +70,7 @@ dev: .venv/.test $(PAGES) ## Serve as run does, and restart on a change of Pytho
 	  $(WATCH) --ignore-paths directory/web/src,directory/web/node_modules '$(BIN)/python serve.py' $(SERVED)
 
 test: .venv/.test .venv/.compiled $(PAGES) $(TOOLS) ## Run the tests of the parts, on SQLite; make check adds PostgreSQL, whole servers and the pages
-	@TEST_DATABASES="$(DATABASES)" $(PYTEST) -m "$(TESTS)" $(LEFT_OUT:%=--ignore=%) $(PYTEST_ARGS)
+	@TEST_DATABASES="$(DATABASES)" $(PYTEST) -m "$(TESTS)" $(LEFT_OUT:%=--ignore=%) $(PYTEST_ARGS) $(call AGAIN)
 
 lint: .venv/.test $(PAGES) $(TOOLS) ## Check style, format, types and imports, of Python and of the pages
 	@$(BIN)/ruff check
@@ -81,7 +81,7 @@ lint: .venv/.test $(PAGES) $(TOOLS) ## Check style, format, types and imports, o
 
 check: .venv/.compiled lint ## What lint checks, known faults, and the whole suite with its coverage: what a change must pass
 	@$(BIN)/python .ci/audit.py
-	@export TEST_DATABASES=sqlite TEST_ON_BOTH="$(ON_BOTH)"; $(PYTEST) --cov --cov-report= $(if $(REPEAT_FAILED),|| $(AGAIN))
+	@export TEST_DATABASES=sqlite TEST_ON_BOTH="$(ON_BOTH)"; $(PYTEST) --cov --cov-report= $(call AGAIN,--cov --cov-append --cov-report=)
 	@$(BIN)/coverage report --fail-under=95
 	@$(BIN)/coverage report --fail-under=100 --include='$(EXACT)'
 
