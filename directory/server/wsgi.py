@@ -19,7 +19,12 @@ def call(app: Callable[..., Iterable[bytes]], request: Request) -> Response:
     def start(status: str, headers: list[tuple[str, str]], *_: Any) -> Any:
         started[:] = status, headers
 
-    with deadline.for_request(time.perf_counter() - request.began):
-        body = read_body(app(request.environ, start))
+    try:
+        with deadline.for_request(time.perf_counter() - request.began):
+            body = read_body(app(request.environ, start))
+    finally:
+        # Werkzeug puts its request, which holds the environment, into it. Such a cycle, and the body that it holds,
+        # would stay in memory until the garbage is collected.
+        request.environ.clear()
     status, headers = started
     return Answer(status, headers, body).encoded()

@@ -1,8 +1,12 @@
 """The application's answer to a request that the server has read itself, as it is sent."""
 
+import gc
+import io
+import weakref
 from typing import Any
 
 import pytest
+from flask import Flask
 
 from directory.server import wsgi
 from tests.support.reading import parsed
@@ -51,3 +55,22 @@ def test_an_answer_without_a_body_has_no_content_length(status: str) -> None:
 def test_a_header_with_a_line_break_is_not_sent(value: str) -> None:
     with pytest.raises(ValueError, match=r"end of a line|codec"):
         said("200 OK", [("A", value)], [])
+
+
+class Sent(io.BytesIO):
+    """The body of a request."""
+
+
+@pytest.mark.parametrize("path", ["/api/session", "/api/x"])
+def test_the_body_of_a_request_goes_with_its_response_and_waits_for_no_garbage_collection(
+    app: Flask, path: str
+) -> None:
+    request = parsed(path)
+    request.environ["wsgi.input"] = Sent(bytes(100))
+    body = weakref.ref(request.environ["wsgi.input"])
+    gc.disable()
+    try:
+        wsgi.call(app, request)
+        assert body() is None
+    finally:
+        gc.enable()
