@@ -197,6 +197,16 @@ ANSWERS = {
     "GET /api/admin/projects/<id:project_id>/history": items(AUDIT, CURSORS),
     "GET /api/admin/projects/<id:project_id>/votes": VOTES | CURSORS,
     "POST /api/admin/projects/<id:project_id>/votes/decisions": {"changed", "upvotes"},
+    "GET /api/admin/votes/doubtful": items(
+        {
+            "votes",
+            "doubtful",
+            "new_accounts",
+            "unverified",
+            "single_owner",
+            *below("project", "id", "title", "slug", "upvotes"),
+        }
+    ),
     "GET /api/admin/audit": items(LOG, CURSORS),
     "GET /api/admin/users": items(USER, PAGES),
     "GET /api/admin/users/<id:user_id>": USER | below("audit[]", *LOG - {"actor"}),

@@ -314,6 +314,10 @@ def test_the_dashboard_shows_periods_charts_and_their_tables(chromium, app, worl
         page.get_by_text("Show as a table").first.click()
         expect(page.locator(".days tbody tr").nth(29).locator("td")).to_have_text(["3", "30", "2", "0"])
         expect(page.locator(".top-list").first).to_contain_text("Lantern")
+        # The three voters registered in this test, so each vote has the sign of a new account.
+        doubtful = page.locator("section", has_text="Doubtful recent votes")
+        expect(doubtful.locator("tbody tr td")).to_have_text(["3"])
+        expect(doubtful.get_by_role("link", name="Lantern")).to_have_attribute("href", re.compile("^/admin/projects/"))
         expect(page.locator("table", has_text="Median time").get_by_role("link", name="grace")).to_be_visible()
         page.get_by_role("link", name="7 days").click()
         expect(page.locator("figure").first).to_contain_text("0 in the 7 days before")

@@ -12,6 +12,8 @@ from directory.api.schemas.review import (
     AuditQuery,
     DecisionList,
     DecisionsInput,
+    DoubtfulList,
+    DoubtfulQuery,
     HistoryQuery,
     QueuePage,
     QueueQuery,
@@ -28,7 +30,7 @@ from directory.http.authentication import caller
 from directory.http.endpoint import documented, operation, versions_allowed
 from directory.http.problem_kinds import KINDS
 from directory.http.project_lists import listing, order
-from directory.http.receivers import subscribers
+from directory.http.receivers import configured_mail_server, subscribers
 from directory.http.validation import JsonBody
 from directory.models import now
 from directory.services import audit
@@ -221,6 +223,20 @@ def votes(project_id: int, query: dict[str, Any]) -> Any:
     counted = {"true": True, "false": False}.get(query.get("counted", ""))
     found = vote_review.page(project_id, window, counted=counted)
     return {**pagination.by_cursor(found, window), "summary": vote_review.summary(project_id)}
+
+
+@bp.get("/votes/doubtful")
+@admin_required
+@operation(query=DoubtfulQuery(), answer=DoubtfulList(), tier="read")
+def doubtful_votes(query: dict[str, Any]) -> Any:
+    """List the live projects whose recent votes look doubtful, the most doubtful first.
+
+    It reads the newest 10,000 votes of the directory. The order is that of the number of doubtful votes times their
+    share of the project's recent votes. Without a mail server nobody can confirm an address: then `unverified` does
+    not make a vote doubtful.
+    """
+    signs = vote_review.RULES if configured_mail_server() else ("new_accounts", "single_owner")
+    return {"items": vote_review.doubtful_projects(query["limit"], signs)}
 
 
 @bp.post("/projects/<id:project_id>/votes/decisions")

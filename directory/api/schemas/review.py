@@ -329,6 +329,38 @@ class VotePage(Strict):
     summary = fields.Nested(VoteSummary, required=True)
 
 
+class DoubtfulQuery(Strict):
+    """How many projects with doubtful votes."""
+
+    limit = Whole(1, 100, load_default=20, metadata={"default": 20})
+
+
+class VotedProject(Strict):
+    """The project that the votes are for."""
+
+    id = fields.Integer(required=True)
+    title = fields.String(required=True)
+    slug = fields.String(required=True)
+    upvotes = _number("All its votes that count.")
+
+
+class DoubtfulVotes(Strict):
+    """The recent votes for a project that count. The numbers of the signs overlap."""
+
+    project = fields.Nested(VotedProject, required=True)
+    votes = _number("The recent votes.")
+    doubtful = _number("Those of them with a sign. `unverified` is one where the service sends mail.")
+    new_accounts = _number("Cast when the voter's account was younger than 24 hours.")
+    unverified = _number("Of users without a verified e-mail address.")
+    single_owner = _number("Of users who have cast two votes or more, all of them for projects of this owner.")
+
+
+class DoubtfulList(Strict):
+    """Live projects with doubtful votes, the most doubtful first."""
+
+    items = fields.List(fields.Nested(DoubtfulVotes), required=True)
+
+
 class VoteDecisionsInput(Strict):
     """Which votes for a project no longer count, or count again: those of `user_ids`, or those that `match` a rule."""
 

@@ -14,15 +14,16 @@ from directory.db.paging import Slice, Sort, Window, as_dict, fetch
 from directory.db.transactions import on_postgresql
 from directory.errors import NotFound
 from directory.extensions import UNSYNCHRONISED, db, modify
-from directory.models import AccountStatus, Project, Upvote, User, VoteDiscount
+from directory.models import AccountStatus, Project, Status, Upvote, User, VoteDiscount
 from directory.models.base import UtcDateTime
 from directory.services import audit
 from directory.services.catalog.ranking import hot
 from directory.services.identity import Caller, require_active
-from directory.services.votes.counted_votes import COUNTS, DISCOUNTED
+from directory.services.votes.counted_votes import COUNTS, DISCOUNTED, counts
 
 ACTIONS = {"discount": "project.votes_discounted", "count": "project.votes_counted"}
 RULES = ("new_accounts", "unverified", "single_owner")
+RECENT = 10_000  # votes
 NEWEST = Sort((Upvote.created_at, Upvote.user_id), descending=True)
 
 _Other, _Liked = aliased(Upvote), aliased(Project)
@@ -67,6 +68,33 @@ def summary(project_id: int) -> dict[str, int]:
     votes = _votes_of(project_id, *of_vote).subquery()
     sums = (func.coalesce(func.sum(votes.c[name]), 0).label(name) for name in kinds)
     return {name: int(n) for name, n in db.session.execute(select(*sums)).one()._mapping.items()}
+
+
+def doubtful_projects(limit: int, signs: Sequence[str] = RULES) -> list[dict[str, Any]]:
+    """The live projects with doubtful votes, at most `limit`, the most doubtful first, by one statement.
+
+    Of the RECENT newest votes it reads those that count. A vote is doubtful if it has any of the `signs`. The order is
+    that of the number of these votes times their share of the project's votes read: so neither a single vote comes
+    first, nor a small part of very many.
+    """
+    newest = select(Upvote).order_by(Upvote.created_at.desc()).limit(RECENT).subquery("recent")
+    vote = aliased(Upvote, newest)
+    rules = _rules(vote)
+    kinds = {"doubtful": or_(*(rules[sign] for sign in signs)), **{name: rules[name] for name in RULES}}
+    sums = [func.sum(case((condition, 1), else_=0)).label(name) for name, condition in kinds.items()]
+    found = select(vote.project_id, func.count().label("votes"), *sums).join_from(vote, User, User.id == vote.user_id)
+    found = found.join(Project, Project.id == vote.project_id).where(Project.status == Status.LIVE, counts(vote))
+    each = found.group_by(vote.project_id).subquery("each_project")
+    weight = each.c.doubtful * each.c.doubtful * 1.0 / each.c.votes
+    query = select(each, Project.title, Project.slug, Project.upvotes).join(Project, Project.id == each.c.project_id)
+    query = query.where(each.c.doubtful > 0).order_by(weight.desc(), each.c.project_id.desc()).limit(limit)
+    return [_doubtful(row) for row in db.session.execute(query)]
+
+
+def _doubtful(row: Any) -> dict[str, Any]:
+    found = as_dict(row)
+    project = {"id": found.pop("project_id"), **{name: found.pop(name) for name in ("title", "slug", "upvotes")}}
+    return {"project": project, **{name: int(number) for name, number in found.items()}}
 
 
 def decide(
@@ -136,12 +164,12 @@ def _matches(match: Sequence[str]) -> ColumnElement[bool]:
     return or_(false(), *(rules[name] for name in match))
 
 
-def _rules() -> dict[str, ColumnElement[bool]]:
-    """The signs of a doubtful vote, as conditions on a row of `_votes_of`."""
-    others = exists().where(_Other.user_id == Upvote.user_id, _Other.project_id != Upvote.project_id)
+def _rules(vote: Any = Upvote) -> dict[str, ColumnElement[bool]]:
+    """The signs of a doubtful vote, as conditions on a row of votes, of their voters and of their projects."""
+    others = exists().where(_Other.user_id == vote.user_id, _Other.project_id != vote.project_id)
     of_others = others.where(_Liked.id == _Other.project_id, _Liked.owner_id != Project.owner_id)
     return {
-        "new_accounts": _day_after(User.created_at) > Upvote.created_at,
+        "new_accounts": _day_after(User.created_at) > vote.created_at,
         "unverified": User.email_verified_at.is_(None),
         "single_owner": and_(others, ~of_others),
     }

@@ -447,6 +447,30 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/admin/votes/doubtful": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the live projects whose recent votes look doubtful, the most doubtful first
+         * @description It reads the newest 10,000 votes of the directory. The order is that of the number of doubtful votes times their
+         *     share of the project's recent votes. Without a mail server nobody can confirm an address: then `unverified` does
+         *     not make a vote doubtful.
+         *
+         *     Needs an administrator.
+         */
+        get: operations["adminDoubtfulVotes"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/admin/webhooks/deliveries": {
         parameters: {
             query?: never;
@@ -2462,6 +2486,32 @@ export interface components {
             deleted_at: string | null;
             stats: components["schemas"]["Stats"];
             taken_down?: components["schemas"]["TakenDown"];
+        };
+        /** @description The project that the votes are for. */
+        VotedProject: {
+            id: number;
+            title: string;
+            slug: string;
+            /** @description All its votes that count. */
+            upvotes: number;
+        };
+        /** @description The recent votes for a project that count. The numbers of the signs overlap. */
+        DoubtfulVotes: {
+            project: components["schemas"]["VotedProject"];
+            /** @description The recent votes. */
+            votes: number;
+            /** @description Those of them with a sign. `unverified` is one where the service sends mail. */
+            doubtful: number;
+            /** @description Cast when the voter's account was younger than 24 hours. */
+            new_accounts: number;
+            /** @description Of users without a verified e-mail address. */
+            unverified: number;
+            /** @description Of users who have cast two votes or more, all of them for projects of this owner. */
+            single_owner: number;
+        };
+        /** @description Live projects with doubtful votes, the most doubtful first. */
+        DoubtfulList: {
+            items: components["schemas"]["DoubtfulVotes"][];
         };
         /** @description One try: the receiver's status or the error, the duration, and the first kilobyte of the answer. */
         Attempt: {
@@ -5505,6 +5555,58 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             500: components["responses"]["Internal"];
             503: components["responses"]["UnavailableOrReadOnly"];
+        };
+    };
+    adminDoubtfulVotes: {
+        parameters: {
+            query?: {
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Live projects with doubtful votes, the most doubtful first. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "project": {
+                     *             "id": 42,
+                     *             "title": "Flask",
+                     *             "slug": "web-frameworks",
+                     *             "upvotes": 128
+                     *           },
+                     *           "votes": 0,
+                     *           "doubtful": 0,
+                     *           "new_accounts": 0,
+                     *           "unverified": 0,
+                     *           "single_owner": 0
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["DoubtfulList"];
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["AdminRequiredOrPasskeyRequired"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
         };
     };
     adminDeliveries: {

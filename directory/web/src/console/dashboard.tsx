@@ -11,6 +11,7 @@ import { t } from "../text.ts";
 import { Charts, type Panel } from "./chart.tsx";
 import { Frame } from "./frame.tsx";
 import { w } from "./text.ts";
+import { v } from "./votes-text.ts";
 
 type Figures = Schemas["Analytics"];
 const PERIODS = [7, 30, 90, 365];
@@ -22,7 +23,8 @@ const FLOW: Panel[] = [
 const ACTIVITY: Panel[] = [{ name: w.series.upvotes, parts: ["upvotes"] }, { name: w.series.signups, parts: ["signups"] }];
 
 const figures = new Resource<Figures>(true);
-onNewCaller(() => figures.clear());
+const doubtful = new Resource<readonly Schemas["DoubtfulVotes"][]>();
+onNewCaller(() => [figures, doubtful].forEach((each) => each.clear()));
 
 export const dashboard: Page = {
   enter: (_match, asked) => afterSession(() => isAdministrator.peek() && load(daysOf(asked))),
@@ -38,6 +40,8 @@ export function daysOf(asked: URLSearchParams): number {
 
 function load(days: number): void {
   loadCategories();
+  const few = { params: { query: { limit: 10 } } };
+  void doubtful.load("console doubtful votes", async (signal) => (await withSession(ask(api.GET("/api/admin/votes/doubtful", { ...few, signal })))).items);
   void figures.load(`console analytics ${days}`, (signal) => withSession(ask(api.GET("/api/admin/analytics", { params: { query: { days } }, signal }))));
 }
 
@@ -65,7 +69,7 @@ function Dashboard() {
       </nav>
       <Charts title={w.flow} panels={FLOW} figures={shown} />
       <Charts title={w.activity} panels={ACTIVITY} figures={shown} />
-      <div class="tops"><TopProjects figures={shown} /><TopCategories figures={shown} /></div>
+      <div class="tops"><TopProjects figures={shown} /><TopCategories figures={shown} /><Doubtful /></div>
       <Reviewers figures={shown} />
       <p class="small muted generated">{w.generated} <Time at={shown.generated_at} /></p>
     </div>
@@ -125,6 +129,13 @@ function TopProjects({ figures }: { figures: Figures }) {
 function TopCategories({ figures }: { figures: Figures }) {
   const rows = figures.top_categories.map(({ slug, name, live_projects }) => ({ key: slug, name: <a href={`/?category=${slug}`}>{name}</a>, number: live_projects }));
   return <Top title={w.topCategories} what={w.live} rows={rows} />;
+}
+
+/** The projects whose recent votes have signs of a vote ring, where there are any. */
+function Doubtful() {
+  const found = doubtful.data.value ?? [];
+  const rows = found.map(({ project: { id, title }, doubtful: number }) => ({ key: id, name: <a href={`/admin/projects/${id}`} dir="auto">{title}</a>, number }));
+  return rows.length > 0 && <Top title={v.doubtful} what={v.doubtfulVotes} rows={rows} />;
 }
 
 function Reviewers({ figures: { reviewers } }: { figures: Figures }) {

@@ -7,6 +7,8 @@ type Judgement = "discount" | "count";
 export const v = {
   votesOf: (title: string) => `Votes for ${title}`,
   votesFor: (title: string, number: number) => `${count(number, "vote")} for ${title}: who voted`,
+  doubtful: "Doubtful recent votes",
+  doubtfulVotes: "Votes with a sign",
   votesNone: { title: "No votes yet", why: "A vote appears here when a member votes for the project." },
   voter: "Voter",
   votedAt: "Voted",
