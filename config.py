@@ -101,7 +101,7 @@ def load(environ: Mapping[str, str] | None = None) -> dict[str, Any]:
         "MAIL": _mail(env),
         "PROVIDERS": _providers(env),
         "REQUIRE_VERIFIED_EMAIL": _choice(env, "REQUIRE_VERIFIED_EMAIL", "none", {"none", "submit", "vote"}),
-        "REQUIRE_PASSKEY": _choice(env, "REQUIRE_PASSKEY", "none", {"none", "admins"}),
+        "REQUIRE_PASSKEY": _choice(env, "REQUIRE_PASSKEY", "none", {"none", "admins", "reviewers"}),
         "AUDIT_RETENTION": _count(env, "AUDIT_RETENTION", 36_500),
         "METRICS_ENABLED": _flag(env, "METRICS_ENABLED", False),
         "OTEL_EXPORTER_OTLP_ENDPOINT": _read(env, "OTEL_EXPORTER_OTLP_ENDPOINT", "", extras.otlp_endpoint),

@@ -18,6 +18,7 @@ from directory.api import (
     projects,
     providers,
     recovery,
+    review,
     session,
     system,
     tags,
@@ -49,7 +50,7 @@ def create_app(config: Mapping[str, Any]) -> Flask:
     db.init_app(app)
     with app.app_context():
         engine.configure(db.engine)
-        if config["REQUIRE_PASSKEY"] == "admins":
+        if config["REQUIRE_PASSKEY"] != "none":
             sessions.need_passkeys(db.engine)
     migrate.init_app(app, db, directory=str(health.MIGRATIONS), compare_type=True)
     app.extensions["site"] = site = Site(
@@ -65,7 +66,7 @@ def create_app(config: Mapping[str, Any]) -> Flask:
         part.init_app(app)
     for routes in (
         projects, project_pictures, logos, categories, tags, users, session, auth, recovery, providers, passkeys,
-        account_deletion, markdown, admin, system,
+        account_deletion, markdown, admin, review, system,
     ):  # fmt: skip
         app.register_blueprint(routes.bp)
     app.extensions["files"] = files.Files(app)

@@ -2,8 +2,8 @@
 
 DirectoryError
 ├── Invalid     WrongPassword
-├── Forbidden   NotOwner, AdminRequired, PasskeyRequired, AccountSuspended, EmailNotVerified, CrossSiteRequest,
-│               RegistrationClosed
+├── Forbidden   NotOwner, AdminRequired, ReviewerRequired, PasskeyRequired, AccountSuspended, EmailNotVerified,
+│               CrossSiteRequest, RegistrationClosed
 ├── Conflict    InvalidTransition, NotVotable, Duplicate, LastAdmin, CategoryInUse, AccountDeleted, TooManyProjects,
 │               TooManyVotes, TooMany
 └── each of the others; each class says what it means, and has its code
@@ -113,6 +113,13 @@ class AdminRequired(Forbidden):
 
     code = "admin_required"
     default = "Only an administrator may do this."
+
+
+class ReviewerRequired(Forbidden):
+    """The route is for reviewers and administrators."""
+
+    code = "reviewer_required"
+    default = "Only a reviewer or an administrator may do this."
 
 
 class PasskeyRequired(Forbidden):

@@ -116,6 +116,8 @@ def build_indexes(bind: Connection, indexes: Mapping[str, str]) -> None:
 def rebuild_on_sqlite(bind: Connection, table: str, *, without: str = "", having: str = "") -> None:
     """Make a table of SQLite again `without` one constraint or `having` one more, which ALTER TABLE cannot do there.
 
+    With both, one takes the place of the other.
+
     Its indexes and triggers are made again as they are, and its next id stays. Foreign keys are off while migrating, so
     nothing is deleted with the old table.
     """
@@ -124,7 +126,10 @@ def rebuild_on_sqlite(bind: Connection, table: str, *, without: str = "", having
     (old,) = (sql for kind, sql in parts if kind == "table")
     if without not in old:
         return
-    new = re.sub(rf",\s*{re.escape(without)}", "", old) if without else f"{old.rstrip().removesuffix(')')}, {having})"
+    if without and having:
+        new = old.replace(without, having)
+    else:
+        new = re.sub(rf",\s*{re.escape(without)}", "", old) if without else f"{old.rstrip()[:-1]}, {having})"
     new = re.sub(rf'CREATE TABLE "?{table}"?', f"CREATE TABLE {table}_new", new, count=1)
     # Generated columns are hidden.
     names = bind.exec_driver_sql(f"SELECT name FROM pragma_table_xinfo('{table}') WHERE hidden = 0").scalars()  # noqa: S608 (our own names)

@@ -4,6 +4,7 @@
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from flask import Flask, current_app, g, request
@@ -11,16 +12,23 @@ from sqlalchemy import event
 from sqlalchemy.orm import Session
 from werkzeug.exceptions import NotFound
 
-from directory.errors import AdminRequired, PasskeyRequired
+from directory.errors import AdminRequired, DirectoryError, PasskeyRequired, ReviewerRequired
 from directory.extensions import db
 from directory.http import rate_limits, write_checks
 from directory.http.authentication import bearer_of, caller, viewer
 from directory.http.exchange import Exchange, current
+from directory.services import permissions
 from directory.services.catalog import catalog
-from directory.services.identity import Caller, is_administrator
+from directory.services.identity import Caller
+from directory.services.permissions import Action
 
 View = Callable[..., Any]
-ADMIN = "/api/admin/"
+# What the callers of the routes under a path must be allowed, and the access rules that a route there may have.
+CLOSED: dict[str, tuple[Action, set[str]]] = {
+    "/api/admin/": ("administer", {"admin"}),
+    "/api/review/": ("review", {"reviewer", "admin"}),
+}
+REQUIRED: dict[str, Action] = {"admin": "administer", "reviewer": "review"}  # what access rules require
 
 
 def public(view: View) -> View:
@@ -38,6 +46,14 @@ def owner_required(view: View) -> View:
     return _named(view, "owner")
 
 
+def reviewer_required(view: View) -> View:
+    """Only reviewers and administrators may call the route. Raises Unauthenticated, PasskeyRequired, ReviewerRequired.
+
+    The rules of the services know which projects: those of the reviewer's categories.
+    """
+    return _named(view, "reviewer")
+
+
 def admin_required(view: View) -> View:
     """Only administrators may call the route. Raises Unauthenticated, PasskeyRequired, AdminRequired."""
     return _named(view, "admin")
@@ -52,16 +68,18 @@ def admit(exchange: Exchange) -> None:
     """Refuse what no route takes, before the view and what decorates it. Raises the errors of each check.
 
     These are writes that `write_checks` refuses, and bad bearer tokens, on public routes too. Unknown paths under
-    /api/admin, and impossible ids there, are closed to others than administrators.
+    /api/admin and /api/review, and impossible ids there, are closed as the routes there are.
     """
     if request.routing_exception is None:
         if not exchange.is_read:
             write_checks.check(exchange)
         if bearer_of(exchange.environ) is not None:
             viewer()
-    elif exchange.path.startswith(ADMIN) and isinstance(request.routing_exception, NotFound):
-        viewer()
-        require_admin(caller())
+    elif isinstance(request.routing_exception, NotFound):
+        for path, (action, _rules) in CLOSED.items():
+            if exchange.path.startswith(path):
+                viewer()
+                require(action, caller())
 
 
 def check(exchange: Exchange, path: dict[str, Any]) -> None:
@@ -80,39 +98,47 @@ def check(exchange: Exchange, path: dict[str, Any]) -> None:
     if access == "owner":
         rate_limits.hit(tier)
         catalog.editable(path["project_id"], by=by)
-    elif access == "admin":
-        require_admin(by)
-    is_by_administrator = access == "admin" or (access == "owner" and by.is_admin)
-    if is_by_administrator and not exchange.is_read:
-        exchange.by_admin = by
+    required = REQUIRED.get(access)
+    if required is not None:
+        require(required, by)
+    if access == "owner" and permissions.may(by, "administer"):
+        required = "administer"
+    if not exchange.is_read:
+        exchange.privilege = required
 
 
-def require_admin(by: Caller) -> None:
-    """Raise PasskeyRequired or AdminRequired unless the caller is an administrator."""
-    if by.needs_passkey:
+def require(action: Action, by: Caller) -> None:
+    """Raise PasskeyRequired, AdminRequired or ReviewerRequired unless the caller may do this."""
+    if permissions.may(by, action):
+        return
+    if by.role_by_passkey and permissions.may(replace(by, role=by.role_by_passkey), action):
         raise PasskeyRequired
-    if not by.is_admin:
-        raise AdminRequired
+    raise _refusal(action)
+
+
+def _refusal(action: Action) -> DirectoryError:
+    return AdminRequired() if action == "administer" else ReviewerRequired()
 
 
 @event.listens_for(db.session, "before_commit")
-def _require_role_still(session: Session) -> None:
-    """Refuse the write of an administrator who was demoted or suspended since the request began. Raises AdminRequired.
+def _require_privilege_still(session: Session) -> None:
+    """Refuse the write of somebody who was demoted, suspended or cut from a category since the request began.
 
     It is the last statement of each transaction of such a request, after all waits for locks, so no decision needs a
     check of its own. The account is not locked: other transactions lock accounts first, so that could deadlock.
-    Administrators who demote themselves are checked by `administration.administer`.
+    Administrators who demote themselves are checked by `administration.administer`. Raises AdminRequired,
+    ReviewerRequired.
     """
-    by = current().by_admin if "exchange" in g else None  # a command, or a batch of votes, has none
-    if by is None or (request.view_args or {}).get("user_id") == by.id:
+    action = current().privilege if "exchange" in g else None  # a command, or a batch of votes, has none
+    if action is None or (request.view_args or {}).get("user_id") == caller().id:
         return
     session.flush()
-    if not is_administrator(by):
-        raise AdminRequired
+    if not permissions.still(caller(), action):
+        raise _refusal(action)
 
 
 def require_access(app: Flask) -> None:
-    """Refuse to start if a route has no access rule, no operation to check it, or is open under /api/admin.
+    """Refuse to start if a route has no access rule, no operation to check it, or is open under /api/admin or /review.
 
     A forgotten rule must not open a route.
     """
@@ -121,5 +147,6 @@ def require_access(app: Flask) -> None:
         access = getattr(view, "access", None)
         if access is None or not hasattr(view, "operation"):
             raise RuntimeError(f"the route {rule.endpoint} has no access rule, or no operation that checks it")
-        if rule.rule.startswith(ADMIN) and access != "admin":
-            raise RuntimeError(f"the route {rule.endpoint} under {ADMIN} is open to others than administrators")
+        for path, (action, rules) in CLOSED.items():
+            if rule.rule.startswith(path) and access not in rules:
+                raise RuntimeError(f"the route {rule.endpoint} under {path} is open to others than those who {action}")

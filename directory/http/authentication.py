@@ -25,6 +25,7 @@ from directory.services.sign_in import attempts
 log = logging.getLogger(__name__)
 COOKIE_SECONDS = int(sessions.LIFETIME.total_seconds())
 SIGN_IN_SECONDS = int(attempts.LIFETIME.total_seconds())
+NEED_PASSKEY = {"none": set(), "admins": {Role.ADMIN}, "reviewers": {Role.ADMIN, Role.REVIEWER}}  # by REQUIRE_PASSKEY
 BROWSER_SECRET = re.compile(r"[A-Za-z0-9_-]{43}")
 
 
@@ -77,9 +78,9 @@ def load(request: Request) -> Caller | None:
 
 
 def as_allowed(caller: Caller) -> Caller:
-    """The caller; an administrator who must sign in with a passkey and has not is treated as a member everywhere."""
-    if caller.is_admin and not caller.by_passkey and current_app.config["REQUIRE_PASSKEY"] == "admins":
-        return replace(caller, role=Role.MEMBER.value, needs_passkey=True)
+    """The caller; who must sign in with a passkey and has not is treated as a member everywhere."""
+    if not caller.by_passkey and caller.role in NEED_PASSKEY[current_app.config["REQUIRE_PASSKEY"]]:
+        return replace(caller, role=Role.MEMBER.value, role_by_passkey=caller.role)
     return caller
 
 

@@ -14,6 +14,7 @@ from flask import g, request
 from limits import RateLimitItem
 
 from directory.services.identity import Caller
+from directory.services.permissions import Action
 
 EXCHANGE, ROUTE = "directory.exchange", "directory.route"  # keys of a WSGI environment
 READS = {"GET", "HEAD", "OPTIONS", "TRACE"}
@@ -33,9 +34,9 @@ class Exchange:
     """A request. `began` is a time of time.perf_counter().
 
     `caller` is None for an anonymous caller, and as long as nobody has asked who it is. `limits` are the states of the
-    limits that the answer shows, by tier, and `counted` the tiers that the request was counted against. `by_admin` is
-    the administrator whose write has to be by an administrator at its commit too. `is_constant` says that all callers
-    get the same answer.
+    limits that the answer shows, by tier, and `counted` the tiers that the request was counted against. `privilege` is
+    what the caller of a write has to be allowed at its commit too; None if a member may do it. `is_constant` says that
+    all callers get the same answer.
     """
 
     method: str
@@ -48,7 +49,7 @@ class Exchange:
 
     caller: Caller | None = None
     is_identified: bool = False
-    by_admin: Caller | None = None
+    privilege: Action | None = None
     is_constant: bool = False
 
     limits: dict[str, list[LimitState]] = field(default_factory=dict)

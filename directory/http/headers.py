@@ -23,7 +23,7 @@ SECURITY = {
 }
 HSTS = ("Strict-Transport-Security", "max-age=31536000")
 PUBLIC, PRIVATE, NO_STORE = "public, no-cache", "private, no-cache", "no-store"
-NO_STORE_PATHS = ("/api/admin/", "/api/auth/")
+NO_STORE_PATHS = ("/api/admin/", "/api/review/", "/api/auth/")
 VARY, CACHE_CONTROL = "Vary", "Cache-Control"
 _REPLACED = {VARY, CACHE_CONTROL}
 _DECISIVE = {*_REPLACED, "Set-Cookie", *SECURITY}  # an answer's own headers that the common ones depend on

@@ -37,6 +37,12 @@ KINDS = {
         403, "Not the owner", "The project belongs to somebody else; its owner and administrators may change it."
     ),
     "admin_required": Kind(403, "Administrators only", "Everything under /api/admin is for administrators."),
+    "reviewer_required": Kind(
+        403,
+        "Reviewers only",
+        "Everything under /api/review is for reviewers and administrators. A write is refused in the same way if the "
+        "caller's role or one of the caller's categories was taken away while it was being made.",
+    ),
     "passkey_required": Kind(
         403,
         "Passkey required",

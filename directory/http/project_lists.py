@@ -32,9 +32,11 @@ def page_tags(page: dict[str, Any], query: dict[str, Any]) -> CacheTags | None:
     return CacheTags(ids, min(votes), max(votes), items[0]["category_id"] if query.get("category") else None)
 
 
-def listing(filters: catalog.Filters, sort: str, query: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
-    """A page of projects and its Link header."""
+def listing(
+    filters: catalog.Filters, sort: str, query: dict[str, Any], *, reviews: bool = False
+) -> tuple[dict[str, Any], dict[str, str]]:
+    """A page of projects and its Link header; with `reviews` for a reviewer of the categories in `filters`."""
     window = pagination.window(query, {**filters.given(), "sort": sort})
-    found = catalog.page(filters, sort, window, viewer=viewer())
+    found = catalog.page(filters, sort, window, viewer=viewer(), reviews=reviews)
     paging = pagination.numbered(found, window, found.total or 0)
     return {"items": found.items, "pagination": paging}, {"Link": pagination.links(paging)}

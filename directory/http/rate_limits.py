@@ -122,7 +122,7 @@ def counted(tier: str | None) -> Iterator[None]:
         yield
         return
     if tier != "auth":
-        hit("admin" if tier == "write" and request.blueprint == "admin" else tier)
+        hit("admin" if tier == "write" and request.blueprint in {"admin", "review"} else tier)
         yield
         return
     require(tier)

@@ -4,7 +4,7 @@ from sqlalchemy import CheckConstraint, ForeignKey, Index, String, UniqueConstra
 from sqlalchemy.orm import Mapped, mapped_column
 
 from directory.extensions import db
-from directory.models.base import NEVER, AccountStatus, BigId, Id, Instant, LinkPurpose, Role, now, one_of
+from directory.models.base import NEVER, AccountStatus, BigId, Id, Instant, JsonIds, LinkPurpose, Role, now, one_of
 
 
 class User(db.Model):  # type: ignore[name-defined,misc]
@@ -13,7 +13,9 @@ class User(db.Model):  # type: ignore[name-defined,misc]
     A deleted account has `deleted_at` and is suspended. Its `username` and `email` are both `deleted-[id]`, which is
     not an address, and its `password_hash` is empty. `last_seen_at` is NEVER until the first sign-in. `notify` says
     whether decisions about the user's projects are mailed. `may_rename` is true until the user of an account that a
-    provider opened has chosen the username. Triggers maintain `user_counts` and `user_submissions`.
+    provider opened has chosen the username. `review_categories` are the ids of the categories that a reviewer may
+    review, null for all; ids of deleted categories may be among them, and no other category gets one. Triggers maintain
+    `user_counts` and `user_submissions`.
     """
 
     __tablename__ = "users"
@@ -41,6 +43,7 @@ class User(db.Model):  # type: ignore[name-defined,misc]
     email_verified_at: Mapped[Instant | None]
     notify: Mapped[bool] = mapped_column(default=True, server_default=true())
     may_rename: Mapped[bool] = mapped_column(default=False, server_default=false())
+    review_categories: Mapped[list[int] | None] = mapped_column(JsonIds)
 
     @property
     def email_verified(self) -> bool:

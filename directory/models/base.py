@@ -27,6 +27,7 @@ class Role(StrEnum):
     """The roles of a user."""
 
     MEMBER = "member"
+    REVIEWER = "reviewer"
     ADMIN = "admin"
 
 
@@ -134,6 +135,7 @@ def only_where(condition: str) -> dict[str, Any]:
 # SQLite gives an automatic id to INTEGER keys only; both databases hold 63 bits.
 BigId = BigInteger().with_variant(Integer(), "sqlite")
 JsonList = JSON().with_variant(JSONB(), "postgresql")
+JsonIds = JSON(none_as_null=True).with_variant(JSONB(none_as_null=True), "postgresql")
 JsonObject = JSON(none_as_null=True)  # as text on PostgreSQL too, so that its members keep their order
 
 

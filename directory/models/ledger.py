@@ -28,6 +28,7 @@ class AuditEntry(db.Model):  # type: ignore[name-defined,misc]
     the same URL. `project_title` is the project's title after the change, `changes` what an edit changed: by field an
     object with `from` and `to`. Both are null in entries older than the columns. `waited_seconds` is the time from
     submission to this decision. `votes` has of a decision about votes their number and the ids of the voters.
+    `category_id` is, in the entry of a deletion, the last category of the project.
     """
 
     __tablename__ = "audit_entries"
@@ -56,6 +57,7 @@ class AuditEntry(db.Model):  # type: ignore[name-defined,misc]
     project_title: Mapped[str | None] = mapped_column(String(100))
     changes: Mapped[dict[str, Any] | None] = mapped_column(JsonObject)
     votes: Mapped[dict[str, Any] | None] = mapped_column(JsonObject)
+    category_id: Mapped[int | None] = mapped_column(BigId)
 
 
 class AuditRetention(db.Model):  # type: ignore[name-defined,misc]

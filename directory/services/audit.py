@@ -17,6 +17,7 @@ from sqlalchemy import (
     tuple_,
     union,
 )
+from sqlalchemy.orm import aliased
 
 from directory.db.paging import AnySelect, Position, Slice, Sort, Window, as_dict, fetch, windowed
 from directory.errors import NotFound
@@ -265,19 +266,33 @@ def latest_of_user(user_id: int, most: int = 20) -> list[dict[str, Any]]:
     return [_view(row) for row in db.session.execute(query)]
 
 
-def history(project_id: int, window: Window) -> Slice:
-    """The entries of a project and of all submissions of its URL, newest first.
+def history(project_id: int, window: Window, *, categories: tuple[int, ...] | None = None) -> Slice:
+    """The entries of a project and of all submissions of its URL, newest first; those in `categories`, if not None.
 
-    Raises NotFound if neither the project nor an entry of it exists.
+    A deleted project belongs to its last category. Raises NotFound if neither the project nor an entry of it exists, or
+    if the project is in another category.
     """
+    if categories is not None and not db.session.scalar(select(_category(literal(project_id)).in_(categories))):
+        raise NotFound
     keys = select(Project.url_key).where(Project.id == project_id)
     logged = select(AuditEntry.url_key).where(AuditEntry.project_id == project_id)
     known = keys.union(logged)
-    query = _query().where(or_(AuditEntry.project_id == project_id, AuditEntry.url_key.in_(known)))
+    others: ColumnElement[bool] = AuditEntry.url_key.in_(known)
+    if categories is not None:
+        others &= _category(AuditEntry.project_id).in_(categories)
+    query = _query().where(or_(AuditEntry.project_id == project_id, others))
     found = _viewed(fetch(query, NEWEST, window))
     if not found.items and not db.session.scalar(select(known.exists())):
         raise NotFound
     return found
+
+
+def _category(project_id: Any) -> ColumnElement[Any]:
+    """The category of a project, or the last one of a deleted project; null if a version without it deleted it."""
+    gone = aliased(AuditEntry)
+    present = select(Project.category_id).where(Project.id == project_id)
+    last = select(func.max(gone.category_id)).where(gone.project_id == project_id)
+    return func.coalesce(present.scalar_subquery(), last.scalar_subquery())
 
 
 def timeline(project_id: int, window: Window, *, naming_fields: bool = False) -> Slice:
@@ -325,7 +340,7 @@ def _event(row: Any) -> dict[str, Any]:
 
 
 def _query() -> AnySelect:
-    columns = [c for c in AuditEntry.__table__.c if c.name not in {"url_key", "waited_seconds"}]
+    columns = [c for c in AuditEntry.__table__.c if c.name not in {"url_key", "waited_seconds", "category_id"}]
     names = {"actor_username": AuditEntry.actor_id, "username": AuditEntry.user_id}
     return select(*columns, *(_username(user_id).label(name) for name, user_id in names.items()))
 

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from sqlalchemy import BigInteger, bindparam, select
 
 from directory.db.batched_query import BatchedQuery
-from directory.db.statements import Prepared
 from directory.errors import EmailNotVerified, Unauthenticated
 from directory.extensions import db
 from directory.models import AccountStatus, Role, User
@@ -18,8 +17,6 @@ _USER = User.__table__.c
 _VERIFIED = BatchedQuery(
     {"id": BigInteger()}, lambda id: select(_USER.id).where(_USER.id == id, _USER.email_verified_at.is_not(None))
 )
-_IS_ADMINISTRATOR = (_USER.role == Role.ADMIN.value, _USER.status == AccountStatus.ACTIVE.value)
-_ADMINISTRATOR = Prepared(select(_USER.id).where(_USER.id == bindparam("id"), *_IS_ADMINISTRATOR))
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +24,9 @@ class Caller:
     """A user who acts. In a request the user is active, and identified by a session or a token.
 
     `by_passkey`: a passkey opened the session, or the token was made in such a session or by such a token.
-    `needs_passkey`: an administrator has signed in without a passkey, and is treated as a member (REQUIRE_PASSKEY).
+    `role_by_passkey`: the role of an account that has signed in without the passkey that its role needs, and is treated
+    as a member (REQUIRE_PASSKEY). `review_categories`: the ids of the categories that a reviewer may review, None for
+    all; `permissions` answers who may do what.
 
     It is a value rather than a row: nothing of it is loaded again when the transaction that authenticated it ends.
     """
@@ -38,12 +37,18 @@ class Caller:
     session_id: int | None = None
     token_id: int | None = None
     by_passkey: bool = False
-    needs_passkey: bool = False
+    role_by_passkey: str | None = None
+    review_categories: tuple[int, ...] | None = None
 
     @property
     def is_admin(self) -> bool:
         """True exactly when the role is admin."""
         return self.role == Role.ADMIN
+
+    @property
+    def needs_passkey(self) -> bool:
+        """Whether the account may do more in a session that a passkey opened."""
+        return self.role_by_passkey is not None
 
 
 def require_active(by: Caller) -> None:
@@ -59,11 +64,6 @@ def require_active(by: Caller) -> None:
 def hold_active(user_id: int) -> bool:
     """Hold an account active until the transaction ends. Returns whether it is."""
     return db.session.scalar(_ACTIVE, {"id": user_id}) is not None
-
-
-def is_administrator(by: Caller) -> bool:
-    """Whether the caller is an active administrator now, as far as other transactions have committed."""
-    return _ADMINISTRATOR.first({"id": by.id}) is not None
 
 
 def require_verified(by: Caller) -> None:

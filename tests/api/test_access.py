@@ -9,15 +9,20 @@ from directory.models import User
 from directory.pages.addresses import ALIASES
 from directory.services.accounts import sessions
 from tests.support.browsers import COOKIE
-from tests.support.factories import Api
+from tests.support.factories import Api, Methods
 from tests.support.routes import Targets, routes, sending
 
 CALLERS = ("anonymous", "member", "owner", "other", "suspended", "admin")
+# A reviewer of the targets' category, one of another category, and the owner of the targets as a reviewer of theirs.
+REVIEWERS = ("reviewer", "outside", "reviewing owner")
 STATES = ("live", "pending", "rejected")
 
 
 def states(live, pending=None, rejected=None):
-    """The statuses for each of CALLERS and each state of a project; one line where the state makes no difference."""
+    """The statuses for each of CALLERS, under /api/review also of REVIEWERS, and each state of a project.
+
+    One line where the state makes no difference. Elsewhere a reviewer gets what a member or the owner gets.
+    """
     return {"live": live, "pending": pending or live, "rejected": rejected or pending or live}
 
 
@@ -25,6 +30,8 @@ def states(live, pending=None, rejected=None):
 PUBLIC = states("200 200 200 200 401 200")
 MEMBER = states("401 200 200 200 401 200")
 ADMIN = states("401 403 403 403 401 200")
+REVIEW = states("401 403 403 403 401 200 200 200 200")
+IN_CATEGORY = states("401 403 403 403 401 200 200 404 200")
 ABSENT = states("404 404 404 404 401 404")
 OWN = states("401 404 204 404 401 404")
 VOTE = states("401 200 200 200 401 200", pending="401 404 409 404 401 409")
@@ -156,6 +163,20 @@ TABLE = {
     "POST /api/admin/webhooks/endpoints/<endpoint>/test": states("401 403 403 403 401 202"),
     "GET /api/admin/webhooks/deliveries": ADMIN,
     "POST /api/admin/webhooks/deliveries/<id:delivery_id>/redeliver": states("401 403 403 403 401 202"),
+    "GET /api/review/projects": REVIEW,
+    "GET /api/review/summary": REVIEW,
+    "GET /api/review/projects/<id:project_id>": IN_CATEGORY,
+    "GET /api/review/projects/<id:project_id>/history": IN_CATEGORY,
+    "PUT /api/review/projects/<id:project_id>/approve": states(
+        "401 403 403 403 401 200 200 404 200", rejected="401 403 403 403 401 409 409 404 409"
+    ),
+    "PUT /api/review/projects/<id:project_id>/reject": states(
+        "401 403 403 403 401 409 409 404 409", "401 403 403 403 401 200 200 404 200"
+    ),
+    "PUT /api/review/projects/<id:project_id>/unpublish": states(
+        "401 403 403 403 401 200 200 404 200", "401 403 403 403 401 409 409 404 409"
+    ),
+    "POST /api/review/projects/decisions": REVIEW,  # each item has a status of its own
     "GET /api/docs": PUBLIC,
     "GET /api/docs/<version>/<name>": ABSENT,
     "GET /api/openapi.json": PUBLIC,
@@ -231,7 +252,10 @@ def people(app, world, request):
     users = {name: world.user(f"{name}-1") for name in CALLERS[1:-1]} | {"admin": world.admin()}
     world.project(users["other"])
     by_cookie = getattr(request, "param", "token") == "cookie"
+    world.category(), world.category("elsewhere")
+    users["reviewer"], users["outside"] = world.reviewer("tools"), world.reviewer("elsewhere")
     callers = {name: ByCookie(app, user) if by_cookie else world.caller(user) for name, user in users.items()}
+    callers["reviewing owner"] = AsReviewer(callers["owner"], world, users["owner"])
     # Past the rules, so that the token's row is left: its user's status alone must do.
     suspend = update(User).where(User.id == users["suspended"].id).values(status="suspended")
     with app.app_context():
@@ -253,6 +277,29 @@ class ByCookie(Api):
         return super().call(method, path, json, headers=headers, **options)
 
 
+class AsReviewer(Methods):
+    """A caller who is a reviewer of one category while each request lasts."""
+
+    def __init__(self, caller, world, user):
+        self.caller, self.world, self.user = caller, world, user
+
+    def call(self, method, path, json=None, **options):
+        self.world.make_reviewer(self.user, "tools")
+        try:
+            return self.caller.call(method, path, json, **options)
+        finally:
+            self.world.make_reviewer(self.user, role="member")
+
+
+def expected_of(route, state):
+    """The statuses for each kind of caller; the last one is the administrator, who may end all credentials."""
+    row = dict(zip([*CALLERS, *REVIEWERS], TABLE[route.name][state].split(), strict=False))
+    if not route.rule.startswith("/api/review/"):
+        row |= {"reviewer": row["member"], "outside": row["member"], "reviewing owner": row["owner"]}
+    assert len(row) == len(CALLERS) + len(REVIEWERS)
+    return row | {"admin": row.pop("admin")}
+
+
 # The statuses of a session that was opened just now, in place of those of a token.
 FRESH = {
     "POST /api/auth/passkeys/options": "200", "POST /api/auth/passkeys": "422",
@@ -265,6 +312,7 @@ def refusal(route, status):
     """The code that an error of this status must have here."""
     conflict = "not_votable" if route.rule.endswith("upvote") else "invalid_transition"
     forbidden = "admin_required" if route.rule.startswith("/api/admin/") else "not_owner"
+    forbidden = "reviewer_required" if route.rule.startswith("/api/review/") else forbidden
     forbidden = "sign_in_again" if route.rule.startswith("/api/auth/passkeys") else forbidden
     codes = {401: "unauthenticated", 403: forbidden, 404: "not_found", 409: conflict, 422: "validation_failed"}
     return codes.get(status)
@@ -286,9 +334,9 @@ def test_every_caller_gets_what_the_table_says(app, world, people, state):
     # Last, and the one that ends the callers' own credentials at the very end.
     ending_all = ["DELETE /api/admin/tokens", "DELETE /api/admin/sessions"][:: 1 if by_cookie else -1]
     for route in sorted(routes(app), key=lambda each: each.name in ending_all and 1 + ending_all.index(each.name)):
-        row = dict(zip(CALLERS, TABLE[route.name][state].split(), strict=True))
+        row = expected_of(route, state)
         if by_cookie:
-            row |= dict.fromkeys(CALLERS[1:], FRESH[route.name]) if route.name in FRESH else {}
+            row |= dict.fromkeys([*row][1:], FRESH[route.name]) if route.name in FRESH else {}
             row["suspended"] = row["anonymous"]  # a dead cookie is nobody's; a dead token is refused
         target = None
         for name, expected in row.items():
@@ -310,10 +358,10 @@ IDS = ("4711", "0", "-1", "9223372036854775807", "9223372036854775808", "9999999
 SLUGS = ("nonsense", "UPPER", "%00", "a" * 51, "%ff", "-")
 
 
-def admin_requests(app):
-    """Every admin route with ids and bodies that would be refused for another reason."""
+def closed_requests(app, under="/api/admin/"):
+    """Every route under a path with ids and bodies that would be refused for another reason."""
     for route in routes(app):
-        if route.rule.startswith("/api/admin/"):
+        if route.rule.startswith(under):
             for value in SLUGS if "slug" in route.rule else IDS:
                 path = (
                     route.rule.partition("<")[0] + value + route.rule.partition(">")[2]
@@ -325,29 +373,40 @@ def admin_requests(app):
                 yield route.method, f"{path}?unknown=1", {"data": b"x" * 70_000, "content_type": "text/plain"}
 
 
-def test_admin_routes_decide_before_they_look_at_id_parameters_or_body(app, people):
+CLOSED = {  # by path, who is refused with which code, and who gets further
+    "/api/admin/": (("member", "reviewer", "outside"), "admin_required", ("admin",)),
+    "/api/review/": (("member", "owner"), "reviewer_required", ("admin", "reviewer", "outside")),
+}
+
+
+@pytest.mark.parametrize("under", CLOSED)
+def test_closed_routes_decide_before_they_look_at_id_parameters_or_body(app, people, under):
     callers, _owner = people
+    refused, code, others = CLOSED[under]
     wrong = []
-    for method, path, options in admin_requests(app):
-        for name, expected in (("anonymous", (401, "unauthenticated")), ("member", (403, "admin_required"))):
+    for method, path, options in closed_requests(app, under):
+        for name, expected in (("anonymous", (401, "unauthenticated")), *((name, (403, code)) for name in refused)):
             answer = callers[name].call(method, path, **options)
             if (answer.status_code, answer.json["code"]) != expected:
                 wrong.append(f"{method} {path} by {name}: {answer.status_code} {answer.json['code']}")
-        if callers["admin"].call(method, path, **options).status_code not in {404, 400, 413, 415, 422}:
-            wrong.append(f"{method} {path} by admin")
+        for name in others:
+            if callers[name].call(method, path, **options).status_code not in {404, 400, 413, 415, 422}:
+                wrong.append(f"{method} {path} by {name}")
     assert wrong == []
 
 
-def test_what_is_not_there_under_admin_is_hidden_too(people):
+@pytest.mark.parametrize(("under", "granted"), [("/api/admin/", "admin"), ("/api/review/", "reviewer")])
+def test_what_is_not_there_under_a_closed_path_is_hidden_too(people, under, granted):
     callers, _owner = people
-    for path in ("/api/admin/", "/api/admin/secrets", "/api/admin/projects/", "/api/admin/users/1/2/3"):
-        statuses = [callers[name].get(path).status_code for name in ("anonymous", "suspended", "member", "admin")]
-        assert statuses == [401, 401, 403, 404]
+    for path in ("", "secrets", "projects/", "users/1/2/3"):
+        names = ("anonymous", "suspended", "member", granted)
+        assert [callers[name].get(under + path).status_code for name in names] == [401, 401, 403, 404]
 
 
-def test_an_anonymous_request_to_an_admin_route_asks_the_database_nothing(app, api, statements):
-    for method, path, options in admin_requests(app):
-        api.call(method, path, **options)
+def test_an_anonymous_request_to_a_closed_route_asks_the_database_nothing(app, api, statements):
+    for under in CLOSED:
+        for method, path, options in closed_requests(app, under):
+            api.call(method, path, **options)
     assert statements == []
 
 

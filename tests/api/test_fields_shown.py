@@ -219,6 +219,14 @@ ANSWERS = {
     "POST /api/admin/webhooks/deliveries/<id:delivery_id>/redeliver": DELIVERY,
     "POST /api/admin/categories": CATEGORY,
     "PUT /api/admin/categories/<slug:slug>": CATEGORY,
+    "GET /api/review/projects": items(QUEUED, PAGES),
+    "GET /api/review/summary": {"queue_length", "oldest_submitted_at"},
+    "GET /api/review/projects/<id:project_id>": QUEUED | OWN_DETAIL,
+    "GET /api/review/projects/<id:project_id>/history": items(AUDIT, CURSORS),
+    **dict.fromkeys(
+        (f"PUT /api/review/projects/<id:project_id>/{each}" for each in ("approve", "reject", "unpublish")), OWN_DETAIL
+    ),
+    "POST /api/review/projects/decisions": items({"id", "status", *below("project", *OWN_DETAIL)}),
     "GET /api/projects/counts": {"live", "pending", "rejected"},
     "GET /api/projects/check": {"same"}
     | below("similar[]", "id", "slug", "title", "tagline", "status", "upvotes", "has_upvoted"),
@@ -270,9 +278,13 @@ ANSWERS = {
     "GET /healthz": {"status"},
 }
 WAITING = {
-    "PUT /api/admin/projects/<id:project_id>/approve",
-    "PUT /api/admin/projects/<id:project_id>/reject",
-    "POST /api/admin/projects/decisions",
+    route
+    for under in ("admin", "review")
+    for route in (
+        f"PUT /api/{under}/projects/<id:project_id>/approve",
+        f"PUT /api/{under}/projects/<id:project_id>/reject",
+        f"POST /api/{under}/projects/decisions",
+    )
 }
 
 
@@ -396,13 +408,16 @@ ELSEWHERE = {
             "POST /api/projects/<id:project_id>/pictures",
             "PUT /api/projects/<id:project_id>/pictures",
             "PUT /api/projects/<id:project_id>/pictures/<id:picture_id>",
-            "PUT /api/admin/projects/<id:project_id>/approve",
-            "PUT /api/admin/projects/<id:project_id>/reject",
-            "PUT /api/admin/projects/<id:project_id>/unpublish",
+            "GET /api/review/projects/<id:project_id>",
+            *(
+                f"PUT /api/{under}/projects/<id:project_id>/{decision}"
+                for under in ("admin", "review")
+                for decision in ("approve", "reject", "unpublish")
+            ),
         ),
         revised(),
     ),
-    "GET /api/admin/projects": revised("items[]"),
+    **dict.fromkeys(("GET /api/admin/projects", "GET /api/review/projects"), revised("items[]")),
     "GET /api/projects/<id:project_id>/timeline": {"items[].reason"},  # the timeline of a rejected project, above
     # test_check.py, test_same_repository.py
     "GET /api/projects/check": {
@@ -411,9 +426,14 @@ ELSEWHERE = {
         for member in below(listed, "id", "slug", "title", "tagline", "status", "upvotes", "has_upvoted")
     },
     # test_decisions.py, test_with_owner.py
-    "POST /api/admin/projects/decisions": {"items[].code", "items[].warnings"} | revised("items[].project"),
-    "GET /api/admin/projects/<id:project_id>/history": below("items[].votes", "number", "user_ids")
-    | below("items[].user", "id", "username"),  # of other entries, in the log
+    **dict.fromkeys(
+        ("POST /api/admin/projects/decisions", "POST /api/review/projects/decisions"),
+        {"items[].code", "items[].warnings"} | revised("items[].project"),
+    ),
+    **dict.fromkeys(  # of other entries, in the log
+        ("GET /api/admin/projects/<id:project_id>/history", "GET /api/review/projects/<id:project_id>/history"),
+        below("items[].votes", "number", "user_ids") | below("items[].user", "id", "username"),
+    ),
     "POST /api/admin/webhooks/endpoints/<endpoint>/test": below(
         "attempts[]", "at", "status", "error", "milliseconds", "response"
     ),  # a delivery that has been tried, above

@@ -44,10 +44,14 @@ WRITABLE = {
     "POST /api/auth/passkeys": {"credential", "name"},
     "PUT /api/auth/passkeys/<id:passkey_id>": {"name"},
     "POST /api/auth/passkeys/login": {"credential"},
-    "PUT /api/admin/projects/<id:project_id>/approve": {"reason"},
-    "PUT /api/admin/projects/<id:project_id>/reject": {"reason"},
-    "PUT /api/admin/projects/<id:project_id>/unpublish": {"reason"},
-    "POST /api/admin/projects/decisions": {"decision", "ids", "items", "reason"},
+    **{
+        f"PUT /api/{under}/projects/<id:project_id>/{decision}": {"reason"}
+        for under in ("admin", "review")
+        for decision in ("approve", "reject", "unpublish")
+    },
+    **{
+        f"POST /api/{under}/projects/decisions": {"decision", "ids", "items", "reason"} for under in ("admin", "review")
+    },
     "POST /api/admin/projects/<id:project_id>/votes/decisions": {"decision", "user_ids", "match", "reason"},
     "PUT /api/admin/users/<id:user_id>": {"role", "status", "unpublish", "reason"},
     "DELETE /api/admin/users/<id:user_id>": {"reason"},

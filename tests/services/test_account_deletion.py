@@ -104,7 +104,7 @@ def test_the_log_names_people_by_their_ids_in_no_column(app: Flask) -> None:
     """Were there a column for a name or an address, an account could not be deleted from the log."""
     people = {"actor_id", "user_id"}
     facts = {"id", "action", "at", "project_id", "from_state", "to_state", "reason", "url_key", "waited_seconds",
-             "project_title", "changes", "votes"}  # fmt: skip
+             "project_title", "changes", "votes", "category_id"}  # fmt: skip
     assert {column.name for column in AuditEntry.__table__.c} == people | facts
 
 

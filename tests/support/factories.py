@@ -82,6 +82,28 @@ class World:
     def admin(self, username: str | None = None) -> Caller:
         return self.user(username, role=Role.ADMIN)
 
+    def reviewer(self, *categories: str, username: str | None = None) -> Caller:
+        """A reviewer of these categories, which exist; of all if none is given."""
+        user = self.user(username)
+        self.make_reviewer(user, *categories)
+        return replace(user, role=Role.REVIEWER, review_categories=self.category_ids(*categories))
+
+    def make_reviewer(self, user: Caller, *categories: str, role: str = Role.REVIEWER) -> None:
+        """Give an account a role, past the rules, with these categories to review; all if none is given."""
+        ids = self.category_ids(*categories)
+        self.change(user, role=role, review_categories=None if ids is None else [*ids])
+
+    def change(self, user: Caller, **values: Any) -> None:
+        """Change the row of an account, past the rules."""
+        with self.app.app_context():
+            transaction(lambda: db.session.execute(update(User).where(User.id == user.id).values(values)))
+
+    def category_ids(self, *slugs: str) -> tuple[int, ...] | None:
+        """The ids of categories by their slugs, None without any."""
+        with self.app.app_context():
+            found = db.session.query(Category.id).filter(Category.slug.in_(slugs)).order_by(Category.id)
+            return tuple(category_id for (category_id,) in found) if slugs else None
+
     def caller(self, user: Caller) -> Api:
         """The API as `user`, by a fresh token."""
         secret = sessions.TOKEN_PREFIX + secrets.token_urlsafe(32)

@@ -1,5 +1,6 @@
 """Every route of the service, from its map, with targets and bodies that would do: for tests that walk all of them."""
 
+import re
 from collections.abc import Iterator
 from itertools import count
 from typing import Any, NamedTuple
@@ -64,12 +65,15 @@ def body(route: Route, project_id: int) -> dict[str, Any] | None:
     number = next(_numbers)
     project = {"title": "New", "tagline": "A new thing", "url": f"https://example.com/{number}", "category": "tools"}
     person = {"username": f"new{number}", "email": f"new{number}@example.org", "password": PASSWORD}
-    return {
+    for_both = {
+        "PUT /projects/<id:project_id>/reject": {"reason": "Not yet."},
+        "PUT /projects/<id:project_id>/unpublish": {"reason": "Not any more."},
+        "POST /projects/decisions": {"decision": "approve", "items": [{"id": project_id}]},
+    }
+    short = Route(route.method, re.sub("^/api/(admin|review)", "", route.rule)).name
+    return for_both.get(short) or {
         "POST /api/projects": project,
         "PUT /api/projects/<id:project_id>": {"tagline": f"Changed {number}"},
-        "PUT /api/admin/projects/<id:project_id>/reject": {"reason": "Not yet."},
-        "PUT /api/admin/projects/<id:project_id>/unpublish": {"reason": "Not any more."},
-        "POST /api/admin/projects/decisions": {"decision": "approve", "items": [{"id": project_id}]},
         "POST /api/admin/projects/<id:project_id>/votes/decisions": {"decision": "discount", "match": ["unverified"]},
         "POST /api/admin/users/decisions": {"decision": "suspend", "ids": [10**9]},
         "PUT /api/admin/users/<id:user_id>": {"status": "suspended", "unpublish": True, "reason": "Spam."},

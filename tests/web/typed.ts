@@ -71,6 +71,17 @@ async function review([first = 0, second = 0, third = 0, fourth = 0]: number[]):
   await good(admin.PUT("/api/admin/projects/{project_id}/unpublish", { ...of(second, '"3"'), body: { reason: "Wait" } }));
   const refused = await good(admin.PUT("/api/admin/projects/{project_id}/reject", { ...of(second, '"4"'), body: { reason: "No" } }));
   expect("reason", [refused.rejection_reason, "No"]);
+  const waits = await good(admin.GET("/api/review/projects", { params: { query: { waiting: "true" } } }));
+  const { queue_length } = await good(admin.GET("/api/review/summary"));
+  expect("waiting", [waits.items.map((each) => each.id), [fourth]], [queue_length, 1]);
+  const reviewed = { params: { path: { project_id: fourth } } };
+  expect("background", [(await good(admin.GET("/api/review/projects/{project_id}", reviewed))).earlier, 0]);
+  await good(admin.PUT("/api/review/projects/{project_id}/approve", { ...reviewed, body: {} }));
+  await good(admin.PUT("/api/review/projects/{project_id}/unpublish", { ...reviewed, body: {} }));
+  await good(admin.PUT("/api/review/projects/{project_id}/reject", { ...reviewed, body: {} }));
+  const again = await good(admin.POST("/api/review/projects/decisions", { body: { decision: "reject", ids: [fourth] } }));
+  expect("rejected already", [again.items[0]?.status, 200]);
+  expect("its history", [(await good(admin.GET("/api/review/projects/{project_id}/history", reviewed))).items.length, 4]);
   for (const decision of ["unpublish", "reject", "delete"] as const) {
     const { items } = await good(admin.POST("/api/admin/projects/decisions", { body: { decision, items: [{ id: third }] } }));
     expect(decision, [items[0]?.status, 200]);

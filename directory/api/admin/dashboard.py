@@ -6,7 +6,7 @@ from typing import Any
 import orjson
 from flask import Response, current_app
 
-from directory.api.admin.blueprint import bp
+from directory.api.blueprints import admin as bp
 from directory.api.schemas.dashboard import Analytics, AnalyticsQuery
 from directory.http.access import admin_required
 from directory.http.endpoint import operation

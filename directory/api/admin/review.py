@@ -1,151 +1,33 @@
-"""The administrators' routes for the review: the queue, decisions, the log, the categories, and the votes."""
+"""The administrators' routes for the log, the categories, and the votes."""
 
 from typing import Any
 
 from flask import Response
 
-from directory.api.admin.blueprint import bp
-from directory.api.schemas.projects import CategoryInput, CategoryOutput, ProjectDetail
+from directory.api.blueprints import admin as bp
+from directory.api.schemas.projects import CategoryInput, CategoryOutput
 from directory.api.schemas.review import (
     AuditFileQuery,
     AuditPage,
     AuditQuery,
-    DecisionList,
-    DecisionsInput,
     DoubtfulList,
     DoubtfulQuery,
-    HistoryQuery,
-    QueuePage,
-    QueueQuery,
-    ReasonInput,
     VoteDecisionsInput,
     VotePage,
     VotesDecided,
     VotesQuery,
 )
-from directory.errors import CategoryInUse, Duplicate, InvalidTransition, PreconditionFailed
+from directory.errors import CategoryInUse, Duplicate
 from directory.http import log_files, pagination
 from directory.http.access import admin_required
 from directory.http.authentication import caller
-from directory.http.endpoint import documented, operation, versions_allowed
-from directory.http.problem_kinds import KINDS
-from directory.http.project_lists import listing, order
-from directory.http.receivers import configured_mail_server, subscribers
+from directory.http.endpoint import documented, operation
+from directory.http.receivers import configured_mail_server
 from directory.http.validation import JsonBody
 from directory.models import now
 from directory.services import audit
-from directory.services.catalog import additions, catalog, categories
-from directory.services.review import moderation
+from directory.services.catalog import categories
 from directory.services.votes import vote_review
-
-DECISIONS = DecisionsInput()
-
-
-@bp.get("/projects")
-@admin_required
-@documented(headers=("Link",))
-@operation(query=QueueQuery(), answer=QueuePage(), tier="read")
-def queue(query: dict[str, Any]) -> Any:
-    """List projects of every state; with waiting=true the review queue, oldest first.
-
-    The queue has the pending projects, and the live ones with changes that wait for review. `status` narrows it to one
-    of the two.
-    """
-    owner = query.get("owner")
-    filters = catalog.Filters(
-        **{name: query.get(name) for name in ("status", "category", "q", "waiting")},
-        owner=None if owner == "me" else owner,
-        owner_id=caller().id if owner == "me" else None,
-    )
-    waits = (filters.waiting or filters.status == "pending") and query.get("sort") is None
-    page, headers = listing(filters, "oldest" if waits else order(query), query)
-    additions.add_background(page["items"])
-    return page, headers
-
-
-@bp.put("/projects/<id:project_id>/approve")
-@admin_required
-@documented(raises=(InvalidTransition, PreconditionFailed, Duplicate))
-@operation(body=JsonBody(ReasonInput(), optional=True), answer=ProjectDetail())
-def approve(project_id: int, body: dict[str, Any]) -> Any:
-    """Make a pending project live, or apply the waiting changes of a live one; the reason is only kept in the log.
-
-    Webhooks are notified of either. If the owner meanwhile has another project with the new URL, the answer is
-    `duplicate`, and the changes still wait. A retry is harmless, also with an older `If-Match`: approving a live
-    project that has no waiting changes has no effect and sends no notification. If two administrators decide at once,
-    one of them wins. With `If-Match` a version that the reviewer has not seen is not published. The
-    other decisions work alike.
-    """
-    return _decided(project_id, "approve", body)
-
-
-@bp.put("/projects/<id:project_id>/reject")
-@admin_required
-@documented(raises=(InvalidTransition, PreconditionFailed))
-@operation(body=JsonBody(ReasonInput(), optional=True), answer=ProjectDetail())
-def reject(project_id: int, body: dict[str, Any]) -> Any:
-    """Reject a pending project, or the waiting changes of a live one, with an optional reason.
-
-    A live project stays as it is. The owner sees the reason.
-    """
-    return _decided(project_id, "reject", body)
-
-
-@bp.put("/projects/<id:project_id>/unpublish")
-@admin_required
-@documented(raises=(InvalidTransition, PreconditionFailed))
-@operation(body=JsonBody(ReasonInput(), optional=True), answer=ProjectDetail())
-def unpublish(project_id: int, body: dict[str, Any]) -> Any:
-    """Take a live project down. It waits for its owner: an edit that changes something gives it back to the queue.
-
-    Its votes and the time of its first publication stay. Waiting changes are deleted. The owner sees the reason.
-    """
-    return _decided(project_id, "unpublish", body)
-
-
-def _decided(project_id: int, decision: str, body: dict[str, Any]) -> Any:
-    reason, versions = body.get("reason"), versions_allowed()
-    moderation.decide(project_id, decision, by=caller(), notify=subscribers(), reason=reason, versions=versions)
-    return catalog.one(project_id, viewer=caller())
-
-
-@bp.post("/projects/decisions")
-@admin_required
-@operation(body=JsonBody(DECISIONS), answer=DecisionList())
-def decide(body: dict[str, Any]) -> Any:
-    """Approve, reject, unpublish or delete up to a hundred projects at once.
-
-    Each item of the answer has its own status. A project that has another version than the one given is not changed
-    (412), so that a reviewer decides only about what they have seen. An approval or rejection that was made before is
-    200, so that a request whose answer was lost can be sent again. Projects can be deleted in every state. The waiting
-    changes of a live project are approved and rejected as a pending project is.
-    """
-    wanted = DECISIONS.wanted(body)
-    refusals = moderation.decide_many(
-        body["decision"], wanted, by=caller(), notify=subscribers(), reason=body.get("reason")
-    )
-    shown = [project_id for project_id, code in refusals.items() if code in {None, PreconditionFailed.code}]
-    projects = catalog.many(shown, viewer=caller())
-    return {"items": [_outcome(one, refusals[one], projects.get(one)) for one in wanted]}
-
-
-def _outcome(project_id: int, code: str | None, project: dict[str, Any] | None) -> dict[str, Any]:
-    outcome: dict[str, Any] = {"id": project_id, "status": 200 if code is None else KINDS[code].status}
-    outcome |= {} if code is None else {"code": code}
-    if project is None:
-        return outcome
-    warned = {"warnings": [additions.OWNER_SUSPENDED]} if additions.is_of_suspended(project) else {}
-    return {**outcome, "project": project, **warned}
-
-
-@bp.get("/projects/<id:project_id>/history")
-@admin_required
-@operation(query=HistoryQuery(), answer=AuditPage(), tier="read")
-def history(project_id: int, query: dict[str, Any]) -> Any:
-    """List the events of a project, and of earlier submissions of its URL."""
-    window = pagination.window(query)
-    found = audit.history(project_id, window)
-    return pagination.by_cursor(found, window)
 
 
 @bp.get("/audit")

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from directory.api.admin.blueprint import bp
+from directory.api.blueprints import admin as bp
 from directory.api.schemas.review import ReasonInput
 from directory.api.schemas.users import (
     TRUTHS,

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from directory.api.admin.blueprint import bp
+from directory.api.blueprints import admin as bp
 from directory.api.schemas.webhooks import DeliveriesQuery, DeliveryOutput, DeliveryPage, EndpointList
 from directory.http import pagination
 from directory.http.access import admin_required

@@ -26,6 +26,7 @@ BY_ACCESS = {
     "public": (),
     "member": (),
     "owner": ("not_owner", "not_found"),
+    "reviewer": ("reviewer_required", "passkey_required"),
     "admin": ("admin_required", "passkey_required"),
 }
 ANY_CREDENTIALS: list[dict[str, list[str]]] = [{"cookie": []}, {"bearer": []}]

@@ -47,6 +47,7 @@ TAGS = {
     "providers": "Signing in by OpenID Connect and GitHub, if the operator configures a provider.",
     "passkeys": "Signing in with a passkey (WebAuthn), and the passkeys of the caller's account.",
     "account": "Exporting the caller's data, and deleting the caller's account.",
+    "review": "The review of projects: for reviewers, in their categories, and administrators.",
     "admin": "The review, users, categories and figures: for administrators.",
     "webhooks": "The webhooks that the service sends to the configured endpoints.",
     "system": "Around the service: health, metrics, this document, the feed.",
@@ -56,6 +57,7 @@ ACCESS = {
     "public": "No sign-in is needed.",
     "member": "Needs a signed-in user.",
     "owner": "Needs the project's owner or an administrator.",
+    "reviewer": "Needs a reviewer of the project's category, or an administrator.",
     "admin": "Needs an administrator.",
 }
 COOKIE = "The session cookie, which registration and sign-in set. In development, without TLS, its name is `directory`."

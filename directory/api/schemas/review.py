@@ -19,7 +19,7 @@ from directory.services.votes.vote_review import RULES
 
 
 class QueueQuery(PageQuery):
-    """The administrators' list of projects."""
+    """The reviewers' list of projects."""
 
     status = Word(STATUSES)
     category = Slug(CATEGORY_SLUG_MAX)
@@ -46,13 +46,9 @@ class OwnerStats(Strict):
     rejected = fields.Integer(required=True, metadata={"minimum": 0})
 
 
-class QueueItem(ProjectOutput):
-    """A project as administrators see it in a list, with the numbers of its owner's submissions."""
+class Background(Strict):
+    """What a reviewer should know of the owner of a project and of other projects."""
 
-    description_html = fields.String(
-        dump_only=True,
-        metadata={"description": "The description as the pages show it, for the owner and administrators."},
-    )
     owner_stats = fields.Nested(OwnerStats, required=True)
     earlier = fields.Integer(
         required=True,
@@ -71,8 +67,32 @@ class QueueItem(ProjectOutput):
     )
 
 
+class QueueItem(ProjectOutput, Background):
+    """A project as reviewers see it in a list, with the numbers of its owner's submissions."""
+
+    description_html = fields.String(
+        dump_only=True,
+        metadata={"description": "The description as the pages show it, for the owner and reviewers."},
+    )
+
+
+class ReviewDetail(ProjectDetail, Background):
+    """A project as reviewers see it, with the numbers of its owner's submissions."""
+
+
+class QueueSummary(Strict):
+    """How much waits for review in the categories of the reviewer."""
+
+    queue_length = fields.Integer(
+        required=True, metadata={"minimum": 0, "description": "Pending projects and changes of live ones that wait."}
+    )
+    oldest_submitted_at = Timestamp(
+        required=True, allow_none=True, metadata={"description": "Since when the first of the queue waits."}
+    )
+
+
 class QueuePage(Strict):
-    """A page of projects, for administrators."""
+    """A page of projects, for reviewers."""
 
     items = fields.List(fields.Nested(QueueItem), required=True)
     pagination = fields.Nested(Pagination, required=True)
@@ -116,6 +136,12 @@ class DecisionsInput(Strict):
     def _possible(self, ids: list[int], **_kwargs: object) -> None:
         if not all(1 <= one <= HIGHEST_ID for one in ids):
             raise ValidationError("An id is a positive whole number.")
+
+
+class ReviewDecisionsInput(DecisionsInput):
+    """One decision about many projects: `items`, or `ids` for whichever versions there are."""
+
+    decision = Word(("approve", "reject", "unpublish"), required=True)
 
 
 class Decision(Strict):

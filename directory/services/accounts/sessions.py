@@ -57,7 +57,8 @@ def begin(user_id: int, *, user_agent: str, by_passkey: bool = False) -> str:
 
 
 # The parts of the queries that find a caller by a credential.
-_WHO = (User.__table__.c.id, User.__table__.c.username, User.__table__.c.role)
+_U = User.__table__.c
+_WHO = (_U.id, _U.username, _U.role, _U.review_categories)
 _SESSION, _TOKEN = Session.__table__.c, Token.__table__.c
 _ACTIVE = User.__table__.c.status == AccountStatus.ACTIVE.value
 _LIVE_SESSION = and_(_SESSION.last_seen_at > bindparam("idle_since"), _SESSION.created_at > bindparam("oldest"))
@@ -166,10 +167,12 @@ def caller_of(credential: Credential, prefetched: Prefetched) -> tuple[Caller, b
     row = prefetched[credential] if credential in prefetched else credential.query.one(credential.key)
     if row is None:
         return None
-    user_id, username, role, by_passkey, row_id, used_at = row
+    user_id, username, role, categories, by_passkey, row_id, used_at = row
     stale = used_at is None or used_at < now() - TOUCH_EVERY
     id_field = "session_id" if credential.query is _FIND_BY_COOKIE else "token_id"
-    return Caller(user_id, username, role, **{id_field: row_id}, by_passkey=bool(by_passkey)), stale
+    some = None if categories is None else tuple(categories)
+    given = {id_field: row_id, "by_passkey": bool(by_passkey), "review_categories": some}
+    return Caller(user_id, username, role, **given), stale
 
 
 def _see(user_id: int) -> Caller:

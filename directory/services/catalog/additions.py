@@ -7,11 +7,14 @@ from typing import Any
 from sqlalchemy import String, bindparam, cast, func, literal_column, select, tuple_, union_all
 from sqlalchemy.orm import aliased
 
-from directory.db.paging import AnySelect
+from directory.db.paging import AnySelect, Window
 from directory.db.statements import Prepared, Row, among
 from directory.extensions import db
 from directory.models import Project, Status
+from directory.services import permissions
+from directory.services.catalog import catalog
 from directory.services.catalog.columns import waiting
+from directory.services.identity import Caller
 from directory.services.text import markdown
 from directory.services.text.characters import has_lookalikes
 from directory.services.text.equal_addresses import repository_key
@@ -34,6 +37,14 @@ def add_background(projects: list[dict[str, Any]]) -> None:
         found[OWNER_SUSPENDED] = is_of_suspended(project)
         project["warnings"] = [warning for warning in WARNINGS if found[warning]]
         project["description_html"] = html
+
+
+def summary(by: Caller) -> dict[str, Any]:
+    """How much waits for review in the categories of `by`, and since when: one statement, or two if nothing waits."""
+    filters = catalog.Filters(waiting="true", categories=permissions.categories(by))
+    found = catalog.page(filters, "oldest", Window(1), viewer=by, reviews=True)
+    oldest = _waits_since(found.items[0]) if found.items else None
+    return {"queue_length": found.total, "oldest_submitted_at": oldest}
 
 
 def is_of_suspended(project: dict[str, Any]) -> bool:

@@ -19,6 +19,7 @@ from directory.db.transactions import by_index
 from directory.errors import NotFound, NotOwner, Unauthenticated
 from directory.extensions import db
 from directory.models import AccountStatus, Project, Status
+from directory.services import permissions
 from directory.services.accounts.sessions import Credential
 from directory.services.catalog import (
     best_match,
@@ -54,7 +55,8 @@ class Filters:
     """The filters of a list; None is no filter. `owner` is a username, `owner_id` and `voter_id` are ids.
 
     `tag` is a tag, or up to five that commas separate, of which all must match. `published` is a period's text
-    (`periods`). With `waiting` the list contains only projects that wait for review.
+    (`periods`). With `waiting` the list contains only projects that wait for review. `categories` are the ids of those
+    that a reviewer may review.
     """
 
     status: str | None = None
@@ -66,6 +68,7 @@ class Filters:
     q: str | None = None
     waiting: str | None = None
     published: str | None = None
+    categories: tuple[int, ...] | None = None
 
     def given(self) -> dict[str, Any]:
         """The filters that are set, by name."""
@@ -96,7 +99,7 @@ def require_editable(project: Any, by: Caller) -> None:
     """Raise NotFound or NotOwner unless `by` owns `project` (None if it does not exist) or is an administrator."""
     if project is None:
         raise NotFound
-    if by.is_admin or project.owner_id == by.id:
+    if permissions.may(by, "administer") or project.owner_id == by.id:
         return
     raise NotOwner if project.status == Status.LIVE else NotFound
 
@@ -108,7 +111,7 @@ def editable(project_id: int, *, by: Caller) -> None:
 
 
 def public_scope(
-    *, viewer: Caller | None, status: str | None, owner: str | None, upvoted: str | None = None, **filters: str | None
+    *, viewer: Caller | None, status: str | None, owner: str | None, upvoted: str | None = None, **filters: Any
 ) -> Filters:
     """The public list's filters for `viewer`: live projects by default; in other states only the viewer's own.
 
@@ -122,15 +125,24 @@ def public_scope(
     if own is None or voter is not None:
         status = status or Status.LIVE
     username = None if owner == "me" else owner
-    if viewer is not None and status != Status.LIVE and not viewer.is_admin:
+    if viewer is not None and status != Status.LIVE and not permissions.may(viewer, "administer"):
         own = viewer.id
     return Filters(status=status, owner=username, owner_id=own, voter_id=voter, **filters)
 
 
 def one(project_id: int, *, viewer: Caller | None) -> dict[str, Any]:
     """A project as `viewer` may see it: live, their own, or any for an administrator. Raises NotFound."""
-    audience = "anyone" if viewer is None else viewer.role
-    return _one(audience, project_id, viewer)
+    if viewer is None:
+        return _one("anyone", project_id, None)
+    return _one("reviewer" if permissions.may(viewer, "administer") else "member", project_id, viewer)
+
+
+def for_review(project_id: int, *, by: Caller) -> dict[str, Any]:
+    """A project of any state with all that a reviewer sees. Raises NotFound unless `by` may review its category."""
+    found = many([project_id], viewer=by).get(project_id)
+    if found is None or not permissions.may(by, "review", found["category_id"]):
+        raise NotFound
+    return found
 
 
 def for_readers(asked: list[tuple[Credential | None, int]], *, quick: bool) -> list[Shown | None]:
@@ -173,9 +185,10 @@ def all_stored(project_ids: list[int]) -> list[dict[str, Any]]:
 
 
 def many(project_ids: list[int], *, viewer: Caller) -> dict[int, dict[str, Any]]:
-    """The projects by id, as an administrator sees them."""
+    """The projects by id with all that a reviewer sees, without an access check."""
     parameters = {"project_ids": project_ids, "viewer_id": viewer.id}
-    return {row.id: _detail(tuple(row), viewer) for row in db.session.execute(queries.several(), parameters)}
+    rows = db.session.execute(queries.several(), parameters)
+    return {row.id: _detail(tuple(row), viewer, reviews=True) for row in rows}
 
 
 def matched(filters: Filters, least: int | None = None) -> Matched | None:
@@ -195,11 +208,13 @@ def matched(filters: Filters, least: int | None = None) -> Matched | None:
 
 
 def page(
-    filters: Filters, sort: str, window: Window, *, viewer: Caller | None, found_by: Matched | None = None
-) -> Slice:
+    filters: Filters, sort: str, window: Window, *, viewer: Caller | None, found_by: Matched | None = None,
+    reviews: bool = False,
+) -> Slice:  # fmt: skip
     """A slice of the projects that match `filters`. `public_scope` checks access.
 
-    `found_by` is what `matched` returns for the filters, where the caller has it.
+    `found_by` is what `matched` returns for the filters, where the caller has it. With `reviews` the projects have all
+    that a reviewer sees: the calling function has narrowed them to the categories of `viewer`.
     """
     found_by = found_by or matched(filters)
     if found_by is None:
@@ -230,7 +245,7 @@ def page(
         counted.store(number)
     found.total_capped = filters.q is not None and number > search.MOST
     found.total = search.MOST if found.total_capped else number
-    found.items = views(found.items, viewer)
+    found.items = views(found.items, viewer, reviews=reviews)
     return found
 
 
@@ -336,27 +351,27 @@ def _parameters(filters: Filters, narrowing: dict[str, Any], least: int | None) 
     return {**given, **expressions, **tested, "most": search.MOST, "cap": search.MOST + 1 + search_counts.SPARE}
 
 
-def views(rows: Sequence[Row], viewer: Caller | None) -> list[dict[str, Any]]:
+def views(rows: Sequence[Row], viewer: Caller | None, *, reviews: bool = False) -> list[dict[str, Any]]:
     """Rows of `columns.shown` as projects in answers."""
-    return [_view(row, viewer) for row in rows]
+    return [_view(row, viewer, reviews=reviews) for row in rows]
 
 
-def _detail(row: Row, viewer: Caller) -> dict[str, Any]:
-    project = _view(row, viewer)
+def _detail(row: Row, viewer: Caller, *, reviews: bool = False) -> dict[str, Any]:
+    project = _view(row, viewer, reviews=reviews)
     if "rejection_reason" in project:
         project["queue_position"] = row[after(signed_in=True)]
         project["description_html"] = project["description"]  # the answer's schema renders it
     return project
 
 
-def _view(row: Row, viewer: Caller | None) -> dict[str, Any]:
-    """A row as the project in answers; others than its owner and administrators do not get the private fields."""
+def _view(row: Row, viewer: Caller | None, *, reviews: bool = False) -> dict[str, Any]:
+    """A row as the project in answers; its owner, administrators, and who `reviews` it get the private fields."""
     project = dict(zip(NAMES, row, strict=False))
     project["category"] = {"slug": project.pop("category_slug"), "name": project.pop("category_name")}
     owner_id = project.pop("owner_id")
     project["owner"] = {"id": owner_id, "username": project.pop("owner_username")}
     project["owner_has_page"] = project.pop("owner_status") == AccountStatus.ACTIVE  # for pages; no answer shows it
-    if _sees_all(viewer, owner_id):
+    if reviews or _sees_all(viewer, owner_id):
         project["revision"] = revision(*row[len(NAMES) : after(signed_in=True)])
     else:
         del project["rejection_reason"]
@@ -364,4 +379,4 @@ def _view(row: Row, viewer: Caller | None) -> dict[str, Any]:
 
 
 def _sees_all(viewer: Caller | None, owner_id: int) -> bool:
-    return viewer is not None and (viewer.is_admin or viewer.id == owner_id)
+    return viewer is not None and (viewer.id == owner_id or permissions.may(viewer, "administer"))

@@ -77,7 +77,7 @@ class ListShape:
     @property
     def is_counted(self) -> bool:
         """Whether counters have the total."""
-        return set(self.filters) <= {"status", "category"} or set(self.filters) <= {"waiting", "category"}
+        return {*self.filters} - {"category", "categories"} in ({"status"}, {"waiting"}, set())
 
     @property
     def is_collected(self) -> bool:
@@ -103,6 +103,7 @@ class ListShape:
         known: dict[str, Any] = {
             "status": lambda: columns.status == literal_column(f"'{Status(str(self.status))}'"),
             "category": lambda: columns.category_id == id_asked_for(),
+            "categories": lambda: among(columns.category_id, self.dialect, "categories"),
             "owner": lambda: owner_id == owner.correlate(None).scalar_subquery(),
             "owner_id": lambda: owner_id == bindparam("owner_id"),
             "voter_id": lambda: project_id.in_(select(upvotes.c.project_id).where(BY_VOTER)),
@@ -226,7 +227,7 @@ def in_every_state(shape: ListShape) -> tuple[AnySelect, Sort]:
 def standing(shape: ListShape) -> AnySelect:
     """The ids from the vote rankings, joined with the projects if a filter needs a column that the rankings lack."""
     query: AnySelect = select(S.project_id.label("id")).where(*shape.conditions(S))
-    is_enough = set(shape.filters) <= {"status", "category", "tag_of_each", "published", "q", *TAGS[1:]}
+    is_enough = set(shape.filters) <= {"status", "category", "categories", "tag_of_each", "published", "q", *TAGS[1:]}
     return query if is_enough else query.join(projects, P.id == S.project_id)
 
 
@@ -350,36 +351,41 @@ def _counters(shape: ListShape) -> AnySelect:
         counters = [COUNTERS[Status.PENDING]]
     total: ColumnElement[Any] = func.coalesce(func.sum(sum(counters[1:], start=counters[0])), 0)
     if "waiting" in shape.filters:
-        total += _changed(shape.filters).scalar_subquery() - _with_owner(shape.filters).scalar_subquery()
+        total += _changed(shape).scalar_subquery() - _with_owner(shape).scalar_subquery()
     query: AnySelect = select(total).select_from(categories)
-    is_category = categories.c.id == id_asked_for()
-    return query.where(is_category) if "category" in shape.filters else query
+    if "category" in shape.filters:
+        query = query.where(categories.c.id == id_asked_for())
+    return query.where(among(categories.c.id, shape.dialect, "categories")) if "categories" in shape.filters else query
 
 
-def _changed(filters: tuple[str, ...]) -> AnySelect:
+def _by_category(shape: ListShape) -> list[ColumnElement[bool]]:
+    """The filters by category alone, as conditions."""
+    by_category = tuple(name for name in shape.filters if name in {"category", "categories"})
+    return replace(shape, filters=by_category).conditions()
+
+
+def _changed(shape: ListShape) -> AnySelect:
     """The number of live projects with pending changes."""
     query: AnySelect = select(func.count()).select_from(R.project_id.table).where(R.submitted_at.is_not(None))
-    if "category" in filters:
-        query = query.join(projects, P.id == R.project_id).where(*ListShape(("category",), None, "").conditions())
+    if conditions := _by_category(shape):
+        query = query.join(projects, P.id == R.project_id).where(*conditions)
     return query.correlate(None)
 
 
-def _with_owner(filters: tuple[str, ...]) -> AnySelect:
+def _with_owner(shape: ListShape) -> AnySelect:
     """The number of pending projects that wait for their owners."""
     query: AnySelect = (
         select(func.count())
         .select_from(projects)
-        .where(P.owner_since.is_not(None), P.status == literal_column(f"'{Status.PENDING}'"))
+        .where(P.owner_since.is_not(None), P.status == literal_column(f"'{Status.PENDING}'"), *_by_category(shape))
     )
-    if "category" in filters:
-        query = query.where(*ListShape(("category",), None, "").conditions())
     return query.correlate(None)
 
 
 @lru_cache
 def one(audience: str) -> Prepared:
-    """One project for "anyone", for a "member" (also their own), or for an "admin" or as "stored" (any)."""
-    query = shown(signed_in=audience in {"member", "admin"}).where(P.id == bindparam("project_id"))
+    """One project for "anyone", for a "member" (also their own), or for a "reviewer" or as "stored" (any)."""
+    query = shown(signed_in=audience in {"member", "reviewer"}).where(P.id == bindparam("project_id"))
     # With the status as a parameter SQLite would prepare the statement for each run, because of an index that has a
     # status in its condition.
     if audience == "anyone":
@@ -398,7 +404,7 @@ def live() -> BatchedQuery:
 
 @lru_cache
 def several() -> AnySelect:
-    """The projects of a list of ids, for an administrator."""
+    """The projects of a list of ids, for a reviewer."""
     query = with_revision().add_columns(queue_position().label("queue_position"))
     return query.where(P.id.in_(bindparam("project_ids", expanding=True)))
 

@@ -104,7 +104,7 @@ def _delete(target: Any, *, by: Caller | None, affected: set[int], notify: list[
     identities.end_all(user_id)
     passkeys.end_all(user_id)
     # Last, because it locks the counts of users, which every registration changes.
-    closed = {"role": Role.MEMBER, "status": AccountStatus.SUSPENDED}
+    closed = {"role": Role.MEMBER, "review_categories": None, "status": AccountStatus.SUSPENDED}
     modify(update(User).where(User.id == user_id).values(closed))
 
 
@@ -179,7 +179,7 @@ def _rename(user_id: int) -> str:
 
 def _delete_unlisted(locked: set[int], *, owner_id: int, by: Caller | None, notify: list[Endpoint]) -> None:
     """Delete the locked projects that are pending or rejected."""
-    columns = select(Project.id, Project.url_key, Project.title, Project.status)
+    columns = select(Project.id, Project.url_key, Project.title, Project.status, Project.category_id)
     found = columns.where(Project.owner_id == owner_id, Project.status.in_(UNLISTED)).order_by(Project.id)
     projects = [project for project in db.session.execute(found) if project.id in locked]
     if projects:

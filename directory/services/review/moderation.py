@@ -16,7 +16,7 @@ from directory.errors import DirectoryError, Duplicate, InvalidTransition, NotFo
 from directory.extensions import db, modify
 from directory.models import Project, Revision, Status, now
 from directory.models.base import UtcDateTime
-from directory.services import audit
+from directory.services import audit, permissions
 from directory.services.catalog import catalog, counters
 from directory.services.catalog.ranking import hot
 from directory.services.delivery import outbox
@@ -111,10 +111,10 @@ def _decide(
 ) -> dict[int, DirectoryError | None]:
     """Apply a decision to each project to which it applies, and return the refusal or None for each.
 
-    Projects are locked in the order of their ids, and then the counters that they share, so that two batches cannot
-    deadlock.
+    A project outside of the categories that `by` may review is not found. Projects are locked in the order of their
+    ids, and then the counters that they share, so that two batches cannot deadlock.
     """
-    cases = _locked(wanted)
+    cases = [case for case in _locked(wanted) if by is None or permissions.may(by, "review", case.project.category_id)]
     refusals: dict[int, DirectoryError | None] = dict.fromkeys(wanted, NotFound())
     refusals |= {case.id: _refusal(case, decision, wanted[case.id]) for case in cases}
     due = [case for case in cases if refusals[case.id] is None and case.state not in ALREADY.get(decision, ())]
@@ -136,7 +136,7 @@ def _decide(
 
 def _locked(project_ids: Iterable[int]) -> list[_Case]:
     """The projects that exist, locked in the order of their ids, with their revisions."""
-    columns = (Project.id, Project.url_key, Project.title, Project.status, Project.version)
+    columns = (Project.id, Project.url_key, Project.title, Project.status, Project.version, Project.category_id)
     query = select(*columns, Project.submitted_at, Project.upvotes, Project.published_at, Project.owner_since)
     query = query.where(Project.id.in_(list(project_ids))).order_by(Project.id)
     projects = list(db.session.execute(query.with_for_update(key_share=True)))

@@ -126,11 +126,14 @@ def delete_each(
     """Delete projects with their votes. Their audit entries stay; those of the deletion contain the reason.
 
     The calling function has locked the account of `by` (require_active), and then the projects in the order of their
-    ids: rows with id, url_key, title and status.
+    ids: rows with id, url_key, title, status and category_id.
     """
     ids, at = [project.id for project in projects], now()
     facts = {"action": DELETED, "at": at, "reason": reason}
-    entries = [{**audit.about(project), **facts, "from_state": project.status} for project in projects]
+    entries = [
+        {**audit.about(project), **facts, "from_state": project.status, "category_id": project.category_id}
+        for project in projects
+    ]
     audit.record_each(entries, by=by)
     if outbox.wanting(DELETED, notify):
         outbox.enqueue_each(DELETED, catalog.all_stored(ids), by=by, endpoints=notify)

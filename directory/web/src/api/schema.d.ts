@@ -195,8 +195,10 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List the events of a project, and of earlier submissions of its URL
-         * @description Needs an administrator.
+         * List the events of a project, and of other submissions of its URL
+         * @description A reviewer of some categories gets those of other submissions in these categories.
+         *
+         *     Needs an administrator.
          */
         get: operations["adminHistory"];
         put?: never;
@@ -1569,6 +1571,188 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/review/projects": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List projects of every state; with waiting=true the review queue, oldest first
+         * @description The queue has the pending projects, and the live ones with changes that wait for review. `status` narrows it to one
+         *     of the two.
+         *
+         *     Needs a reviewer of the project's category, or an administrator.
+         */
+        get: operations["reviewQueue"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/review/projects/decisions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Approve, reject or unpublish up to a hundred projects at once
+         * @description Each item of the answer has its own status. A project outside of the reviewer's categories is `not_found` (404). A
+         *     project that has another version than the one given is not changed (412). An approval or rejection that was made
+         *     before is 200, so that a request whose answer was lost can be sent again. The waiting changes of a live project are
+         *     approved and rejected as a pending project is.
+         *
+         *     Needs a reviewer of the project's category, or an administrator.
+         */
+        post: operations["reviewDecide"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/review/projects/{project_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show a project of any state as a reviewer sees it, with its background as in the list
+         * @description A project outside of the reviewer's categories is not found.
+         *
+         *     Needs a reviewer of the project's category, or an administrator.
+         */
+        get: operations["reviewProject"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/review/projects/{project_id}/approve": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Make a pending project live, or apply the waiting changes of a live one; the reason is only kept in the log
+         * @description Webhooks are notified of either. If the owner meanwhile has another project with the new URL, the answer is
+         *     `duplicate`, and the changes still wait. A retry is harmless, also with an older `If-Match`: approving a live
+         *     project that has no waiting changes has no effect and sends no notification. If two administrators decide at once,
+         *     one of them wins. With `If-Match` a version that the reviewer has not seen is not published. The
+         *     other decisions work alike.
+         *
+         *     Needs a reviewer of the project's category, or an administrator.
+         */
+        put: operations["reviewApprove"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/review/projects/{project_id}/history": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the events of a project, and of other submissions of its URL
+         * @description A reviewer of some categories gets those of other submissions in these categories.
+         *
+         *     Needs a reviewer of the project's category, or an administrator.
+         */
+        get: operations["reviewHistory"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/review/projects/{project_id}/reject": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Reject a pending project, or the waiting changes of a live one, with an optional reason
+         * @description A live project stays as it is. The owner sees the reason.
+         *
+         *     Needs a reviewer of the project's category, or an administrator.
+         */
+        put: operations["reviewReject"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/review/projects/{project_id}/unpublish": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Take a live project down. It waits for its owner: an edit that changes something gives it back to the queue
+         * @description Its votes and the time of its first publication stay. Waiting changes are deleted. The owner sees the reason.
+         *
+         *     Needs a reviewer of the project's category, or an administrator.
+         */
+        put: operations["reviewUnpublish"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/review/summary": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show how much waits for review in the categories of the reviewer, and since when
+         * @description Needs a reviewer of the project's category, or an administrator.
+         */
+        get: operations["reviewSummary"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/session": {
         parameters: {
             query?: never;
@@ -1859,7 +2043,7 @@ export interface components {
              * @description Stable; decide by this.
              * @enum {string}
              */
-            code: "malformed_json" | "bad_request" | "unauthenticated" | "invalid_credentials" | "not_owner" | "admin_required" | "passkey_required" | "account_suspended" | "email_not_verified" | "cross_site_request" | "registration_closed" | "sign_in_cancelled" | "sign_in_expired" | "sign_in_refused" | "sign_in_again" | "not_found" | "method_not_allowed" | "invalid_transition" | "not_votable" | "duplicate" | "last_admin" | "category_in_use" | "too_many_projects" | "too_many_votes" | "account_deleted" | "address_taken" | "identity_taken" | "too_many_passkeys" | "last_way_in" | "too_many" | "other_user" | "precondition_failed" | "too_large" | "unsupported_media_type" | "validation_failed" | "rate_limited" | "internal" | "provider_failed" | "unavailable" | "provider_unavailable" | "read_only";
+            code: "malformed_json" | "bad_request" | "unauthenticated" | "invalid_credentials" | "not_owner" | "admin_required" | "reviewer_required" | "passkey_required" | "account_suspended" | "email_not_verified" | "cross_site_request" | "registration_closed" | "sign_in_cancelled" | "sign_in_expired" | "sign_in_refused" | "sign_in_again" | "not_found" | "method_not_allowed" | "invalid_transition" | "not_votable" | "duplicate" | "last_admin" | "category_in_use" | "too_many_projects" | "too_many_votes" | "account_deleted" | "address_taken" | "identity_taken" | "too_many_passkeys" | "last_way_in" | "too_many" | "other_user" | "precondition_failed" | "too_large" | "unsupported_media_type" | "validation_failed" | "rate_limited" | "internal" | "provider_failed" | "unavailable" | "provider_unavailable" | "read_only";
             /** @description To be quoted when the problem is reported. */
             request_id: string;
             /** @description With `validation_failed` and `duplicate`: the refused parts, by a JSON Pointer into the body or by the name of a query parameter. */
@@ -2050,6 +2234,12 @@ export interface components {
             /** @example Routing, templates and a development server, and little else. */
             description?: string;
         };
+        /** @description How many projects a user has in each state. */
+        OwnerStats: {
+            live: number;
+            pending: number;
+            rejected: number;
+        };
         /** @description The addresses of a logo's pictures, WebP of 64 and 256 pixels a side. The picture at an address never changes. */
         Logo: {
             64: string;
@@ -2097,14 +2287,13 @@ export interface components {
             /** @description The values that were rejected; absent while changes wait. */
             rejected?: components["schemas"]["RevisionChanges"];
         };
-        /** @description How many projects a user has in each state. */
-        OwnerStats: {
-            live: number;
-            pending: number;
-            rejected: number;
-        };
-        /** @description A project as administrators see it in a list, with the numbers of its owner's submissions. */
+        /** @description A project as reviewers see it in a list, with the numbers of its owner's submissions. */
         QueueItem: {
+            owner_stats: components["schemas"]["OwnerStats"];
+            /** @description How many other submissions of the same URL exist, in whatever state. */
+            earlier: number;
+            /** @description What a reviewer should look at. `lookalike_title`: the title has letters that look like Latin ones and are of another script, in one word with Latin letters or as all its letters of that script. `same_repository`: another project of any state has its repository or website as its own repository, or its repository as its own website. `owner_suspended`: the owner's account is suspended or deleted. */
+            warnings: ("lookalike_title" | "same_repository" | "owner_suspended")[];
             readonly id: number;
             /** @description From the title, for readable links; not unique. */
             readonly slug: string;
@@ -2144,13 +2333,8 @@ export interface components {
             readonly version: number;
             readonly rejection_reason?: string | null;
             readonly revision?: components["schemas"]["Revision"] | null;
-            /** @description The description as the pages show it, for the owner and administrators. */
+            /** @description The description as the pages show it, for the owner and reviewers. */
             readonly description_html?: string;
-            owner_stats: components["schemas"]["OwnerStats"];
-            /** @description How many other submissions of the same URL exist, in whatever state. */
-            earlier: number;
-            /** @description What a reviewer should look at. `lookalike_title`: the title has letters that look like Latin ones and are of another script, in one word with Latin letters or as all its letters of that script. `same_repository`: another project of any state has its repository or website as its own repository, or its repository as its own website. `owner_suspended`: the owner's account is suspended or deleted. */
-            warnings: ("lookalike_title" | "same_repository" | "owner_suspended")[];
         };
         /** @description The page's place in the list. `page` is null for a request by cursor; a cursor is null at an end of the list. */
         Pagination: {
@@ -2163,7 +2347,7 @@ export interface components {
             next_cursor: string | null;
             prev_cursor: string | null;
         };
-        /** @description A page of projects, for administrators. */
+        /** @description A page of projects, for reviewers. */
         QueuePage: {
             items: components["schemas"]["QueueItem"][];
             pagination: components["schemas"]["Pagination"];
@@ -2335,7 +2519,7 @@ export interface components {
             username: string;
             email: string;
             /** @enum {string} */
-            role: "member" | "admin";
+            role: "member" | "reviewer" | "admin";
             is_admin: boolean;
             /** @enum {string} */
             status: "active" | "suspended";
@@ -2372,7 +2556,7 @@ export interface components {
              */
             q?: string;
             /** @enum {string} */
-            role?: "member" | "admin";
+            role?: "member" | "reviewer" | "admin";
             /** @enum {string} */
             status?: "active" | "suspended";
             /** @description From this time on, or from the beginning of this day in UTC. */
@@ -2413,7 +2597,7 @@ export interface components {
             username: string;
             email: string;
             /** @enum {string} */
-            role: "member" | "admin";
+            role: "member" | "reviewer" | "admin";
             is_admin: boolean;
             /** @enum {string} */
             status: "active" | "suspended";
@@ -2441,7 +2625,7 @@ export interface components {
         /** @description A new role or status, or both. `unpublish` and `reason` go with a suspension alone. */
         UserChanges: {
             /** @enum {string} */
-            role?: "member" | "admin";
+            role?: "member" | "reviewer" | "admin";
             /** @enum {string} */
             status?: "active" | "suspended";
             /** @description Whether to take down all of the user's live and pending projects. */
@@ -2462,7 +2646,7 @@ export interface components {
             username: string;
             email: string;
             /** @enum {string} */
-            role: "member" | "admin";
+            role: "member" | "reviewer" | "admin";
             is_admin: boolean;
             /** @enum {string} */
             status: "active" | "suspended";
@@ -2615,7 +2799,7 @@ export interface components {
             username: string;
             email: string;
             /** @enum {string} */
-            role: "member" | "admin";
+            role: "member" | "reviewer" | "admin";
             is_admin: boolean;
             /** @enum {string} */
             status: "active" | "suspended";
@@ -3101,6 +3285,83 @@ export interface components {
             project_id: number;
             upvoted: boolean;
             upvotes: number;
+        };
+        /** @description One decision about many projects: `items`, or `ids` for whichever versions there are. */
+        ReviewDecisionsInput: {
+            /** @enum {string} */
+            decision: "approve" | "reject" | "unpublish";
+            /**
+             * @example [
+             *       {
+             *         "id": 42,
+             *         "version": 3
+             *       }
+             *     ]
+             */
+            items?: components["schemas"]["DecisionItem"][];
+            ids?: number[];
+            /** @example The link is dead. */
+            reason?: string | null;
+        } & (unknown | unknown);
+        /** @description A project as reviewers see it, with the numbers of its owner's submissions. */
+        ReviewDetail: {
+            owner_stats: components["schemas"]["OwnerStats"];
+            /** @description How many other submissions of the same URL exist, in whatever state. */
+            earlier: number;
+            /** @description What a reviewer should look at. `lookalike_title`: the title has letters that look like Latin ones and are of another script, in one word with Latin letters or as all its letters of that script. `same_repository`: another project of any state has its repository or website as its own repository, or its repository as its own website. `owner_suspended`: the owner's account is suspended or deleted. */
+            warnings: ("lookalike_title" | "same_repository" | "owner_suspended")[];
+            readonly id: number;
+            /** @description From the title, for readable links; not unique. */
+            readonly slug: string;
+            title: string;
+            tagline: string;
+            author: string | null;
+            description: string;
+            url: string;
+            repository_url: string | null;
+            logo_url: string | null;
+            readonly logo: components["schemas"]["Logo"] | null;
+            /** @description In the order of the project's page. */
+            readonly pictures: components["schemas"]["Picture"][];
+            tags: string[];
+            category: components["schemas"]["CategoryRef"];
+            /** @enum {string} */
+            readonly status: "live" | "pending" | "rejected";
+            readonly upvotes: number;
+            /** @description Whether the caller has voted; null if anonymous. */
+            readonly has_upvoted: boolean | null;
+            readonly owner: components["schemas"]["UserRef"];
+            /** Format: date-time */
+            readonly created_at: string;
+            /** Format: date-time */
+            readonly updated_at: string;
+            /**
+             * Format: date-time
+             * @description Creation, or the last return to pending.
+             */
+            readonly submitted_at: string;
+            /**
+             * Format: date-time
+             * @description The first approval.
+             */
+            readonly published_at: string | null;
+            /** @description Grows with each edit, decision and change of the revision, not with votes. For `If-Match`. */
+            readonly version: number;
+            readonly rejection_reason?: string | null;
+            readonly revision?: components["schemas"]["Revision"] | null;
+            readonly queue_position?: number | null;
+            /** @description The description as the pages show it, for the owner and administrators. */
+            readonly description_html?: string;
+        };
+        /** @description How much waits for review in the categories of the reviewer. */
+        QueueSummary: {
+            /** @description Pending projects and changes of live ones that wait. */
+            queue_length: number;
+            /**
+             * Format: date-time
+             * @description Since when the first of the queue waits.
+             */
+            oldest_submitted_at: string | null;
         };
         /** @description The site's name, and its public address, which is null if it is not configured. */
         Site: {
@@ -3865,6 +4126,39 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
+        /**
+         * @description - `reviewer_required`: Everything under /api/review is for reviewers and administrators. A write is refused in the same way if the caller's role or one of the caller's categories was taken away while it was being made.
+         *     - `passkey_required`: This service takes administrators only in sessions that a passkey opened, and by tokens that were made in such a session. Until then an administrator is a member. The page of the account adds a passkey.
+         */
+        ReviewerRequiredOrPasskeyRequired: {
+            headers: {
+                "X-Request-ID": components["headers"]["X-Request-ID"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /**
+         * @description - `reviewer_required`: Everything under /api/review is for reviewers and administrators. A write is refused in the same way if the caller's role or one of the caller's categories was taken away while it was being made.
+         *     - `passkey_required`: This service takes administrators only in sessions that a passkey opened, and by tokens that were made in such a session. Until then an administrator is a member. The page of the account adds a passkey.
+         *     - `cross_site_request`: A page of another origin caused this write. Writes are accepted from the service's own origin, from the origins that it is configured to trust, and from programs that send a bearer token. A program with a cookie has to send the service's own address in Origin.
+         */
+        ReviewerRequiredOrPasskeyRequiredOrCrossSiteRequest: {
+            headers: {
+                "X-Request-ID": components["headers"]["X-Request-ID"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
     };
     parameters: never;
     requestBodies: never;
@@ -4325,7 +4619,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description A page of projects, for administrators. */
+            /** @description A page of projects, for reviewers. */
             200: {
                 headers: {
                     "X-Request-ID": components["headers"]["X-Request-ID"];
@@ -4341,6 +4635,15 @@ export interface operations {
                      * @example {
                      *       "items": [
                      *         {
+                     *           "owner_stats": {
+                     *             "live": 0,
+                     *             "pending": 0,
+                     *             "rejected": 0
+                     *           },
+                     *           "earlier": 0,
+                     *           "warnings": [
+                     *             "lookalike_title"
+                     *           ],
                      *           "id": 42,
                      *           "slug": "flask",
                      *           "title": "Flask",
@@ -4386,16 +4689,7 @@ export interface operations {
                      *           "version": 3,
                      *           "rejection_reason": null,
                      *           "revision": null,
-                     *           "description_html": "<p>Routing, templates and a development server, and little else.</p>",
-                     *           "owner_stats": {
-                     *             "live": 0,
-                     *             "pending": 0,
-                     *             "rejected": 0
-                     *           },
-                     *           "earlier": 0,
-                     *           "warnings": [
-                     *             "lookalike_title"
-                     *           ]
+                     *           "description_html": "<p>Routing, templates and a development server, and little else.</p>"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -5151,7 +5445,7 @@ export interface operations {
             query?: {
                 /** @description A part of the username or e-mail address. */
                 q?: string;
-                role?: "member" | "admin";
+                role?: "member" | "reviewer" | "admin";
                 status?: "active" | "suspended";
                 /** @description From this time on, or from the beginning of this day in UTC. */
                 created_from?: string | unknown | unknown;
@@ -7718,7 +8012,7 @@ export interface operations {
             };
             path: {
                 /** @example not_found */
-                code: "malformed_json" | "bad_request" | "unauthenticated" | "invalid_credentials" | "not_owner" | "admin_required" | "passkey_required" | "account_suspended" | "email_not_verified" | "cross_site_request" | "registration_closed" | "sign_in_cancelled" | "sign_in_expired" | "sign_in_refused" | "sign_in_again" | "not_found" | "method_not_allowed" | "invalid_transition" | "not_votable" | "duplicate" | "last_admin" | "category_in_use" | "too_many_projects" | "too_many_votes" | "account_deleted" | "address_taken" | "identity_taken" | "too_many_passkeys" | "last_way_in" | "too_many" | "other_user" | "precondition_failed" | "too_large" | "unsupported_media_type" | "validation_failed" | "rate_limited" | "internal" | "provider_failed" | "unavailable" | "provider_unavailable" | "read_only";
+                code: "malformed_json" | "bad_request" | "unauthenticated" | "invalid_credentials" | "not_owner" | "admin_required" | "reviewer_required" | "passkey_required" | "account_suspended" | "email_not_verified" | "cross_site_request" | "registration_closed" | "sign_in_cancelled" | "sign_in_expired" | "sign_in_refused" | "sign_in_again" | "not_found" | "method_not_allowed" | "invalid_transition" | "not_votable" | "duplicate" | "last_admin" | "category_in_use" | "too_many_projects" | "too_many_votes" | "account_deleted" | "address_taken" | "identity_taken" | "too_many_passkeys" | "last_way_in" | "too_many" | "other_user" | "precondition_failed" | "too_large" | "unsupported_media_type" | "validation_failed" | "rate_limited" | "internal" | "provider_failed" | "unavailable" | "provider_unavailable" | "read_only";
             };
             cookie?: never;
         };
@@ -9464,6 +9758,795 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             500: components["responses"]["Internal"];
             503: components["responses"]["UnavailableOrReadOnly"];
+        };
+    };
+    reviewQueue: {
+        parameters: {
+            query?: {
+                /** @description From 1; reaches 10,000 items deep, a cursor any depth. */
+                page?: number;
+                limit?: number;
+                /** @description `next_cursor` or `prev_cursor` of an earlier answer to the same filters and sort. */
+                cursor?: string;
+                status?: "live" | "pending" | "rejected";
+                category?: string;
+                /** @description A username, or `me` (signed in). */
+                owner?: string;
+                /** @description Full-text search in title, tagline, author, description and tags, for projects that have all of its words: of the first 16 words the first 64 letters. A word of two letters or more matches words that begin with it, an English plural its singular. Words in quotes are a phrase; there are no other operators. The best match is a title that equals the query; then all words whole in the title, in title, tagline, author and tags, and as beginnings of words in the same two; last the matches by the description alone. Equal ones are ordered by votes. Of more than 10,000 matches the best are found among the 10,000 with the most votes; the other orders are complete. */
+                q?: string;
+                /** @description Only pending projects, and live projects with waiting changes. `oldest` then orders by the `submitted_at` of the project or of the changes. */
+                waiting?: "true";
+                /** @description Default newest; with waiting=true or status=pending oldest, the queue's order. */
+                sort?: "newest" | "popular" | "upvotes" | "oldest";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of projects, for reviewers. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Link: components["headers"]["Link"];
+                    Vary: components["headers"]["Vary"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "owner_stats": {
+                     *             "live": 0,
+                     *             "pending": 0,
+                     *             "rejected": 0
+                     *           },
+                     *           "earlier": 0,
+                     *           "warnings": [
+                     *             "lookalike_title"
+                     *           ],
+                     *           "id": 42,
+                     *           "slug": "flask",
+                     *           "title": "Flask",
+                     *           "tagline": "A lightweight web framework",
+                     *           "author": "Pallets",
+                     *           "description": "Routing, templates and a development server, and little else.",
+                     *           "url": "https://flask.example",
+                     *           "repository_url": "https://code.example/flask",
+                     *           "logo_url": "https://flask.example/logo.svg",
+                     *           "logo": {
+                     *             "64": "/images/5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d.webp",
+                     *             "256": "/images/a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3.webp"
+                     *           },
+                     *           "pictures": [
+                     *             {
+                     *               "640": "/images/c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7.webp",
+                     *               "1280": "/images/0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e.webp",
+                     *               "id": 42,
+                     *               "alt": "The list of a project's routes",
+                     *               "width": 1280,
+                     *               "height": 800
+                     *             }
+                     *           ],
+                     *           "tags": [
+                     *             "python",
+                     *             "web"
+                     *           ],
+                     *           "category": {
+                     *             "slug": "web-frameworks",
+                     *             "name": "Web frameworks"
+                     *           },
+                     *           "status": "live",
+                     *           "upvotes": 128,
+                     *           "has_upvoted": null,
+                     *           "owner": {
+                     *             "id": 42,
+                     *             "username": "ada"
+                     *           },
+                     *           "created_at": "2026-11-20T10:00:00.123456Z",
+                     *           "updated_at": "2026-11-20T10:00:00.123456Z",
+                     *           "submitted_at": "2026-11-20T10:00:00.123456Z",
+                     *           "published_at": "2026-11-20T14:30:00.000000Z",
+                     *           "version": 3,
+                     *           "rejection_reason": null,
+                     *           "revision": null,
+                     *           "description_html": "<p>Routing, templates and a development server, and little else.</p>"
+                     *         }
+                     *       ],
+                     *       "pagination": {
+                     *         "page": 1,
+                     *         "limit": 20,
+                     *         "total": 1,
+                     *         "total_capped": false,
+                     *         "pages": 1,
+                     *         "next_cursor": null,
+                     *         "prev_cursor": null
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["QueuePage"];
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["ReviewerRequiredOrPasskeyRequired"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    reviewDecide: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `id` of the account that the page shows. If another account is signed in, the answer is 409 `other_user` and nothing changes. */
+                "X-Expected-User"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "decision": "approve",
+                 *       "items": [
+                 *         {
+                 *           "id": 42,
+                 *           "version": 3
+                 *         }
+                 *       ],
+                 *       "reason": "The link is dead."
+                 *     }
+                 */
+                "application/json": components["schemas"]["ReviewDecisionsInput"];
+            };
+        };
+        responses: {
+            /** @description The outcomes, in the order of the projects given. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "id": 42,
+                     *           "status": 412,
+                     *           "code": "precondition_failed",
+                     *           "project": {
+                     *             "id": 42,
+                     *             "slug": "flask",
+                     *             "title": "Flask",
+                     *             "tagline": "A lightweight web framework",
+                     *             "author": "Pallets",
+                     *             "description": "Routing, templates and a development server, and little else.",
+                     *             "url": "https://flask.example",
+                     *             "repository_url": "https://code.example/flask",
+                     *             "logo_url": "https://flask.example/logo.svg",
+                     *             "logo": {
+                     *               "64": "/images/5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d.webp",
+                     *               "256": "/images/a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3.webp"
+                     *             },
+                     *             "pictures": [
+                     *               {
+                     *                 "640": "/images/c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7.webp",
+                     *                 "1280": "/images/0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e.webp",
+                     *                 "id": 42,
+                     *                 "alt": "The list of a project's routes",
+                     *                 "width": 1280,
+                     *                 "height": 800
+                     *               }
+                     *             ],
+                     *             "tags": [
+                     *               "python",
+                     *               "web"
+                     *             ],
+                     *             "category": {
+                     *               "slug": "web-frameworks",
+                     *               "name": "Web frameworks"
+                     *             },
+                     *             "status": "live",
+                     *             "upvotes": 128,
+                     *             "has_upvoted": null,
+                     *             "owner": {
+                     *               "id": 42,
+                     *               "username": "ada"
+                     *             },
+                     *             "created_at": "2026-11-20T10:00:00.123456Z",
+                     *             "updated_at": "2026-11-20T10:00:00.123456Z",
+                     *             "submitted_at": "2026-11-20T10:00:00.123456Z",
+                     *             "published_at": "2026-11-20T14:30:00.000000Z",
+                     *             "version": 3,
+                     *             "rejection_reason": null,
+                     *             "revision": null,
+                     *             "queue_position": null,
+                     *             "description_html": "<p>Routing, templates and a development server, and little else.</p>"
+                     *           },
+                     *           "warnings": [
+                     *             "owner_suspended"
+                     *           ]
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["DecisionList"];
+                };
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["ReviewerRequiredOrPasskeyRequiredOrCrossSiteRequest"];
+            409: components["responses"]["OtherUser"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["UnavailableOrReadOnly"];
+        };
+    };
+    reviewProject: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description ETags of answers that the caller has: if one is current, the answer is 304. */
+                "If-None-Match"?: string;
+            };
+            path: {
+                /** @example 42 */
+                project_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A project as reviewers see it, with the numbers of its owner's submissions. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    ETag: components["headers"]["ETag"];
+                    Vary: components["headers"]["Vary"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "owner_stats": {
+                     *         "live": 0,
+                     *         "pending": 0,
+                     *         "rejected": 0
+                     *       },
+                     *       "earlier": 0,
+                     *       "warnings": [
+                     *         "lookalike_title"
+                     *       ],
+                     *       "id": 42,
+                     *       "slug": "web-frameworks",
+                     *       "title": "Flask",
+                     *       "tagline": "A lightweight web framework",
+                     *       "author": "Pallets",
+                     *       "description": "Routing, templates and a development server, and little else.",
+                     *       "url": "https://flask.example",
+                     *       "repository_url": "https://code.example/flask",
+                     *       "logo_url": "https://flask.example/logo.svg",
+                     *       "logo": {
+                     *         "64": "/images/5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d.webp",
+                     *         "256": "/images/a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3.webp"
+                     *       },
+                     *       "pictures": [
+                     *         {
+                     *           "640": "/images/c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7.webp",
+                     *           "1280": "/images/0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e.webp",
+                     *           "id": 42,
+                     *           "alt": "The list of a project's routes",
+                     *           "width": 1280,
+                     *           "height": 800
+                     *         }
+                     *       ],
+                     *       "tags": [
+                     *         "python",
+                     *         "web"
+                     *       ],
+                     *       "category": {
+                     *         "slug": "web-frameworks",
+                     *         "name": "Web frameworks"
+                     *       },
+                     *       "status": "live",
+                     *       "upvotes": 128,
+                     *       "has_upvoted": null,
+                     *       "owner": {
+                     *         "id": 42,
+                     *         "username": "ada"
+                     *       },
+                     *       "created_at": "2026-11-20T10:00:00.123456Z",
+                     *       "updated_at": "2026-11-20T10:00:00.123456Z",
+                     *       "submitted_at": "2026-11-20T10:00:00.123456Z",
+                     *       "published_at": "2026-11-20T14:30:00.000000Z",
+                     *       "version": 3,
+                     *       "rejection_reason": null,
+                     *       "revision": null,
+                     *       "queue_position": null,
+                     *       "description_html": "<p>Routing, templates and a development server, and little else.</p>"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ReviewDetail"];
+                };
+            };
+            /** @description Unchanged since the ETag given. */
+            304: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    ETag: components["headers"]["ETag"];
+                    Vary: components["headers"]["Vary"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["ReviewerRequiredOrPasskeyRequired"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    reviewApprove: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The project's ETag, or its `version` in quotes: if its current version is another one, the answer is 412 and nothing changes. */
+                "If-Match"?: string;
+                /** @description The `id` of the account that the page shows. If another account is signed in, the answer is 409 `other_user` and nothing changes. */
+                "X-Expected-User"?: string;
+            };
+            path: {
+                /** @example 42 */
+                project_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /**
+                 * @example {
+                 *       "reason": "The link is dead."
+                 *     }
+                 */
+                "application/json": components["schemas"]["ReasonInput"];
+            };
+        };
+        responses: {
+            /**
+             * @description A project. `queue_position` is null unless it is pending, or changes of it wait for review.
+             *
+             *     It is present for the owner and administrators if they request one project, and in lists with `owner=me`.
+             */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": 42,
+                     *       "slug": "flask",
+                     *       "title": "Flask",
+                     *       "tagline": "A lightweight web framework",
+                     *       "author": "Pallets",
+                     *       "description": "Routing, templates and a development server, and little else.",
+                     *       "url": "https://flask.example",
+                     *       "repository_url": "https://code.example/flask",
+                     *       "logo_url": "https://flask.example/logo.svg",
+                     *       "logo": {
+                     *         "64": "/images/5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d.webp",
+                     *         "256": "/images/a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3.webp"
+                     *       },
+                     *       "pictures": [
+                     *         {
+                     *           "640": "/images/c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7.webp",
+                     *           "1280": "/images/0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e.webp",
+                     *           "id": 42,
+                     *           "alt": "The list of a project's routes",
+                     *           "width": 1280,
+                     *           "height": 800
+                     *         }
+                     *       ],
+                     *       "tags": [
+                     *         "python",
+                     *         "web"
+                     *       ],
+                     *       "category": {
+                     *         "slug": "web-frameworks",
+                     *         "name": "Web frameworks"
+                     *       },
+                     *       "status": "live",
+                     *       "upvotes": 128,
+                     *       "has_upvoted": null,
+                     *       "owner": {
+                     *         "id": 42,
+                     *         "username": "ada"
+                     *       },
+                     *       "created_at": "2026-11-20T10:00:00.123456Z",
+                     *       "updated_at": "2026-11-20T10:00:00.123456Z",
+                     *       "submitted_at": "2026-11-20T10:00:00.123456Z",
+                     *       "published_at": "2026-11-20T14:30:00.000000Z",
+                     *       "version": 3,
+                     *       "rejection_reason": null,
+                     *       "revision": null,
+                     *       "queue_position": null,
+                     *       "description_html": "<p>Routing, templates and a development server, and little else.</p>"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ProjectDetail"];
+                };
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["ReviewerRequiredOrPasskeyRequiredOrCrossSiteRequest"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["InvalidTransitionOrDuplicateOrOtherUser"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["UnavailableOrReadOnly"];
+        };
+    };
+    reviewHistory: {
+        parameters: {
+            query?: {
+                limit?: number;
+                /** @description `next_cursor` or `prev_cursor` of an earlier answer to the same filters and sort. */
+                cursor?: string;
+            };
+            header?: never;
+            path: {
+                /** @example 42 */
+                project_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /**
+             * @description Audit entries, newest first.
+             *
+             *     A page with several filters, or with `q`, may have fewer items than its limit, or none, although the log goes on:
+             *     follow `next_cursor` until it is null.
+             */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "id": 42,
+                     *           "action": "project.approved",
+                     *           "at": "2026-11-20T10:00:00.123456Z",
+                     *           "actor": {
+                     *             "id": 42,
+                     *             "username": "ada"
+                     *           },
+                     *           "project_id": 42,
+                     *           "user_id": null,
+                     *           "from": "pending",
+                     *           "to": "live",
+                     *           "reason": "The link is dead.",
+                     *           "project": {
+                     *             "id": 42,
+                     *             "title": "Flask"
+                     *           },
+                     *           "user": null,
+                     *           "changes": null,
+                     *           "votes": null
+                     *         }
+                     *       ],
+                     *       "pagination": {
+                     *         "limit": 20,
+                     *         "next_cursor": null,
+                     *         "prev_cursor": null
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["AuditPage"];
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["ReviewerRequiredOrPasskeyRequired"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    reviewReject: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The project's ETag, or its `version` in quotes: if its current version is another one, the answer is 412 and nothing changes. */
+                "If-Match"?: string;
+                /** @description The `id` of the account that the page shows. If another account is signed in, the answer is 409 `other_user` and nothing changes. */
+                "X-Expected-User"?: string;
+            };
+            path: {
+                /** @example 42 */
+                project_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /**
+                 * @example {
+                 *       "reason": "The link is dead."
+                 *     }
+                 */
+                "application/json": components["schemas"]["ReasonInput"];
+            };
+        };
+        responses: {
+            /**
+             * @description A project. `queue_position` is null unless it is pending, or changes of it wait for review.
+             *
+             *     It is present for the owner and administrators if they request one project, and in lists with `owner=me`.
+             */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": 42,
+                     *       "slug": "flask",
+                     *       "title": "Flask",
+                     *       "tagline": "A lightweight web framework",
+                     *       "author": "Pallets",
+                     *       "description": "Routing, templates and a development server, and little else.",
+                     *       "url": "https://flask.example",
+                     *       "repository_url": "https://code.example/flask",
+                     *       "logo_url": "https://flask.example/logo.svg",
+                     *       "logo": {
+                     *         "64": "/images/5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d.webp",
+                     *         "256": "/images/a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3.webp"
+                     *       },
+                     *       "pictures": [
+                     *         {
+                     *           "640": "/images/c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7.webp",
+                     *           "1280": "/images/0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e.webp",
+                     *           "id": 42,
+                     *           "alt": "The list of a project's routes",
+                     *           "width": 1280,
+                     *           "height": 800
+                     *         }
+                     *       ],
+                     *       "tags": [
+                     *         "python",
+                     *         "web"
+                     *       ],
+                     *       "category": {
+                     *         "slug": "web-frameworks",
+                     *         "name": "Web frameworks"
+                     *       },
+                     *       "status": "live",
+                     *       "upvotes": 128,
+                     *       "has_upvoted": null,
+                     *       "owner": {
+                     *         "id": 42,
+                     *         "username": "ada"
+                     *       },
+                     *       "created_at": "2026-11-20T10:00:00.123456Z",
+                     *       "updated_at": "2026-11-20T10:00:00.123456Z",
+                     *       "submitted_at": "2026-11-20T10:00:00.123456Z",
+                     *       "published_at": "2026-11-20T14:30:00.000000Z",
+                     *       "version": 3,
+                     *       "rejection_reason": null,
+                     *       "revision": null,
+                     *       "queue_position": null,
+                     *       "description_html": "<p>Routing, templates and a development server, and little else.</p>"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ProjectDetail"];
+                };
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["ReviewerRequiredOrPasskeyRequiredOrCrossSiteRequest"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["InvalidTransitionOrOtherUser"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["UnavailableOrReadOnly"];
+        };
+    };
+    reviewUnpublish: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The project's ETag, or its `version` in quotes: if its current version is another one, the answer is 412 and nothing changes. */
+                "If-Match"?: string;
+                /** @description The `id` of the account that the page shows. If another account is signed in, the answer is 409 `other_user` and nothing changes. */
+                "X-Expected-User"?: string;
+            };
+            path: {
+                /** @example 42 */
+                project_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /**
+                 * @example {
+                 *       "reason": "The link is dead."
+                 *     }
+                 */
+                "application/json": components["schemas"]["ReasonInput"];
+            };
+        };
+        responses: {
+            /**
+             * @description A project. `queue_position` is null unless it is pending, or changes of it wait for review.
+             *
+             *     It is present for the owner and administrators if they request one project, and in lists with `owner=me`.
+             */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": 42,
+                     *       "slug": "flask",
+                     *       "title": "Flask",
+                     *       "tagline": "A lightweight web framework",
+                     *       "author": "Pallets",
+                     *       "description": "Routing, templates and a development server, and little else.",
+                     *       "url": "https://flask.example",
+                     *       "repository_url": "https://code.example/flask",
+                     *       "logo_url": "https://flask.example/logo.svg",
+                     *       "logo": {
+                     *         "64": "/images/5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d.webp",
+                     *         "256": "/images/a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3.webp"
+                     *       },
+                     *       "pictures": [
+                     *         {
+                     *           "640": "/images/c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7.webp",
+                     *           "1280": "/images/0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e.webp",
+                     *           "id": 42,
+                     *           "alt": "The list of a project's routes",
+                     *           "width": 1280,
+                     *           "height": 800
+                     *         }
+                     *       ],
+                     *       "tags": [
+                     *         "python",
+                     *         "web"
+                     *       ],
+                     *       "category": {
+                     *         "slug": "web-frameworks",
+                     *         "name": "Web frameworks"
+                     *       },
+                     *       "status": "live",
+                     *       "upvotes": 128,
+                     *       "has_upvoted": null,
+                     *       "owner": {
+                     *         "id": 42,
+                     *         "username": "ada"
+                     *       },
+                     *       "created_at": "2026-11-20T10:00:00.123456Z",
+                     *       "updated_at": "2026-11-20T10:00:00.123456Z",
+                     *       "submitted_at": "2026-11-20T10:00:00.123456Z",
+                     *       "published_at": "2026-11-20T14:30:00.000000Z",
+                     *       "version": 3,
+                     *       "rejection_reason": null,
+                     *       "revision": null,
+                     *       "queue_position": null,
+                     *       "description_html": "<p>Routing, templates and a development server, and little else.</p>"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ProjectDetail"];
+                };
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["ReviewerRequiredOrPasskeyRequiredOrCrossSiteRequest"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["InvalidTransitionOrOtherUser"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["UnavailableOrReadOnly"];
+        };
+    };
+    reviewSummary: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description How much waits for review in the categories of the reviewer. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "queue_length": 0,
+                     *       "oldest_submitted_at": "2026-11-20T10:00:00.123456Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["QueueSummary"];
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["ReviewerRequiredOrPasskeyRequired"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
         };
     };
     sessionShow: {

@@ -1,0 +1,182 @@
+"""The review of projects: the queue, a project with its background, decisions, and the history of a project.
+
+Reviewers have these routes under /api/review, for the projects of their categories, and administrators have most of
+them under /api/admin too.
+"""
+
+from typing import Any
+
+from directory.api.blueprints import admin, both, review
+from directory.api.schemas.projects import ProjectDetail
+from directory.api.schemas.review import (
+    AuditPage,
+    DecisionList,
+    DecisionsInput,
+    HistoryQuery,
+    QueuePage,
+    QueueQuery,
+    QueueSummary,
+    ReasonInput,
+    ReviewDecisionsInput,
+    ReviewDetail,
+)
+from directory.errors import Duplicate, InvalidTransition, PreconditionFailed
+from directory.http import pagination
+from directory.http.access import admin_required, reviewer_required
+from directory.http.authentication import caller
+from directory.http.endpoint import documented, operation, versions_allowed
+from directory.http.problem_kinds import KINDS
+from directory.http.project_lists import listing, order
+from directory.http.receivers import subscribers
+from directory.http.validation import JsonBody
+from directory.services import audit, permissions
+from directory.services.catalog import additions, catalog
+from directory.services.review import moderation
+
+DECISIONS, REVIEW_DECISIONS = DecisionsInput(), ReviewDecisionsInput()
+
+
+@both("GET", "/projects")
+@documented(headers=("Link",))
+@operation(query=QueueQuery(), answer=QueuePage(), tier="read")
+def queue(query: dict[str, Any]) -> Any:
+    """List projects of every state; with waiting=true the review queue, oldest first.
+
+    The queue has the pending projects, and the live ones with changes that wait for review. `status` narrows it to one
+    of the two.
+    """
+    owner = query.get("owner")
+    filters = catalog.Filters(
+        **{name: query.get(name) for name in ("status", "category", "q", "waiting")},
+        owner=None if owner == "me" else owner,
+        owner_id=caller().id if owner == "me" else None,
+        categories=permissions.categories(caller()),
+    )
+    waits = (filters.waiting or filters.status == "pending") and query.get("sort") is None
+    page, headers = listing(filters, "oldest" if waits else order(query), query, reviews=True)
+    additions.add_background(page["items"])
+    return page, headers
+
+
+@review.get("/projects/<id:project_id>")
+@reviewer_required
+@operation(answer=ReviewDetail(), tier="read", etag=True)
+def project(project_id: int) -> Any:
+    """Show a project of any state as a reviewer sees it, with its background as in the list.
+
+    A project outside of the reviewer's categories is not found.
+    """
+    found = catalog.for_review(project_id, by=caller())
+    additions.add_background([found])
+    return found
+
+
+@review.get("/summary")
+@reviewer_required
+@operation(answer=QueueSummary(), tier="read")
+def summary() -> Any:
+    """Show how much waits for review in the categories of the reviewer, and since when."""
+    return additions.summary(caller())
+
+
+@both("PUT", "/projects/<id:project_id>/approve")
+@documented(raises=(InvalidTransition, PreconditionFailed, Duplicate))
+@operation(body=JsonBody(ReasonInput(), optional=True), answer=ProjectDetail())
+def approve(project_id: int, body: dict[str, Any]) -> Any:
+    """Make a pending project live, or apply the waiting changes of a live one; the reason is only kept in the log.
+
+    Webhooks are notified of either. If the owner meanwhile has another project with the new URL, the answer is
+    `duplicate`, and the changes still wait. A retry is harmless, also with an older `If-Match`: approving a live
+    project that has no waiting changes has no effect and sends no notification. If two administrators decide at once,
+    one of them wins. With `If-Match` a version that the reviewer has not seen is not published. The
+    other decisions work alike.
+    """
+    return _decided(project_id, "approve", body)
+
+
+@both("PUT", "/projects/<id:project_id>/reject")
+@documented(raises=(InvalidTransition, PreconditionFailed))
+@operation(body=JsonBody(ReasonInput(), optional=True), answer=ProjectDetail())
+def reject(project_id: int, body: dict[str, Any]) -> Any:
+    """Reject a pending project, or the waiting changes of a live one, with an optional reason.
+
+    A live project stays as it is. The owner sees the reason.
+    """
+    return _decided(project_id, "reject", body)
+
+
+@both("PUT", "/projects/<id:project_id>/unpublish")
+@documented(raises=(InvalidTransition, PreconditionFailed))
+@operation(body=JsonBody(ReasonInput(), optional=True), answer=ProjectDetail())
+def unpublish(project_id: int, body: dict[str, Any]) -> Any:
+    """Take a live project down. It waits for its owner: an edit that changes something gives it back to the queue.
+
+    Its votes and the time of its first publication stay. Waiting changes are deleted. The owner sees the reason.
+    """
+    return _decided(project_id, "unpublish", body)
+
+
+def _decided(project_id: int, decision: str, body: dict[str, Any]) -> Any:
+    reason, versions = body.get("reason"), versions_allowed()
+    moderation.decide(project_id, decision, by=caller(), notify=subscribers(), reason=reason, versions=versions)
+    # Without a check of access: an approved revision may have moved it out of the reviewer's categories.
+    return catalog.many([project_id], viewer=caller())[project_id]
+
+
+@admin.post("/projects/decisions", endpoint="decide")
+@admin_required
+@operation(body=JsonBody(DECISIONS), answer=DecisionList())
+def decide_or_delete(body: dict[str, Any]) -> Any:
+    """Approve, reject, unpublish or delete up to a hundred projects at once.
+
+    Each item of the answer has its own status. A project that has another version than the one given is not changed
+    (412), so that a reviewer decides only about what they have seen. An approval or rejection that was made before is
+    200, so that a request whose answer was lost can be sent again. Projects can be deleted in every state. The waiting
+    changes of a live project are approved and rejected as a pending project is.
+    """
+    return _decide(body)
+
+
+@review.post("/projects/decisions")
+@reviewer_required
+@operation(body=JsonBody(REVIEW_DECISIONS), answer=DecisionList())
+def decide(body: dict[str, Any]) -> Any:
+    """Approve, reject or unpublish up to a hundred projects at once.
+
+    Each item of the answer has its own status. A project outside of the reviewer's categories is `not_found` (404). A
+    project that has another version than the one given is not changed (412). An approval or rejection that was made
+    before is 200, so that a request whose answer was lost can be sent again. The waiting changes of a live project are
+    approved and rejected as a pending project is.
+    """
+    return _decide(body)
+
+
+def _decide(body: dict[str, Any]) -> Any:
+    wanted = DECISIONS.wanted(body)
+    refusals = moderation.decide_many(
+        body["decision"], wanted, by=caller(), notify=subscribers(), reason=body.get("reason")
+    )
+    shown = [project_id for project_id, code in refusals.items() if code in {None, PreconditionFailed.code}]
+    projects = catalog.many(shown, viewer=caller())
+    return {"items": [_outcome(one, refusals[one], projects.get(one)) for one in wanted]}
+
+
+def _outcome(project_id: int, code: str | None, project: dict[str, Any] | None) -> dict[str, Any]:
+    outcome: dict[str, Any] = {"id": project_id, "status": 200 if code is None else KINDS[code].status}
+    outcome |= {} if code is None else {"code": code}
+    if project is None:
+        return outcome
+    warned = {"warnings": [additions.OWNER_SUSPENDED]} if additions.is_of_suspended(project) else {}
+    return {**outcome, "project": project, **warned}
+
+
+@both("GET", "/projects/<id:project_id>/history")
+@operation(query=HistoryQuery(), answer=AuditPage(), tier="read")
+def history(project_id: int, query: dict[str, Any]) -> Any:
+    """List the events of a project, and of other submissions of its URL.
+
+    A reviewer of some categories gets those of other submissions in these categories.
+    """
+    window = pagination.window(query)
+    found = audit.history(project_id, window, categories=permissions.categories(caller()))
+    return pagination.by_cursor(found, window)

@@ -1,0 +1,66 @@
+"""What a person may do besides what every member may: review, in all categories or in some, and administer.
+
+Every question of this kind is answered here, from what the caller of a request has, or from the account as it is now.
+"""
+
+from dataclasses import replace
+from typing import Literal
+
+from sqlalchemy import ColumnElement, bindparam, select, true
+
+from directory.db.statements import Prepared
+from directory.models import AccountStatus, Role, User
+from directory.services.identity import Caller
+
+Action = Literal["review", "administer"]
+ACTIONS: tuple[Action, ...] = ("review", "administer")
+_USER = User.__table__.c
+_PRESENT = Prepared(
+    select(_USER.role, _USER.review_categories).where(
+        _USER.id == bindparam("id"), _USER.status == AccountStatus.ACTIVE.value
+    )
+)
+
+
+def may(by: Caller, action: Action, category_id: int | None = None) -> bool:
+    """Whether the caller may do this: with `category_id` in this category, otherwise in any at all.
+
+    An administrator may do both everywhere, a reviewer may review. A project belongs to its live category, whatever its
+    revision says.
+    """
+    if by.role == Role.ADMIN:
+        return True
+    if action == "administer" or by.role != Role.REVIEWER:
+        return False
+    return category_id is None or by.review_categories is None or category_id in by.review_categories
+
+
+def named(by: Caller | None) -> list[Action]:
+    """What the caller may do, as answers name it."""
+    return [] if by is None else [action for action in ACTIONS if may(by, action)]
+
+
+def categories(by: Caller) -> tuple[int, ...] | None:
+    """The ids of the categories that the caller may review; None for all."""
+    if not may(by, "review"):
+        return ()
+    return by.review_categories if by.role == Role.REVIEWER else None
+
+
+def within(category_id: ColumnElement[int], by: Caller) -> ColumnElement[bool]:
+    """The condition of a statement: the column `category_id` is a category that the caller may review."""
+    some = categories(by)
+    return true() if some is None else category_id.in_(some)
+
+
+def still(by: Caller, action: Action) -> bool:
+    """Whether the caller may do this now, as far as other transactions have committed, and has lost no category."""
+    row = _PRESENT.first({"id": by.id})
+    if row is None:
+        return False
+    role, some = row
+    now = replace(by, role=role, review_categories=some)
+    if not may(now, action):
+        return False
+    had, has = categories(by), categories(now)
+    return has is None or (had is not None and {*had} <= {*has})
