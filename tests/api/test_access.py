@@ -143,7 +143,7 @@ TABLE = {
     "GET /api/admin/projects/<id:project_id>/history": ADMIN,
     "GET /api/admin/projects/<id:project_id>/votes": ADMIN,
     "POST /api/admin/projects/<id:project_id>/votes/decisions": ADMIN,
-    "GET /api/admin/votes/doubtful": ADMIN,
+    "GET /api/admin/projects/doubtful": ADMIN,
     "POST /api/admin/projects/decisions": ADMIN,
     "GET /api/admin/audit": ADMIN,
     "GET /api/admin/audit.csv": ADMIN,

@@ -17,7 +17,7 @@ from directory.services.votes.vote_review import RULES
 from tests.conftest import Statements
 from tests.support.factories import Api, World
 
-PATH = "/api/admin/votes/doubtful"
+PATH = "/api/admin/projects/doubtful"
 
 
 @pytest.fixture
@@ -68,15 +68,15 @@ def counted(signs: Collection[str], recent: int) -> list[dict[str, Any]]:
             found.setdefault(project.id, []).append({sign for sign in RULES if has[sign]})
     answer = [
         {
-            "project": {name: getattr(projects[each], name) for name in ("id", "title", "slug", "upvotes")},
-            "votes": len(of_votes),
+            "id": each,
+            "counted": len(of_votes),
             "doubtful": sum(not has.isdisjoint(signs) for has in of_votes),
             **{sign: sum(sign in has for has in of_votes) for sign in RULES},
         }
         for each, of_votes in found.items()
     ]
     answer = [each for each in answer if each["doubtful"]]
-    return sorted(answer, key=lambda each: (each["doubtful"] ** 2 / each["votes"], each["project"]["id"]), reverse=True)
+    return sorted(answer, key=lambda each: (each["doubtful"] ** 2 / each["counted"], each["id"]), reverse=True)
 
 
 @pytest.mark.parametrize("recent", [30, 1000])
@@ -89,8 +89,19 @@ def test_it_counts_the_doubtful_votes_of_each_project(
     with app.app_context():
         expected = counted(signs, recent)
         assert len(expected) > 1
-        assert vote_review.doubtful_projects(100, signs) == expected
-        assert vote_review.doubtful_projects(2, signs) == expected[:2]
+        assert vote_review.doubtful_projects(signs) == expected
+
+
+def test_it_has_pages(app: Flask, world: World, root: Api) -> None:
+    fill(app, world)
+    with app.app_context():
+        expected = [each["id"] for each in counted(vote_review.WITHOUT_MAIL, 1000)]
+    pages = [root.get(f"{PATH}?limit=2&page={page}") for page in range(1, 9)]
+    found = [[item["id"] for item in page.json["items"]] for page in pages]
+    assert found == [expected[at : at + 2] for at in range(0, 16, 2)]
+    assert {page.json["pagination"]["total"] for page in pages} == {len(expected)}
+    assert 'rel="next"' in pages[0].headers["Link"]
+    assert pages[0].json["items"][0]["title"].startswith("Project ")
 
 
 def test_an_unconfirmed_address_is_a_sign_where_the_service_sends_mail(make_app: Any) -> None:
@@ -101,9 +112,9 @@ def test_an_unconfirmed_address_is_a_sign_where_the_service_sends_mail(make_app:
     with app.app_context():
         transaction(lambda: setattr(db.session.get_one(User, voter.id), "created_at", now() - timedelta(days=9)))
     world.vote(project, voter)
-    assert world.caller(admin).get(PATH).json == {"items": []}
+    assert world.caller(admin).get(PATH).json["items"] == []
     [found] = World(mailing).caller(admin).get(PATH).json["items"]
-    assert (found["project"]["id"], found["doubtful"], found["unverified"]) == (project, 1, 1)
+    assert (found["id"], found["doubtful"], found["unverified"]) == (project, 1, 1)
 
 
 def test_it_is_one_statement_that_begins_with_the_newest_votes(
@@ -113,7 +124,7 @@ def test_it_is_one_statement_that_begins_with_the_newest_votes(
     root.get(PATH)
     statements.clear()
     assert root.get(f"{PATH}?limit=3").json["items"]
-    [sql] = [each for each in statements if "upvotes" in each]
+    [sql] = [each for each in statements if "recent" in each]
     assert "ORDER BY upvotes.created_at DESC" in sql
 
 

@@ -197,15 +197,8 @@ ANSWERS = {
     "GET /api/admin/projects/<id:project_id>/history": items(AUDIT, CURSORS),
     "GET /api/admin/projects/<id:project_id>/votes": VOTES | CURSORS,
     "POST /api/admin/projects/<id:project_id>/votes/decisions": {"changed", "upvotes"},
-    "GET /api/admin/votes/doubtful": items(
-        {
-            "votes",
-            "doubtful",
-            "new_accounts",
-            "unverified",
-            "single_owner",
-            *below("project", "id", "title", "slug", "upvotes"),
-        }
+    "GET /api/admin/projects/doubtful": items(
+        OWN | {"counted", "doubtful", "new_accounts", "unverified", "single_owner"}, PAGES
     ),
     "GET /api/admin/audit": items(LOG, CURSORS),
     "GET /api/admin/users": items(USER, PAGES),
@@ -417,7 +410,12 @@ ELSEWHERE = {
         ),
         revised(),
     ),
+<<<<<<< HEAD
     **dict.fromkeys(("GET /api/admin/projects", "GET /api/review/projects"), revised("items[]")),
+=======
+    "GET /api/admin/projects": revised("items[]"),
+    "GET /api/admin/projects/doubtful": revised("items[]"),
+>>>>>>> 51102b10 (List the projects with doubtful votes by page, as projects)
     "GET /api/projects/<id:project_id>/timeline": {"items[].reason"},  # the timeline of a rejected project, above
     # test_check.py, test_same_repository.py
     "GET /api/projects/check": {

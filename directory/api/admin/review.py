@@ -10,14 +10,25 @@ from directory.api.schemas.review import (
     AuditFileQuery,
     AuditPage,
     AuditQuery,
+<<<<<<< HEAD
     DoubtfulList,
+=======
+    DecisionList,
+    DecisionsInput,
+    DoubtfulPage,
+>>>>>>> 51102b10 (List the projects with doubtful votes by page, as projects)
     DoubtfulQuery,
     VoteDecisionsInput,
     VotePage,
     VotesDecided,
     VotesQuery,
 )
+<<<<<<< HEAD
 from directory.errors import CategoryInUse, Duplicate
+=======
+from directory.db.paging import Slice
+from directory.errors import CategoryInUse, Duplicate, InvalidTransition, PreconditionFailed
+>>>>>>> 51102b10 (List the projects with doubtful votes by page, as projects)
 from directory.http import log_files, pagination
 from directory.http.access import admin_required
 from directory.http.authentication import caller
@@ -107,9 +118,10 @@ def votes(project_id: int, query: dict[str, Any]) -> Any:
     return {**pagination.by_cursor(found, window), "summary": vote_review.summary(project_id)}
 
 
-@bp.get("/votes/doubtful")
+@bp.get("/projects/doubtful")
 @admin_required
-@operation(query=DoubtfulQuery(), answer=DoubtfulList(), tier="read")
+@documented(headers=("Link",))
+@operation(query=DoubtfulQuery(), answer=DoubtfulPage(), tier="read")
 def doubtful_votes(query: dict[str, Any]) -> Any:
     """List the live projects whose recent votes look doubtful, the most doubtful first.
 
@@ -117,8 +129,13 @@ def doubtful_votes(query: dict[str, Any]) -> Any:
     share of the project's recent votes. Without a mail server nobody can confirm an address: then `unverified` does
     not make a vote doubtful.
     """
-    signs = vote_review.RULES if configured_mail_server() else ("new_accounts", "single_owner")
-    return {"items": vote_review.doubtful_projects(query["limit"], signs)}
+    window = pagination.window(query)
+    found = vote_review.doubtful_projects(vote_review.RULES if configured_mail_server() else vote_review.WITHOUT_MAIL)
+    part = found[window.skipped : window.skipped + window.limit]
+    projects = catalog.many([each["id"] for each in part], viewer=caller())
+    items = [projects[each["id"]] | each for each in part if each["id"] in projects]
+    paging = pagination.numbered(Slice(items, None, None), window, len(found))
+    return {"items": items, "pagination": paging}, {"Link": pagination.links(paging)}
 
 
 @bp.post("/projects/<id:project_id>/votes/decisions")

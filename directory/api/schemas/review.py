@@ -356,35 +356,27 @@ class VotePage(Strict):
 
 
 class DoubtfulQuery(Strict):
-    """How many projects with doubtful votes."""
+    """A page of the projects with doubtful votes."""
 
+    page = Whole(1, 10_000)
     limit = Whole(1, 100, load_default=20, metadata={"default": 20})
 
 
-class VotedProject(Strict):
-    """The project that the votes are for."""
+class DoubtfulProject(ProjectOutput):
+    """A live project with the numbers of its recent votes. Those of the signs overlap."""
 
-    id = fields.Integer(required=True)
-    title = fields.String(required=True)
-    slug = fields.String(required=True)
-    upvotes = _number("All its votes that count.")
-
-
-class DoubtfulVotes(Strict):
-    """The recent votes for a project that count. The numbers of the signs overlap."""
-
-    project = fields.Nested(VotedProject, required=True)
-    votes = _number("The recent votes.")
+    counted = _number("The recent votes that count.")
     doubtful = _number("Those of them with a sign. `unverified` is one where the service sends mail.")
     new_accounts = _number("Cast when the voter's account was younger than 24 hours.")
     unverified = _number("Of users without a verified e-mail address.")
     single_owner = _number("Of users who have cast two votes or more, all of them for projects of this owner.")
 
 
-class DoubtfulList(Strict):
+class DoubtfulPage(Strict):
     """Live projects with doubtful votes, the most doubtful first."""
 
-    items = fields.List(fields.Nested(DoubtfulVotes), required=True)
+    items = fields.List(fields.Nested(DoubtfulProject), required=True)
+    pagination = fields.Nested(Pagination, required=True)
 
 
 class VoteDecisionsInput(Strict):

@@ -23,6 +23,7 @@ from directory.services.votes.counted_votes import COUNTS, DISCOUNTED, counts
 
 ACTIONS = {"discount": "project.votes_discounted", "count": "project.votes_counted"}
 RULES = ("new_accounts", "unverified", "single_owner")
+WITHOUT_MAIL = ("new_accounts", "single_owner")  # nobody can confirm an address
 RECENT = 10_000  # votes
 NEWEST = Sort((Upvote.created_at, Upvote.user_id), descending=True)
 
@@ -70,31 +71,25 @@ def summary(project_id: int) -> dict[str, int]:
     return {name: int(n) for name, n in db.session.execute(select(*sums)).one()._mapping.items()}
 
 
-def doubtful_projects(limit: int, signs: Sequence[str] = RULES) -> list[dict[str, Any]]:
-    """The live projects with doubtful votes, at most `limit`, the most doubtful first, by one statement.
+def doubtful_projects(signs: Sequence[str] = RULES) -> list[dict[str, int]]:
+    """The live projects with doubtful votes, by id, the most doubtful first, by one statement.
 
-    Of the RECENT newest votes it reads those that count. A vote is doubtful if it has any of the `signs`. The order is
-    that of the number of these votes times their share of the project's votes read: so neither a single vote comes
-    first, nor a small part of very many.
+    Of the RECENT newest votes it reads those that count. An item has how many of these are for the project (`counted`),
+    how many have any of the `signs` (`doubtful`), and how many have each sign. The order is that of the doubtful ones
+    times their share of the counted ones: so neither a single vote comes first, nor a small part of very many.
     """
     newest = select(Upvote).order_by(Upvote.created_at.desc()).limit(RECENT).subquery("recent")
     vote = aliased(Upvote, newest)
     rules = _rules(vote)
-    kinds = {"doubtful": or_(*(rules[sign] for sign in signs)), **{name: rules[name] for name in RULES}}
+    kinds = {"doubtful": or_(*(rules[sign] for sign in signs)), **rules}
     sums = [func.sum(case((condition, 1), else_=0)).label(name) for name, condition in kinds.items()]
-    found = select(vote.project_id, func.count().label("votes"), *sums).join_from(vote, User, User.id == vote.user_id)
-    found = found.join(Project, Project.id == vote.project_id).where(Project.status == Status.LIVE, counts(vote))
-    each = found.group_by(vote.project_id).subquery("each_project")
-    weight = each.c.doubtful * each.c.doubtful * 1.0 / each.c.votes
-    query = select(each, Project.title, Project.slug, Project.upvotes).join(Project, Project.id == each.c.project_id)
-    query = query.where(each.c.doubtful > 0).order_by(weight.desc(), each.c.project_id.desc()).limit(limit)
-    return [_doubtful(row) for row in db.session.execute(query)]
-
-
-def _doubtful(row: Any) -> dict[str, Any]:
-    found = as_dict(row)
-    project = {"id": found.pop("project_id"), **{name: found.pop(name) for name in ("title", "slug", "upvotes")}}
-    return {"project": project, **{name: int(number) for name, number in found.items()}}
+    found = select(vote.project_id.label("id"), func.count().label("counted"), *sums)
+    found = found.join_from(vote, User, User.id == vote.user_id).join(Project, Project.id == vote.project_id)
+    each = found.where(Project.status == Status.LIVE, counts(vote)).group_by(vote.project_id).subquery("each_project")
+    of = each.c
+    query = select(each).where(of.doubtful > 0)
+    query = query.order_by((of.doubtful * of.doubtful * 1.0 / of.counted).desc(), of.id.desc())
+    return [{name: int(number) for name, number in row._mapping.items()} for row in db.session.execute(query)]
 
 
 def decide(

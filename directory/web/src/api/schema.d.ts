@@ -161,6 +161,30 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/admin/projects/doubtful": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the live projects whose recent votes look doubtful, the most doubtful first
+         * @description It reads the newest 10,000 votes of the directory. The order is that of the number of doubtful votes times their
+         *     share of the project's recent votes. Without a mail server nobody can confirm an address: then `unverified` does
+         *     not make a vote doubtful.
+         *
+         *     Needs an administrator.
+         */
+        get: operations["adminDoubtfulVotes"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/admin/projects/{project_id}/approve": {
         parameters: {
             query?: never;
@@ -444,30 +468,6 @@ export interface paths {
          *     Needs an administrator.
          */
         delete: operations["adminSignOutUser"];
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/admin/votes/doubtful": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * List the live projects whose recent votes look doubtful, the most doubtful first
-         * @description It reads the newest 10,000 votes of the directory. The order is that of the number of doubtful votes times their
-         *     share of the project's recent votes. Without a mail server nobody can confirm an address: then `unverified` does
-         *     not make a vote doubtful.
-         *
-         *     Needs an administrator.
-         */
-        get: operations["adminDoubtfulVotes"];
-        put?: never;
-        post?: never;
-        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -2437,6 +2437,63 @@ export interface components {
         DecisionList: {
             items: components["schemas"]["Decision"][];
         };
+        /** @description A live project with the numbers of its recent votes. Those of the signs overlap. */
+        DoubtfulProject: {
+            readonly id: number;
+            /** @description From the title, for readable links; not unique. */
+            readonly slug: string;
+            title: string;
+            tagline: string;
+            author: string | null;
+            description: string;
+            url: string;
+            repository_url: string | null;
+            logo_url: string | null;
+            readonly logo: components["schemas"]["Logo"] | null;
+            /** @description In the order of the project's page. */
+            readonly pictures: components["schemas"]["Picture"][];
+            tags: string[];
+            category: components["schemas"]["CategoryRef"];
+            /** @enum {string} */
+            readonly status: "live" | "pending" | "rejected";
+            readonly upvotes: number;
+            /** @description Whether the caller has voted; null if anonymous. */
+            readonly has_upvoted: boolean | null;
+            readonly owner: components["schemas"]["UserRef"];
+            /** Format: date-time */
+            readonly created_at: string;
+            /** Format: date-time */
+            readonly updated_at: string;
+            /**
+             * Format: date-time
+             * @description Creation, or the last return to pending.
+             */
+            readonly submitted_at: string;
+            /**
+             * Format: date-time
+             * @description The first approval.
+             */
+            readonly published_at: string | null;
+            /** @description Grows with each edit, decision and change of the revision, not with votes. For `If-Match`. */
+            readonly version: number;
+            readonly rejection_reason?: string | null;
+            readonly revision?: components["schemas"]["Revision"] | null;
+            /** @description The recent votes that count. */
+            counted: number;
+            /** @description Those of them with a sign. `unverified` is one where the service sends mail. */
+            doubtful: number;
+            /** @description Cast when the voter's account was younger than 24 hours. */
+            new_accounts: number;
+            /** @description Of users without a verified e-mail address. */
+            unverified: number;
+            /** @description Of users who have cast two votes or more, all of them for projects of this owner. */
+            single_owner: number;
+        };
+        /** @description Live projects with doubtful votes, the most doubtful first. */
+        DoubtfulPage: {
+            items: components["schemas"]["DoubtfulProject"][];
+            pagination: components["schemas"]["Pagination"];
+        };
         /** @description An optional reason. */
         ReasonInput: {
             /** @example The link is dead. */
@@ -2670,32 +2727,6 @@ export interface components {
             deleted_at: string | null;
             stats: components["schemas"]["Stats"];
             taken_down?: components["schemas"]["TakenDown"];
-        };
-        /** @description The project that the votes are for. */
-        VotedProject: {
-            id: number;
-            title: string;
-            slug: string;
-            /** @description All its votes that count. */
-            upvotes: number;
-        };
-        /** @description The recent votes for a project that count. The numbers of the signs overlap. */
-        DoubtfulVotes: {
-            project: components["schemas"]["VotedProject"];
-            /** @description The recent votes. */
-            votes: number;
-            /** @description Those of them with a sign. `unverified` is one where the service sends mail. */
-            doubtful: number;
-            /** @description Cast when the voter's account was younger than 24 hours. */
-            new_accounts: number;
-            /** @description Of users without a verified e-mail address. */
-            unverified: number;
-            /** @description Of users who have cast two votes or more, all of them for projects of this owner. */
-            single_owner: number;
-        };
-        /** @description Live projects with doubtful votes, the most doubtful first. */
-        DoubtfulList: {
-            items: components["schemas"]["DoubtfulVotes"][];
         };
         /** @description One try: the receiver's status or the error, the duration, and the first kilobyte of the answer. */
         Attempt: {
@@ -4831,6 +4862,108 @@ export interface operations {
             503: components["responses"]["UnavailableOrReadOnly"];
         };
     };
+    adminDoubtfulVotes: {
+        parameters: {
+            query?: {
+                page?: number;
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Live projects with doubtful votes, the most doubtful first. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Link: components["headers"]["Link"];
+                    Vary: components["headers"]["Vary"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "id": 42,
+                     *           "slug": "web-frameworks",
+                     *           "title": "Flask",
+                     *           "tagline": "A lightweight web framework",
+                     *           "author": "Pallets",
+                     *           "description": "Routing, templates and a development server, and little else.",
+                     *           "url": "https://flask.example",
+                     *           "repository_url": "https://code.example/flask",
+                     *           "logo_url": "https://flask.example/logo.svg",
+                     *           "logo": {
+                     *             "64": "/images/5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d.webp",
+                     *             "256": "/images/a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3.webp"
+                     *           },
+                     *           "pictures": [
+                     *             {
+                     *               "640": "/images/c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7.webp",
+                     *               "1280": "/images/0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e.webp",
+                     *               "id": 42,
+                     *               "alt": "The list of a project's routes",
+                     *               "width": 1280,
+                     *               "height": 800
+                     *             }
+                     *           ],
+                     *           "tags": [
+                     *             "python",
+                     *             "web"
+                     *           ],
+                     *           "category": {
+                     *             "slug": "web-frameworks",
+                     *             "name": "Web frameworks"
+                     *           },
+                     *           "status": "live",
+                     *           "upvotes": 128,
+                     *           "has_upvoted": null,
+                     *           "owner": {
+                     *             "id": 42,
+                     *             "username": "ada"
+                     *           },
+                     *           "created_at": "2026-11-20T10:00:00.123456Z",
+                     *           "updated_at": "2026-11-20T10:00:00.123456Z",
+                     *           "submitted_at": "2026-11-20T10:00:00.123456Z",
+                     *           "published_at": "2026-11-20T14:30:00.000000Z",
+                     *           "version": 3,
+                     *           "rejection_reason": null,
+                     *           "revision": null,
+                     *           "counted": 0,
+                     *           "doubtful": 0,
+                     *           "new_accounts": 0,
+                     *           "unverified": 0,
+                     *           "single_owner": 0
+                     *         }
+                     *       ],
+                     *       "pagination": {
+                     *         "page": 1,
+                     *         "limit": 20,
+                     *         "total": 1,
+                     *         "total_capped": false,
+                     *         "pages": 1,
+                     *         "next_cursor": null,
+                     *         "prev_cursor": null
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["DoubtfulPage"];
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["AdminRequiredOrPasskeyRequired"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     adminApprove: {
         parameters: {
             query?: never;
@@ -5849,58 +5982,6 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             500: components["responses"]["Internal"];
             503: components["responses"]["UnavailableOrReadOnly"];
-        };
-    };
-    adminDoubtfulVotes: {
-        parameters: {
-            query?: {
-                limit?: number;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Live projects with doubtful votes, the most doubtful first. */
-            200: {
-                headers: {
-                    "X-Request-ID": components["headers"]["X-Request-ID"];
-                    "Cache-Control": components["headers"]["Cache-Control"];
-                    Vary: components["headers"]["Vary"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "items": [
-                     *         {
-                     *           "project": {
-                     *             "id": 42,
-                     *             "title": "Flask",
-                     *             "slug": "web-frameworks",
-                     *             "upvotes": 128
-                     *           },
-                     *           "votes": 0,
-                     *           "doubtful": 0,
-                     *           "new_accounts": 0,
-                     *           "unverified": 0,
-                     *           "single_owner": 0
-                     *         }
-                     *       ]
-                     *     }
-                     */
-                    "application/json": components["schemas"]["DoubtfulList"];
-                };
-            };
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["AdminRequiredOrPasskeyRequired"];
-            422: components["responses"]["ValidationFailed"];
-            429: components["responses"]["RateLimited"];
-            500: components["responses"]["Internal"];
-            503: components["responses"]["Unavailable"];
         };
     };
     adminDeliveries: {

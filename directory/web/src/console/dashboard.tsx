@@ -23,7 +23,7 @@ const FLOW: Panel[] = [
 const ACTIVITY: Panel[] = [{ name: w.series.upvotes, parts: ["upvotes"] }, { name: w.series.signups, parts: ["signups"] }];
 
 const figures = new Resource<Figures>(true);
-const doubtful = new Resource<readonly Schemas["DoubtfulVotes"][]>();
+const doubtful = new Resource<readonly Schemas["DoubtfulProject"][]>();
 onNewCaller(() => [figures, doubtful].forEach((each) => each.clear()));
 
 export const dashboard: Page = {
@@ -41,7 +41,7 @@ export function daysOf(asked: URLSearchParams): number {
 function load(days: number): void {
   loadCategories();
   const few = { params: { query: { limit: 10 } } };
-  void doubtful.load("console doubtful votes", async (signal) => (await withSession(ask(api.GET("/api/admin/votes/doubtful", { ...few, signal })))).items);
+  void doubtful.load("console doubtful votes", async (signal) => (await withSession(ask(api.GET("/api/admin/projects/doubtful", { ...few, signal })))).items);
   void figures.load(`console analytics ${days}`, (signal) => withSession(ask(api.GET("/api/admin/analytics", { params: { query: { days } }, signal }))));
 }
 
@@ -134,7 +134,7 @@ function TopCategories({ figures }: { figures: Figures }) {
 /** The projects whose recent votes have signs of a vote ring, where there are any. */
 function Doubtful() {
   const found = doubtful.data.value ?? [];
-  const rows = found.map(({ project: { id, title }, doubtful: number }) => ({ key: id, name: <a href={`/admin/projects/${id}`} dir="auto">{title}</a>, number }));
+  const rows = found.map(({ id, title, doubtful: number }) => ({ key: id, name: <a href={`/admin/projects/${id}`} dir="auto">{title}</a>, number }));
   return rows.length > 0 && <Top title={v.doubtful} what={v.doubtfulVotes} rows={rows} />;
 }
 
