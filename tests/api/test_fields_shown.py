@@ -410,12 +410,8 @@ ELSEWHERE = {
         ),
         revised(),
     ),
-<<<<<<< HEAD
     **dict.fromkeys(("GET /api/admin/projects", "GET /api/review/projects"), revised("items[]")),
-=======
-    "GET /api/admin/projects": revised("items[]"),
     "GET /api/admin/projects/doubtful": revised("items[]"),
->>>>>>> 51102b10 (List the projects with doubtful votes by page, as projects)
     "GET /api/projects/<id:project_id>/timeline": {"items[].reason"},  # the timeline of a rejected project, above
     # test_check.py, test_same_repository.py
     "GET /api/projects/check": {

@@ -10,25 +10,15 @@ from directory.api.schemas.review import (
     AuditFileQuery,
     AuditPage,
     AuditQuery,
-<<<<<<< HEAD
-    DoubtfulList,
-=======
-    DecisionList,
-    DecisionsInput,
     DoubtfulPage,
->>>>>>> 51102b10 (List the projects with doubtful votes by page, as projects)
     DoubtfulQuery,
     VoteDecisionsInput,
     VotePage,
     VotesDecided,
     VotesQuery,
 )
-<<<<<<< HEAD
-from directory.errors import CategoryInUse, Duplicate
-=======
 from directory.db.paging import Slice
-from directory.errors import CategoryInUse, Duplicate, InvalidTransition, PreconditionFailed
->>>>>>> 51102b10 (List the projects with doubtful votes by page, as projects)
+from directory.errors import CategoryInUse, Duplicate
 from directory.http import log_files, pagination
 from directory.http.access import admin_required
 from directory.http.authentication import caller
@@ -37,7 +27,7 @@ from directory.http.receivers import configured_mail_server
 from directory.http.validation import JsonBody
 from directory.models import now
 from directory.services import audit
-from directory.services.catalog import categories
+from directory.services.catalog import catalog, categories
 from directory.services.votes import vote_review
 
 
