@@ -149,7 +149,7 @@ async function judged([first = 0]: number[]): Promise<void> {
 
 async function webhooks(): Promise<void> {
   const [endpoint] = (await good(admin.GET("/api/admin/webhooks/endpoints"))).items;
-  expect("endpoint", [endpoint?.name, "ops"], [endpoint?.host, "127.0.0.1:9"], [endpoint?.deliveries.pending, 5]);
+  expect("endpoint", [endpoint?.name, "ops"], [endpoint?.host, "127.0.0.1:9"], [(endpoint?.deliveries.pending ?? 0) > 0, true]);
   const params = { params: { path: { endpoint: "ops" } } };
   const sent = await good(admin.POST("/api/admin/webhooks/endpoints/{endpoint}/test", params));
   expect("test", [sent.event, "webhook.test"], [sent.project_id, null], [sent.payload.type, "webhook.test"]);
