@@ -115,7 +115,7 @@ def votes(project_id: int, query: dict[str, Any]) -> Any:
 def doubtful_votes(query: dict[str, Any]) -> Any:
     """List the live projects whose recent votes look doubtful, the most doubtful first.
 
-    It reads the newest 10,000 votes of the directory. The order is that of the number of doubtful votes times their
+    It reads the newest 5,000 votes of the directory. The order is that of the number of doubtful votes times their
     share of the project's recent votes. Without a mail server nobody can confirm an address: then `unverified` does
     not make a vote doubtful.
     """

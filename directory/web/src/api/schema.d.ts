@@ -170,7 +170,7 @@ export interface paths {
         };
         /**
          * List the live projects whose recent votes look doubtful, the most doubtful first
-         * @description It reads the newest 10,000 votes of the directory. The order is that of the number of doubtful votes times their
+         * @description It reads the newest 5,000 votes of the directory. The order is that of the number of doubtful votes times their
          *     share of the project's recent votes. Without a mail server nobody can confirm an address: then `unverified` does
          *     not make a vote doubtful.
          *
