@@ -34,6 +34,7 @@ TOGETHER = (WEBHOOK, MAIL, GITHUB)  # settings that make sense together, or not 
 RATELIMITS = {
     "RATELIMIT_VOTING": "30 per minute; 300 per hour",
     "RATELIMIT_SUBMISSION": "5 per hour; 20 per day",
+    "RATELIMIT_MESSAGES": "20 per hour",
     "RATELIMIT_AUTH": "10 per 5 minutes",
     "RATELIMIT_WRITE": "60 per minute",
     "RATELIMIT_ADMIN": "600 per minute",
@@ -102,6 +103,7 @@ def load(environ: Mapping[str, str] | None = None) -> dict[str, Any]:
         "PROVIDERS": _providers(env),
         "REQUIRE_VERIFIED_EMAIL": _choice(env, "REQUIRE_VERIFIED_EMAIL", "none", {"none", "submit", "vote"}),
         "REQUIRE_PASSKEY": _choice(env, "REQUIRE_PASSKEY", "none", {"none", "admins", "reviewers"}),
+        "REVIEWER_NAMES": _choice(env, "REVIEWER_NAMES", "hidden", {"hidden", "shown"}),
         "AUDIT_RETENTION": _count(env, "AUDIT_RETENTION", 36_500),
         "METRICS_ENABLED": _flag(env, "METRICS_ENABLED", False),
         "OTEL_EXPORTER_OTLP_ENDPOINT": _read(env, "OTEL_EXPORTER_OTLP_ENDPOINT", "", extras.otlp_endpoint),

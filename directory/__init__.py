@@ -13,6 +13,7 @@ from directory.api import (
     categories,
     logos,
     markdown,
+    messages,
     passkeys,
     project_pictures,
     projects,
@@ -65,8 +66,8 @@ def create_app(config: Mapping[str, Any]) -> Flask:
     for part in (hooks, authentication, rate_limits, problem_details, metrics):
         part.init_app(app)
     for routes in (
-        projects, project_pictures, logos, categories, tags, users, session, auth, recovery, providers, passkeys,
-        account_deletion, markdown, admin, review, system,
+        projects, project_pictures, messages, logos, categories, tags, users, session, auth, recovery, providers,
+        passkeys, account_deletion, markdown, admin, review, system,
     ):  # fmt: skip
         app.register_blueprint(routes.bp)
     app.extensions["files"] = files.Files(app)

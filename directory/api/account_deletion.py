@@ -7,7 +7,7 @@ from flask import Blueprint
 from directory.api.schemas.accounts import DeletionInput, Export
 from directory.db.transactions import transaction
 from directory.errors import LastAdmin, PasskeyRequired, TooManyProjects, TooManyVotes
-from directory.http.access import login_required
+from directory.http.access import login_required, shows_reviewers
 from directory.http.authentication import caller
 from directory.http.endpoint import documented, operation
 from directory.http.password_checks import confirm_password, missing_password
@@ -52,8 +52,9 @@ def delete(body: dict[str, Any]) -> Any:
 def export() -> Any:
     """Export the caller's data.
 
-    The file has the account, its projects with the history that their owner may see, its votes and sessions, the names
-    of its tokens, and the providers and passkeys by which its user signs in.
+    The file has the account, its projects with the history that their owner may see, the messages about them, its
+    votes and sessions, the names of its tokens, and the providers and passkeys by which its user signs in.
     """
     name = f'attachment; filename="project-directory-{caller().username}.json"'
-    return account_export.export(caller()), {"Content-Disposition": name, "Cache-Control": "private, no-store"}
+    found = account_export.export(caller(), naming=shows_reviewers())
+    return found, {"Content-Disposition": name, "Cache-Control": "private, no-store"}

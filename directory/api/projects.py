@@ -23,7 +23,7 @@ from directory.api.schemas.review import HistoryQuery, TimelinePage
 from directory.db.transactions import transaction
 from directory.errors import Duplicate, EmailNotVerified, NotOwner, NotVotable, PreconditionFailed, Unauthenticated
 from directory.http import pagination
-from directory.http.access import login_required, owner_required, public
+from directory.http.access import login_required, owner_required, public, require_verified
 from directory.http.authentication import caller, viewer
 from directory.http.cache_policy import CachePolicy, CacheTags
 from directory.http.endpoint import documented, operation, versions_allowed
@@ -50,12 +50,6 @@ from directory.services.votes import voting
 from directory.services.votes.voting import Vote
 
 bp = Blueprint("projects", __name__, url_prefix="/api/projects")
-
-
-def _require_verified(action: str) -> None:
-    """Raise EmailNotVerified unless the caller's address is confirmed, where REQUIRE_VERIFIED_EMAIL asks for it."""
-    if current_app.config["REQUIRE_VERIFIED_EMAIL"] in ("vote", action):
-        identity.require_verified(caller())
 
 
 def shown(page: dict[str, Any]) -> list[dict[str, Any]]:
@@ -179,7 +173,7 @@ def show_related(project_id: int) -> Any:
 )  # fmt: skip
 def create(body: dict[str, Any]) -> Any:
     """Submit a project for review."""
-    _require_verified("submit")
+    require_verified("submit")
     project_id = submissions.submit(body, by=caller(), notify=subscribers())
     return catalog.one(project_id, viewer=caller()), {"Location": f"/api/projects/{project_id}"}
 

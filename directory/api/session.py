@@ -14,8 +14,16 @@ from directory.http.signing_in import has_passkeys
 from directory.services import build
 from directory.services.accounts import accounts
 from directory.services.catalog import fields
+from directory.services.review import thread
 
 bp = Blueprint("session", __name__, url_prefix="/api/session")
+
+
+def _account(user_id: int) -> Any:
+    """The caller's account, with the number of entries that the caller has not read."""
+    account: Any = accounts.shown(user_id)
+    account.unread = thread.unread(user_id)
+    return account
 
 
 @bp.get("")
@@ -28,7 +36,7 @@ def show() -> Any:
     """
     user, site, config = viewer(), current_app.extensions["site"], current_app.config
     state = {
-        "user": None if user is None else accounts.shown(user.id),
+        "user": None if user is None else _account(user.id),
         "site": {"name": site.name, "url": site.url or None},
         "registration_open": config["REGISTRATION_OPEN"],
         "read_only": config["READ_ONLY"],

@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 import click
+from flask import current_app
 from flask.cli import AppGroup
 
 from directory.api.schemas.accounts import Export, RegisterInput
@@ -187,7 +188,8 @@ def export_user(username: str, output: str) -> None:
     It has all projects and votes, however many there are.
     """
     user = named(username)
-    found = account_export.export(Caller(user.id, user.username, user.role), is_limited=False)
+    naming = current_app.config["REVIEWER_NAMES"] == "shown"
+    found = account_export.export(Caller(user.id, user.username, user.role), is_limited=False, naming=naming)
     with opened(output) as file:
         file.write(json.dumps(Export().dump(found), ensure_ascii=False, indent=2) + "\n")
 

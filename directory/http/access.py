@@ -17,10 +17,11 @@ from directory.extensions import db
 from directory.http import rate_limits, write_checks
 from directory.http.authentication import bearer_of, caller, viewer
 from directory.http.exchange import Exchange, current
-from directory.services import permissions
+from directory.services import identity, permissions
 from directory.services.catalog import catalog
 from directory.services.identity import Caller
 from directory.services.permissions import Action
+from directory.services.review import thread
 
 View = Callable[..., Any]
 # What the callers of the routes under a path must be allowed, and the access rules that a route there may have.
@@ -52,6 +53,11 @@ def reviewer_required(view: View) -> View:
     The rules of the services know which projects: those of the reviewer's categories.
     """
     return _named(view, "reviewer")
+
+
+def own_required(view: View) -> View:
+    """Only the owner of project `project_id` may; for others it does not exist. Raises Unauthenticated, NotFound."""
+    return _named(view, "own")
 
 
 def admin_required(view: View) -> View:
@@ -98,6 +104,9 @@ def check(exchange: Exchange, path: dict[str, Any]) -> None:
     if access == "owner":
         rate_limits.hit(tier)
         catalog.editable(path["project_id"], by=by)
+    elif access == "own":
+        rate_limits.hit(tier)
+        thread.require_own(path["project_id"], by=by)
     required = REQUIRED.get(access)
     if required is not None:
         require(required, by)
@@ -118,6 +127,17 @@ def require(action: Action, by: Caller) -> None:
 
 def _refusal(action: Action) -> DirectoryError:
     return AdminRequired() if action == "administer" else ReviewerRequired()
+
+
+def shows_reviewers() -> bool:
+    """Whether the owners of projects see who reviewed them."""
+    return bool(current_app.config["REVIEWER_NAMES"] == "shown")
+
+
+def require_verified(action: str) -> None:
+    """Raise EmailNotVerified unless the caller's address is confirmed, where REQUIRE_VERIFIED_EMAIL asks for it."""
+    if current_app.config["REQUIRE_VERIFIED_EMAIL"] in ("vote", action):
+        identity.require_verified(caller())
 
 
 @event.listens_for(db.session, "before_commit")

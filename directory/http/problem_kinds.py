@@ -96,7 +96,7 @@ KINDS = {
         409,
         "Not possible in this state",
         "The project's state does not allow the decision; current_status names the state. A project is approved or "
-        "rejected while it is pending, and unpublished while it is live.",
+        "rejected while it is pending, unpublished while it is live, and given back while it waits for its owner.",
     ),
     "not_votable": Kind(409, "Not open to votes", "Only live projects can be voted for."),
     "duplicate": Kind(

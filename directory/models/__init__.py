@@ -7,6 +7,7 @@ from directory.models.accounts import MailLink, Session, Token, User, UserCount,
 from directory.models.base import NEVER, AccountStatus, DeliveryState, LinkPurpose, Role, Status, now
 from directory.models.identities import Identity, Passkey, PasskeyChallenge, SignInAttempt
 from directory.models.ledger import DAY_COUNTS, AuditEntry, AuditRetention, Delivery, DeliveryAttempt
+from directory.models.messages import Message, MessageKind, Sender
 from directory.models.projects import (
     Category,
     CategorySlug,

@@ -42,6 +42,8 @@ ACTIONS = (
     "project.deleted",
     "project.votes_discounted",
     "project.votes_counted",
+    "project.resubmitted",
+    "message.erased",
     "user.role_changed",
     "user.status_changed",
     "user.signed_out",
@@ -87,6 +89,7 @@ EVENTS = {
         "approved",
         "rejected",
         "unpublished",
+        "resubmitted",
     )
 }
 EVENTS["project.imported"] = "submitted"

@@ -96,6 +96,9 @@ TABLE = {
         "401 403 204 403 401 204", pending="401 404 404 404 401 404"
     ),
     "GET /api/projects/<id:project_id>/timeline": states("401 403 200 403 401 200", pending="401 404 200 404 401 200"),
+    "GET /api/projects/<id:project_id>/messages": states("401 404 200 404 401 404"),
+    "POST /api/projects/<id:project_id>/messages": states("401 404 201 404 401 404"),
+    "PUT /api/projects/<id:project_id>/messages/read": states("401 404 204 404 401 404"),
     "POST /api/projects/<id:project_id>/upvote": VOTE,
     "PUT /api/projects/<id:project_id>/upvote": VOTE,
     "DELETE /api/projects/<id:project_id>/upvote": VOTE,
@@ -145,6 +148,7 @@ TABLE = {
     "POST /api/admin/projects/<id:project_id>/votes/decisions": ADMIN,
     "GET /api/admin/projects/doubtful": ADMIN,
     "POST /api/admin/projects/decisions": ADMIN,
+    "DELETE /api/admin/messages/<id:message_id>": states("401 403 403 403 401 204"),
     "GET /api/admin/audit": ADMIN,
     "GET /api/admin/audit.csv": ADMIN,
     "GET /api/admin/users": ADMIN,

@@ -26,7 +26,9 @@ PROJECT |= below("category", "slug", "name") | below("owner", "id", "username")
 OWN = PROJECT | {field.name for field in fields.FIELDS if field.is_private}
 OWN_DETAIL = OWN | {"queue_position", "description_html"}
 PICTURED = OWN_DETAIL - {"pictures"} | below("pictures[]", "id", "alt", "640", "1280", "width", "height")
-QUEUED = OWN | {"earlier", "warnings", "description_html"} | below("owner_stats", "live", "pending", "rejected")
+QUEUED = (
+    OWN | {"earlier", "warnings", "answered", "description_html"} | below("owner_stats", "live", "pending", "rejected")
+)
 ACCOUNT = {"id", "username", "email", "role", "is_admin", "status", "created_at", "email_verified", "notify"}
 ACCOUNT |= {"may_rename"}
 USER = (
@@ -38,10 +40,12 @@ TOKEN = {"id", "name", "created_at", "expires_at", "last_used_at"}
 IDENTITY = {"id", "email", "created_at", "last_used_at"}
 PASSKEY = {"id", "name", "created_at", "last_used_at"}
 VOTE = {"project_id", "upvoted", "upvotes"}
+MESSAGE = {"id", "at", "from", "kind", "text", "author"}
 EXPORT = {"exported_at", "complete"} | below("account", *ACCOUNT) | below("projects[]", *OWN)
 EXPORT |= below("projects[].history[]", "at", "event") | below(
     "votes[]", "project_id", "title", "created_at", "counted"
 )
+EXPORT |= below("messages[]", "project_id", *MESSAGE) | below("messages[].author", "id", "username")
 EXPORT |= below("sessions[]", *SESSION) | below("tokens[]", *TOKEN)
 EXPORT |= below("identities[]", "issuer", "subject", *IDENTITY) | below("passkeys[]", *PASSKEY)
 CATEGORY = {"slug", "name", "description", "live_projects"}
@@ -189,6 +193,8 @@ ANSWERS = {
     "PUT /api/projects/<id:project_id>/upvote": VOTE,
     "DELETE /api/projects/<id:project_id>/upvote": VOTE,
     "GET /api/projects/<id:project_id>/timeline": items({"at", "event"}, CURSORS),
+    "GET /api/projects/<id:project_id>/messages": items(MESSAGE, CURSORS),
+    "POST /api/projects/<id:project_id>/messages": MESSAGE,
     "GET /api/admin/projects": items(QUEUED, PAGES),
     "PUT /api/admin/projects/<id:project_id>/approve": OWN_DETAIL,
     "PUT /api/admin/projects/<id:project_id>/reject": OWN_DETAIL,
@@ -227,7 +233,7 @@ ANSWERS = {
     "GET /api/tags": items({"tag", "live_projects"}),
     "GET /api/users/<username:username>": {"username", "created_at", "live_projects", "upvotes_received"},
     "GET /api/session": {
-        *below("user", *ACCOUNT),
+        *below("user", "unread", *ACCOUNT),
         *below("site", "name", "url"),
         "registration_open",
         "read_only",
@@ -412,6 +418,10 @@ ELSEWHERE = {
     ),
     **dict.fromkeys(("GET /api/admin/projects", "GET /api/review/projects"), revised("items[]")),
     "GET /api/admin/projects/doubtful": revised("items[]"),
+    "GET /api/admin/projects": revised("items[]"),
+    # test_messages.py
+    "GET /api/projects/<id:project_id>/messages": below("items[].author", "id", "username"),
+    "POST /api/projects/<id:project_id>/messages": below("author", "id", "username"),
     "GET /api/projects/<id:project_id>/timeline": {"items[].reason"},  # the timeline of a rejected project, above
     # test_check.py, test_same_repository.py
     "GET /api/projects/check": {

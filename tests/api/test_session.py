@@ -33,7 +33,11 @@ def test_a_signed_in_caller_gets_their_account_by_token_and_by_cookie(app: Any, 
     caller = world.caller(ada)
     answer = caller.get(PATH)
     reviewed = [field.name for field in FIELDS if field.is_material]
-    assert answer.json == {**ANYBODY, "user": caller.get("/api/auth/me").json, "reviewed_fields": reviewed}
+    assert answer.json == {
+        **ANYBODY,
+        "user": {**caller.get("/api/auth/me").json, "unread": 0},
+        "reviewed_fields": reviewed,
+    }
     assert answer.json["user"]["email"] == "ada@example.org"
     assert answer.headers["Cache-Control"] == "private, no-store"
     browser = Browser(app)
@@ -68,11 +72,11 @@ def test_it_names_the_fields_whose_changes_are_reviewed(make_app: Any, world: Wo
 
 
 @pytest.mark.parametrize("signed_in", [False, True])
-def test_it_takes_a_statement_for_the_credentials_and_one_for_the_account(
+def test_it_takes_a_statement_for_the_credentials_the_account_and_what_is_unread(
     world: World, api: Api, statements: Statements, signed_in: bool
 ) -> None:
     caller = world.caller(world.user()) if signed_in else api
     caller.get(PATH)  # the token's first use is written
     statements.clear()
     caller.get(PATH)
-    assert len(statements) == (2 if signed_in else 0)
+    assert len(statements) == (3 if signed_in else 0)

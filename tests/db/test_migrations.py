@@ -12,11 +12,12 @@ import flask_migrate
 import pytest
 from alembic.script import ScriptDirectory
 from flask import Flask
-from sqlalchemy import event, inspect, text
+from sqlalchemy import event, inspect, select, text
 from sqlalchemy.exc import DatabaseError, IntegrityError
 
 from directory.db.transactions import transaction
 from directory.extensions import db
+from directory.models import Message, Project
 from directory.services import health
 from directory.services.data import recount
 from directory.services.review import moderation
@@ -68,6 +69,7 @@ WRITES = f"""
 import sys, click, flask_migrate
 from wsgi import app
 from directory.extensions import db
+from directory.models import Message, Project
 db.metadata.tables["projects"].append_column({COLUMN})
 if "stricter" in sys.argv:
     db.metadata.tables["projects"].c.repository_url.nullable = False
@@ -188,6 +190,22 @@ def test_what_was_there_before_is_found_by_search_after_going_down_and_up(app: F
         transaction(lambda: moderation.decide(tagged, "approve", by=None, notify=[]))
     for words, project in (("GRUSSE see", title), ("worter", tagged)):
         assert [one["id"] for one in api.get("/api/projects", query_string={"q": words}).json["items"]] == [project]
+
+
+def test_the_present_reasons_of_decisions_become_the_first_entries_of_threads_as_read(app: Flask, world: World) -> None:
+    ada = world.user()
+    rejected, down, _ = world.project(ada, "rejected"), world.project(ada), world.project(ada, "pending")
+    with app.app_context():
+        transaction(lambda: moderation.decide(down, "unpublish", by=None, notify=[], reason="Sold."))
+        flask_migrate.downgrade(revision="0043")
+        flask_migrate.upgrade()
+        columns = (Message.project_id, Message.sender, Message.kind, Message.text, Message.author_id, Message.unread_by)
+        found = [tuple(row) for row in db.session.execute(select(*columns, Message.at).order_by(Message.id))]
+        decided = dict(db.session.execute(select(Project.id, Project.updated_at)).all())
+    assert found == [
+        (rejected, "reviewers", "rejected", "Not yet.", None, None, decided[rejected]),
+        (down, "reviewers", "unpublished", "Sold.", None, None, decided[down]),
+    ]
 
 
 @pytest.mark.parametrize("migrated", ["postgresql"], indirect=True)

@@ -39,7 +39,7 @@ RULES = {
     "tag_counts": "one row for each tag",
     "user_counts": "one row for each state", "day_counts": "some rows for each day and kind of event",
     "project_tags": WITH_PROJECTS, "project_search": WITH_PROJECTS, "standings": WITH_PROJECTS,
-    "revisions": WITH_PROJECTS, "picture_uses": WITH_PROJECTS,
+    "revisions": WITH_PROJECTS, "picture_uses": WITH_PROJECTS, "messages": WITH_PROJECTS,
     "user_submissions": WITH_USERS, "identities": WITH_USERS, "passkeys": WITH_USERS, "passkey_challenges": PURGED,
     "sessions": PURGED, "tokens": PURGED,
     "sign_in_attempts": PURGED, "mail_links": PURGED, "deliveries": PURGED, "logos": PURGED,

@@ -48,6 +48,13 @@ def voted(world: World) -> str:
     return f"{project}/votes/decisions", {"decision": "discount", "user_ids": [voter.id]}  # type: ignore[return-value]
 
 
+def message(world: World) -> int:
+    """What the owner of a project has written."""
+    ada = world.user()
+    path = f"/api/projects/{world.project(ada, 'pending')}/messages"
+    return int(world.caller(ada).post(path, {"text": "Look."}).json["id"])
+
+
 def delivery(admin: Api) -> int:
     [endpoint, *_] = admin.get("/api/admin/webhooks/endpoints").json["items"]
     return int(admin.post(f"/api/admin/webhooks/endpoints/{endpoint['name']}/test").json["id"])
@@ -70,6 +77,7 @@ WRITES: dict[tuple[str, str], Callable[[World, Api], tuple[str, Any]]] = {
     ("POST", "projects/<id:project_id>/votes/decisions"): lambda w, _: (f"projects/{voted(w)[0]}", {
         "decision": "discount", "match": ["new_accounts"],
     }),
+    ("DELETE", "messages/<id:message_id>"): lambda w, _: (f"messages/{message(w)}", None),
     ("POST", "categories"): lambda *_: ("categories", {"slug": "new", "name": "New"}),
     ("PUT", "categories/<slug:slug>"): lambda w, _: (f"categories/{w.category()}", {"name": "Other"}),
     ("DELETE", "categories/<slug:slug>"): lambda w, _: (f"categories/{w.category()}", None),

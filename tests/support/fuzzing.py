@@ -44,7 +44,7 @@ DEPTH = 10_000
 EXAMPLES = int(effort.ASKED or 30)
 DOCUMENT = "GET /api/openapi.json"  # schemathesis reads it once, and does not test it
 # Which routes a role can succeed at, by the access that they need.
-MAY = {"anonymous": {"public"}, "member": {"public", "member", "owner"}}
+MAY = {"anonymous": {"public"}, "member": {"public", "member", "owner", "own"}}
 MAY["admin"] = {*MAY["member"], "reviewer", "admin"}
 PHASES = ("examples", "coverage", "fuzzing", "stateful")
 
@@ -154,6 +154,8 @@ class Fuzzer:
         if operation.path.endswith("/upvote") and next(self.numbers) % 4 == 0:
             # Few others can be voted for: the rest is the caller's own, or was taken down or deleted on the way.
             case.path_parameters["project_id"] = self.world.project()
+        if "/messages" in operation.path and "project_id" in case.path_parameters and next(self.numbers) % 4 == 0:
+            case.path_parameters["project_id"] = self.world.project(self.caller)  # threads are for owners alone
         if "picture_id" in case.path_parameters and next(self.numbers) % 4 == 0:
             project = self.world.project(self.caller)  # the ids of pictures are random
             case.path_parameters.update(project_id=project, picture_id=self.world.picture(project)["id"])

@@ -53,17 +53,21 @@ def everything() -> st.SearchStrategy[dict[str, list[dict[str, Any]]]]:
     return st.fixed_dictionaries({table.name: _rows(table) for table in tables}).map(_consistent)
 
 
+SAME = {
+    "mail_links": {"purpose": "reset"},
+    "messages": {"project_id": FIRST_ID, "sender": "reviewers", "kind": "note"},
+}
+
+
 def _consistent(tables: dict[str, list[dict[str, Any]]]) -> dict[str, list[dict[str, Any]]]:
-    for rows in tables.values():
+    for table, rows in tables.items():
         for n, row in enumerate(rows):
-            row |= {name: value for name, value in _fixed(n).items() if name in row}
+            row |= {name: value for name, value in (_fixed(n) | SAME.get(table, {})).items() if name in row}
     for n, row in enumerate(tables["deliveries"]):
         row |= SETTLED if n else UNSETTLED
     _have_logos(tables)
     for row in tables["users"]:
         row |= {"status": "active", "role": "admin"}
-    for row in tables["mail_links"]:
-        row["purpose"] = "reset"
     for n, row in enumerate(tables["tokens"]):
         row["parent_id"] = FIRST_ID if n else None
     tables["audit_retention"] = tables["audit_retention"][:1]
@@ -102,7 +106,7 @@ def _fixed(n: int) -> dict[str, Any]:
     """What has to be unique, or to point at something, of the nth row."""
     unique = ("username", "email", "slug", "token_hash", "url_key", "webhook_id", "subject", "state_hash")
     unique += ("credential_id",)
-    owners = ("user_id", "owner_id", "category_id", "actor_id", "delivery_id")
+    owners = ("user_id", "owner_id", "category_id", "actor_id", "delivery_id", "author_id", "unread_by")
     counters = ("live_projects", "pending_projects", "rejected_projects")
     return (
         {"id": FIRST_ID + n, "repository_key": None} | dict.fromkeys(unique, f"{n}") | dict.fromkeys(owners, FIRST_ID)

@@ -11,7 +11,7 @@ from sqlalchemy import select
 from directory.db.transactions import transaction
 from directory.extensions import db
 from directory.http.validation import Upload
-from directory.models import Delivery, Session
+from directory.models import Delivery, Message, Session
 from directory.services.accounts import sessions
 from directory.services.delivery.channels import Endpoint, Webhook
 from directory.services.identity import Caller
@@ -81,6 +81,8 @@ def body(route: Route, project_id: int) -> dict[str, Any] | None:
         "PUT /api/admin/categories/<slug:slug>": {"description": f"Changed {number}"},
         "PUT /api/projects/<id:project_id>/pictures": {"order": []},
         "PUT /api/projects/<id:project_id>/pictures/<id:picture_id>": {"alt": f"Words {number}"},
+        "POST /api/projects/<id:project_id>/messages": {"text": f"Words {number}"},
+        "PUT /api/projects/<id:project_id>/messages/read": {"up_to": number},
         "POST /api/auth/register": person,
         "POST /api/markdown": {"text": "**New**"},
         "POST /api/auth/login": {"login": "login-target", "password": PASSWORD},
@@ -164,6 +166,7 @@ class Targets:
             "<username:username>": lambda: self.world.user().username,
             "<slug:slug>": lambda: self.world.category(f"category-{next(_numbers)}"),
             "<id:picture_id>": self.picture,
+            "<id:message_id>": self.message,
             "<id:session_id>": self.session,
             "<id:token_id>": self.token,
             "<id:delivery_id>": self.delivery,
@@ -197,6 +200,12 @@ class Targets:
     def picture(self) -> int:
         """A picture of the latest project."""
         return int(self.world.picture(self.latest)["id"])
+
+    def message(self) -> int:
+        """An entry in a thread of the owner."""
+        self.project("live")  # its approval
+        with self.world.app.app_context():
+            return int(db.session.scalar(select(db.func.max(Message.id))))
 
     def tag(self) -> str:
         """A tag of a live project."""

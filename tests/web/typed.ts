@@ -101,6 +101,17 @@ async function logs([first = 0, second = 0]: number[]): Promise<void> {
   expect("dashboard", [reviewers[0]?.username, "root"], [previous.imported, 0]);
 }
 
+async function threads([first = 0]: number[]): Promise<void> {
+  const params = { params: { path: { project_id: first } } };
+  const written = await good(ada.POST("/api/projects/{project_id}/messages", { ...params, body: { text: "Thank you." } }));
+  const { items } = await good(ada.GET("/api/projects/{project_id}/messages", { params: { path: { project_id: first } } }));
+  expect("thread", [items.map((each) => each.kind), ["approved", "message"]], [written.from, "owner"]);
+  expect("unread", [(await good(ada.GET("/api/session"))).user?.unread, 4]);
+  await good(ada.PUT("/api/projects/{project_id}/messages/read", { ...params, body: { up_to: written.id } }));
+  expect("read", [(await good(ada.GET("/api/session"))).user?.unread, 3]);
+  await good(admin.DELETE("/api/admin/messages/{message_id}", { params: { path: { message_id: written.id } } }));
+}
+
 async function votes([first = 0]: number[]): Promise<void> {
   const params = { params: { path: { project_id: first } } };
   expect("toggle", [(await good(bob.POST("/api/projects/{project_id}/upvote", params))).upvoted, true]);
@@ -281,6 +292,7 @@ async function around(): Promise<void> {
 const ids = await submissions();
 await review(ids);
 await logs(ids);
+await threads(ids);
 await votes(ids);
 await held(ids);
 await judged(ids);

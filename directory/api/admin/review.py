@@ -28,7 +28,16 @@ from directory.http.validation import JsonBody
 from directory.models import now
 from directory.services import audit
 from directory.services.catalog import catalog, categories
+from directory.services.review import thread
 from directory.services.votes import vote_review
+
+
+@bp.delete("/messages/<id:message_id>")
+@admin_required
+@operation(status=204)
+def erase_message(message_id: int) -> None:
+    """Empty the text of an entry in the thread of a project. The entry stays, with its time and its author."""
+    thread.erase(message_id, by=caller())
 
 
 @bp.get("/audit")

@@ -27,6 +27,7 @@ BY_ACCESS = {
     "member": (),
     "owner": ("not_owner", "not_found"),
     "reviewer": ("reviewer_required", "passkey_required"),
+    "own": ("not_found",),
     "admin": ("admin_required", "passkey_required"),
 }
 ANY_CREDENTIALS: list[dict[str, list[str]]] = [{"cookie": []}, {"bearer": []}]

@@ -37,6 +37,7 @@ another prefix than `/api`.
 TAGS = {
     "projects": "Reading, submitting, changing and voting.",
     "pictures": "The pictures of projects.",
+    "messages": "What the owner of a project and its reviewers write to each other.",
     "categories": "The categories of projects.",
     "markdown": "Descriptions as the pages show them.",
     "tags": "The tags of projects.",
@@ -58,6 +59,7 @@ ACCESS = {
     "member": "Needs a signed-in user.",
     "owner": "Needs the project's owner or an administrator.",
     "reviewer": "Needs a reviewer of the project's category, or an administrator.",
+    "own": "Needs the project's owner.",
     "admin": "Needs an administrator.",
 }
 COOKIE = "The session cookie, which registration and sign-in set. In development, without TLS, its name is `directory`."
@@ -123,6 +125,7 @@ EXAMPLES: dict[str, Any] = {
     "response": "",
     "rp": {"name": "Project Directory", "id": "projects.example"},
     "rpId": "projects.example",
+    "resubmit": False,
     "searched_as_words": ["OR"],
     "slug": "web-frameworks",
     "subject": "248289761001",
@@ -140,6 +143,7 @@ EXAMPLES: dict[str, Any] = {
 }  # fmt: skip
 # By the name of a schema: examples of its members that differ from those above.
 FLASK = {"slug": "flask"}
+REASON = {"from": "reviewers", "kind": "rejected", "text": "The link is dead."}
 KEY, SCRIPT = {"name": "Blue security key"}, {"name": "Release script"}
 BUILD = {"version": "0.1.0", "commit": "9da359c3b1f0"}
 FRAMEWORKS = {"description": "Routing, templates and all that answers requests."}
@@ -153,7 +157,9 @@ EXAMPLES_IN: dict[str, dict[str, Any]] = {
     **dict.fromkeys(("Service", "Readiness"), BUILD),
     "Attempt": {"status": 204, "error": None},
     "Audit": {"from": "pending", "to": "live", "user_id": None, "user": None, "changes": None, "votes": None},
+    "AnswerInput": {"text": "The link works again."},
     "Decision": {"status": 412},
+    **dict.fromkeys(("Message", "ExportedMessage"), REASON),
     "DatabaseCheck": {"reason": None},
     "MigrationsCheck": {"current": "0012"},
     "Provider": {"name": "company"},
@@ -168,6 +174,7 @@ PATHS: dict[str, Any] = {
     "session_id": 31,
     "token_id": 5,
     "delivery_id": 91,
+    "message_id": 17,
     "username": "ada",
     "provider": "company",
     "identity_id": 3,

@@ -4,12 +4,13 @@ from typing import Any, ClassVar
 
 from marshmallow import ValidationError, fields, validates_schema
 
+from directory.api.schemas.messages import MessageOutput
 from directory.api.schemas.passkeys import PasskeyOutput
 from directory.api.schemas.projects import USERNAME, ProjectOutput
 from directory.api.schemas.review import TimelineEvent
 from directory.http.fields import BLANKS, Checked, Flag, Line, Matching, Strict, Timestamp, Word, document
 from directory.models import AccountStatus, Role
-from directory.services.people.account_export import PROJECTS_MAX, VOTES_MAX
+from directory.services.people.account_export import MESSAGES_MAX, PROJECTS_MAX, VOTES_MAX
 from directory.services.text.rules import EMAIL, EMAIL_MAX, ascii_address, is_email
 
 
@@ -272,8 +273,9 @@ class IdentityList(Strict):
 
 
 COMPLETE = (
-    f"False where there are more than {PROJECTS_MAX:,} projects or {VOTES_MAX:,} votes: then the newest projects and "
-    "the votes for the newest projects are here. `GET /api/projects` with `owner=me` or `upvoted=me` lists all."
+    f"False where there are more than {PROJECTS_MAX:,} projects, {VOTES_MAX:,} votes or {MESSAGES_MAX:,} messages: "
+    "then the newest projects and messages, and the votes for the newest projects, are here. `GET /api/projects` with "
+    "`owner=me` or `upvoted=me` lists all."
 )
 
 
@@ -287,6 +289,12 @@ class ExportedProject(ProjectOutput):
     """A project of the caller, with its timeline."""
 
     history = fields.List(fields.Nested(TimelineEvent), required=True)
+
+
+class ExportedMessage(MessageOutput):
+    """An entry of the thread of a project of the caller, or one that the caller wrote as a reviewer."""
+
+    project_id = fields.Integer(required=True)
 
 
 class ExportedVote(Strict):
@@ -318,6 +326,11 @@ class Export(Strict):
     complete = fields.Boolean(required=True, metadata={"description": COMPLETE})
     account = fields.Nested(UserOutput, required=True)
     projects = fields.List(fields.Nested(ExportedProject), required=True)
+    messages = fields.List(
+        fields.Nested(ExportedMessage),
+        required=True,
+        metadata={"description": "Newest first, without the notes of reviewers."},
+    )
     votes = fields.List(fields.Nested(ExportedVote), required=True)
     sessions = fields.List(fields.Nested(SessionOutput), required=True)
     tokens = fields.List(fields.Nested(TokenOutput), required=True)

@@ -54,6 +54,10 @@ class Background(Strict):
         required=True,
         metadata={"minimum": 0, "description": "How many other submissions of the same URL exist, in whatever state."},
     )
+    answered = fields.Boolean(
+        required=True,
+        metadata={"description": "Whether the owner wrote the last entry in its thread, notes aside."},
+    )
     warnings = fields.List(
         Word(WARNINGS),
         required=True,

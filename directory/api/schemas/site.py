@@ -32,6 +32,18 @@ class ServiceOutput(Strict):
     commit = fields.String(required=True, allow_none=True)
 
 
+class SessionUser(UserOutput):
+    """The caller's account."""
+
+    unread = fields.Integer(
+        required=True,
+        metadata={
+            "minimum": 0,
+            "description": "How many entries in the threads of the caller's projects are by others and not read.",
+        },
+    )
+
+
 class SessionState(Strict):
     """The caller and what the site allows. `user` is null for an anonymous caller, `service` is for administrators.
 
@@ -39,7 +51,7 @@ class SessionState(Strict):
     one can sign in.
     """
 
-    user = fields.Nested(UserOutput, required=True, allow_none=True)
+    user = fields.Nested(SessionUser, required=True, allow_none=True)
     site = fields.Nested(SiteOutput, required=True)
     registration_open = fields.Boolean(required=True)
     read_only = fields.Boolean(required=True)

@@ -10,7 +10,7 @@ from sqlalchemy.orm import aliased
 from directory.db.paging import AnySelect, Window
 from directory.db.statements import Prepared, Row, among
 from directory.extensions import db
-from directory.models import Project, Status
+from directory.models import Message, MessageKind, Project, Sender, Status
 from directory.services import permissions
 from directory.services.catalog import catalog
 from directory.services.catalog.columns import waiting
@@ -27,12 +27,13 @@ WARNINGS = (LOOKALIKES, SAME_REPOSITORY, OWNER_SUSPENDED)
 
 
 def add_background(projects: list[dict[str, Any]]) -> None:
-    """Add `owner_stats`, `earlier`, `warnings` and `description_html` to each project, by two statements in all."""
+    """Add `owner_stats`, `earlier`, `warnings`, `answered` and `description_html` to each, by two statements in all."""
     stats = counts({each["owner"]["id"] for each in projects})
     others = _Others(projects)
     for project, html in zip(projects, markdown.several([each["description"] for each in projects]), strict=True):
         project["owner_stats"] = stats[project["owner"]["id"]]
         project["earlier"] = others.earlier(project)
+        project["answered"] = others.have_answer(project)
         found = {LOOKALIKES: has_lookalikes(project["title"]), SAME_REPOSITORY: others.have_repository(project)}
         found[OWNER_SUSPENDED] = is_of_suspended(project)
         project["warnings"] = [warning for warning in WARNINGS if found[warning]]
@@ -53,7 +54,7 @@ def is_of_suspended(project: dict[str, Any]) -> bool:
 
 
 class _Others:
-    """The other projects that have the addresses of some projects, found by one statement."""
+    """The other projects that have the addresses of some projects, and whose owners wrote last, by one statement."""
 
     def __init__(self, projects: list[dict[str, Any]]) -> None:
         self._keys = {each["id"]: _address_keys(each) for each in projects}
@@ -65,6 +66,10 @@ class _Others:
     def earlier(self, project: dict[str, Any]) -> int:
         """How many others have the website of a project."""
         return int(self._found.get(("earlier", str(project["id"])), (0, 0))[0])
+
+    def have_answer(self, project: dict[str, Any]) -> bool:
+        """Whether the owner wrote the last entry in the thread of a project, notes aside."""
+        return ("answered", str(project["id"])) in self._found
 
     def have_repository(self, project: dict[str, Any]) -> bool:
         """Whether the website or the repository of a project, as its revision would have them, is another's repository,
@@ -122,14 +127,25 @@ def _counts(dialect: str) -> Prepared:
 
 @cache
 def _others(dialect: str) -> Prepared:
-    """How many others have the URL of each project; and by key of an address the first and last project with it."""
+    """How many others have the URL of each project, and whether its owner wrote last; by key of an address the first
+    and the last project that has it.
+    """
     other = aliased(Project)
     same = (other.url_key == Project.url_key) & (other.id != Project.id)
     number: Any = (literal_column("'earlier'").label("kind"), cast(Project.id, String).label("key"))
     query: AnySelect = select(*number, func.count().label("first"), literal_column("0").label("last")).join(other, same)
     query = query.where(among(Project.id, dialect)).group_by(Project.id)
     keyed = [_keyed("website", P.url_key, dialect), _keyed("repository", P.repository_key, dialect)]
-    return Prepared(union_all(query, *keyed))
+    return Prepared(union_all(query, _answered(dialect), *keyed))
+
+
+def _answered(dialect: str) -> AnySelect:
+    """The projects whose owners wrote the last entry of the thread; for each the end of its thread is looked up."""
+    entries = select(Message.sender).where(Message.project_id == Project.id, Message.kind != MessageKind.NOTE)
+    last = entries.order_by(Message.id.desc()).limit(literal_column("1")).correlate(Project).scalar_subquery()
+    columns: Any = (literal_column("'answered'").label("kind"), cast(Project.id, String).label("key"))
+    query: AnySelect = select(*columns, literal_column("1").label("first"), literal_column("0").label("last"))
+    return query.where(among(Project.id, dialect), last == literal_column(f"'{Sender.OWNER}'"))
 
 
 def _keyed(kind: str, column: Any, dialect: str) -> AnySelect:

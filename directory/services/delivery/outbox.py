@@ -40,6 +40,7 @@ ACTORS = {
     "project.unpublished": "unpublished_by",
     "project.deleted": "deleted_by",
     "project.edited": "edited_by",
+    "project.answered": "answered_by",
 }
 # Of events that only the owner of the project learns of, by mail.
 MAIL_ACTORS = {"project.edit_approved": "approved_by", "project.edit_rejected": "rejected_by"}

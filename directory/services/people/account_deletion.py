@@ -32,7 +32,7 @@ from directory.services.accounts import accounts, mail_links, sessions
 from directory.services.delivery import outbox
 from directory.services.delivery.channels import Endpoint
 from directory.services.identity import Caller
-from directory.services.review import revisions, submissions
+from directory.services.review import revisions, submissions, thread
 from directory.services.sign_in import identities, passkeys
 from directory.services.votes import voting
 
@@ -99,6 +99,7 @@ def _delete(target: Any, *, by: Caller | None, affected: set[int], notify: list[
     audit.record("user.deleted", by=by, user_id=user_id, from_state=target.status, reason=reason)
     _delete_unlisted(affected, owner_id=user_id, by=by, notify=notify)
     revisions.drop_all(user_id)
+    thread.forget_user(user_id)
     sessions.end_everything(user_id)
     mail_links.end_all(user_id)
     identities.end_all(user_id)

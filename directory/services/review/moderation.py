@@ -14,7 +14,7 @@ from sqlalchemy import case, func, literal, select, update
 
 from directory.errors import DirectoryError, Duplicate, InvalidTransition, NotFound, PreconditionFailed
 from directory.extensions import db, modify
-from directory.models import Project, Revision, Status, now
+from directory.models import MessageKind, Project, Revision, Status, now
 from directory.models.base import UtcDateTime
 from directory.services import audit, permissions
 from directory.services.catalog import catalog, counters
@@ -22,9 +22,10 @@ from directory.services.catalog.ranking import hot
 from directory.services.delivery import outbox
 from directory.services.delivery.channels import Endpoint
 from directory.services.identity import Caller, require_active
-from directory.services.review import revisions, submissions
+from directory.services.review import revisions, submissions, thread
 
 PAST = {"approve": "approved", "reject": "rejected", "unpublish": "unpublished"}
+KINDS = {decision: MessageKind(past) for decision, past in PAST.items()}  # of the entries in the threads
 # States of a live project with a revision: its changes are pending, or were rejected.
 WAITING, REFUSED = "changes_waiting", "changes_refused"
 MOVES: dict[str, set[str]] = {
@@ -136,8 +137,9 @@ def _decide(
 
 def _locked(project_ids: Iterable[int]) -> list[_Case]:
     """The projects that exist, locked in the order of their ids, with their revisions."""
-    columns = (Project.id, Project.url_key, Project.title, Project.status, Project.version, Project.category_id)
-    query = select(*columns, Project.submitted_at, Project.upvotes, Project.published_at, Project.owner_since)
+    columns = (Project.id, Project.owner_id, Project.url_key, Project.title, Project.status, Project.version)
+    query = select(*columns, Project.category_id, Project.submitted_at, Project.upvotes)
+    query = query.add_columns(Project.published_at, Project.owner_since)
     query = query.where(Project.id.in_(list(project_ids))).order_by(Project.id)
     projects = list(db.session.execute(query.with_for_update(key_share=True)))
     live = [project.id for project in projects if project.status == Status.LIVE]
@@ -191,8 +193,9 @@ def _move(projects: list[Any], decision: str, *, by: Caller | None, notify: list
         for project in projects
     ]
     audit.record_each(entries, by=by)
+    shown = None if target is Status.LIVE else reason
+    thread.record_each(thread.entries_of(KINDS[decision], projects, shown), by=by, at=at)
     if outbox.wanting(event, notify):
-        shown = None if target is Status.LIVE else reason
         outbox.enqueue_each(event, catalog.all_stored(ids), by=by, endpoints=notify, reason=shown)
 
 

@@ -16,13 +16,14 @@ from sqlalchemy import bindparam, delete, select, update
 from directory.db.errors import refusing
 from directory.errors import Duplicate, Invalid
 from directory.extensions import UNSYNCHRONISED, db, modify
-from directory.models import Category, Project, Revision, Status, now
+from directory.models import Category, MessageKind, Project, Revision, Status, now
 from directory.services import audit
 from directory.services.catalog import catalog, fields, search_index
 from directory.services.catalog.fields import Changes
 from directory.services.delivery import outbox
 from directory.services.delivery.channels import Endpoint
 from directory.services.identity import Caller
+from directory.services.review import thread
 from directory.services.text.equal_addresses import needs_no_review
 
 # For the log: an event of a revision leaves the project live.
@@ -162,6 +163,8 @@ def approve_each(
         for each in applied
     ]
     audit.record_each(entries, by=by)
+    approved = thread.entries_of(MessageKind.APPROVED, [each.after for each in applied], None)
+    thread.record_each(approved, by=by, at=at)
     changes = {each.after.id: each.changes for each in applied}
     _notify("project.edited", changes, by=by, notify=notify, changes=changes)
     _notify("project.edit_approved", changes, by=by, notify=notify)
@@ -192,7 +195,7 @@ def _as_edited(project: Project, slug: str, values: dict[str, Any], categories: 
     changes = fields.differences(before, values)
     columns = {name: getattr(project, name) for name in EDITED}
     columns |= fields.columns({name: change["to"] for name, change in changes.items()}, categories)
-    return _Edited(SimpleNamespace(id=project.id, **columns), changes)
+    return _Edited(SimpleNamespace(id=project.id, owner_id=project.owner_id, **columns), changes)
 
 
 def _apply(edited: list[_Edited], at: datetime) -> list[_Edited]:
@@ -233,13 +236,12 @@ def reject_each(
     db.session.connection().execute(_REFUSE, [{**one, "why": reason} for one in written])
     raising = update(Project).where(Project.id.in_(held)).values(version=Project.version + 1)
     modify(raising)
-    columns = select(Project.id, Project.url_key, Project.title).where(Project.id.in_(held)).order_by(Project.id)
+    columns = (Project.id, Project.owner_id, Project.url_key, Project.title)
+    projects = list(db.session.execute(select(*columns).where(Project.id.in_(held)).order_by(Project.id)))
     facts = {"action": "project.edit_rejected", "at": at, "reason": reason, **NO_MOVE}
-    entries = [
-        {**audit.about(project), **facts, "waited_seconds": waited[project.id]}
-        for project in db.session.execute(columns)
-    ]
+    entries = [{**audit.about(project), **facts, "waited_seconds": waited[project.id]} for project in projects]
     audit.record_each(entries, by=by)
+    thread.record_each(thread.entries_of(MessageKind.REJECTED, projects, reason), by=by, at=at)
     _notify("project.edit_rejected", held, by=by, notify=notify, reason=reason)
     return set()
 

@@ -86,7 +86,7 @@ def edit(
         return
     project.version += 1
     if not by.is_admin:
-        _give_back(project, at)
+        give_back(project, at)
     if planned.changes:
         _write(project, planned.changes, at)
         states = {"from_state": was, "to_state": project.status}
@@ -156,7 +156,7 @@ def _locked(project_id: int, by: Caller, versions: Container[int] | None) -> Pro
     return project
 
 
-def _give_back(project: Project, at: datetime) -> None:
+def give_back(project: Project, at: datetime) -> None:
     """Send a rejected project, or one that was taken down, back to the queue; the latter to its place there."""
     if project.status == Status.REJECTED:
         project.status, project.rejection_reason, project.submitted_at = Status.PENDING, None, at

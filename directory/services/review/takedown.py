@@ -13,13 +13,14 @@ from sqlalchemy import case, literal, select, update
 
 from directory.errors import TooManyProjects
 from directory.extensions import db, modify
-from directory.models import Project, Status, now
+from directory.models import MessageKind, Project, Status, now
 from directory.models.base import UtcDateTime
 from directory.services import audit
 from directory.services.catalog import catalog, counters
 from directory.services.delivery import outbox
 from directory.services.delivery.channels import Endpoint
 from directory.services.identity import Caller
+from directory.services.review import thread
 
 AT_ONCE = 1_000  # the most projects that one request takes down
 TOO_MANY = (
@@ -38,18 +39,24 @@ def take_down(user_id: int, *, by: Caller | None, notify: list[Endpoint], reason
     Raises TooManyProjects.
     """
     found, at = _locked(user_id), now()
-    live = [project.id for project in found if project.status == Status.LIVE]
     audit.record_each([entry for project in found for entry in _entries(project, at, reason)], by=by)
     if any(outbox.wanting(event, notify) for event in EVENTS):
         _notify(found, by=by, endpoints=notify, at=at, reason=reason)
     _reject(found, at=at, reason=reason)
-    return {"unpublished": len(live), "rejected": len(found)}
+    gone = [project for project in found if project.status == Status.LIVE]
+    entries = thread.entries_of(MessageKind.UNPUBLISHED, gone, reason)
+    thread.record_each([*entries, *thread.entries_of(MessageKind.REJECTED, found, reason)], by=by, at=at)
+    return {"unpublished": len(gone), "rejected": len(found)}
 
 
 def _locked(user_id: int) -> list[Any]:
     """The user's live and pending projects, locked. Raises TooManyProjects."""
-    columns = (Project.id, Project.status, Project.title, Project.url_key, Project.submitted_at, Project.owner_since)
-    query = select(*columns).where(Project.owner_id == user_id, Project.status.in_(OPEN)).order_by(Project.id)
+    columns = (Project.id, Project.owner_id, Project.status, Project.title, Project.url_key, Project.submitted_at)
+    query = (
+        select(*columns, Project.owner_since)
+        .where(Project.owner_id == user_id, Project.status.in_(OPEN))
+        .order_by(Project.id)
+    )
     found = list(db.session.execute(query.limit(AT_ONCE + 1).with_for_update(key_share=True)))
     if len(found) > AT_ONCE:
         raise TooManyProjects(TOO_MANY)

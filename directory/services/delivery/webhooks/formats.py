@@ -21,6 +21,7 @@ NAMES = {
     "project.unpublished": "Project unpublished",
     "project.deleted": "Project deleted",
     "project.edited": "Project edited",
+    "project.answered": "Owner of a project answered",
     "webhook.test": "Test of this webhook",
 }
 COLOUR = 0x2E7D32

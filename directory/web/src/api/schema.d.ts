@@ -113,6 +113,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/admin/messages/{message_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Empty the text of an entry in the thread of a project. The entry stays, with its time and its author
+         * @description Needs an administrator.
+         */
+        delete: operations["adminEraseMessage"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/admin/projects": {
         parameters: {
             query?: never;
@@ -743,8 +763,8 @@ export interface paths {
         };
         /**
          * Export the caller's data
-         * @description The file has the account, its projects with the history that their owner may see, its votes and sessions, the names
-         *     of its tokens, and the providers and passkeys by which its user signs in.
+         * @description The file has the account, its projects with the history that their owner may see, the messages about them, its
+         *     votes and sessions, the names of its tokens, and the providers and passkeys by which its user signs in.
          *
          *     Needs a signed-in user.
          */
@@ -1425,6 +1445,54 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/projects/{project_id}/messages": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the thread of a project of the caller, oldest first: messages, and decisions with their reasons
+         * @description Reading them here does not mark them as read.
+         *
+         *     Needs the project's owner.
+         */
+        get: operations["messagesIndex"];
+        put?: never;
+        /**
+         * Write to the reviewers of a project of the caller, in whatever state it is
+         * @description With `resubmit` a project that waits for its owner goes back to the queue, to its old place.
+         *
+         *     Needs the project's owner.
+         */
+        post: operations["messagesWrite"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/projects/{project_id}/messages/read": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Mark the entries up to one as read. They no longer count in `unread` of `GET /api/session`
+         * @description Needs the project's owner.
+         */
+        put: operations["messagesMarkRead"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/projects/{project_id}/pictures": {
         parameters: {
             query?: never;
@@ -2005,6 +2073,26 @@ export interface webhooks {
         patch?: never;
         trace?: never;
     };
+    "project.answered": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Owner of a project answered
+         * @description The service sends `project.answered` to each endpoint that asks for it, in the format `standard`.
+         */
+        post: operations["onProjectAnswered"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "webhook.test": {
         parameters: {
             query?: never;
@@ -2179,7 +2267,7 @@ export interface components {
         Audit: {
             id: number;
             /** @enum {string} */
-            action: "project.submitted" | "project.imported" | "project.edited" | "project.edit_held" | "project.edit_approved" | "project.edit_rejected" | "project.edit_withdrawn" | "project.approved" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.votes_discounted" | "project.votes_counted" | "user.role_changed" | "user.status_changed" | "user.signed_out" | "user.deleted" | "user.renamed" | "user.identity_added" | "user.identity_removed" | "user.passkey_added" | "user.passkey_removed" | "user.passkeys_reset" | "user.registered" | "user.signed_in" | "user.password_changed" | "user.email_changed" | "user.token_created" | "user.token_revoked" | "users.signed_out" | "users.tokens_revoked" | "category.created" | "category.changed" | "category.deleted" | "webhook.redelivered" | "webhook.tested" | "counters.repaired";
+            action: "project.submitted" | "project.imported" | "project.edited" | "project.edit_held" | "project.edit_approved" | "project.edit_rejected" | "project.edit_withdrawn" | "project.approved" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.votes_discounted" | "project.votes_counted" | "project.resubmitted" | "message.erased" | "user.role_changed" | "user.status_changed" | "user.signed_out" | "user.deleted" | "user.renamed" | "user.identity_added" | "user.identity_removed" | "user.passkey_added" | "user.passkey_removed" | "user.passkeys_reset" | "user.registered" | "user.signed_in" | "user.password_changed" | "user.email_changed" | "user.token_created" | "user.token_revoked" | "users.signed_out" | "users.tokens_revoked" | "category.created" | "category.changed" | "category.deleted" | "webhook.redelivered" | "webhook.tested" | "counters.repaired";
             /** Format: date-time */
             at: string;
             actor: components["schemas"]["UserRef"] | null;
@@ -2292,6 +2380,8 @@ export interface components {
             owner_stats: components["schemas"]["OwnerStats"];
             /** @description How many other submissions of the same URL exist, in whatever state. */
             earlier: number;
+            /** @description Whether the owner wrote the last entry in its thread, notes aside. */
+            answered: boolean;
             /** @description What a reviewer should look at. `lookalike_title`: the title has letters that look like Latin ones and are of another script, in one word with Latin letters or as all its letters of that script. `same_repository`: another project of any state has its repository or website as its own repository, or its repository as its own website. `owner_suspended`: the owner's account is suspended or deleted. */
             warnings: ("lookalike_title" | "same_repository" | "owner_suspended")[];
             readonly id: number;
@@ -2776,7 +2866,7 @@ export interface components {
             host: string;
             format: string;
             /** @description The events that are sent to it. */
-            events: ("project.approved" | "project.submitted" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.edited" | "webhook.test" | "project.edit_approved" | "project.edit_rejected")[];
+            events: ("project.approved" | "project.submitted" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.edited" | "project.answered" | "webhook.test" | "project.edit_approved" | "project.edit_rejected")[];
             deliveries: components["schemas"]["DeliveryCounts"];
         };
         /** @description The endpoints, in the order of the configuration. */
@@ -2880,7 +2970,7 @@ export interface components {
             /** Format: date-time */
             at: string;
             /** @enum {string} */
-            event: "submitted" | "edited" | "edit_held" | "edit_approved" | "edit_rejected" | "edit_withdrawn" | "approved" | "rejected" | "unpublished";
+            event: "submitted" | "edited" | "edit_held" | "edit_approved" | "edit_rejected" | "edit_withdrawn" | "approved" | "rejected" | "unpublished" | "resubmitted";
             /** @description The reason of a rejection or unpublishing, if one was given. */
             reason?: string;
         };
@@ -2926,6 +3016,20 @@ export interface components {
             readonly rejection_reason?: string | null;
             readonly revision?: components["schemas"]["Revision"] | null;
             history: components["schemas"]["TimelineEvent"][];
+        };
+        /** @description An entry of the thread of a project of the caller, or one that the caller wrote as a reviewer. */
+        ExportedMessage: {
+            id: number;
+            /** Format: date-time */
+            at: string;
+            /** @enum {string} */
+            from: "owner" | "reviewers" | "service";
+            /** @enum {string} */
+            kind: "message" | "note" | "changes_requested" | "approved" | "rejected" | "unpublished" | "appeal" | "appeal_upheld" | "appeal_reversed";
+            /** @description Plain text. Empty if it was written without words, or if it was erased. */
+            text: string;
+            author: components["schemas"]["UserRef"] | null;
+            project_id: number;
         };
         /** @description A vote of the caller. `title` is null if the project is not live and belongs to another member. */
         ExportedVote: {
@@ -2981,10 +3085,12 @@ export interface components {
         Export: {
             /** Format: date-time */
             exported_at: string;
-            /** @description False where there are more than 1,000 projects or 10,000 votes: then the newest projects and the votes for the newest projects are here. `GET /api/projects` with `owner=me` or `upvoted=me` lists all. */
+            /** @description False where there are more than 1,000 projects, 10,000 votes or 2,000 messages: then the newest projects and messages, and the votes for the newest projects, are here. `GET /api/projects` with `owner=me` or `upvoted=me` lists all. */
             complete: boolean;
             account: components["schemas"]["User"];
             projects: components["schemas"]["ExportedProject"][];
+            /** @description Newest first, without the notes of reviewers. */
+            messages: components["schemas"]["ExportedMessage"][];
             votes: components["schemas"]["ExportedVote"][];
             sessions: components["schemas"]["Session"][];
             tokens: components["schemas"]["Token"][];
@@ -3290,6 +3396,38 @@ export interface components {
              */
             category?: string;
         };
+        /** @description An entry of a project's thread. `author` is null if nobody has decided, for a reviewer whose account is deleted, and, unless the operator shows the names of reviewers, for the owner of the project. */
+        Message: {
+            id: number;
+            /** Format: date-time */
+            at: string;
+            /** @enum {string} */
+            from: "owner" | "reviewers" | "service";
+            /** @enum {string} */
+            kind: "message" | "note" | "changes_requested" | "approved" | "rejected" | "unpublished" | "appeal" | "appeal_upheld" | "appeal_reversed";
+            /** @description Plain text. Empty if it was written without words, or if it was erased. */
+            text: string;
+            author: components["schemas"]["UserRef"] | null;
+        };
+        /** @description The entries of a thread, oldest first. */
+        MessagePage: {
+            items: components["schemas"]["Message"][];
+            pagination: components["schemas"]["CursorPagination"];
+        };
+        /** @description A message of the owner. */
+        AnswerInput: {
+            /** @example Reads **CSV**: https://example.org/csv. */
+            text: string;
+            /**
+             * @description Whether to give a project that waits for its owner back to the reviewers.
+             * @example false
+             */
+            resubmit?: boolean;
+        };
+        /** @description The last entry that was read; an id above the newest one means all. */
+        ReadInput: {
+            up_to: number;
+        };
         /** @description The ids of all pictures of a project, in their new order. */
         OrderInput: {
             order: number[];
@@ -3339,6 +3477,8 @@ export interface components {
             owner_stats: components["schemas"]["OwnerStats"];
             /** @description How many other submissions of the same URL exist, in whatever state. */
             earlier: number;
+            /** @description Whether the owner wrote the last entry in its thread, notes aside. */
+            answered: boolean;
             /** @description What a reviewer should look at. `lookalike_title`: the title has letters that look like Latin ones and are of another script, in one word with Latin letters or as all its letters of that script. `same_repository`: another project of any state has its repository or website as its own repository, or its repository as its own website. `owner_suspended`: the owner's account is suspended or deleted. */
             warnings: ("lookalike_title" | "same_repository" | "owner_suspended")[];
             readonly id: number;
@@ -3394,6 +3534,27 @@ export interface components {
              */
             oldest_submitted_at: string | null;
         };
+        /** @description The caller's account. */
+        SessionUser: {
+            id: number;
+            username: string;
+            email: string;
+            /** @enum {string} */
+            role: "member" | "reviewer" | "admin";
+            is_admin: boolean;
+            /** @enum {string} */
+            status: "active" | "suspended";
+            /** Format: date-time */
+            created_at: string;
+            /** @description Whether the user has confirmed the address by a mailed link. */
+            email_verified: boolean;
+            /** @description Whether the username may still be chosen. */
+            may_rename: boolean;
+            /** @description Whether decisions about the projects are mailed. */
+            notify: boolean;
+            /** @description How many entries in the threads of the caller's projects are by others and not read. */
+            unread: number;
+        };
         /** @description The site's name, and its public address, which is null if it is not configured. */
         Site: {
             name: string;
@@ -3411,7 +3572,7 @@ export interface components {
         };
         /** @description The caller and what the site allows. `user` is null for an anonymous caller, `service` is for administrators. `password_reset` says whether a forgotten password can be reset by mail; `providers` are the other places by which one can sign in. */
         SessionState: {
-            user: components["schemas"]["User"] | null;
+            user: components["schemas"]["SessionUser"] | null;
             site: components["schemas"]["Site"];
             registration_open: boolean;
             read_only: boolean;
@@ -3739,7 +3900,7 @@ export interface components {
             };
         };
         /**
-         * @description - `invalid_transition`: The project's state does not allow the decision; current_status names the state. A project is approved or rejected while it is pending, and unpublished while it is live.
+         * @description - `invalid_transition`: The project's state does not allow the decision; current_status names the state. A project is approved or rejected while it is pending, unpublished while it is live, and given back while it waits for its owner.
          *     - `duplicate`: Something with the same identity exists: a username, an e-mail address, a category's slug, or a project of the same owner with the same URL. Each member of errors points to a value that is taken; existing is your own project that has the URL.
          *     - `other_user`: X-Expected-User named another account than the one that is signed in; nothing was changed. A page sends the id of the account that it shows with each write, because another tab may have changed the session.
          */
@@ -3769,7 +3930,7 @@ export interface components {
             };
         };
         /**
-         * @description - `invalid_transition`: The project's state does not allow the decision; current_status names the state. A project is approved or rejected while it is pending, and unpublished while it is live.
+         * @description - `invalid_transition`: The project's state does not allow the decision; current_status names the state. A project is approved or rejected while it is pending, unpublished while it is live, and given back while it waits for its owner.
          *     - `other_user`: X-Expected-User named another account than the one that is signed in; nothing was changed. A page sends the id of the account that it shows with each write, because another tab may have changed the session.
          */
         InvalidTransitionOrOtherUser: {
@@ -4327,7 +4488,7 @@ export interface operations {
     adminLog: {
         parameters: {
             query?: {
-                action?: "project.submitted" | "project.imported" | "project.edited" | "project.edit_held" | "project.edit_approved" | "project.edit_rejected" | "project.edit_withdrawn" | "project.approved" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.votes_discounted" | "project.votes_counted" | "user.role_changed" | "user.status_changed" | "user.signed_out" | "user.deleted" | "user.renamed" | "user.identity_added" | "user.identity_removed" | "user.passkey_added" | "user.passkey_removed" | "user.passkeys_reset" | "user.registered" | "user.signed_in" | "user.password_changed" | "user.email_changed" | "user.token_created" | "user.token_revoked" | "users.signed_out" | "users.tokens_revoked" | "category.created" | "category.changed" | "category.deleted" | "webhook.redelivered" | "webhook.tested" | "counters.repaired";
+                action?: "project.submitted" | "project.imported" | "project.edited" | "project.edit_held" | "project.edit_approved" | "project.edit_rejected" | "project.edit_withdrawn" | "project.approved" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.votes_discounted" | "project.votes_counted" | "project.resubmitted" | "message.erased" | "user.role_changed" | "user.status_changed" | "user.signed_out" | "user.deleted" | "user.renamed" | "user.identity_added" | "user.identity_removed" | "user.passkey_added" | "user.passkey_removed" | "user.passkeys_reset" | "user.registered" | "user.signed_in" | "user.password_changed" | "user.email_changed" | "user.token_created" | "user.token_revoked" | "users.signed_out" | "users.tokens_revoked" | "category.created" | "category.changed" | "category.deleted" | "webhook.redelivered" | "webhook.tested" | "counters.repaired";
                 project_id?: number;
                 /** @description The id of the user that the entry is about. */
                 user_id?: number;
@@ -4415,7 +4576,7 @@ export interface operations {
     adminLogFile: {
         parameters: {
             query?: {
-                action?: "project.submitted" | "project.imported" | "project.edited" | "project.edit_held" | "project.edit_approved" | "project.edit_rejected" | "project.edit_withdrawn" | "project.approved" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.votes_discounted" | "project.votes_counted" | "user.role_changed" | "user.status_changed" | "user.signed_out" | "user.deleted" | "user.renamed" | "user.identity_added" | "user.identity_removed" | "user.passkey_added" | "user.passkey_removed" | "user.passkeys_reset" | "user.registered" | "user.signed_in" | "user.password_changed" | "user.email_changed" | "user.token_created" | "user.token_revoked" | "users.signed_out" | "users.tokens_revoked" | "category.created" | "category.changed" | "category.deleted" | "webhook.redelivered" | "webhook.tested" | "counters.repaired";
+                action?: "project.submitted" | "project.imported" | "project.edited" | "project.edit_held" | "project.edit_approved" | "project.edit_rejected" | "project.edit_withdrawn" | "project.approved" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.votes_discounted" | "project.votes_counted" | "project.resubmitted" | "message.erased" | "user.role_changed" | "user.status_changed" | "user.signed_out" | "user.deleted" | "user.renamed" | "user.identity_added" | "user.identity_removed" | "user.passkey_added" | "user.passkey_removed" | "user.passkeys_reset" | "user.registered" | "user.signed_in" | "user.password_changed" | "user.email_changed" | "user.token_created" | "user.token_revoked" | "users.signed_out" | "users.tokens_revoked" | "category.created" | "category.changed" | "category.deleted" | "webhook.redelivered" | "webhook.tested" | "counters.repaired";
                 project_id?: number;
                 /** @description The id of the user that the entry is about. */
                 user_id?: number;
@@ -4625,6 +4786,46 @@ export interface operations {
             503: components["responses"]["UnavailableOrReadOnly"];
         };
     };
+    adminEraseMessage: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `id` of the account that the page shows. If another account is signed in, the answer is 409 `other_user` and nothing changes. */
+                "X-Expected-User"?: string;
+            };
+            path: {
+                /** @example 17 */
+                message_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Empty the text of an entry in the thread of a project. The entry stays, with its time and its author. */
+            204: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["AdminRequiredOrPasskeyRequiredOrCrossSiteRequest"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["OtherUser"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["UnavailableOrReadOnly"];
+        };
+    };
     adminQueue: {
         parameters: {
             query?: {
@@ -4672,6 +4873,7 @@ export interface operations {
                      *             "rejected": 0
                      *           },
                      *           "earlier": 0,
+                     *           "answered": true,
                      *           "warnings": [
                      *             "lookalike_title"
                      *           ],
@@ -5993,7 +6195,7 @@ export interface operations {
                 state?: "pending" | "delivered" | "dead";
                 /** @description An endpoint's name; an unknown one finds nothing. */
                 endpoint?: string;
-                event?: "project.approved" | "project.submitted" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.edited" | "webhook.test" | "project.edit_approved" | "project.edit_rejected" | "account.password_reset" | "account.email_verification" | "account.email_changed" | "account.password_changed" | "account.passkey_added" | "account.passkey_removed";
+                event?: "project.approved" | "project.submitted" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.edited" | "project.answered" | "webhook.test" | "project.edit_approved" | "project.edit_rejected" | "account.password_reset" | "account.email_verification" | "account.email_changed" | "account.password_changed" | "account.passkey_added" | "account.passkey_removed";
                 project_id?: number;
             };
             header?: never;
@@ -6814,6 +7016,20 @@ export interface operations {
                      *               "reason": "The link is dead."
                      *             }
                      *           ]
+                     *         }
+                     *       ],
+                     *       "messages": [
+                     *         {
+                     *           "id": 42,
+                     *           "at": "2026-11-20T10:00:00.123456Z",
+                     *           "from": "reviewers",
+                     *           "kind": "rejected",
+                     *           "text": "The link is dead.",
+                     *           "author": {
+                     *             "id": 42,
+                     *             "username": "ada"
+                     *           },
+                     *           "project_id": 42
                      *         }
                      *       ],
                      *       "votes": [
@@ -9111,6 +9327,185 @@ export interface operations {
             503: components["responses"]["UnavailableOrReadOnly"];
         };
     };
+    messagesIndex: {
+        parameters: {
+            query?: {
+                limit?: number;
+                /** @description `next_cursor` or `prev_cursor` of an earlier answer to the same filters and sort. */
+                cursor?: string;
+            };
+            header?: never;
+            path: {
+                /** @example 42 */
+                project_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The entries of a thread, oldest first. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "id": 42,
+                     *           "at": "2026-11-20T10:00:00.123456Z",
+                     *           "from": "reviewers",
+                     *           "kind": "rejected",
+                     *           "text": "The link is dead.",
+                     *           "author": {
+                     *             "id": 42,
+                     *             "username": "ada"
+                     *           }
+                     *         }
+                     *       ],
+                     *       "pagination": {
+                     *         "limit": 20,
+                     *         "next_cursor": null,
+                     *         "prev_cursor": null
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["MessagePage"];
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    messagesWrite: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `id` of the account that the page shows. If another account is signed in, the answer is 409 `other_user` and nothing changes. */
+                "X-Expected-User"?: string;
+            };
+            path: {
+                /** @example 42 */
+                project_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "text": "The link works again.",
+                 *       "resubmit": false
+                 *     }
+                 */
+                "application/json": components["schemas"]["AnswerInput"];
+            };
+        };
+        responses: {
+            /**
+             * @description An entry of a project's thread.
+             *
+             *     `author` is null if nobody has decided, for a reviewer whose account is deleted, and, unless the operator shows the
+             *     names of reviewers, for the owner of the project.
+             */
+            201: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": 42,
+                     *       "at": "2026-11-20T10:00:00.123456Z",
+                     *       "from": "reviewers",
+                     *       "kind": "rejected",
+                     *       "text": "The link is dead.",
+                     *       "author": {
+                     *         "id": 42,
+                     *         "username": "ada"
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Message"];
+                };
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["EmailNotVerifiedOrCrossSiteRequest"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["InvalidTransitionOrOtherUser"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["UnavailableOrReadOnly"];
+        };
+    };
+    messagesMarkRead: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `id` of the account that the page shows. If another account is signed in, the answer is 409 `other_user` and nothing changes. */
+                "X-Expected-User"?: string;
+            };
+            path: {
+                /** @example 42 */
+                project_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "up_to": 1
+                 *     }
+                 */
+                "application/json": components["schemas"]["ReadInput"];
+            };
+        };
+        responses: {
+            /** @description Mark the entries up to one as read. They no longer count in `unread` of `GET /api/session`. */
+            204: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["CrossSiteRequest"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["OtherUser"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["UnavailableOrReadOnly"];
+        };
+    };
     picturesOrderPictures: {
         parameters: {
             query?: never;
@@ -9888,6 +10283,7 @@ export interface operations {
                      *             "rejected": 0
                      *           },
                      *           "earlier": 0,
+                     *           "answered": true,
                      *           "warnings": [
                      *             "lookalike_title"
                      *           ],
@@ -10113,6 +10509,7 @@ export interface operations {
                      *         "rejected": 0
                      *       },
                      *       "earlier": 0,
+                     *       "answered": true,
                      *       "warnings": [
                      *         "lookalike_title"
                      *       ],
@@ -10667,7 +11064,8 @@ export interface operations {
                      *         "created_at": "2026-11-20T10:00:00.123456Z",
                      *         "email_verified": true,
                      *         "may_rename": false,
-                     *         "notify": true
+                     *         "notify": true,
+                     *         "unread": 0
                      *       },
                      *       "site": {
                      *         "name": "Project Directory",
@@ -11623,6 +12021,123 @@ export interface operations {
                         changes: {
                             [key: string]: components["schemas"]["Change"];
                         };
+                    };
+                };
+            };
+        };
+        responses: {
+            /** @description The service gives up the notification at once. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The notification is delivered. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The service tries again, by its schedule. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onProjectAnswered: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description The notification's id; every try and every redelivery has the same.
+                 * @example msg_3f1c9a5b7d2e4f60
+                 */
+                "webhook-id": string;
+                /**
+                 * @description When this try was sent, in seconds since 1970.
+                 * @example 1795444200
+                 */
+                "webhook-timestamp": string;
+                /**
+                 * @description One `v1,` and base64 of HMAC-SHA256 over `id.timestamp.body` for each secret, separated by spaces (Standard Webhooks 1.0). Missing if the endpoint has no secret.
+                 * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+                 */
+                "webhook-signature"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "type": "project.answered",
+                 *       "timestamp": "2026-11-20T10:00:00.123456Z",
+                 *       "data": {
+                 *         "project": {
+                 *           "id": 42,
+                 *           "slug": "flask",
+                 *           "title": "Flask",
+                 *           "tagline": "A lightweight web framework",
+                 *           "author": "Pallets",
+                 *           "description": "Routing, templates and a development server, and little else.",
+                 *           "url": "https://flask.example",
+                 *           "repository_url": "https://code.example/flask",
+                 *           "logo_url": "https://flask.example/logo.svg",
+                 *           "logo": {
+                 *             "64": "/images/5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d.webp",
+                 *             "256": "/images/a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3.webp"
+                 *           },
+                 *           "pictures": [
+                 *             {
+                 *               "640": "/images/c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7.webp",
+                 *               "1280": "/images/0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e.webp",
+                 *               "id": 42,
+                 *               "alt": "The list of a project's routes",
+                 *               "width": 1280,
+                 *               "height": 800
+                 *             }
+                 *           ],
+                 *           "tags": [
+                 *             "python",
+                 *             "web"
+                 *           ],
+                 *           "category": {
+                 *             "slug": "web-frameworks",
+                 *             "name": "Web frameworks"
+                 *           },
+                 *           "status": "live",
+                 *           "upvotes": 128,
+                 *           "owner": {
+                 *             "id": 42,
+                 *             "username": "ada"
+                 *           },
+                 *           "created_at": "2026-11-20T10:00:00.123456Z",
+                 *           "updated_at": "2026-11-20T10:00:00.123456Z",
+                 *           "submitted_at": "2026-11-20T10:00:00.123456Z",
+                 *           "published_at": "2026-11-20T14:30:00.000000Z"
+                 *         },
+                 *         "answered_by": {
+                 *           "id": 42,
+                 *           "username": "ada"
+                 *         }
+                 *       }
+                 *     }
+                 */
+                "application/json": {
+                    /** @constant */
+                    type: "project.answered";
+                    /** Format: date-time */
+                    timestamp: string;
+                    data: {
+                        project: components["schemas"]["WebhookProject"];
+                        /** @description The user that caused the event; null for a command of the operator. */
+                        answered_by: components["schemas"]["UserRef"] | null;
                     };
                 };
             };

@@ -8,6 +8,7 @@ export const actions: Record<Schemas["Audit"]["action"], string> = {
   "project.edit_rejected": "Changes rejected", "project.edit_withdrawn": "Changes withdrawn",
   "project.approved": "Project approved", "project.rejected": "Project rejected", "project.unpublished": "Project taken down",
   "project.deleted": "Project deleted", "project.votes_discounted": "Votes discounted", "project.votes_counted": "Votes counted again",
+  "project.resubmitted": "Given back", "message.erased": "Message erased",
   "user.role_changed": "Role changed", "user.status_changed": "Suspended or restored",
   "user.signed_out": "Signed out everywhere", "user.deleted": "Account deleted",
   "user.renamed": "Username chosen", "user.identity_added": "Provider joined", "user.identity_removed": "Provider removed",

@@ -27,6 +27,8 @@ export function sentence(entry: Entry, projectAt?: string): Part[] {
     case "project.deleted": return [by, { text: " deleted " }, project, end];
     case "project.votes_discounted": return [by, { text: ` discounted ${votes(entry)} of ` }, project, end];
     case "project.votes_counted": return [by, { text: ` counted ${votes(entry)} of ` }, project, { text: " again." }];
+    case "project.resubmitted": return [by, { text: " gave " }, project, { text: " back to the reviewers." }];
+    case "message.erased": return [by, { text: " erased a message about " }, project, end];
     case "user.role_changed": return [by, { text: " made " }, user, { text: entry.to === "admin" ? " an administrator." : " a member." }];
     case "user.status_changed": return [by, { text: entry.to === "suspended" ? " suspended " : " restored " }, user, end];
     case "user.signed_out": return [by, { text: " signed " }, user, { text: " out everywhere." }];

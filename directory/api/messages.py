@@ -1,0 +1,52 @@
+"""The thread of a project, for its owner."""
+
+from typing import Any
+
+from flask import Blueprint
+
+from directory.api.schemas.messages import AnswerInput, MessageOutput, MessagePage, MessagesQuery, ReadInput
+from directory.errors import EmailNotVerified, InvalidTransition
+from directory.http import pagination
+from directory.http.access import own_required, require_verified, shows_reviewers
+from directory.http.authentication import caller
+from directory.http.endpoint import documented, operation
+from directory.http.receivers import subscribers
+from directory.http.validation import JsonBody
+from directory.services.review import conversation, thread
+
+bp = Blueprint("messages", __name__, url_prefix="/api/projects/<id:project_id>/messages")
+
+
+@bp.get("")
+@own_required
+@operation(query=MessagesQuery(), answer=MessagePage(), tier="read")
+def index(project_id: int, query: dict[str, Any]) -> Any:
+    """List the thread of a project of the caller, oldest first: messages, and decisions with their reasons.
+
+    Reading them here does not mark them as read.
+    """
+    window = pagination.window(query)
+    found = thread.of_owner(project_id, window, by=caller(), naming=shows_reviewers())
+    return pagination.by_cursor(found, window)
+
+
+@bp.post("")
+@own_required
+@documented(raises=(EmailNotVerified, InvalidTransition))
+@operation(body=JsonBody(AnswerInput()), answer=MessageOutput(), status=201, tier="messages")
+def write(project_id: int, body: dict[str, Any]) -> Any:
+    """Write to the reviewers of a project of the caller, in whatever state it is.
+
+    With `resubmit` a project that waits for its owner goes back to the queue, to its old place.
+    """
+    if body.get("resubmit"):
+        require_verified("submit")
+    return conversation.answer(project_id, **body, by=caller(), notify=subscribers(), naming=shows_reviewers())
+
+
+@bp.put("/read")
+@own_required
+@operation(body=JsonBody(ReadInput()), status=204)
+def mark_read(project_id: int, body: dict[str, Any]) -> None:
+    """Mark the entries up to one as read. They no longer count in `unread` of `GET /api/session`."""
+    thread.mark_read(project_id, body["up_to"], by=caller())

@@ -1,0 +1,55 @@
+"""The schemas of the threads of projects."""
+
+from marshmallow import fields
+from marshmallow.validate import Range
+
+from directory.api.schemas.paging import CursorPagination
+from directory.api.schemas.projects import UserRef
+from directory.api.schemas.review import HistoryQuery
+from directory.http.fields import Flag, Number, Prose, Strict, Timestamp, Word
+from directory.models import MessageKind, Sender
+from directory.models.base import HIGHEST_ID
+
+
+class MessagesQuery(HistoryQuery):
+    """A part of a thread; a hundred entries unless asked otherwise."""
+
+
+class AnswerInput(Strict):
+    """A message of the owner."""
+
+    text = Prose(1, 4000, required=True)
+    resubmit = Flag(
+        metadata={"description": "Whether to give a project that waits for its owner back to the reviewers."}
+    )
+
+
+class ReadInput(Strict):
+    """The last entry that was read; an id above the newest one means all."""
+
+    up_to = Number(required=True, validate=Range(1, HIGHEST_ID, error="An id is a positive whole number."))
+
+
+class MessageOutput(Strict):
+    """An entry of a project's thread.
+
+    `author` is null if nobody has decided, for a reviewer whose account is deleted, and, unless the operator shows the
+    names of reviewers, for the owner of the project.
+    """
+
+    id = fields.Integer(required=True)
+    at = Timestamp(required=True)
+    from_ = Word(tuple(Sender), required=True, data_key="from", attribute="from")
+    kind = Word(tuple(MessageKind), required=True)
+    text = fields.String(
+        required=True,
+        metadata={"description": "Plain text. Empty if it was written without words, or if it was erased."},
+    )
+    author = fields.Nested(UserRef, required=True, allow_none=True)
+
+
+class MessagePage(Strict):
+    """The entries of a thread, oldest first."""
+
+    items = fields.List(fields.Nested(MessageOutput), required=True)
+    pagination = fields.Nested(CursorPagination, required=True)

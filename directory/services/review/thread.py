@@ -1,0 +1,168 @@
+"""The threads of projects: their entries, which of them the owner has read, and what is erased of them.
+
+An entry is written in the transaction of what it tells of, and never changes, but for its text, which can be erased.
+Owners get the entries without notes, and without the names of reviewers unless the operator shows these.
+"""
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from sqlalchemy import and_, func, or_, select, update
+
+from directory.db.paging import AnySelect, Slice, Sort, Window, fetch
+from directory.errors import NotFound
+from directory.extensions import db, modify
+from directory.models import Message, MessageKind, Project, Sender, User
+from directory.services import audit, bulk
+from directory.services.identity import Caller
+
+OLDEST = Sort((Message.id,), descending=False)
+NO_NOTE = Message.kind != MessageKind.NOTE
+
+
+class Entry(NamedTuple):
+    """What is written into a thread: its kind, the ids of the project and of its owner, and the text."""
+
+    kind: MessageKind
+    project_id: int
+    owner_id: int
+    text: str = ""
+
+
+def entries_of(kind: MessageKind, projects: Iterable[Any], text: str | None) -> list[Entry]:
+    """An entry with this text for each of the projects: rows with id and owner_id."""
+    return [Entry(kind, project.id, project.owner_id, text or "") for project in projects]
+
+
+def record_each(entries: Iterable[Entry], *, by: Caller | None, at: datetime) -> None:
+    """Add an entry of reviewers to each thread, or of the service if nobody (`by` is None) has decided.
+
+    The owners have not read them, except for what they did themselves.
+    """
+    sender = Sender.REVIEWERS if by else Sender.SERVICE
+    bulk.load_dicts(Message, [_row(entry, sender, by, at) for entry in entries])
+
+
+def add(entry: Entry, *, sender: Sender, by: Caller, at: datetime) -> dict[str, Any]:
+    """Add one entry in the name of `by`, and return it as reviewers see it. The calling function holds the project."""
+    message = Message(**_row(entry, sender, by, at))
+    db.session.add(message)
+    db.session.flush()  # assigns the id
+    return _view(message.id, at, sender, entry.kind, entry.text, by.id, by.username)
+
+
+def _row(entry: Entry, sender: Sender, by: Caller | None, at: datetime) -> dict[str, Any]:
+    author_id = by.id if by else None
+    is_read = entry.kind is MessageKind.NOTE or author_id == entry.owner_id
+    return {
+        "project_id": entry.project_id,
+        "at": at,
+        "sender": sender.value,
+        "kind": entry.kind.value,
+        "text": entry.text,
+        "author_id": author_id,
+        "unread_by": None if is_read else entry.owner_id,
+    }
+
+
+def of_owner(project_id: int, window: Window, *, by: Caller, naming: bool) -> Slice:
+    """The entries of a thread, oldest first, for the owner: without notes, and unless `naming` without authors.
+
+    Raises NotFound for everybody else.
+    """
+    require_own(project_id, by=by)
+    found = fetch(_entries().where(Message.project_id == project_id, NO_NOTE), OLDEST, window)
+    found.items = [for_owner(_viewed(row), naming=naming) for row in found.items]
+    return found
+
+
+def for_reviewers(project_id: int, window: Window, *, by: Caller) -> Slice:
+    """The entries of a thread, oldest first, with notes, unless the project is the caller's own.
+
+    The calling function has checked that `by` may review the project, which exists.
+    """
+    is_own = select(Project.owner_id).where(Project.id == project_id).scalar_subquery() == by.id
+    query = _entries().where(Message.project_id == project_id, or_(NO_NOTE, ~is_own))
+    found = fetch(query, OLDEST, window)
+    found.items = [_viewed(row) for row in found.items]
+    return found
+
+
+def require_own(project_id: int, *, by: Caller) -> None:
+    """Raise NotFound unless `by` owns the project."""
+    if db.session.scalar(select(Project.owner_id).where(Project.id == project_id)) != by.id:
+        raise NotFound
+
+
+def for_owner(entry: dict[str, Any], *, naming: bool) -> dict[str, Any]:
+    """An entry as the owner sees it: unless `naming` without its author."""
+    return entry if naming else {**entry, "author": None}
+
+
+def mark_read(project_id: int, up_to: int, *, by: Caller) -> None:
+    """Note that the owner has read the entries of a thread up to an id. Raises NotFound for everybody else."""
+    require_own(project_id, by=by)
+    read = update(Message).where(Message.project_id == project_id, Message.id <= up_to, Message.unread_by == by.id)
+    modify(read.values(unread_by=None))
+
+
+def unread(user_id: int) -> int:
+    """The number of entries by others, in the threads of all projects of a user, that the user has not read."""
+    return db.session.scalar(select(func.count()).where(Message.unread_by == user_id)) or 0
+
+
+def erase(message_id: int, *, by: Caller) -> None:
+    """Empty the text of an entry. An empty one stays as it is, and is not logged again. Raises NotFound."""
+    query = select(Message.text, Project.id, Project.url_key, Project.title)
+    query = query.join_from(Message, Project, Project.id == Message.project_id).where(Message.id == message_id)
+    found = db.session.execute(query).one_or_none()
+    if found is None:
+        raise NotFound
+    if modify(update(Message).where(Message.id == message_id, Message.text != "").values(text="")):
+        audit.record_project("message.erased", found, by=by)
+
+
+def forget_user(user_id: int) -> None:
+    """Empty what a user wrote as an owner and the notes about their projects; take the name from what they reviewed.
+
+    The calling function has locked the user's projects.
+    """
+    owned = select(Project.id).where(Project.owner_id == user_id)
+    written = and_(Message.author_id == user_id, Message.sender == Sender.OWNER)
+    for message in (written, and_(Message.project_id.in_(owned), Message.kind == MessageKind.NOTE)):
+        modify(update(Message).where(message, Message.text != "").values(text=""))
+    modify(update(Message).where(Message.author_id == user_id, Message.sender != Sender.OWNER).values(author_id=None))
+
+
+def exported(by: Caller, most: int | None, *, naming: bool) -> tuple[list[dict[str, Any]], bool]:
+    """The newest entries, without notes, of the threads of a user's projects, and what the user wrote in others.
+
+    And whether these are all; None for `most` means all.
+    """
+    owned = select(Message.id).join(Project, Project.id == Message.project_id).where(Project.owner_id == by.id)
+    written = select(Message.id).where(Message.author_id == by.id)
+    query = _entries().where(Message.id.in_(owned.union(written)), NO_NOTE).order_by(Message.id.desc())
+    found = list(db.session.execute(query.limit(most and most + 1)))
+    shown = []
+    for row in found[:most]:
+        is_own = row.author_id == by.id
+        shown.append({**for_owner(_viewed(row), naming=naming or is_own), "project_id": row.project_id})
+    return shown, most is None or len(found) <= most
+
+
+def _entries() -> AnySelect:
+    # By a subquery for each entry: a join might read all users.
+    name = select(User.username).where(User.id == Message.author_id).scalar_subquery()
+    columns = (Message.id, Message.at, Message.sender, Message.kind, Message.text, Message.author_id)
+    return select(*columns, name.label("username"), Message.project_id)
+
+
+def _viewed(row: Any) -> dict[str, Any]:
+    return _view(row.id, row.at, row.sender, row.kind, row.text, row.author_id, row.username)
+
+
+def _view(*values: Any) -> dict[str, Any]:
+    number, at, sender, kind, text, author_id, username = values
+    author = None if author_id is None else {"id": author_id, "username": username}
+    return {"id": number, "at": at, "from": str(sender), "kind": str(kind), "text": text, "author": author}
