@@ -39,6 +39,8 @@ def decode(data: bytes, content_type: str) -> FormContent:
         if isinstance(head, Field):
             content.fields.append((head.name, body.decode("utf-8")))
         elif head.filename or body:  # a field without a chosen file has an empty one without a name
+            if head.name in content.files:
+                raise ValueError("A field has two files.")
             content.files[head.name] = body
     return content
 

@@ -130,11 +130,13 @@ class JsonBody(Body):
 class FormBody(Body):
     """The fields of an HTML form as the view's `body`, with the same schema and rules as a JSON body.
 
-    A form sends every field: a blank one counts as absent, and a ticked box as true.
+    A form sends every field: a blank one counts as absent, and a ticked box as true. `files` are the fields that take a
+    file.
     """
 
     schema: Schema
     check: Check | None = None
+    files: tuple[str, ...] = ()
 
     def arguments(self) -> dict[str, Any]:
         """Raises Invalid, TooLarge, UnsupportedMediaType, OtherUser."""
@@ -147,6 +149,8 @@ class FormBody(Body):
         names = [name for name, _ in fields]
         repeated = dict.fromkeys(name for name in names if names.count(name) > 1)
         refused = [{"pointer": pointer([name]), "detail": "Must be given once."} for name in repeated]
+        if not {*self.files} >= {*current().files}:
+            refused.append({"pointer": pointer([]), "detail": "A file was sent in a field that takes none."})
         return _loaded(self, given, refused)
 
 

@@ -50,10 +50,13 @@ class Form:
 EMPTY = Form()
 
 
-def same_as(view: Any, body: Schema | None = None) -> Operation:
-    """The operation of a form that reuses a route of the API, with the route's body unless `body` is given."""
+def same_as(view: Any, body: Schema | None = None, files: tuple[str, ...] = ()) -> Operation:
+    """The operation of a form that reuses a route of the API, with the route's body unless `body` is given.
+
+    `files` are the fields that take a file.
+    """
     spec: Operation = view.operation
-    form = FormBody(body or spec.body.schema, spec.body.check)
+    form = FormBody(body or spec.body.schema, spec.body.check, files)
     return Operation(body=form, tier=spec.tier, transactional=spec.transactional, page=True, parameters=True)
 
 

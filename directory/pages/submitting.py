@@ -82,7 +82,7 @@ def submit_page(query: dict[str, str]) -> PageAnswer:
 @bp.post("/submit")
 @shows(submit_form)
 @login_required
-@replace(same_as(projects.create, NewForm()), **form_of)
+@replace(same_as(projects.create, NewForm(), ("logo",)), **form_of)
 def submit(query: dict[str, str], body: dict[str, Any]) -> Response:
     """Submit a project for review; first, if others have similar ones, show them once."""
     given = filled(body)
@@ -175,7 +175,7 @@ def edit_page(project_id: int, query: dict[str, str]) -> PageAnswer:
 @bp.post("/mine/<id:project_id>/edit")
 @shows(edit_form)
 @owner_required
-@replace(same_as(projects.update, EditForm()), **form_of)
+@replace(same_as(projects.update, EditForm(), ("logo",)), **form_of)
 def edit(project_id: int, query: dict[str, str], body: dict[str, Any]) -> Response:
     """Change the version of a project that the form showed: its texts and its logo in one edit."""
     logo, versions = chosen_logo(), Versions({body["version"]}, set())
@@ -199,7 +199,7 @@ def edit(project_id: int, query: dict[str, str], body: dict[str, Any]) -> Respon
 @bp.post("/mine/<id:project_id>/pictures")
 @shows(edit_form)
 @owner_required
-@replace(same_as(project_pictures.add_picture, NewPictureForm()), **form_of)
+@replace(same_as(project_pictures.add_picture, NewPictureForm(), ("picture",)), **form_of)
 def add_picture(project_id: int, query: dict[str, str], body: dict[str, Any]) -> Response:
     """Add a picture with its words to a project."""
     made = chosen_picture()

@@ -28,6 +28,7 @@ def test_a_field_without_a_chosen_file_has_none():
     ("body", "content_type"),
     [
         (part("a", b"1"), TYPE), (part("a", b"1") + b"--y--\r\n", TYPE), (b"nothing", TYPE),
+        (part("a", b"1", "a.png") + part("a", b"2", "b.png") + b"--x--\r\n", TYPE),
         (part("a", b"\xff") + b"--x--\r\n", TYPE), (part("a", b"1") + b"--x--\r\n", "multipart/form-data"),
         (part("a", b"1") + b"--x--\r\n", f"multipart/form-data; boundary={'x' * 300}"),
         (part("a", b"1") + b"--x--\r\n", "multipart/form-data; boundary=ü"),

@@ -118,6 +118,12 @@ def test_a_file_that_is_no_logo_is_said_at_its_field_and_nothing_is_sent(app, wo
     assert world.caller(ada).get("/api/projects?owner=me").json["items"] == []
 
 
+def test_a_file_of_another_field_is_refused_and_nothing_is_lost_silently(app, world, ada):
+    answer = send(Browser(app).sign_in("ada"), "/submit", **LAMP, picture=RED)
+    assert (answer.status_code, answer.text.count("A file was sent in a field that takes none.")) == (422, 1)
+    assert world.caller(ada).get("/api/projects?owner=me").json["items"] == []
+
+
 def test_similar_projects_are_shown_once_with_409_and_another_one_is_submitted(app, world, ada):
     other = world.project(title="Lamp", url="https://lamp.example")
     browser = Browser(app).sign_in("ada")
