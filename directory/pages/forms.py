@@ -134,7 +134,7 @@ def _refused(problem: dict[str, Any]) -> Form:
     errors: dict[str, str] = {}
     rest: list[str] = []
     for each in problem.get("errors", []):
-        name = each.get("pointer", "").removeprefix("#/").partition("/")[0]
+        name = each.get("pointer", "").removeprefix("#").removeprefix("/").partition("/")[0]  # "#" is the whole
         if name and name != "token":
             errors.setdefault(name, each["detail"] if typed.get(name) or name in files else BLANK)
         else:
