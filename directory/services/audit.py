@@ -92,7 +92,8 @@ EVENTS = {
         "resubmitted",
     )
 }
-EVENTS["project.imported"] = "submitted"
+IMPORTED = "project.imported"
+EVENTS[IMPORTED] = "submitted"
 WITH_REASON = {"rejected", "edit_rejected", "unpublished"}
 EDITS = {"edited", "edit_held"}
 
@@ -173,7 +174,7 @@ class Filters:
     """The filters of the log; None is no filter. `actor` and `user` are usernames.
 
     `q` is a part of a project's title, of the reason, or of the username of the actor or the user. `since` is
-    inclusive, `until` exclusive.
+    inclusive, `until` exclusive. `imports` is "false" for a log without the entries of imported projects.
     """
 
     action: str | None = None
@@ -185,6 +186,7 @@ class Filters:
     q: str | None = None
     since: datetime | None = None
     until: datetime | None = None
+    imports: str | None = None
 
 
 def entries(window: Window, filters: Filters) -> Slice:
@@ -193,12 +195,13 @@ def entries(window: Window, filters: Filters) -> Slice:
     It is read from one index, in the order of the index. If further filters remain, at most `READ_AT_ONCE` entries are
     read: the slice may then have fewer items than the limit, or none, although the list continues.
     """
-    equal = _equal(filters)
-    if equal is None:
+    equal, has_imports = _equal(filters), filters.imports is None
+    if equal is None or (filters.action == IMPORTED and not has_imports):
         return Slice([], None, None)
     by = next((name for name in NARROWING if name in equal), None)
     others = [getattr(AuditEntry, name) == value for name, value in equal.items() if name != by]
     others += [] if filters.q is None else [_contains(filters.q)]
+    others += [] if has_imports else [AuditEntry.action != IMPORTED]
     since = None if filters.since is None else AuditEntry.at >= filters.since
     until = None if filters.until is None else AuditEntry.at < filters.until
     if by is not None:

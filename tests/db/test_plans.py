@@ -253,7 +253,8 @@ def test_deliveries_are_narrowed_by_indexes_that_are_in_their_order(many: Flask,
 
 def test_the_queue_looks_up_the_records_of_its_page_alone(many: Flask, world: World) -> None:
     admin = world.caller(world.admin())
-    for path in ("/api/admin/projects?limit=5", "/api/admin/projects?status=pending&limit=5"):
+    queue = "/api/admin/projects?waiting=true&first_time=true&limit=5"
+    for path in ("/api/admin/projects?limit=5", "/api/admin/projects?status=pending&limit=5", queue):
         for plan in plans(many, admin, path)[1:]:
             _reads_no_whole(plan, path)
     assert "ix_projects_url_key" in plan, plan
@@ -306,7 +307,8 @@ def test_a_search_of_the_log_reads_a_bounded_part_of_it_and_no_whole_table(
 ) -> None:
     admin = world.caller(world.admin())
     monkeypatch.setattr(audit, "READ_AT_ONCE", 500)
-    for path in ("/api/admin/audit?q=none", "/api/admin/audit?q=none&since=2020-01-01", "/api/admin/audit?q=%C5%81"):
+    for query in ("imports=false", "q=none", "q=none&since=2020-01-01", "q=%C5%81"):
+        path = f"/api/admin/audit?{query}"
         for each in (path, _by_cursor(admin, path)):
             for plan in plans(many, admin, each):
                 # SQLite scans the log in the order of its key as far as the limit goes; PostgreSQL may sort a bounded

@@ -259,6 +259,20 @@ def test_the_log_is_narrowed_by_name_and_text(
     assert [title for _, title in actions(log(admin, query))] == titles
 
 
+def test_the_log_can_leave_out_what_was_imported(app: Flask, world: World, admin: Api) -> None:
+    project = world.project(status="pending")
+    with app.app_context():
+        transaction(lambda: [audit.record("project.imported", by=None, project_id=project) for _ in range(3)])
+    own = [entry for entry in log(admin) if entry["action"] != "project.imported"]
+    assert len(log(admin)) == len(own) + 3
+    assert log(admin, "imports=false") == log(admin, "imports=false&limit=100") == own
+    assert log(admin, f"imports=false&project_id={project}") == [e for e in own if e["project_id"] == project] != []
+    assert log(admin, "imports=false&action=project.imported") == []
+    assert len(log(admin, "action=project.imported")) == 3
+    assert "imported" not in admin.get("/api/admin/audit.csv?imports=false").text
+    assert admin.get("/api/admin/audit?imports=true").status_code == 422
+
+
 def test_the_log_is_narrowed_by_day_and_time(app: Flask, world: World, admin: Api, told: dict[str, int]) -> None:
     dated(app)
     whole = log(admin, "limit=100")

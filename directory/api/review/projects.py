@@ -7,6 +7,7 @@ them under /api/admin too.
 from typing import Any
 
 from directory.api.blueprints import admin, both, review
+from directory.api.schemas.paging import PageQuery
 from directory.api.schemas.projects import ProjectDetail
 from directory.api.schemas.review import (
     AuditPage,
@@ -33,6 +34,7 @@ from directory.services import audit, permissions
 from directory.services.catalog import additions, catalog
 from directory.services.review import moderation
 
+QUEUE_FILTERS = {*QueueQuery().fields} - {*PageQuery().fields, "sort"}
 DECISIONS, REVIEW_DECISIONS = DecisionsInput(), ReviewDecisionsInput()
 
 
@@ -43,15 +45,9 @@ def queue(query: dict[str, Any]) -> Any:
     """List projects of every state; with waiting=true the review queue, oldest first.
 
     The queue has the pending projects, and the live ones with changes that wait for review. `status` narrows it to one
-    of the two.
+    of the two, and so does `kind`. Filters that contradict each other find nothing.
     """
-    owner = query.get("owner")
-    filters = catalog.Filters(
-        **{name: query.get(name) for name in ("status", "category", "q", "waiting")},
-        owner=None if owner == "me" else owner,
-        owner_id=caller().id if owner == "me" else None,
-        categories=permissions.categories(caller()),
-    )
+    filters = catalog.review_scope(by=caller(), **{name: query.get(name) for name in QUEUE_FILTERS})
     waits = (filters.waiting or filters.status == "pending") and query.get("sort") is None
     page, headers = listing(filters, "oldest" if waits else order(query), query, reviews=True)
     additions.add_background(page["items"])

@@ -12,6 +12,7 @@ from directory.models import AccountStatus
 from directory.models.base import HIGHEST_ID
 from directory.services.audit import ACTIONS, EVENTS
 from directory.services.catalog.additions import OWNER_SUSPENDED, WARNINGS
+from directory.services.catalog.catalog import KINDS
 from directory.services.catalog.orders import SORTS
 from directory.services.text.rules import CATEGORY_SLUG_MAX
 from directory.services.votes.vote_review import ACTIONS as DECISIONS
@@ -32,9 +33,20 @@ class QueueQuery(PageQuery):
             "`submitted_at` of the project or of the changes."
         },
     )
+    kind = Word(
+        tuple(KINDS),
+        metadata={"description": "Only pending projects, or only live projects with waiting changes."},
+    )
+    first_time = Word(
+        ("true",),
+        metadata={
+            "description": "Only pending projects of owners who have no live and no rejected project, and of whose "
+            "pending projects none was decided before, as far as the log goes back."
+        },
+    )
     sort = Word(
         tuple(SORTS),
-        metadata={"description": "Default newest; with waiting=true or status=pending oldest, the queue's order."},
+        metadata={"description": "Default newest; in a list of pending projects or of the queue oldest."},
     )
 
 
@@ -275,6 +287,7 @@ class AuditFilters(Strict):
     actor_id = Whole(1, HIGHEST_ID, metadata={"description": "The id of the user who acted."})
     user = Username(metadata={"description": "The username of the user that the entry is about."})
     actor = Username(metadata={"description": "The username of the user who acted."})
+    imports = Word(("false",), metadata={"description": "false: without the entries of projects that were imported."})
     q = Search(
         200, metadata={"description": "A part of the project's title, of the reason, or of one of the two usernames."}
     )

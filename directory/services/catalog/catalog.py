@@ -40,6 +40,7 @@ from directory.services.identity import Caller
 # Of a period SHORT projects, or one in SPARSE of all, are read and sorted. Of a longer one the ranking is read, where
 # a look at one project costs as much as LOOKUP of those.
 SHORT, SPARSE, LOOKUP = 10_000, 10, 5
+KINDS = {"submission": Status.PENDING, "revision": Status.LIVE}  # what waits for review, and the state of its project
 QUICK_TEXT = 500  # characters; any text of this length is rendered within 10 ms
 
 
@@ -56,7 +57,8 @@ class Filters:
 
     `tag` is a tag, or up to five that commas separate, of which all must match. `published` is a period's text
     (`periods`). With `waiting` the list contains only projects that wait for review. `categories` are the ids of those
-    that a reviewer may review.
+    that a reviewer may review. With `first_time` the list contains only projects of owners of whose projects none was
+    decided before. `nothing` is set if no project can match.
     """
 
     status: str | None = None
@@ -69,6 +71,8 @@ class Filters:
     waiting: str | None = None
     published: str | None = None
     categories: tuple[int, ...] | None = None
+    first_time: str | None = None
+    nothing: str | None = None
 
     def given(self) -> dict[str, Any]:
         """The filters that are set, by name."""
@@ -128,6 +132,24 @@ def public_scope(
     if viewer is not None and status != Status.LIVE and not permissions.may(viewer, "administer"):
         own = viewer.id
     return Filters(status=status, owner=username, owner_id=own, voter_id=voter, **filters)
+
+
+def review_scope(
+    *, by: Caller, status: str | None, owner: str | None, waiting: str | None, kind: str | None,
+    first_time: str | None, **filters: Any,
+) -> Filters:  # fmt: skip
+    """The filters of a list for reviewers: only the projects in the categories of `by`.
+
+    `owner` is a username or "me". `kind` is "submission" for pending projects, or "revision" for live ones with waiting
+    changes. An owner without a decision has pending projects alone.
+    """
+    states = [each for each in (status, KINDS.get(kind or ""), Status.PENDING if first_time else None) if each]
+    own = owner == "me"
+    return Filters(
+        status=states[0] if states else None, nothing="true" if len({*states}) > 1 else None, first_time=first_time,
+        waiting="true" if kind == "revision" else waiting, owner=None if own else owner,
+        owner_id=by.id if own else None, categories=permissions.categories(by), **filters,
+    )  # fmt: skip
 
 
 def one(project_id: int, *, viewer: Caller | None) -> dict[str, Any]:
@@ -192,10 +214,12 @@ def many(project_ids: list[int], *, viewer: Caller) -> dict[int, dict[str, Any]]
 
 
 def matched(filters: Filters, least: int | None = None) -> Matched | None:
-    """How the projects that match `filters` are found; None if the query has no word, so that nothing matches.
+    """How the projects that match `filters` are found; None if nothing matches: for example, the query has no word.
 
     With `least` so many words of the query are enough.
     """
+    if filters.nothing:
+        return None
     narrowing = _narrowing(filters)
     given = _parameters(filters, narrowing, least)
     if given is None:

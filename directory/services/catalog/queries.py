@@ -29,11 +29,11 @@ from sqlalchemy import (
 from directory.db.batched_query import BatchedQuery
 from directory.db.paging import AnySelect, Sort, carried, directed, windowed
 from directory.db.statements import Prepared, among
-from directory.models import Category, Project, ProjectTag, Revision, Status, Upvote, User, VoteRanking
+from directory.models import AuditEntry, Category, Project, ProjectTag, Revision, Status, Upvote, User, VoteRanking
 from directory.models.base import UtcDateTime
 from directory.services.catalog import search
 from directory.services.catalog.category_slugs import id_asked_for
-from directory.services.catalog.columns import queue_position, shown, viewed, waiting, with_revision
+from directory.services.catalog.columns import PENDING, queue_position, shown, unindexed, viewed, waiting, with_revision
 from directory.services.catalog.orders import BEST, SORTS, keys
 
 projects, categories, users = Project.__table__, Category.__table__, User.__table__
@@ -110,6 +110,8 @@ class ListShape:
             "tag": lambda: project_id.in_(tagged),
             "tag_of_each": lambda: is_tagged(project_id),
             **{name: partial(is_tagged, project_id, name) for name in TAGS[1:]},
+            # A test of the truth, which PostgreSQL makes by a hash table, and not by a join.
+            "first_time": lambda: owner_id.in_(first_timers(self.dialect)).is_(true()),
             "published": lambda: _published(columns, project_id, self),
             "q": lambda: search.found(project_id, self.dialect),
         }
@@ -137,6 +139,30 @@ def is_tagged(project_id: ColumnElement[int], name: str = "tag") -> ColumnElemen
 def has_tags(names: tuple[str, ...], project_id: ColumnElement[int]) -> ColumnElement[bool]:
     """Whether a project has all of the tags that are asked for by these names, looked up for each project."""
     return and_(*(is_tagged(project_id, name) for name in names))
+
+
+@lru_cache
+def first_timers(dialect: str) -> AnySelect:
+    """The owners of pending projects of which, as of their other projects, none was decided before.
+
+    Each owner is looked up once, in indexes. The log alone knows that a project was rejected and then edited. Not by
+    EXISTS: PostgreSQL may then read all projects, or all rejections.
+    """
+    pending_owner = unindexed(P.owner_id, dialect).label("owner_id")
+    waiting = select(pending_owner).where(P.status == PENDING).distinct().subquery("owners_in_queue")
+    other = projects.alias("decided")
+    own = select(other.c.id).where(other.c.owner_id == waiting.c.owner_id).limit(literal_column("1"))
+    log = AuditEntry.__table__.c
+    rejection = select(log.id).where(log.project_id == other.c.id, log.action == literal_column("'project.rejected'"))
+    rejected = rejection.limit(literal_column("1")).correlate(other).scalar_subquery().is_not(None)
+    was_decided = (
+        other.c.status == literal_column(f"'{Status.LIVE}'"),
+        other.c.status == literal_column(f"'{Status.REJECTED}'"),
+        and_(other.c.status == PENDING, or_(other.c.published_at.is_not(None), rejected)),
+    )
+    return select(waiting.c.owner_id).where(
+        *(own.where(each).correlate(waiting).scalar_subquery().is_(None) for each in was_decided)
+    )
 
 
 def _published(columns: Any, project_id: ColumnElement[int], shape: ListShape) -> ColumnElement[bool]:

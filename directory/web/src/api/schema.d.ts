@@ -143,7 +143,7 @@ export interface paths {
         /**
          * List projects of every state; with waiting=true the review queue, oldest first
          * @description The queue has the pending projects, and the live ones with changes that wait for review. `status` narrows it to one
-         *     of the two.
+         *     of the two, and so does `kind`. Filters that contradict each other find nothing.
          *
          *     Needs an administrator.
          */
@@ -1649,7 +1649,7 @@ export interface paths {
         /**
          * List projects of every state; with waiting=true the review queue, oldest first
          * @description The queue has the pending projects, and the live ones with changes that wait for review. `status` narrows it to one
-         *     of the two.
+         *     of the two, and so does `kind`. Filters that contradict each other find nothing.
          *
          *     Needs a reviewer of the project's category, or an administrator.
          */
@@ -4498,6 +4498,8 @@ export interface operations {
                 user?: string;
                 /** @description The username of the user who acted. */
                 actor?: string;
+                /** @description false: without the entries of projects that were imported. */
+                imports?: "false";
                 /** @description A part of the project's title, of the reason, or of one of the two usernames. */
                 q?: string;
                 /** @description From this time on, or from the beginning of this day in UTC. */
@@ -4586,6 +4588,8 @@ export interface operations {
                 user?: string;
                 /** @description The username of the user who acted. */
                 actor?: string;
+                /** @description false: without the entries of projects that were imported. */
+                imports?: "false";
                 /** @description A part of the project's title, of the reason, or of one of the two usernames. */
                 q?: string;
                 /** @description From this time on, or from the beginning of this day in UTC. */
@@ -4842,7 +4846,11 @@ export interface operations {
                 q?: string;
                 /** @description Only pending projects, and live projects with waiting changes. `oldest` then orders by the `submitted_at` of the project or of the changes. */
                 waiting?: "true";
-                /** @description Default newest; with waiting=true or status=pending oldest, the queue's order. */
+                /** @description Only pending projects, or only live projects with waiting changes. */
+                kind?: "submission" | "revision";
+                /** @description Only pending projects of owners who have no live and no rejected project, and of whose pending projects none was decided before, as far as the log goes back. */
+                first_time?: "true";
+                /** @description Default newest; in a list of pending projects or of the queue oldest. */
                 sort?: "newest" | "popular" | "upvotes" | "oldest";
             };
             header?: never;
@@ -10252,7 +10260,11 @@ export interface operations {
                 q?: string;
                 /** @description Only pending projects, and live projects with waiting changes. `oldest` then orders by the `submitted_at` of the project or of the changes. */
                 waiting?: "true";
-                /** @description Default newest; with waiting=true or status=pending oldest, the queue's order. */
+                /** @description Only pending projects, or only live projects with waiting changes. */
+                kind?: "submission" | "revision";
+                /** @description Only pending projects of owners who have no live and no rejected project, and of whose pending projects none was decided before, as far as the log goes back. */
+                first_time?: "true";
+                /** @description Default newest; in a list of pending projects or of the queue oldest. */
                 sort?: "newest" | "popular" | "upvotes" | "oldest";
             };
             header?: never;
