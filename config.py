@@ -46,7 +46,7 @@ RATELIMITS = {
 SERVING = frozenset(
     {
         "HOST", "PORT", "THREADS", "SERVER_WORKER", "WEB_CONCURRENCY", "REDIS_URL", "RATELIMIT_ENABLED", "CORS_ORIGINS",
-        "TRUSTED_PROXIES", "RESPONSE_CACHE", "PUBLIC_MAX_AGE", "OIDC_PROVIDERS", "REQUIRE_PASSKEY", "METRICS_ENABLED",
+        "TRUSTED_PROXIES", "RESPONSE_CACHE", "PUBLIC_MAX_AGE", "OIDC_PROVIDERS", "REQUIRE_PASSKEY", "SELF_REVIEW", "METRICS_ENABLED",
         "HSTS_SUBDOMAINS",
         "OTEL_EXPORTER_OTLP_ENDPOINT", "SENTRY_DSN", "WEB_ENABLED", "SITE_TAGLINE", "SITE_HEADLINE", "SITE_ACCENT",
         "SITE_LOGO", "SITE_IMAGE", "SITE_LINKS", "SITE_DIR", "SECURITY_CONTACT", "LOG_LEVEL", "LOG_FORMAT",
@@ -97,6 +97,7 @@ def load(environ: Mapping[str, str] | None = None) -> dict[str, Any]:
         "RESPONSE_CACHE": _flag(env, "RESPONSE_CACHE", True),
         "PUBLIC_MAX_AGE": _count(env, "PUBLIC_MAX_AGE", 86_400),
         "REVIEW_ON_EDIT": _choice(env, "REVIEW_ON_EDIT", "material", {"material", "always", "never"}),
+        "SELF_REVIEW": _choice(env, "SELF_REVIEW", "allow", {"allow", "refuse"}),
         "WEBHOOK_ENDPOINTS": _webhooks(env),
         "WEBHOOK_WORKER": _flag(env, "WEBHOOK_WORKER", True),
         "MAIL": _mail(env),

@@ -2,8 +2,8 @@
 
 DirectoryError
 ├── Invalid     WrongPassword
-├── Forbidden   NotOwner, AdminRequired, ReviewerRequired, PasskeyRequired, AccountSuspended, EmailNotVerified,
-│               CrossSiteRequest, RegistrationClosed
+├── Forbidden   NotOwner, OwnSubmission, AdminRequired, ReviewerRequired, PasskeyRequired, AccountSuspended,
+│               EmailNotVerified, CrossSiteRequest, RegistrationClosed
 ├── Conflict    InvalidTransition, NotVotable, Duplicate, LastAdmin, CategoryInUse, AccountDeleted, TooManyProjects,
 │               TooManyVotes, TooMany
 └── each of the others; each class says what it means, and has its code
@@ -106,6 +106,13 @@ class NotOwner(Forbidden):
 
     code = "not_owner"
     default = "Only the owner of the project or an administrator may do this."
+
+
+class OwnSubmission(Forbidden):
+    """The project is the caller's own, and the service lets nobody review their own."""
+
+    code = "own_submission"
+    default = "This project is your own: somebody else has to decide about it."
 
 
 class AdminRequired(Forbidden):

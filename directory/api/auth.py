@@ -9,6 +9,7 @@ from directory.api.schemas.accounts import (
     AccountChanges,
     LoginInput,
     NewToken,
+    OwnUser,
     RegisterInput,
     SessionList,
     TokenInput,
@@ -133,16 +134,16 @@ def logout() -> Any:
 
 @bp.get("/me")
 @login_required
-@operation(answer=UserOutput(), tier="read")
+@operation(answer=OwnUser(), tier="read")
 def show() -> Any:
     """Show the caller's account."""
-    return accounts.get(caller().id)
+    return accounts.own(caller())
 
 
 @bp.put("/me")
 @login_required
 @documented(raises=(Duplicate, AccountDeleted, SignInAgain))
-@operation(body=JsonBody(AccountChanges(), check=_bad_changes), answer=UserOutput(), transactional=False)
+@operation(body=JsonBody(AccountChanges(), check=_bad_changes), answer=OwnUser(), transactional=False)
 def change(body: dict[str, Any]) -> Any:
     """Change the caller's e-mail address, password or mail settings, or choose a username once.
 
@@ -161,7 +162,7 @@ def change(body: dict[str, Any]) -> Any:
     if is_new:
         _require_free(body["email"], by)
 
-    def work(notifier: MailServer | None) -> Any:
+    def work(notifier: MailServer | None) -> None:
         if "username" in body:
             accounts.choose_username(body["username"], by=by)
         changed = accounts.change(
@@ -176,13 +177,13 @@ def change(body: dict[str, Any]) -> Any:
             recovery.propose_email(by, body["email"], known_hash=new_hash or user.password_hash, server=server)
         if notifier is not None:
             recovery.tell_of_password(changed, notifier)
-        return changed
 
     with ExitStack() as limits:
         if server is not None:
             limits.enter_context(account_limits.mailing(body["email"], by.id, refuses=True))
         notifier = limits.enter_context(receivers.notifying(user)) if new_hash else None
-        return transaction(lambda: work(notifier))
+        transaction(lambda: work(notifier))
+        return accounts.own(by)
 
 
 def _confirmed(body: dict[str, Any]) -> tuple[User, str | None]:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from flask import Blueprint, current_app
+from flask import Blueprint
 
 from directory.api.schemas.pictures import OrderInput, PictureInput, PictureQuery
 from directory.api.schemas.projects import ProjectDetail
@@ -11,6 +11,7 @@ from directory.errors import NotOwner, PreconditionFailed, TooMany
 from directory.http.access import owner_required
 from directory.http.authentication import caller
 from directory.http.endpoint import documented, operation, versions_allowed
+from directory.http.project_lists import rules_of_edits
 from directory.http.receivers import subscribers
 from directory.http.validation import JsonBody, Upload
 from directory.services.catalog import catalog
@@ -79,7 +80,5 @@ def delete_picture(project_id: int, picture_id: int) -> None:
 
 def change(project_id: int, pictures: Change) -> None:
     """Change the list of a project's pictures in the name of the caller, if it has one of the versions of If-Match."""
-    review, versions = current_app.config["REVIEW_ON_EDIT"], versions_allowed()
-    submissions.edit(
-        project_id, {}, by=caller(), review_on_edit=review, notify=subscribers(), versions=versions, pictures=pictures
-    )
+    given = {**rules_of_edits(), "notify": subscribers(), "versions": versions_allowed()}
+    submissions.edit(project_id, {}, by=caller(), pictures=pictures, **given)

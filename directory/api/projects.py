@@ -27,7 +27,7 @@ from directory.http.access import login_required, owner_required, public, requir
 from directory.http.authentication import caller, viewer
 from directory.http.cache_policy import CachePolicy, CacheTags
 from directory.http.endpoint import documented, operation, versions_allowed
-from directory.http.project_lists import listing, order, page_tags
+from directory.http.project_lists import listing, order, page_tags, rules_of_edits
 from directory.http.receivers import subscribers
 from directory.http.validation import JsonBody, Upload
 from directory.models import Status
@@ -190,7 +190,8 @@ def update(project_id: int, body: dict[str, Any]) -> Any:
     change at once. Later edits are added to the revision, and a field that is set back is removed from it. A URL that
     differs from the current one only in scheme, case of the host, `www.`, default port, slash at the end or fragment
     needs no review. The operator can also require a review of all fields, or of none. An administrator's edit applies
-    at once and never changes the state. An edit without changes is not logged.
+    at once and never changes the state, unless the operator lets nobody review their own: then the edit of their own
+    project is as a member's. An edit without changes is not logged.
     """
     edit(project_id, body, versions_allowed())
     return catalog.one(project_id, viewer=caller())
@@ -198,8 +199,8 @@ def update(project_id: int, body: dict[str, Any]) -> Any:
 
 def edit(project_id: int, changes: dict[str, Any], versions: Container[int] | None) -> None:
     """Edit a project in the name of the caller, if it has one of the versions."""
-    review = current_app.config["REVIEW_ON_EDIT"]
-    submissions.edit(project_id, changes, by=caller(), review_on_edit=review, notify=subscribers(), versions=versions)
+    given = {**rules_of_edits(), "notify": subscribers(), "versions": versions}
+    submissions.edit(project_id, changes, by=caller(), **given)
 
 
 @bp.delete("/<id:project_id>/revision")

@@ -11,19 +11,18 @@ from directory.http.authentication import viewer
 from directory.http.cache_policy import CachePolicy
 from directory.http.endpoint import operation
 from directory.http.signing_in import has_passkeys
-from directory.services import build
+from directory.services import build, permissions
 from directory.services.accounts import accounts
 from directory.services.catalog import fields
+from directory.services.identity import Caller
 from directory.services.review import thread
 
 bp = Blueprint("session", __name__, url_prefix="/api/session")
 
 
-def _account(user_id: int) -> Any:
+def _account(by: Caller) -> dict[str, Any]:
     """The caller's account, with the number of entries that the caller has not read."""
-    account: Any = accounts.shown(user_id)
-    account.unread = thread.unread(user_id)
-    return account
+    return {**accounts.own(by), "unread": thread.unread(by.id)}
 
 
 @bp.get("")
@@ -36,7 +35,7 @@ def show() -> Any:
     """
     user, site, config = viewer(), current_app.extensions["site"], current_app.config
     state = {
-        "user": None if user is None else _account(user.id),
+        "user": None if user is None else _account(user),
         "site": {"name": site.name, "url": site.url or None},
         "registration_open": config["REGISTRATION_OPEN"],
         "read_only": config["READ_ONLY"],
@@ -45,8 +44,9 @@ def show() -> Any:
         "providers": [{"name": one.name, "label": one.label} for one in current_app.extensions["providers"].values()],
     }
     if user is not None:
-        # An administrator's edit applies at once.
-        state["reviewed_fields"] = fields.reviewed("never" if user.is_admin else config["REVIEW_ON_EDIT"])
+        # An administrator's edit applies at once, unless nobody may review their own.
+        editor = permissions.as_editor(user, user.id, config["SELF_REVIEW"])
+        state["reviewed_fields"] = fields.reviewed("never" if editor.is_admin else config["REVIEW_ON_EDIT"])
     if user is not None and user.needs_passkey:
         state["passkey_required"] = True
     if user is not None and user.is_admin:

@@ -9,6 +9,7 @@ from flask.cli import AppGroup
 
 from directory.api.schemas.accounts import Export, RegisterInput
 from directory.api.schemas.review import ReasonInput
+from directory.api.schemas.users import UserChanges
 from directory.cli import user_filters
 from directory.cli.console import checked, count, refusals, table, writes
 from directory.cli.output import TO_FILE, opened
@@ -65,8 +66,20 @@ def promote(username: str) -> None:
 @click.argument("username")
 @writes
 def demote(username: str) -> None:
-    """Make an administrator a member again. The last active one stays."""
+    """Make an administrator or a reviewer a member again. The last active administrator stays."""
     administer(username, "role", Role.MEMBER, "a member")
+
+
+@users.command("review")
+@click.argument("username")
+@click.option("--category", "categories", multiple=True, help="The slug of a category; several may be given.")
+@writes
+def review(username: str, categories: tuple[str, ...]) -> None:
+    """Make an account a reviewer of the given categories, or of all."""
+    fields = checked(UserChanges(), {"role": Role.REVIEWER.value, "review_categories": [*categories] or None})
+    user = named(username)
+    transaction(lambda: administration.administer(user.id, status=None, by=None, **fields))
+    click.echo(f"{user.username} may review {', '.join(categories) or 'all categories'} now.")
 
 
 @users.command("suspend")

@@ -60,6 +60,15 @@ def own_required(view: View) -> View:
     return _named(view, "own")
 
 
+def decides(view: View) -> View:
+    """The route decides about project `project_id`: with SELF_REVIEW=refuse not about the caller's own.
+
+    It is a decorator in addition to that of access, which it follows. Raises NotFound, OwnSubmission.
+    """
+    view.decides = True  # type: ignore[attr-defined]
+    return view
+
+
 def admin_required(view: View) -> View:
     """Only administrators may call the route. Raises Unauthenticated, PasskeyRequired, AdminRequired."""
     return _named(view, "admin")
@@ -101,19 +110,24 @@ def check(exchange: Exchange, path: dict[str, Any]) -> None:
     if access == "public":
         return
     by = caller()
-    if access == "owner":
-        rate_limits.hit(tier)
-        catalog.editable(path["project_id"], by=by)
-    elif access == "own":
-        rate_limits.hit(tier)
-        thread.require_own(path["project_id"], by=by)
     required = REQUIRED.get(access)
     if required is not None:
         require(required, by)
+    _check_project(view, path, by)
     if access == "owner" and permissions.may(by, "administer"):
         required = "administer"
     if not exchange.is_read:
         exchange.privilege = required
+
+
+def _check_project(view: Any, path: dict[str, Any], by: Caller) -> None:
+    """Raise NotFound, NotOwner or OwnSubmission if the route does not let the caller at the project of the path."""
+    rules = {"owner": catalog.editable, "own": thread.require_own}
+    if view.access in rules:
+        rate_limits.hit(view.operation.tier)
+        rules[view.access](path["project_id"], by=by)
+    elif getattr(view, "decides", False) and current_app.config["SELF_REVIEW"] == "refuse":
+        catalog.require_other(path["project_id"], by=by)
 
 
 def require(action: Action, by: Caller) -> None:

@@ -36,6 +36,12 @@ KINDS = {
     "not_owner": Kind(
         403, "Not the owner", "The project belongs to somebody else; its owner and administrators may change it."
     ),
+    "own_submission": Kind(
+        403,
+        "One's own submission",
+        "The service is configured so that nobody decides about a project of their own: another reviewer or "
+        "administrator has to. Deleting it is allowed.",
+    ),
     "admin_required": Kind(403, "Administrators only", "Everything under /api/admin is for administrators."),
     "reviewer_required": Kind(
         403,

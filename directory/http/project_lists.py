@@ -1,6 +1,8 @@
-"""What the lists of projects share, over HTTP: their order, their page with its links, and its cache tags."""
+"""What routes of projects share, over HTTP: the order, page, links and cache tags of lists, and the rules of edits."""
 
 from typing import Any
+
+from flask import current_app
 
 from directory.http import pagination
 from directory.http.authentication import viewer
@@ -30,6 +32,12 @@ def page_tags(page: dict[str, Any], query: dict[str, Any]) -> CacheTags | None:
         return None
     votes = [item["upvotes"] for item in items]
     return CacheTags(ids, min(votes), max(votes), items[0]["category_id"] if query.get("category") else None)
+
+
+def rules_of_edits() -> dict[str, Any]:
+    """The settings that say which edits wait for review, as arguments of `submissions.edit`."""
+    config = current_app.config
+    return {"review_on_edit": config["REVIEW_ON_EDIT"], "self_review": config["SELF_REVIEW"]}
 
 
 def listing(

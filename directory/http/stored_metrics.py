@@ -64,6 +64,8 @@ class Stored:
             value=_age(ledger.expired_since),
         )
         yield _by_label("directory_accounts", "Accounts by status.", "status", ledger.accounts)
+        text = "Active accounts that may review: reviewers and administrators."
+        yield GaugeMetricFamily("directory_reviewers", text, value=ledger.reviewers)
         yield from _connections(ledger)
 
 

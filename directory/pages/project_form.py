@@ -13,6 +13,7 @@ from directory.http.authentication import caller
 from directory.http.exchange import current
 from directory.http.fields import Flag, Line, Link, Repository, Slug, Strict, Whole, Word
 from directory.pages.forms import Form
+from directory.services import permissions
 from directory.services.catalog import fields as table
 from directory.services.catalog.fields import BODY, Field, Kind
 from directory.services.identity import Caller
@@ -191,9 +192,14 @@ class Editing:
         changes, now = waiting(project), live(project)
         logo, shown = (changes.get(name, project[name]) for name in ("logo", "pictures"))
         changed = {name: value for name, value in changes.items() if name in now}
-        if by.is_admin:
+        if applies_at_once(project, by):
             return cls(texts(now), texts(changed), project["logo"], project["pictures"])
         return cls(texts({**now, **changed}), texts({name: now[name] for name in changed}), logo, shown)
+
+
+def applies_at_once(project: Mapping[str, Any], by: Caller) -> bool:
+    """Whether edits of a live project by a caller apply without a review: those of administrators, if they may."""
+    return permissions.as_editor(by, project["owner"]["id"], current_app.config["SELF_REVIEW"]).is_admin
 
 
 def differing(form: Form, saved: Mapping[str, str]) -> list[tuple[str, str, str, str]]:

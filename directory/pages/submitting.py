@@ -29,6 +29,7 @@ from directory.pages.project_form import (
     PictureForm,
     TextForm,
     VersionForm,
+    applies_at_once,
     chosen_logo,
     chosen_picture,
     differing,
@@ -151,7 +152,8 @@ def edit_form(
     version = project["version"] if is_changed else typed.values.get("version", project["version"])
     return _form(
         Head(f"Edit {project['title']}", indexed=False), typed, project=project, editing=editing, read_version=version,
-        both=differing(typed, editing.values) if is_changed else [], reviewed=[] if by.is_admin else reviewed(),
+        both=differing(typed, editing.values) if is_changed else [],
+        reviewed=[] if applies_at_once(project, by) else reviewed(),
         action=f"/mine/{project_id}/edit", withdrawn=withdrawn, of_picture=of_picture, none_typed=EMPTY,
         picture_id=picture_id, pictures_max=PICTURES_MAX, alt_max=ALT_MAX,
     )  # fmt: skip

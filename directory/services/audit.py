@@ -45,6 +45,7 @@ ACTIONS = (
     "project.resubmitted",
     "message.erased",
     "user.role_changed",
+    "user.categories_changed",
     "user.status_changed",
     "user.signed_out",
     "user.deleted",

@@ -23,6 +23,7 @@ from directory.models import (
     PasskeyChallenge,
     Project,
     Revision,
+    Role,
     Session,
     SignInAttempt,
     UserCount,
@@ -168,6 +169,7 @@ class Connections(NamedTuple):
 class Ledger:
     """The numbers of webhooks and mails by state, of audit entries by counted action, and of accounts by status.
 
+    `reviewers` is the number of active accounts that may review: reviewers and administrators.
     `failed_mails` are the dead mails whose tries all failed, the last one not because of the recipient. `oldest` has
     the time of the oldest pending delivery of each endpoint, of mail without what was refused because of its recipient;
     `due` is when the first unclaimed delivery was due. `pending` is the number of pending projects that wait for
@@ -181,6 +183,7 @@ class Ledger:
     failed_mails: int
     actions: dict[str, int]
     accounts: dict[str, int]
+    reviewers: int
     oldest: dict[str, datetime | None]
     due: datetime | None
     transaction: datetime | None
@@ -194,13 +197,13 @@ def ledger(engine: Engine, audit_days: int | None) -> Ledger:
     """The counts now, from indexes and the few pending deliveries. Raises SQLAlchemyError."""
     by_state = select(OF_MAIL, Delivery.state, func.count()).group_by(OF_MAIL, Delivery.state)
     by_action = select(AuditEntry.action, func.count()).where(AuditEntry.action.in_(COUNTED))
-    by_status = select(UserCount.status, func.sum(UserCount.users)).group_by(UserCount.status)
+    by_status = select(UserCount.status, UserCount.role, UserCount.users)
     by_endpoint = select(Delivery.endpoint, func.min(Delivery.created_at)).where(PENDING).group_by(Delivery.endpoint)
     free = case((func.coalesce(Delivery.leased_until, Delivery.next_attempt_at) <= now(), Delivery.next_attempt_at))
     with engine.connect() as connection:
         states = {(bool(of_mail), state): count for of_mail, state, count in connection.execute(by_state)}
         actions = dict(connection.execute(by_action.group_by(AuditEntry.action)).all())
-        accounts = {status: int(users) for status, users in connection.execute(by_status)}
+        users = {(status, role): int(number) for status, role, number in connection.execute(by_status)}
         oldest = {**dict(connection.execute(by_endpoint).all()), MAIL: connection.scalar(OLDEST_MAIL)}
         failed = connection.scalar(FAILED_MAILS) or 0
         due = connection.scalar(select(func.min(free)).where(PENDING))
@@ -216,7 +219,8 @@ def ledger(engine: Engine, audit_days: int | None) -> Ledger:
         {state: states.get((True, state), 0) for state in DeliveryState},
         failed,
         {action: actions.get(action, 0) for action in COUNTED},
-        {status: accounts.get(status, 0) for status in AccountStatus},
+        {status: sum(users.get((status, role), 0) for role in Role) for status in AccountStatus},
+        sum(users.get((AccountStatus.ACTIVE, role), 0) for role in (Role.REVIEWER, Role.ADMIN)),
         oldest,
         due,
         transaction,

@@ -9,7 +9,8 @@ from typing import Literal
 from sqlalchemy import ColumnElement, bindparam, select, true
 
 from directory.db.statements import Prepared
-from directory.models import AccountStatus, Role, User
+from directory.extensions import db
+from directory.models import AccountStatus, Category, Role, User
 from directory.services.identity import Caller
 
 Action = Literal["review", "administer"]
@@ -53,6 +54,16 @@ def within(category_id: ColumnElement[int], by: Caller) -> ColumnElement[bool]:
     return true() if some is None else category_id.in_(some)
 
 
+def as_editor(by: Caller, owner_id: int, self_review: str) -> Caller:
+    """The caller as who edits a project of this owner: a member, if SELF_REVIEW is `refuse` and it is their own."""
+    return replace(by, role=Role.MEMBER) if is_refused_own(by, owner_id, self_review) else by
+
+
+def is_refused_own(by: Caller | None, owner_id: int, self_review: str) -> bool:
+    """Whether a project is the caller's own and SELF_REVIEW is `refuse`; None is a command of the operator."""
+    return self_review == "refuse" and by is not None and by.id == owner_id
+
+
 def still(by: Caller, action: Action) -> bool:
     """Whether the caller may do this now, as far as other transactions have committed, and has lost no category."""
     row = _PRESENT.first({"id": by.id})
@@ -64,3 +75,12 @@ def still(by: Caller, action: Action) -> bool:
         return False
     had, has = categories(by), categories(now)
     return has is None or (had is not None and {*had} <= {*has})
+
+
+def slugs(*lists: list[int] | None) -> list[list[str] | None]:
+    """Stored lists of categories as answers have them: the sorted slugs of those that still exist, None for all."""
+    ids = {each for some in lists for each in some or ()}
+    named = (
+        dict(db.session.execute(select(Category.id, Category.slug).where(Category.id.in_(ids))).all()) if ids else {}
+    )
+    return [None if some is None else sorted(named[each] for each in some if each in named) for some in lists]

@@ -32,7 +32,9 @@ QUEUED = (
 ACCOUNT = {"id", "username", "email", "role", "is_admin", "status", "created_at", "email_verified", "notify"}
 ACCOUNT |= {"may_rename"}
 USER = (
-    ACCOUNT | {"last_seen_at", "deleted_at"} | below("stats", "upvotes_given", "upvotes_received", "last_submission_at")
+    ACCOUNT
+    | {"last_seen_at", "deleted_at", "review_categories"}
+    | below("stats", "upvotes_given", "upvotes_received", "last_submission_at")
 )
 USER |= below("stats.projects", "live", "pending", "rejected", "total")
 SESSION = {"id", "created_at", "last_seen_at", "user_agent", "current"}
@@ -233,7 +235,7 @@ ANSWERS = {
     "GET /api/tags": items({"tag", "live_projects"}),
     "GET /api/users/<username:username>": {"username", "created_at", "live_projects", "upvotes_received"},
     "GET /api/session": {
-        *below("user", "unread", *ACCOUNT),
+        *below("user", "permissions", "unread", *ACCOUNT),
         *below("site", "name", "url"),
         "registration_open",
         "read_only",
@@ -245,8 +247,8 @@ ANSWERS = {
     },
     "POST /api/auth/register": ACCOUNT,
     "POST /api/auth/login": ACCOUNT,
-    "GET /api/auth/me": ACCOUNT,
-    "PUT /api/auth/me": ACCOUNT,
+    "GET /api/auth/me": ACCOUNT | {"permissions"},
+    "PUT /api/auth/me": ACCOUNT | {"permissions"},
     "GET /api/auth/me/export": EXPORT,
     "GET /api/auth/sessions": items(SESSION),
     "GET /api/auth/identities": {"has_password", *below("items[]", "provider", "label", *IDENTITY)},

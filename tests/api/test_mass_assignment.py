@@ -55,7 +55,7 @@ WRITABLE = {
         f"POST /api/{under}/projects/decisions": {"decision", "ids", "items", "reason"} for under in ("admin", "review")
     },
     "POST /api/admin/projects/<id:project_id>/votes/decisions": {"decision", "user_ids", "match", "reason"},
-    "PUT /api/admin/users/<id:user_id>": {"role", "status", "unpublish", "reason"},
+    "PUT /api/admin/users/<id:user_id>": {"role", "review_categories", "status", "unpublish", "reason"},
     "DELETE /api/admin/users/<id:user_id>": {"reason"},
     "POST /api/admin/users/decisions": {"decision", "ids", "match", "unpublish", "reason"},
     "POST /api/admin/categories": {"slug", "name", "description"},

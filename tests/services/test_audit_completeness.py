@@ -206,6 +206,7 @@ LOGGED: dict[str, Callable[[World, Api], tuple[list[str], str]]] = {
     ),
     "users promote": lambda w, _: (one_user(w, "promote"), "user.role_changed"),
     "users demote": lambda w, _: (one_user(w, "demote", role="admin"), "user.role_changed"),
+    "users review": lambda w, _: (one_user(w, "review"), "user.role_changed"),
     "users suspend": lambda w, _: (one_user(w, "suspend"), "user.status_changed"),
     "users activate": lambda w, _: (one_user(w, "activate", status="suspended"), "user.status_changed"),
     "users set-password": lambda w, _: (

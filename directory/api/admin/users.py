@@ -111,7 +111,9 @@ def user(user_id: int) -> Any:
 @documented(raises=(AccountDeleted, LastAdmin, TooManyProjects))
 @operation(body=JsonBody(UserChanges()), answer=UserChanged())
 def change_user(user_id: int, body: dict[str, Any]) -> Any:
-    """Change a user's role or status, and with a suspension take down the user's projects.
+    """Change a user's role or status, or a reviewer's categories, and with a suspension take down the user's projects.
+
+    A new reviewer may review all categories unless `review_categories` names some.
 
     With `unpublish` the live projects are unpublished and then rejected, and the pending ones are rejected: all of them
     or none. If the user has more projects than one request can take down, the answer is 409 and nothing changes. If the
@@ -121,6 +123,7 @@ def change_user(user_id: int, body: dict[str, Any]) -> Any:
     """
     reason, unpublish = body.get("reason"), bool(body.get("unpublish"))
     changes = {"role": body.get("role"), "status": body.get("status")}
+    changes |= {"review_categories": body["review_categories"]} if "review_categories" in body else {}
     votes = administration.administer(user_id, **changes, by=caller(), reason=reason, lock_owned=unpublish)
     if not unpublish:
         return people.one(user_id)

@@ -114,6 +114,7 @@ EXAMPLES: dict[str, Any] = {
     "may_rename": False,
     "name": "Web frameworks",
     "password": "correct horse battery staple",
+    "permissions": [],
     "payload": {"type": "project.approved", "timestamp": "2026-11-20T14:30:00.000000Z", "data": {}},
     "project_id": 42,
     "provider": "company",
@@ -123,6 +124,7 @@ EXAMPLES: dict[str, Any] = {
     "read_only": False,
     "reason": "The link is dead.",
     "response": "",
+    "review_categories": None,
     "rp": {"name": "Project Directory", "id": "projects.example"},
     "rpId": "projects.example",
     "resubmit": False,
@@ -149,7 +151,16 @@ BUILD = {"version": "0.1.0", "commit": "9da359c3b1f0"}
 FRAMEWORKS = {"description": "Routing, templates and all that answers requests."}
 EXAMPLES_IN: dict[str, dict[str, Any]] = {
     **dict.fromkeys(
-        ("ProjectDetail", "ExportedProject", "KnownProject", "TopProject", "QueueItem", "WebhookProject"), FLASK
+        (
+            "ProjectDetail",
+            "ExportedProject",
+            "KnownProject",
+            "TopProject",
+            "QueueItem",
+            "ReviewDetail",
+            "WebhookProject",
+        ),
+        FLASK,
     ),
     **dict.fromkeys(("Category", "CategoryInput", "CategoryChanges"), FRAMEWORKS),
     **dict.fromkeys(("Passkey", "PasskeyInput", "PasskeyChanges"), KEY),
@@ -166,7 +177,7 @@ EXAMPLES_IN: dict[str, dict[str, Any]] = {
     "RedisCheck": {"fallback": False},
     "SessionState": {"passkey_required": False},
     "Site": {"name": "Project Directory", "url": "https://projects.example"},
-    "UserChanges": {"status": "suspended"},
+    "UserChanges": {"role": "reviewer", "status": "suspended"},
 }
 PATHS: dict[str, Any] = {
     "project_id": 42,

@@ -6,6 +6,8 @@ them under /api/admin too.
 
 from typing import Any
 
+from flask import current_app
+
 from directory.api.blueprints import admin, both, review
 from directory.api.schemas.paging import PageQuery
 from directory.api.schemas.projects import ProjectDetail
@@ -21,9 +23,9 @@ from directory.api.schemas.review import (
     ReviewDecisionsInput,
     ReviewDetail,
 )
-from directory.errors import Duplicate, InvalidTransition, PreconditionFailed
+from directory.errors import Duplicate, InvalidTransition, OwnSubmission, PreconditionFailed
 from directory.http import pagination
-from directory.http.access import admin_required, reviewer_required
+from directory.http.access import admin_required, decides, reviewer_required
 from directory.http.authentication import caller
 from directory.http.endpoint import documented, operation, versions_allowed
 from directory.http.problem_kinds import KINDS
@@ -76,7 +78,8 @@ def summary() -> Any:
 
 
 @both("PUT", "/projects/<id:project_id>/approve")
-@documented(raises=(InvalidTransition, PreconditionFailed, Duplicate))
+@decides
+@documented(raises=(InvalidTransition, PreconditionFailed, Duplicate, OwnSubmission))
 @operation(body=JsonBody(ReasonInput(), optional=True), answer=ProjectDetail())
 def approve(project_id: int, body: dict[str, Any]) -> Any:
     """Make a pending project live, or apply the waiting changes of a live one; the reason is only kept in the log.
@@ -91,7 +94,8 @@ def approve(project_id: int, body: dict[str, Any]) -> Any:
 
 
 @both("PUT", "/projects/<id:project_id>/reject")
-@documented(raises=(InvalidTransition, PreconditionFailed))
+@decides
+@documented(raises=(InvalidTransition, PreconditionFailed, OwnSubmission))
 @operation(body=JsonBody(ReasonInput(), optional=True), answer=ProjectDetail())
 def reject(project_id: int, body: dict[str, Any]) -> Any:
     """Reject a pending project, or the waiting changes of a live one, with an optional reason.
@@ -102,7 +106,8 @@ def reject(project_id: int, body: dict[str, Any]) -> Any:
 
 
 @both("PUT", "/projects/<id:project_id>/unpublish")
-@documented(raises=(InvalidTransition, PreconditionFailed))
+@decides
+@documented(raises=(InvalidTransition, PreconditionFailed, OwnSubmission))
 @operation(body=JsonBody(ReasonInput(), optional=True), answer=ProjectDetail())
 def unpublish(project_id: int, body: dict[str, Any]) -> Any:
     """Take a live project down. It waits for its owner: an edit that changes something gives it back to the queue.
@@ -113,10 +118,16 @@ def unpublish(project_id: int, body: dict[str, Any]) -> Any:
 
 
 def _decided(project_id: int, decision: str, body: dict[str, Any]) -> Any:
-    reason, versions = body.get("reason"), versions_allowed()
-    moderation.decide(project_id, decision, by=caller(), notify=subscribers(), reason=reason, versions=versions)
+    given = {"versions": versions_allowed(), **_rules(body)}
+    moderation.decide(project_id, decision, by=caller(), **given)
     # Without a check of access: an approved revision may have moved it out of the reviewer's categories.
     return catalog.many([project_id], viewer=caller())[project_id]
+
+
+def _rules(body: dict[str, Any]) -> dict[str, Any]:
+    """The arguments of each decision."""
+    own = current_app.config["SELF_REVIEW"]
+    return {"notify": subscribers(), "reason": body.get("reason"), "self_review": own}
 
 
 @admin.post("/projects/decisions", endpoint="decide")
@@ -149,9 +160,7 @@ def decide(body: dict[str, Any]) -> Any:
 
 def _decide(body: dict[str, Any]) -> Any:
     wanted = DECISIONS.wanted(body)
-    refusals = moderation.decide_many(
-        body["decision"], wanted, by=caller(), notify=subscribers(), reason=body.get("reason")
-    )
+    refusals = moderation.decide_many(body["decision"], wanted, by=caller(), **_rules(body))
     shown = [project_id for project_id, code in refusals.items() if code in {None, PreconditionFailed.code}]
     projects = catalog.many(shown, viewer=caller())
     return {"items": [_outcome(one, refusals[one], projects.get(one)) for one in wanted]}

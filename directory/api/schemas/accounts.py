@@ -11,6 +11,7 @@ from directory.api.schemas.review import TimelineEvent
 from directory.http.fields import BLANKS, Checked, Flag, Line, Matching, Strict, Timestamp, Word, document
 from directory.models import AccountStatus, Role
 from directory.services.people.account_export import MESSAGES_MAX, PROJECTS_MAX, VOTES_MAX
+from directory.services.permissions import ACTIONS
 from directory.services.text.rules import EMAIL, EMAIL_MAX, ascii_address, is_email
 
 
@@ -126,6 +127,19 @@ class UserOutput(Strict):
     )
     may_rename = fields.Boolean(required=True, metadata={"description": "Whether the username may still be chosen."})
     notify = fields.Boolean(required=True, metadata={"description": "Whether decisions about the projects are mailed."})
+
+
+class OwnUser(UserOutput):
+    """The caller's account."""
+
+    permissions = fields.List(
+        Word(ACTIONS),
+        required=True,
+        metadata={
+            "description": "What the caller may do besides what every member may: reviewers `review`, administrators "
+            "both. Empty in a session without the passkey that the role needs."
+        },
+    )
 
 
 class SessionOutput(Strict):

@@ -5,7 +5,7 @@ from typing import Any
 
 from marshmallow import fields, missing
 
-from directory.api.schemas.accounts import UserOutput
+from directory.api.schemas.accounts import OwnUser
 from directory.http.fields import Matching, Prose, Published, Slug, Strict, Tags, Timestamp, Whole, Word
 from directory.services.catalog.fields import NAMES
 from directory.services.text.rules import CATEGORY_SLUG_MAX, TAG_MAX
@@ -32,7 +32,7 @@ class ServiceOutput(Strict):
     commit = fields.String(required=True, allow_none=True)
 
 
-class SessionUser(UserOutput):
+class SessionUser(OwnUser):
     """The caller's account."""
 
     unread = fields.Integer(

@@ -18,6 +18,7 @@ from directory.http.fields import (
     Number,
     Prose,
     Search,
+    Slug,
     Strict,
     Timestamp,
     Truth,
@@ -26,8 +27,9 @@ from directory.http.fields import (
 from directory.models import AccountStatus, Role
 from directory.models.base import HIGHEST_ID
 from directory.services.accounts.users import SORTS
+from directory.services.people.administration import OF_REVIEWERS
 from directory.services.people.user_decisions import DECISIONS
-from directory.services.text.rules import ascii_domain
+from directory.services.text.rules import CATEGORY_SLUG_MAX, ascii_domain
 
 WITH_SUSPENSION = ("unpublish", "reason")
 DELETED = "When the account was deleted. It is suspended, and has neither an address nor a password."
@@ -82,7 +84,11 @@ class UsersQuery(PageQuery, _Filters):
 
 
 class UserChanges(Strict):
-    """A new role or status, or both. `unpublish` and `reason` go with a suspension alone."""
+    """A new role or status, or both, or the categories of a reviewer.
+
+    `review_categories` are those that a reviewer may review, null for all; no other role has any. `unpublish` and
+    `reason` go with a suspension alone.
+    """
 
     # With "additionalProperties", for redocly takes the few properties of a rule for all that there may be.
     rules: ClassVar[dict[str, Any]] = {
@@ -94,18 +100,28 @@ class UserChanges(Strict):
             }
             for name in WITH_SUSPENSION
         }
+        | {
+            "review_categories": {
+                "properties": {"role": {"const": Role.REVIEWER.value}},
+                "additionalProperties": True,
+            }
+        }
     }
 
     role = Word(tuple(Role))
+    review_categories = Few(Slug(CATEGORY_SLUG_MAX), 1, 50, of="category", allow_none=True)
     status = Word(tuple(AccountStatus))
     unpublish = Flag(metadata={"description": "Whether to take down all of the user's live and pending projects."})
     reason = Prose(0, 1000, allow_none=True)
 
     @validates_schema(skip_on_field_errors=False, pass_original=True)
     def _with_suspension(self, _data: Any, given: dict[str, Any], **_kwargs: object) -> None:
-        if given.get("status") == AccountStatus.SUSPENDED:
-            return
-        refused = {name: ["Only allowed together with status suspended."] for name in WITH_SUSPENSION if name in given}
+        refused: dict[str, list[str]] = {}
+        if given.get("status") != AccountStatus.SUSPENDED:
+            why = ["Only allowed together with status suspended."]
+            refused = {name: why for name in WITH_SUSPENSION if name in given}
+        if "review_categories" in given and given.get("role", Role.REVIEWER) != Role.REVIEWER:
+            refused["review_categories"] = [OF_REVIEWERS]
         if refused:
             raise ValidationError(refused)
 
@@ -165,6 +181,12 @@ class UserDetail(UserOutput):
     """An account with its statistics."""
 
     last_seen_at = Timestamp(required=True, allow_none=True, metadata={"description": LAST_SEEN})
+    review_categories = fields.List(
+        fields.String(),
+        required=True,
+        allow_none=True,
+        metadata={"description": "The categories that a reviewer may review; null for all, and for every other role."},
+    )
     deleted_at = Timestamp(required=True, allow_none=True, metadata={"description": DELETED})
     stats = fields.Nested(Stats, required=True)
 

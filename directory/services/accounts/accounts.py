@@ -18,7 +18,7 @@ from directory.errors import (
 )
 from directory.extensions import db
 from directory.models import AccountStatus, Role, User
-from directory.services import audit
+from directory.services import audit, permissions
 from directory.services.accounts import mail_links, sessions, usernames
 from directory.services.accounts.passwords import check_password_rules, hash_password, needs_rehash, verify_password
 from directory.services.identity import Caller
@@ -109,13 +109,15 @@ def get(user_id: int) -> User:
     return user
 
 
-def shown(user_id: int) -> User:
-    """A copy of an account, to be read only: it takes a third of the time of `get`.
+def own(by: Caller) -> dict[str, Any]:
+    """The account of a caller as answers show it to its user, with what the caller may do in this session.
 
     The account was authenticated, so it has a row: even that of a deleted account stays.
     """
-    [row] = _ACCOUNT.all({"id": user_id})
-    return User(**dict(zip(U.keys(), row, strict=True)))
+    [row] = _ACCOUNT.all({"id": by.id})
+    columns = dict(zip(U.keys(), row, strict=True))
+    derived = {"is_admin": columns["role"] == Role.ADMIN, "email_verified": columns["email_verified_at"] is not None}
+    return {**columns, **derived, "permissions": permissions.named(by)}
 
 
 def authenticate(user: User | None, password: str) -> User:
@@ -248,7 +250,8 @@ def sign_out(user_id: int, *, by: Caller) -> None:
 def lock_admins_and(*user_ids: int) -> tuple[set[int], Any]:
     """The ids of the active administrators, and the row of the first user, all locked in the order of their ids."""
     active = (User.role == Role.ADMIN) & (User.status == AccountStatus.ACTIVE)
-    columns = select(User.id, User.role, User.status, User.deleted_at).where(or_(active, User.id.in_(user_ids)))
+    columns = select(User.id, User.role, User.status, User.deleted_at, User.review_categories)
+    columns = columns.where(or_(active, User.id.in_(user_ids)))
     rows = list(db.session.execute(columns.order_by(User.id).with_for_update(key_share=True)))
     admins = {row.id for row in rows if row.role == Role.ADMIN and row.status == AccountStatus.ACTIVE}
     return admins, next((row for row in rows if row.id == user_ids[0]), None)

@@ -11,7 +11,8 @@ from directory.db.paging import AnySelect, Slice, Sort, Window, fetch
 from directory.db.statements import Prepared, among
 from directory.errors import NotFound
 from directory.extensions import db
-from directory.models import NEVER, Project, Status, Upvote, User, UserCount, UserSubmissions
+from directory.models import NEVER, Project, Role, Status, Upvote, User, UserCount, UserSubmissions
+from directory.services import permissions
 from directory.services.text.rules import ascii_address
 
 SORTS = {
@@ -32,6 +33,7 @@ COLUMNS = (
     User.email_verified_at,
     User.notify,
     User.may_rename,
+    User.review_categories,
 )
 NAMES = [column.name for column in COLUMNS]  # to ask a column for its name takes 20 µs
 
@@ -60,8 +62,7 @@ def page(filters: Filters, sort: str, window: Window) -> Slice:
     if sort == "submissions":
         query = query.join(UserSubmissions, UserSubmissions.user_id == User.id)
     found = fetch(query, SORTS[sort], window)
-    figures = statistics([row.id for row in found.items])
-    found.items = [_view(row, figures) for row in found.items]
+    found.items = _views(found.items)
     return found
 
 
@@ -77,7 +78,7 @@ def one(user_id: int) -> dict[str, Any]:
     row = db.session.execute(select(*COLUMNS).where(User.id == user_id)).one_or_none()
     if row is None:
         raise NotFound
-    return _view(row, statistics([user_id]))
+    return _views([row])[0]
 
 
 def names(user_ids: list[int]) -> list[str]:
@@ -131,12 +132,19 @@ def _figures(*figures: Any) -> dict[str, Any]:
     }
 
 
+def _views(rows: list[Any]) -> list[dict[str, Any]]:
+    """Rows of COLUMNS as administrators see users."""
+    figures = statistics([row.id for row in rows])
+    slugs = permissions.slugs(*(row.review_categories for row in rows))
+    return [{**_view(row, figures), "review_categories": some} for row, some in zip(rows, slugs, strict=True)]
+
+
 def _view(row: Any, figures: dict[int, dict[str, Any]]) -> dict[str, Any]:
     user = {name: getattr(row, name) for name in NAMES}
     user["email_verified"] = user.pop("email_verified_at") is not None
     if user["last_seen_at"] == NEVER:
         user["last_seen_at"] = None
-    return {**user, "is_admin": user["role"] == "admin", "stats": figures[row.id]}
+    return {**user, "is_admin": user["role"] == Role.ADMIN, "stats": figures[row.id]}
 
 
 def condition(filters: Filters) -> ColumnElement[bool]:

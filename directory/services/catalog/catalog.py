@@ -16,7 +16,7 @@ from sqlalchemy import select
 from directory.db.paging import Slice, Window, cut
 from directory.db.statements import Row
 from directory.db.transactions import by_index
-from directory.errors import NotFound, NotOwner, Unauthenticated
+from directory.errors import NotFound, NotOwner, OwnSubmission, Unauthenticated
 from directory.extensions import db
 from directory.models import AccountStatus, Project, Status
 from directory.services import permissions
@@ -112,6 +112,16 @@ def editable(project_id: int, *, by: Caller) -> None:
     """Raise NotFound or NotOwner unless `by` may change the project."""
     columns = select(Project.owner_id, Project.status).where(Project.id == project_id)
     require_editable(db.session.execute(columns).one_or_none(), by)
+
+
+def require_other(project_id: int, *, by: Caller) -> None:
+    """Raise NotFound unless `by` may review the project, and OwnSubmission if it is their own."""
+    columns = select(Project.owner_id, Project.category_id).where(Project.id == project_id)
+    project = db.session.execute(columns).one_or_none()
+    if project is None or not permissions.may(by, "review", project.category_id):
+        raise NotFound
+    if by.id == project.owner_id:
+        raise OwnSubmission
 
 
 def public_scope(

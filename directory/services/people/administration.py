@@ -1,22 +1,27 @@
 """The role and status of an account, which also says whether its votes count."""
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Final, Literal
 
 from sqlalchemy import update
 
 from directory.db import deadline
 from directory.db.transactions import lift_time_limits
-from directory.errors import AccountDeleted, AdminRequired, LastAdmin, NotFound
+from directory.errors import AccountDeleted, AdminRequired, Invalid, LastAdmin, NotFound
 from directory.extensions import modify
 from directory.models import AccountStatus, Role, User
-from directory.services import audit
+from directory.services import audit, permissions
 from directory.services.accounts import accounts, sessions
+from directory.services.catalog import category_slugs, fields
 from directory.services.identity import Caller
 from directory.services.votes import voting
 
 # The votes of suspended users do not count. A suspension, or its end, changes the counters for all votes of the user in
 # one transaction. On two busy cores 10,000 votes take a second or two; for more, the request gets more time.
 MANY_VOTES, SECONDS_FOR_MANY = 10_000, 60
+Unchanged = Literal["unchanged"]
+UNCHANGED: Final = "unchanged"
+OF_REVIEWERS = "Only a reviewer has categories to review."
 
 
 def administer(
@@ -24,11 +29,15 @@ def administer(
     *,
     role: str | None,
     status: str | None,
+    review_categories: Sequence[str] | Unchanged | None = UNCHANGED,
     by: Caller | None,
     reason: str | None = None,
     lock_owned: bool = False,
 ) -> int:
     """Change another's (or one's own) role or status; there is an active administrator at all times.
+
+    `review_categories` are the slugs of the categories that a reviewer may review, None for all. A new reviewer gets
+    all unless it says otherwise, and who is no longer a reviewer loses them.
 
     It locks the rows of all active administrators in the order of their ids, and checks that the caller is still
     among them. Every weaker check was measured to leave no administrator, or to let a demoted one demote others.
@@ -37,7 +46,7 @@ def administer(
     change them.
 
     With a new status all votes of the user that are not discounted begin to count, or no longer do; it returns how
-    many. Raises NotFound, AdminRequired, AccountDeleted, LastAdmin.
+    many. Raises NotFound, AdminRequired, AccountDeleted, LastAdmin, Invalid.
     """
     admins, target = accounts.lock_admins_and(user_id)
     if by is not None and by.id not in admins:
@@ -50,15 +59,43 @@ def administer(
     stays = role == Role.ADMIN and status == AccountStatus.ACTIVE
     if admins == {user_id} and not stays:
         raise LastAdmin
-    values = {"role": role, "status": status}
+    values: dict[str, Any] = {"role": role, "status": status}
     _record_changes(target, values, by=by, reason=reason)
+    values["review_categories"] = _categories(target, role, review_categories)
+    if role == Role.REVIEWER:
+        _record_categories(target, values["review_categories"], by=by)
     votes = _change(target, values, lock_owned=lock_owned)
     if status == AccountStatus.SUSPENDED:
         sessions.end_everything(user_id)
     return votes
 
 
-def _change(target: Any, values: dict[str, str], *, lock_owned: bool) -> int:
+def _categories(target: Any, role: str, given: Sequence[str] | Unchanged | None) -> list[int] | None:
+    """The ids of the categories that an account may review with its new role; None for all. Raises Invalid."""
+    if given == UNCHANGED:
+        found: list[int] | None = target.review_categories
+        return found if role == target.role == Role.REVIEWER else None
+    if role != Role.REVIEWER:
+        raise Invalid.field("review_categories", OF_REVIEWERS)
+    if given is None:
+        return None
+    ids = category_slugs.ids(given)
+    unknown = [n for n, slug in enumerate(given) if slug not in ids]
+    if unknown:
+        raise Invalid([{"pointer": f"#/review_categories/{n}", "detail": fields.NO_CATEGORY} for n in unknown])
+    return sorted({*ids.values()})
+
+
+def _record_categories(target: Any, after: list[int] | None, *, by: Caller | None) -> None:
+    """Log the new categories of a reviewer, by their slugs."""
+    before: list[int] | None = target.review_categories
+    if before == after:
+        return
+    change = dict(zip(("from", "to"), permissions.slugs(before, after), strict=True))
+    audit.record("user.categories_changed", by=by, user_id=target.id, changes={"review_categories": change})
+
+
+def _change(target: Any, values: dict[str, Any], *, lock_owned: bool) -> int:
     """Give an account its new role and status. Returns how many votes begin to count, or no longer do.
 
     A suspension first waits for the user's current requests. The account is locked already. Its projects are locked
@@ -79,7 +116,7 @@ def _change(target: Any, values: dict[str, str], *, lock_owned: bool) -> int:
     return votes
 
 
-def _record_changes(target: Any, values: dict[str, str], *, by: Caller | None, reason: str | None) -> None:
+def _record_changes(target: Any, values: dict[str, Any], *, by: Caller | None, reason: str | None) -> None:
     for name, value in values.items():
         before = getattr(target, name)
         if before != value:

@@ -12,7 +12,7 @@ from typing import Any
 
 from sqlalchemy import case, func, literal, select, update
 
-from directory.errors import DirectoryError, Duplicate, InvalidTransition, NotFound, PreconditionFailed
+from directory.errors import DirectoryError, Duplicate, InvalidTransition, NotFound, OwnSubmission, PreconditionFailed
 from directory.extensions import db, modify
 from directory.models import MessageKind, Project, Revision, Status, now
 from directory.models.base import UtcDateTime
@@ -70,35 +70,43 @@ def decide(
     notify: list[Endpoint],
     reason: str | None = None,
     versions: Container[int] | None = None,
+    self_review: str = "allow",
 ) -> None:
     """Approve or reject a pending project or revision, or unpublish a live project, and queue the notification.
 
     Approving or rejecting twice changes nothing, not even the reason. An unpublished project waits for its owner,
     outside of the queue, and keeps its votes and the time of its first publication. The reason is logged; the owner and
     webhooks get it too, except for an approval. `versions` are the versions that the decision is about; None means any.
-    They are not checked if the decision was already made.
-    Raises Unauthenticated, NotFound, PreconditionFailed, InvalidTransition (the project is in another state), and
-    Duplicate if the owner has another project with the URL that would be approved.
+    They are not checked if the decision was already made. With `self_review` "refuse" nobody decides about their own.
+    Raises Unauthenticated, NotFound, OwnSubmission, PreconditionFailed, InvalidTransition (the project is in another
+    state), and Duplicate if the owner has another project with the URL that would be approved.
     """
     if by is not None:
         require_active(by)
-    refusal = _decide(decision, {project_id: versions}, by=by, notify=notify, reason=reason)[project_id]
+    given: Any = {"by": by, "notify": notify, "reason": reason, "self_review": self_review}
+    refusal = _decide(decision, {project_id: versions}, **given)[project_id]
     if refusal is not None:
         raise refusal
 
 
 def decide_many(
-    decision: str, wanted: Mapping[int, int | None], *, by: Caller, notify: list[Endpoint], reason: str | None = None
+    decision: str,
+    wanted: Mapping[int, int | None],
+    *,
+    by: Caller,
+    notify: list[Endpoint],
+    reason: str | None = None,
+    self_review: str = "allow",
 ) -> dict[int, str | None]:
     """Approve, reject, unpublish or delete each of the projects.
 
     `wanted` maps each id to the version that the decision is about, or None for any. The result maps each id to None if
-    the decision is made, otherwise to the code of the refusal: not_found, precondition_failed, invalid_transition or
-    duplicate. Raises Unauthenticated.
+    the decision is made, otherwise to the code of the refusal: not_found, own_submission, precondition_failed,
+    invalid_transition or duplicate. One's own can always be deleted. Raises Unauthenticated.
     """
     require_active(by)
     versions = {project_id: None if version is None else (version,) for project_id, version in wanted.items()}
-    refusals = _decide(decision, versions, by=by, notify=notify, reason=reason)
+    refusals = _decide(decision, versions, by=by, notify=notify, reason=reason, self_review=self_review)
     return {project_id: None if refusal is None else refusal.code for project_id, refusal in refusals.items()}
 
 
@@ -109,6 +117,7 @@ def _decide(
     by: Caller | None,
     notify: list[Endpoint],
     reason: str | None,
+    self_review: str,
 ) -> dict[int, DirectoryError | None]:
     """Apply a decision to each project to which it applies, and return the refusal or None for each.
 
@@ -117,7 +126,9 @@ def _decide(
     """
     cases = [case for case in _locked(wanted) if by is None or permissions.may(by, "review", case.project.category_id)]
     refusals: dict[int, DirectoryError | None] = dict.fromkeys(wanted, NotFound())
-    refusals |= {case.id: _refusal(case, decision, wanted[case.id]) for case in cases}
+    for each in cases:
+        is_own = decision != "delete" and permissions.is_refused_own(by, each.project.owner_id, self_review)
+        refusals[each.id] = OwnSubmission() if is_own else _refusal(each, decision, wanted[each.id])
     due = [case for case in cases if refusals[case.id] is None and case.state not in ALREADY.get(decision, ())]
     if not due:
         return refusals

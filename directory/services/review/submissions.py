@@ -10,7 +10,7 @@ from directory.db.errors import refusing
 from directory.errors import Duplicate, Invalid, NotFound, PreconditionFailed
 from directory.extensions import db, modify
 from directory.models import Project, Status, now
-from directory.services import audit
+from directory.services import audit, permissions
 from directory.services.catalog import catalog, counters, fields, search_index
 from directory.services.catalog.ranking import hot
 from directory.services.delivery import outbox
@@ -62,6 +62,7 @@ def edit(
     by: Caller,
     review_on_edit: str,
     notify: list[Endpoint],
+    self_review: str = "allow",
     versions: Container[int] | None = None,
     pictures: Change | None = None,
 ) -> None:
@@ -69,12 +70,14 @@ def edit(
 
     A rejected project goes back to review, and so does one that was taken down, to its place in the queue. When a
     member edits a live project, the fields that need review wait as its revision, and the others apply at once. An
-    administrator's edit applies at once and does not change the state. An edit that changes nothing is not logged.
+    administrator's edit applies at once and does not change the state; with `self_review` "refuse" that of their own
+    project is as a member's. An edit that changes nothing is not logged.
     `versions` are those that If-Match allows; None allows any.
     Raises Unauthenticated, NotFound, NotOwner, PreconditionFailed, Invalid, Duplicate, and what `pictures` raises.
     """
     require_active(by)
     project = _locked(project_id, by, versions)
+    by = permissions.as_editor(by, project.owner_id, self_review)
     was, at = project.status, now()
     is_live = was == Status.LIVE
     revision = revisions.of(project_id) if is_live else None

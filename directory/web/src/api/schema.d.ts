@@ -446,8 +446,10 @@ export interface paths {
          */
         get: operations["adminUser"];
         /**
-         * Change a user's role or status, and with a suspension take down the user's projects
-         * @description With `unpublish` the live projects are unpublished and then rejected, and the pending ones are rejected: all of them
+         * Change a user's role or status, or a reviewer's categories, and with a suspension take down the user's projects
+         * @description A new reviewer may review all categories unless `review_categories` names some.
+         *
+         *     With `unpublish` the live projects are unpublished and then rejected, and the pending ones are rejected: all of them
          *     or none. If the user has more projects than one request can take down, the answer is 409 and nothing changes. If the
          *     user is suspended already, the remaining projects are taken down. The role and the status of a deleted account stay.
          *
@@ -1400,7 +1402,8 @@ export interface paths {
          *     change at once. Later edits are added to the revision, and a field that is set back is removed from it. A URL that
          *     differs from the current one only in scheme, case of the host, `www.`, default port, slash at the end or fragment
          *     needs no review. The operator can also require a review of all fields, or of none. An administrator's edit applies
-         *     at once and never changes the state. An edit without changes is not logged.
+         *     at once and never changes the state, unless the operator lets nobody review their own: then the edit of their own
+         *     project is as a member's. An edit without changes is not logged.
          *
          *     Needs the project's owner or an administrator.
          */
@@ -2131,7 +2134,7 @@ export interface components {
              * @description Stable; decide by this.
              * @enum {string}
              */
-            code: "malformed_json" | "bad_request" | "unauthenticated" | "invalid_credentials" | "not_owner" | "admin_required" | "reviewer_required" | "passkey_required" | "account_suspended" | "email_not_verified" | "cross_site_request" | "registration_closed" | "sign_in_cancelled" | "sign_in_expired" | "sign_in_refused" | "sign_in_again" | "not_found" | "method_not_allowed" | "invalid_transition" | "not_votable" | "duplicate" | "last_admin" | "category_in_use" | "too_many_projects" | "too_many_votes" | "account_deleted" | "address_taken" | "identity_taken" | "too_many_passkeys" | "last_way_in" | "too_many" | "other_user" | "precondition_failed" | "too_large" | "unsupported_media_type" | "validation_failed" | "rate_limited" | "internal" | "provider_failed" | "unavailable" | "provider_unavailable" | "read_only";
+            code: "malformed_json" | "bad_request" | "unauthenticated" | "invalid_credentials" | "not_owner" | "own_submission" | "admin_required" | "reviewer_required" | "passkey_required" | "account_suspended" | "email_not_verified" | "cross_site_request" | "registration_closed" | "sign_in_cancelled" | "sign_in_expired" | "sign_in_refused" | "sign_in_again" | "not_found" | "method_not_allowed" | "invalid_transition" | "not_votable" | "duplicate" | "last_admin" | "category_in_use" | "too_many_projects" | "too_many_votes" | "account_deleted" | "address_taken" | "identity_taken" | "too_many_passkeys" | "last_way_in" | "too_many" | "other_user" | "precondition_failed" | "too_large" | "unsupported_media_type" | "validation_failed" | "rate_limited" | "internal" | "provider_failed" | "unavailable" | "provider_unavailable" | "read_only";
             /** @description To be quoted when the problem is reported. */
             request_id: string;
             /** @description With `validation_failed` and `duplicate`: the refused parts, by a JSON Pointer into the body or by the name of a query parameter. */
@@ -2267,7 +2270,7 @@ export interface components {
         Audit: {
             id: number;
             /** @enum {string} */
-            action: "project.submitted" | "project.imported" | "project.edited" | "project.edit_held" | "project.edit_approved" | "project.edit_rejected" | "project.edit_withdrawn" | "project.approved" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.votes_discounted" | "project.votes_counted" | "project.resubmitted" | "message.erased" | "user.role_changed" | "user.status_changed" | "user.signed_out" | "user.deleted" | "user.renamed" | "user.identity_added" | "user.identity_removed" | "user.passkey_added" | "user.passkey_removed" | "user.passkeys_reset" | "user.registered" | "user.signed_in" | "user.password_changed" | "user.email_changed" | "user.token_created" | "user.token_revoked" | "users.signed_out" | "users.tokens_revoked" | "category.created" | "category.changed" | "category.deleted" | "webhook.redelivered" | "webhook.tested" | "counters.repaired";
+            action: "project.submitted" | "project.imported" | "project.edited" | "project.edit_held" | "project.edit_approved" | "project.edit_rejected" | "project.edit_withdrawn" | "project.approved" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.votes_discounted" | "project.votes_counted" | "project.resubmitted" | "message.erased" | "user.role_changed" | "user.categories_changed" | "user.status_changed" | "user.signed_out" | "user.deleted" | "user.renamed" | "user.identity_added" | "user.identity_removed" | "user.passkey_added" | "user.passkey_removed" | "user.passkeys_reset" | "user.registered" | "user.signed_in" | "user.password_changed" | "user.email_changed" | "user.token_created" | "user.token_revoked" | "users.signed_out" | "users.tokens_revoked" | "category.created" | "category.changed" | "category.deleted" | "webhook.redelivered" | "webhook.tested" | "counters.repaired";
             /** Format: date-time */
             at: string;
             actor: components["schemas"]["UserRef"] | null;
@@ -2683,6 +2686,8 @@ export interface components {
              * @description The last sign-in or use of a session or token, accurate to five minutes. Null if the user never signed in.
              */
             last_seen_at: string | null;
+            /** @description The categories that a reviewer may review; null for all, and for every other role. */
+            review_categories: string[] | null;
             /**
              * Format: date-time
              * @description When the account was deleted. It is suspended, and has neither an address nor a password.
@@ -2761,6 +2766,8 @@ export interface components {
              * @description The last sign-in or use of a session or token, accurate to five minutes. Null if the user never signed in.
              */
             last_seen_at: string | null;
+            /** @description The categories that a reviewer may review; null for all, and for every other role. */
+            review_categories: string[] | null;
             /**
              * Format: date-time
              * @description When the account was deleted. It is suspended, and has neither an address nor a password.
@@ -2769,10 +2776,12 @@ export interface components {
             stats: components["schemas"]["Stats"];
             audit: components["schemas"]["Audit"][];
         };
-        /** @description A new role or status, or both. `unpublish` and `reason` go with a suspension alone. */
+        /** @description A new role or status, or both, or the categories of a reviewer. `review_categories` are those that a reviewer may review, null for all; no other role has any. `unpublish` and `reason` go with a suspension alone. */
         UserChanges: {
             /** @enum {string} */
             role?: "member" | "reviewer" | "admin";
+            /** @example null */
+            review_categories?: string[] | null;
             /** @enum {string} */
             status?: "active" | "suspended";
             /** @description Whether to take down all of the user's live and pending projects. */
@@ -2810,6 +2819,8 @@ export interface components {
              * @description The last sign-in or use of a session or token, accurate to five minutes. Null if the user never signed in.
              */
             last_seen_at: string | null;
+            /** @description The categories that a reviewer may review; null for all, and for every other role. */
+            review_categories: string[] | null;
             /**
              * Format: date-time
              * @description When the account was deleted. It is suspended, and has neither an address nor a password.
@@ -2932,6 +2943,27 @@ export interface components {
             may_rename: boolean;
             /** @description Whether decisions about the projects are mailed. */
             notify: boolean;
+        };
+        /** @description The caller's account. */
+        OwnUser: {
+            id: number;
+            username: string;
+            email: string;
+            /** @enum {string} */
+            role: "member" | "reviewer" | "admin";
+            is_admin: boolean;
+            /** @enum {string} */
+            status: "active" | "suspended";
+            /** Format: date-time */
+            created_at: string;
+            /** @description Whether the user has confirmed the address by a mailed link. */
+            email_verified: boolean;
+            /** @description Whether the username may still be chosen. */
+            may_rename: boolean;
+            /** @description Whether decisions about the projects are mailed. */
+            notify: boolean;
+            /** @description What the caller may do besides what every member may: reviewers `review`, administrators both. Empty in a session without the passkey that the role needs. */
+            permissions: ("review" | "administer")[];
         };
         /** @description A username, a new e-mail address, a new password together with the present one, and whether decisions are mailed. Without a current password, only the new one is needed. `revoke_tokens` requires a new password. */
         AccountChanges: {
@@ -3552,6 +3584,8 @@ export interface components {
             may_rename: boolean;
             /** @description Whether decisions about the projects are mailed. */
             notify: boolean;
+            /** @description What the caller may do besides what every member may: reviewers `review`, administrators both. Empty in a session without the passkey that the role needs. */
+            permissions: ("review" | "administer")[];
             /** @description How many entries in the threads of the caller's projects are by others and not read. */
             unread: number;
         };
@@ -3888,6 +3922,24 @@ export interface components {
         };
         /** @description - `other_user`: X-Expected-User named another account than the one that is signed in; nothing was changed. A page sends the id of the account that it shows with each write, because another tab may have changed the session. */
         OtherUser: {
+            headers: {
+                "X-Request-ID": components["headers"]["X-Request-ID"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /**
+         * @description - `own_submission`: The service is configured so that nobody decides about a project of their own: another reviewer or administrator has to. Deleting it is allowed.
+         *     - `admin_required`: Everything under /api/admin is for administrators.
+         *     - `passkey_required`: This service takes administrators only in sessions that a passkey opened, and by tokens that were made in such a session. Until then an administrator is a member. The page of the account adds a passkey.
+         *     - `cross_site_request`: A page of another origin caused this write. Writes are accepted from the service's own origin, from the origins that it is configured to trust, and from programs that send a bearer token. A program with a cookie has to send the service's own address in Origin.
+         */
+        OwnSubmissionOrAdminRequiredOrPasskeyRequiredOrCrossSiteRequest: {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
@@ -4351,6 +4403,24 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
+        /**
+         * @description - `own_submission`: The service is configured so that nobody decides about a project of their own: another reviewer or administrator has to. Deleting it is allowed.
+         *     - `reviewer_required`: Everything under /api/review is for reviewers and administrators. A write is refused in the same way if the caller's role or one of the caller's categories was taken away while it was being made.
+         *     - `passkey_required`: This service takes administrators only in sessions that a passkey opened, and by tokens that were made in such a session. Until then an administrator is a member. The page of the account adds a passkey.
+         *     - `cross_site_request`: A page of another origin caused this write. Writes are accepted from the service's own origin, from the origins that it is configured to trust, and from programs that send a bearer token. A program with a cookie has to send the service's own address in Origin.
+         */
+        OwnSubmissionOrReviewerRequiredOrPasskeyRequiredOrCrossSiteRequest: {
+            headers: {
+                "X-Request-ID": components["headers"]["X-Request-ID"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
     };
     parameters: never;
     requestBodies: never;
@@ -4488,7 +4558,7 @@ export interface operations {
     adminLog: {
         parameters: {
             query?: {
-                action?: "project.submitted" | "project.imported" | "project.edited" | "project.edit_held" | "project.edit_approved" | "project.edit_rejected" | "project.edit_withdrawn" | "project.approved" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.votes_discounted" | "project.votes_counted" | "project.resubmitted" | "message.erased" | "user.role_changed" | "user.status_changed" | "user.signed_out" | "user.deleted" | "user.renamed" | "user.identity_added" | "user.identity_removed" | "user.passkey_added" | "user.passkey_removed" | "user.passkeys_reset" | "user.registered" | "user.signed_in" | "user.password_changed" | "user.email_changed" | "user.token_created" | "user.token_revoked" | "users.signed_out" | "users.tokens_revoked" | "category.created" | "category.changed" | "category.deleted" | "webhook.redelivered" | "webhook.tested" | "counters.repaired";
+                action?: "project.submitted" | "project.imported" | "project.edited" | "project.edit_held" | "project.edit_approved" | "project.edit_rejected" | "project.edit_withdrawn" | "project.approved" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.votes_discounted" | "project.votes_counted" | "project.resubmitted" | "message.erased" | "user.role_changed" | "user.categories_changed" | "user.status_changed" | "user.signed_out" | "user.deleted" | "user.renamed" | "user.identity_added" | "user.identity_removed" | "user.passkey_added" | "user.passkey_removed" | "user.passkeys_reset" | "user.registered" | "user.signed_in" | "user.password_changed" | "user.email_changed" | "user.token_created" | "user.token_revoked" | "users.signed_out" | "users.tokens_revoked" | "category.created" | "category.changed" | "category.deleted" | "webhook.redelivered" | "webhook.tested" | "counters.repaired";
                 project_id?: number;
                 /** @description The id of the user that the entry is about. */
                 user_id?: number;
@@ -4578,7 +4648,7 @@ export interface operations {
     adminLogFile: {
         parameters: {
             query?: {
-                action?: "project.submitted" | "project.imported" | "project.edited" | "project.edit_held" | "project.edit_approved" | "project.edit_rejected" | "project.edit_withdrawn" | "project.approved" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.votes_discounted" | "project.votes_counted" | "project.resubmitted" | "message.erased" | "user.role_changed" | "user.status_changed" | "user.signed_out" | "user.deleted" | "user.renamed" | "user.identity_added" | "user.identity_removed" | "user.passkey_added" | "user.passkey_removed" | "user.passkeys_reset" | "user.registered" | "user.signed_in" | "user.password_changed" | "user.email_changed" | "user.token_created" | "user.token_revoked" | "users.signed_out" | "users.tokens_revoked" | "category.created" | "category.changed" | "category.deleted" | "webhook.redelivered" | "webhook.tested" | "counters.repaired";
+                action?: "project.submitted" | "project.imported" | "project.edited" | "project.edit_held" | "project.edit_approved" | "project.edit_rejected" | "project.edit_withdrawn" | "project.approved" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.votes_discounted" | "project.votes_counted" | "project.resubmitted" | "message.erased" | "user.role_changed" | "user.categories_changed" | "user.status_changed" | "user.signed_out" | "user.deleted" | "user.renamed" | "user.identity_added" | "user.identity_removed" | "user.passkey_added" | "user.passkey_removed" | "user.passkeys_reset" | "user.registered" | "user.signed_in" | "user.password_changed" | "user.email_changed" | "user.token_created" | "user.token_revoked" | "users.signed_out" | "users.tokens_revoked" | "category.created" | "category.changed" | "category.deleted" | "webhook.redelivered" | "webhook.tested" | "counters.repaired";
                 project_id?: number;
                 /** @description The id of the user that the entry is about. */
                 user_id?: number;
@@ -5271,7 +5341,7 @@ export interface operations {
             };
             400: components["responses"]["MalformedJson"];
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["AdminRequiredOrPasskeyRequiredOrCrossSiteRequest"];
+            403: components["responses"]["OwnSubmissionOrAdminRequiredOrPasskeyRequiredOrCrossSiteRequest"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["InvalidTransitionOrDuplicateOrOtherUser"];
             412: components["responses"]["PreconditionFailed"];
@@ -5456,7 +5526,7 @@ export interface operations {
             };
             400: components["responses"]["MalformedJson"];
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["AdminRequiredOrPasskeyRequiredOrCrossSiteRequest"];
+            403: components["responses"]["OwnSubmissionOrAdminRequiredOrPasskeyRequiredOrCrossSiteRequest"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["InvalidTransitionOrOtherUser"];
             412: components["responses"]["PreconditionFailed"];
@@ -5565,7 +5635,7 @@ export interface operations {
             };
             400: components["responses"]["MalformedJson"];
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["AdminRequiredOrPasskeyRequiredOrCrossSiteRequest"];
+            403: components["responses"]["OwnSubmissionOrAdminRequiredOrPasskeyRequiredOrCrossSiteRequest"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["InvalidTransitionOrOtherUser"];
             412: components["responses"]["PreconditionFailed"];
@@ -5840,6 +5910,7 @@ export interface operations {
                      *           "may_rename": false,
                      *           "notify": true,
                      *           "last_seen_at": "2026-11-20T10:00:00.123456Z",
+                     *           "review_categories": null,
                      *           "deleted_at": null,
                      *           "stats": {
                      *             "projects": {
@@ -5970,6 +6041,7 @@ export interface operations {
                      *       "may_rename": false,
                      *       "notify": true,
                      *       "last_seen_at": "2026-11-20T10:00:00.123456Z",
+                     *       "review_categories": null,
                      *       "deleted_at": null,
                      *       "stats": {
                      *         "projects": {
@@ -6036,7 +6108,8 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "role": "member",
+                 *       "role": "reviewer",
+                 *       "review_categories": null,
                  *       "status": "suspended",
                  *       "unpublish": true,
                  *       "reason": "The link is dead."
@@ -6070,6 +6143,7 @@ export interface operations {
                      *       "may_rename": false,
                      *       "notify": true,
                      *       "last_seen_at": "2026-11-20T10:00:00.123456Z",
+                     *       "review_categories": null,
                      *       "deleted_at": null,
                      *       "stats": {
                      *         "projects": {
@@ -6785,7 +6859,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description An account as its user and administrators see it. */
+            /** @description The caller's account. */
             200: {
                 headers: {
                     "X-Request-ID": components["headers"]["X-Request-ID"];
@@ -6807,10 +6881,11 @@ export interface operations {
                      *       "created_at": "2026-11-20T10:00:00.123456Z",
                      *       "email_verified": true,
                      *       "may_rename": false,
-                     *       "notify": true
+                     *       "notify": true,
+                     *       "permissions": []
                      *     }
                      */
-                    "application/json": components["schemas"]["User"];
+                    "application/json": components["schemas"]["OwnUser"];
                 };
             };
             401: components["responses"]["Unauthenticated"];
@@ -6846,7 +6921,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description An account as its user and administrators see it. */
+            /** @description The caller's account. */
             200: {
                 headers: {
                     "X-Request-ID": components["headers"]["X-Request-ID"];
@@ -6868,10 +6943,11 @@ export interface operations {
                      *       "created_at": "2026-11-20T10:00:00.123456Z",
                      *       "email_verified": true,
                      *       "may_rename": false,
-                     *       "notify": true
+                     *       "notify": true,
+                     *       "permissions": []
                      *     }
                      */
-                    "application/json": components["schemas"]["User"];
+                    "application/json": components["schemas"]["OwnUser"];
                 };
             };
             400: components["responses"]["MalformedJson"];
@@ -8317,7 +8393,7 @@ export interface operations {
             };
             path: {
                 /** @example not_found */
-                code: "malformed_json" | "bad_request" | "unauthenticated" | "invalid_credentials" | "not_owner" | "admin_required" | "reviewer_required" | "passkey_required" | "account_suspended" | "email_not_verified" | "cross_site_request" | "registration_closed" | "sign_in_cancelled" | "sign_in_expired" | "sign_in_refused" | "sign_in_again" | "not_found" | "method_not_allowed" | "invalid_transition" | "not_votable" | "duplicate" | "last_admin" | "category_in_use" | "too_many_projects" | "too_many_votes" | "account_deleted" | "address_taken" | "identity_taken" | "too_many_passkeys" | "last_way_in" | "too_many" | "other_user" | "precondition_failed" | "too_large" | "unsupported_media_type" | "validation_failed" | "rate_limited" | "internal" | "provider_failed" | "unavailable" | "provider_unavailable" | "read_only";
+                code: "malformed_json" | "bad_request" | "unauthenticated" | "invalid_credentials" | "not_owner" | "own_submission" | "admin_required" | "reviewer_required" | "passkey_required" | "account_suspended" | "email_not_verified" | "cross_site_request" | "registration_closed" | "sign_in_cancelled" | "sign_in_expired" | "sign_in_refused" | "sign_in_again" | "not_found" | "method_not_allowed" | "invalid_transition" | "not_votable" | "duplicate" | "last_admin" | "category_in_use" | "too_many_projects" | "too_many_votes" | "account_deleted" | "address_taken" | "identity_taken" | "too_many_passkeys" | "last_way_in" | "too_many" | "other_user" | "precondition_failed" | "too_large" | "unsupported_media_type" | "validation_failed" | "rate_limited" | "internal" | "provider_failed" | "unavailable" | "provider_unavailable" | "read_only";
             };
             cookie?: never;
         };
@@ -10526,7 +10602,7 @@ export interface operations {
                      *         "lookalike_title"
                      *       ],
                      *       "id": 42,
-                     *       "slug": "web-frameworks",
+                     *       "slug": "flask",
                      *       "title": "Flask",
                      *       "tagline": "A lightweight web framework",
                      *       "author": "Pallets",
@@ -10696,7 +10772,7 @@ export interface operations {
             };
             400: components["responses"]["MalformedJson"];
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["ReviewerRequiredOrPasskeyRequiredOrCrossSiteRequest"];
+            403: components["responses"]["OwnSubmissionOrReviewerRequiredOrPasskeyRequiredOrCrossSiteRequest"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["InvalidTransitionOrDuplicateOrOtherUser"];
             412: components["responses"]["PreconditionFailed"];
@@ -10881,7 +10957,7 @@ export interface operations {
             };
             400: components["responses"]["MalformedJson"];
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["ReviewerRequiredOrPasskeyRequiredOrCrossSiteRequest"];
+            403: components["responses"]["OwnSubmissionOrReviewerRequiredOrPasskeyRequiredOrCrossSiteRequest"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["InvalidTransitionOrOtherUser"];
             412: components["responses"]["PreconditionFailed"];
@@ -10990,7 +11066,7 @@ export interface operations {
             };
             400: components["responses"]["MalformedJson"];
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["ReviewerRequiredOrPasskeyRequiredOrCrossSiteRequest"];
+            403: components["responses"]["OwnSubmissionOrReviewerRequiredOrPasskeyRequiredOrCrossSiteRequest"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["InvalidTransitionOrOtherUser"];
             412: components["responses"]["PreconditionFailed"];
@@ -11077,6 +11153,7 @@ export interface operations {
                      *         "email_verified": true,
                      *         "may_rename": false,
                      *         "notify": true,
+                     *         "permissions": [],
                      *         "unread": 0
                      *       },
                      *       "site": {

@@ -29,7 +29,8 @@ export function sentence(entry: Entry, projectAt?: string): Part[] {
     case "project.votes_counted": return [by, { text: ` counted ${votes(entry)} of ` }, project, { text: " again." }];
     case "project.resubmitted": return [by, { text: " gave " }, project, { text: " back to the reviewers." }];
     case "message.erased": return [by, { text: " erased a message about " }, project, end];
-    case "user.role_changed": return [by, { text: " made " }, user, { text: entry.to === "admin" ? " an administrator." : " a member." }];
+    case "user.role_changed": return [by, { text: " made " }, user, { text: madeTo[entry.to ?? ""] ?? " a member." }];
+    case "user.categories_changed": return [by, { text: " changed what " }, user, { text: " may review." }];
     case "user.status_changed": return [by, { text: entry.to === "suspended" ? " suspended " : " restored " }, user, end];
     case "user.signed_out": return [by, { text: " signed " }, user, { text: " out everywhere." }];
     case "user.renamed": return [by, { text: " chose their username." }];
@@ -57,6 +58,7 @@ export function sentence(entry: Entry, projectAt?: string): Part[] {
 }
 
 const end: Part = { text: "." };
+const madeTo: Record<string, string> = { admin: " an administrator.", reviewer: " a reviewer." };
 
 function votes({ votes }: Entry): string {
   const number = votes?.number ?? 0;
