@@ -176,7 +176,7 @@ class EmailForm(Strict):
 def change_email(query: dict[str, str], body: dict[str, Any]) -> Any:
     """Change the address. Where mail is sent, it is used once it is confirmed."""
     changed = auth.change.view(body=body)  # type: ignore[attr-defined]
-    return _done("email" if changed.email == body["email"] else "email-link")
+    return _done("email" if changed["email"] == body["email"] else "email-link")
 
 
 @bp.post("/account/verification")
