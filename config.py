@@ -38,6 +38,7 @@ RATELIMITS = {
     "RATELIMIT_AUTH": "10 per 5 minutes",
     "RATELIMIT_WRITE": "60 per minute",
     "RATELIMIT_ADMIN": "600 per minute",
+    "RATELIMIT_REPORTS": "5 per hour",
     "RATELIMIT_READ": "",
 }
 
@@ -96,6 +97,7 @@ def load(environ: Mapping[str, str] | None = None) -> dict[str, Any]:
         "READ_ONLY": _flag(env, "READ_ONLY", False),
         "RESPONSE_CACHE": _flag(env, "RESPONSE_CACHE", True),
         "PUBLIC_MAX_AGE": _count(env, "PUBLIC_MAX_AGE", 86_400),
+        "REPORTS": _choice(env, "REPORTS", "off", {"off", "members", "everybody"}),
         "REVIEW_ON_EDIT": _choice(env, "REVIEW_ON_EDIT", "material", {"material", "always", "never"}),
         "SELF_REVIEW": _choice(env, "SELF_REVIEW", "allow", {"allow", "refuse"}),
         "WEBHOOK_ENDPOINTS": _webhooks(env),

@@ -19,6 +19,7 @@ from directory.api import (
     projects,
     providers,
     recovery,
+    reports,
     review,
     session,
     system,
@@ -59,14 +60,17 @@ def create_app(config: Mapping[str, Any]) -> Flask:
         logo=pages.picture_path(config, "SITE_LOGO"), image=pages.picture_path(config, "SITE_IMAGE"),
         headline=config["SITE_HEADLINE"],
     )  # fmt: skip
-    app.extensions["mail_server"] = mail = delivery.mail_server(config["MAIL"], site.name, keys)
+    app.extensions["mail_server"] = mail = delivery.mail_server(
+        config["MAIL"], site.name, keys, with_reports=config["REPORTS"] != "off"
+    )
     app.extensions["webhooks"] = [*delivery.webhooks(config["WEBHOOK_ENDPOINTS"], site), *([mail] if mail else [])]
     app.extensions["providers"] = sign_in.providers(config["PROVIDERS"], config["THREADS"])
     converters.init_app(app)
     for part in (hooks, authentication, rate_limits, problem_details, metrics):
         part.init_app(app)
     for routes in (
-        projects, project_pictures, messages, logos, categories, tags, users, session, auth, recovery, providers,
+        projects, project_pictures, messages, reports, logos, categories, tags, users, session, auth, recovery,
+        providers,
         passkeys, account_deletion, markdown, admin, review, system,
     ):  # fmt: skip
         app.register_blueprint(routes.bp)

@@ -4,8 +4,8 @@ DirectoryError
 ├── Invalid     WrongPassword
 ├── Forbidden   NotOwner, OwnSubmission, AdminRequired, ReviewerRequired, PasskeyRequired, AccountSuspended,
 │               EmailNotVerified, CrossSiteRequest, RegistrationClosed
-├── Conflict    InvalidTransition, NotVotable, Duplicate, LastAdmin, CategoryInUse, AccountDeleted, TooManyProjects,
-│               TooManyVotes, TooMany
+├── Conflict    InvalidTransition, ReportsSettled, NotVotable, Duplicate, LastAdmin, CategoryInUse, AccountDeleted,
+│               TooManyProjects, TooManyVotes, TooMany
 └── each of the others; each class says what it means, and has its code
 """
 
@@ -185,6 +185,15 @@ class InvalidTransition(Conflict):
 
     def __init__(self, current_status: str, wanted: str) -> None:
         super().__init__(f"A project that is {current_status} cannot be {wanted}.", current_status=current_status)
+
+
+class ReportsSettled(Conflict):
+    """The reports about a project were settled with another outcome."""
+
+    code = InvalidTransition.code
+
+    def __init__(self, outcome: str) -> None:
+        super().__init__(f"These reports were settled before as {outcome}, and no new one is open.")
 
 
 class NotVotable(Conflict):

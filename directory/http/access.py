@@ -8,16 +8,15 @@ from dataclasses import replace
 from typing import Any
 
 from flask import Flask, current_app, g, request
-from sqlalchemy import event
 from sqlalchemy.orm import Session
 from werkzeug.exceptions import NotFound
 
-from directory.errors import AdminRequired, DirectoryError, PasskeyRequired, ReviewerRequired
-from directory.extensions import db
+from directory import errors
+from directory.errors import AdminRequired, DirectoryError, PasskeyRequired, ReviewerRequired, Unauthenticated
 from directory.http import rate_limits, write_checks
 from directory.http.authentication import bearer_of, caller, viewer
 from directory.http.exchange import Exchange, current
-from directory.services import identity, permissions
+from directory.services import permissions
 from directory.services.catalog import catalog
 from directory.services.identity import Caller
 from directory.services.permissions import Action
@@ -69,6 +68,11 @@ def decides(view: View) -> View:
     return view
 
 
+def reporter_required(view: View) -> View:
+    """Those may call the route who may report, by REPORTS. Raises NotFound while it is off, and Unauthenticated."""
+    return _named(view, "reporter")
+
+
 def admin_required(view: View) -> View:
     """Only administrators may call the route. Raises Unauthenticated, PasskeyRequired, AdminRequired."""
     return _named(view, "admin")
@@ -107,9 +111,15 @@ def check(exchange: Exchange, path: dict[str, Any]) -> None:
     access, tier = view.access, view.operation.tier
     if access != "public" or tier is not None:
         viewer()  # Cache-Control depends on the caller, even if the body does not
-    if access == "public":
-        return
-    by = caller()
+    if access == "reporter":
+        require_reporter()
+    elif access != "public":
+        _check_person(exchange, view, path)
+
+
+def _check_person(exchange: Exchange, view: Any, path: dict[str, Any]) -> None:
+    """The same for a route that is for some accounts alone. A write needs its privilege at its commit too."""
+    by, access = caller(), view.access
     required = REQUIRED.get(access)
     if required is not None:
         require(required, by)
@@ -130,6 +140,15 @@ def _check_project(view: Any, path: dict[str, Any], by: Caller) -> None:
         catalog.require_other(path["project_id"], by=by)
 
 
+def require_reporter() -> None:
+    """Raise NotFound if nobody may report, and Unauthenticated if only members may and the caller is anonymous."""
+    who = current_app.config["REPORTS"]
+    if who == "off":
+        raise errors.NotFound
+    if who == "members" and viewer() is None:
+        raise Unauthenticated
+
+
 def require(action: Action, by: Caller) -> None:
     """Raise PasskeyRequired, AdminRequired or ReviewerRequired unless the caller may do this."""
     if permissions.may(by, action):
@@ -148,13 +167,6 @@ def shows_reviewers() -> bool:
     return bool(current_app.config["REVIEWER_NAMES"] == "shown")
 
 
-def require_verified(action: str) -> None:
-    """Raise EmailNotVerified unless the caller's address is confirmed, where REQUIRE_VERIFIED_EMAIL asks for it."""
-    if current_app.config["REQUIRE_VERIFIED_EMAIL"] in ("vote", action):
-        identity.require_verified(caller())
-
-
-@event.listens_for(db.session, "before_commit")
 def _require_privilege_still(session: Session) -> None:
     """Refuse the write of somebody who was demoted, suspended or cut from a category since the request began.
 

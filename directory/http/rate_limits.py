@@ -68,7 +68,8 @@ def key_of(user: Caller | None) -> str:
 # account with this login.
 KEYS: dict[str, Callable[[], str]] = {
     **dict.fromkeys(
-        ("voting", "submission", "messages", "write", "admin", "read", "new_address"), lambda: key_of(current().caller)
+        ("voting", "submission", "messages", "reports", "write", "admin", "read", "new_address"),
+        lambda: key_of(current().caller),
     ),
     **dict.fromkeys(("auth", "not_guessed", "recovery", "sign_in"), client_address),
     "account": lambda: at_this_address(current().login),
@@ -76,6 +77,12 @@ KEYS: dict[str, Callable[[], str]] = {
     "failures": lambda: _masked(current().login),
     "signed_in": lambda: at_this_address(current().login),
 }
+
+
+def address_key() -> str:
+    """A keyed hash of the caller's address, as limits count it: it identifies the caller without naming the address."""
+    key = current_app.config["SECRET_KEY"].encode()
+    return hmac.new(key, b"report:" + client_address().encode(), "sha256").hexdigest()
 
 
 def at_this_address(login: str) -> str:

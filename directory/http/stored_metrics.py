@@ -27,9 +27,9 @@ class Stored:
         built = {name: value or "" for name, value in build.described().items()}
         yield InfoMetricFamily("directory_build", "The build of the service.", value=built)
         yield from _of_this_host()
-        ask = health.Bounded(
-            partial(health.ledger, db.engine, current_app.config["AUDIT_RETENTION"]), health.SCRAPE_SECONDS
-        )
+        config = current_app.config
+        given = {"audit_days": config["AUDIT_RETENTION"], "with_reports": config["REPORTS"] != "off"}
+        ask = health.Bounded(partial(health.ledger, db.engine, **given), health.SCRAPE_SECONDS)
         try:
             ledger = current_app.extensions.setdefault("ledger", ask)()
         except (SQLAlchemyError, TimeoutError):
@@ -63,6 +63,7 @@ class Stored:
             "For how long the row that expired first should have been deleted; 0: none.",
             value=_age(ledger.expired_since),
         )
+        yield GaugeMetricFamily("directory_reports_open", "Reports about projects that are open.", value=ledger.reports)
         yield _by_label("directory_accounts", "Accounts by status.", "status", ledger.accounts)
         text = "Active accounts that may review: reviewers and administrators."
         yield GaugeMetricFamily("directory_reviewers", text, value=ledger.reviewers)

@@ -21,3 +21,4 @@ from directory.models.projects import (
     VoteDiscount,
     VoteRanking,
 )
+from directory.models.reports import Report, ReportKind, ReportOutcome

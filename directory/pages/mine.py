@@ -1,5 +1,7 @@
 """A member's own projects, by state; one of them with its timeline; and the projects that the member voted for."""
 
+from flask import current_app
+
 from directory.db.paging import Window
 from directory.errors import NotFound
 from directory.http.access import login_required, owner_required
@@ -12,9 +14,12 @@ from directory.pages.forms import NO_STORE
 from directory.pages.head import Head
 from directory.pages.layout import PageAnswer, address_with, bp, here, page_number, show
 from directory.pages.project_words import EVENTS, FIELDS, revised
+from directory.pages.report_words import KINDS, OUTCOMES
 from directory.pages.sign_in_form import asks_to_sign_in
 from directory.services import audit
 from directory.services.catalog import additions, catalog
+from directory.services.identity import Caller
+from directory.services.review import reports
 
 HERE = "/mine"
 SIZE = 20
@@ -36,6 +41,8 @@ own_page = operation(tier="read", page=True, parameters=True)
 def own_projects_page(query: dict[str, str]) -> PageAnswer:
     """Show the caller's projects, or with `upvoted=1` those that the caller voted for. Raises NotFound for no page."""
     by, number = caller(), page_number(query)
+    if query.get("reports") == "1" and _has_reports():
+        return _own_reports(by, number)
     is_voted = query.get("upvoted") == "1"
     status = query["status"] if not is_voted and query.get("status") in TABS else ""
     if number * SIZE > DEPTH:
@@ -54,6 +61,28 @@ def own_projects_page(query: dict[str, str]) -> PageAnswer:
         "mine.html", Head("Your projects", indexed=False, previous=previous, next=next_), entry="forms",
         here=_address(chosen, number), projects=found.items, page=number, pages=pages, tabs=TABS, status=status,
         is_voted=is_voted, counts=additions.counts({by.id})[by.id], said=SAID.get(query.get("done", "")),
+        has_reports=_has_reports(),
+    )  # fmt: skip
+    return page, {**headers, **NO_STORE}
+
+
+def _has_reports() -> bool:
+    return bool(current_app.config["REPORTS"] != "off")
+
+
+def _own_reports(by: Caller, number: int) -> PageAnswer:
+    """The caller's reports, with their outcomes. Raises NotFound for no page."""
+    if number * SIZE > DEPTH:
+        raise NotFound
+    found = reports.own(by, Window(SIZE, page=number))
+    pages = max(1, -(-(found.total or 0) // SIZE))
+    if number > pages:
+        raise NotFound
+    previous, next_ = _beside({"reports": "1"}, number, pages)
+    page, headers = show(
+        "own_reports.html", Head("Your reports", indexed=False, previous=previous, next=next_), entry="forms",
+        here=_address({"reports": "1"}, number), reports=found.items, page=number, pages=pages, tabs=TABS, status="",
+        counts=additions.counts({by.id})[by.id], kinds=KINDS, outcomes=OUTCOMES, has_reports=True,
     )  # fmt: skip
     return page, {**headers, **NO_STORE}
 

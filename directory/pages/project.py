@@ -19,14 +19,15 @@ from directory.http.cache_policy import CacheTags
 from directory.http.endpoint import Versions, operation, tag
 from directory.http.exchange import current
 from directory.http.fields import Strict, Word
-from directory.pages import head
-from directory.pages.forms import NO_STORE, Form, same_as, see_other, shows
+from directory.pages import head, report_words
+from directory.pages.forms import EMPTY, NO_STORE, Form, same_as, see_other, shows
 from directory.pages.layout import PAGE, PageAnswer, address_with, bp, here, letters, own_path, show
 from directory.pages.project_form import VersionForm
 from directory.pages.project_words import EVENTS, FIELDS, revised
 from directory.pages.sign_in_form import refused
 from directory.services import audit
 from directory.services.catalog import catalog, related
+from directory.services.identity import Caller
 from directory.services.pictures import cards, logos
 from directory.services.review import submissions
 from directory.services.site import path_of
@@ -50,13 +51,19 @@ def project_page(project_id: int, title: str) -> PageAnswer:
     if title != project["slug"]:
         raise RequestRedirect(path_of(project))
     is_own = by is not None and (by.is_admin or by.id == project["owner"]["id"])
+    may_report = current_app.config["REPORTS"] != "off" and project["status"] == "live" and not _is_owner(by, project)
     others = [] if is_own else related.of(project, viewer=by)
     events = audit.timeline(project_id, Window(100, page=None), naming_fields=True).items if is_own else []
     return show(
         "project.html", _head(project), tags=CacheTags((project_id, *(each["id"] for each in others))), project=project,
         is_own=is_own, related=others,
         events=events, event_names=EVENTS, labels=FIELDS, revised=revised(project),
+        kinds=report_words.KINDS if may_report else None, no_form=EMPTY,
     )  # fmt: skip
+
+
+def _is_owner(by: Caller | None, project: dict[str, Any]) -> bool:
+    return by is not None and by.id == project["owner"]["id"]
 
 
 def _head(project: dict[str, Any]) -> head.Head:

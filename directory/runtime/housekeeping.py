@@ -1,4 +1,4 @@
-"""Deletes expired sessions, tokens, sign-ins, challenges, links, deliveries and audit entries, and unused pictures.
+"""Deletes expired sessions, tokens, sign-ins, challenges, links, deliveries, reports, audit entries, unused pictures.
 
 A deliverer does it, and where none runs with the server, a thread of each worker. They may do it at once. A clock may
 be wrong, so a table that would lose more than half of its rows is left to a person, who runs `flask tidy --all`.
@@ -20,6 +20,7 @@ from directory.services.deleting import MostWouldGo
 from directory.services.delivery import claims
 from directory.services.delivery.schedule import DeliveryPolicy
 from directory.services.pictures import logos
+from directory.services.review import reports
 from directory.services.sign_in import attempts, passkeys
 
 log = logging.getLogger(__name__)
@@ -40,6 +41,7 @@ def purges(policy: DeliveryPolicy, audit_days: int | None, *, guarded: bool = Tr
         "passkey_challenges": passkeys.purge,
         "mail_links": mail_links.purge,
         "logos": logos.purge,
+        "reports": partial(reports.purge, guarded=guarded),
         "deliveries": partial(claims.purge, policy, guarded=guarded),
     }
     if audit_days is not None:

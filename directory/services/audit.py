@@ -69,6 +69,7 @@ ACTIONS = (
     "webhook.redelivered",
     "webhook.tested",
     "counters.repaired",
+    "report.settled",
 )
 NEWEST = Sort((AuditEntry.id,), descending=True)
 OLDEST = Sort((AuditEntry.id,), descending=False)

@@ -34,6 +34,7 @@ from directory.services.catalog.columns import in_queue
 from directory.services.delivery.channels import MAIL
 from directory.services.delivery.claims import PENDING, RECIPIENT_REFUSED
 from directory.services.delivery.schedule import DELAYS, RETENTION
+from directory.services.review.reports import number_open
 
 T = TypeVar("T")
 MIGRATIONS = Path(__file__).resolve().parents[2] / "migrations"
@@ -170,6 +171,8 @@ class Ledger:
     """The numbers of webhooks and mails by state, of audit entries by counted action, and of accounts by status.
 
     `reviewers` is the number of active accounts that may review: reviewers and administrators.
+    `reports` is the number of open reports that reviewers see.
+
     `failed_mails` are the dead mails whose tries all failed, the last one not because of the recipient. `oldest` has
     the time of the oldest pending delivery of each endpoint, of mail without what was refused because of its recipient;
     `due` is when the first unclaimed delivery was due. `pending` is the number of pending projects that wait for
@@ -184,6 +187,7 @@ class Ledger:
     actions: dict[str, int]
     accounts: dict[str, int]
     reviewers: int
+    reports: int
     oldest: dict[str, datetime | None]
     due: datetime | None
     transaction: datetime | None
@@ -193,8 +197,8 @@ class Ledger:
     connections: Connections
 
 
-def ledger(engine: Engine, audit_days: int | None) -> Ledger:
-    """The counts now, from indexes and the few pending deliveries. Raises SQLAlchemyError."""
+def ledger(engine: Engine, audit_days: int | None, *, with_reports: bool = False) -> Ledger:
+    """The counts now, from indexes and the few pending deliveries; of reports only if asked. Raises SQLAlchemyError."""
     by_state = select(OF_MAIL, Delivery.state, func.count()).group_by(OF_MAIL, Delivery.state)
     by_action = select(AuditEntry.action, func.count()).where(AuditEntry.action.in_(COUNTED))
     by_status = select(UserCount.status, UserCount.role, UserCount.users)
@@ -204,6 +208,7 @@ def ledger(engine: Engine, audit_days: int | None) -> Ledger:
         states = {(bool(of_mail), state): count for of_mail, state, count in connection.execute(by_state)}
         actions = dict(connection.execute(by_action.group_by(AuditEntry.action)).all())
         users = {(status, role): int(number) for status, role, number in connection.execute(by_status)}
+        open_reports = connection.scalar(number_open()) if with_reports else 0
         oldest = {**dict(connection.execute(by_endpoint).all()), MAIL: connection.scalar(OLDEST_MAIL)}
         failed = connection.scalar(FAILED_MAILS) or 0
         due = connection.scalar(select(func.min(free)).where(PENDING))
@@ -221,6 +226,7 @@ def ledger(engine: Engine, audit_days: int | None) -> Ledger:
         {action: actions.get(action, 0) for action in COUNTED},
         {status: sum(users.get((status, role), 0) for role in Role) for status in AccountStatus},
         sum(users.get((AccountStatus.ACTIVE, role), 0) for role in (Role.REVIEWER, Role.ADMIN)),
+        open_reports or 0,
         oldest,
         due,
         transaction,

@@ -48,6 +48,9 @@ EXPORT |= below("projects[].history[]", "at", "event") | below(
     "votes[]", "project_id", "title", "created_at", "counted"
 )
 EXPORT |= below("messages[]", "project_id", *MESSAGE) | below("messages[].author", "id", "username")
+EXPORT |= below(
+    "reports[]", "project_id", "title", "kind", "text", "created_at", "outcome", "reply", "settled_at"
+)  # fmt: skip
 EXPORT |= below("sessions[]", *SESSION) | below("tokens[]", *TOKEN)
 EXPORT |= below("identities[]", "issuer", "subject", *IDENTITY) | below("passkeys[]", *PASSKEY)
 CATEGORY = {"slug", "name", "description", "live_projects"}
@@ -320,7 +323,7 @@ class Keys:
 
 @pytest.fixture
 def app(make_app):
-    return make_app(GITHUB_CLIENT_ID="id", GITHUB_CLIENT_SECRET="secret")
+    return make_app(GITHUB_CLIENT_ID="id", GITHUB_CLIENT_SECRET="secret", REPORTS="everybody")
 
 
 @pytest.fixture
@@ -334,6 +337,7 @@ def ask(app, world):
     caller.put(f"/api/admin/projects/{world.project(admin, 'pending')}/approve")  # for the dashboard
     caller.put(f"/api/admin/users/{world.user().id}", {"status": "suspended"})
     world.vote(world.project(admin, title="New", tags=["tag"]), admin)
+    caller.post(f"/api/projects/{voted}/reports", {"kind": "spam"})
     targets.session()
     known = Identity(user_id=admin.id, issuer="https://github.com", subject="1", email="x@example.org")
     with app.app_context():

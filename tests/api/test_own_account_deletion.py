@@ -96,9 +96,9 @@ def test_an_export_costs_the_same_statements_for_each_hundred_projects(
     browser.get(PATH)
     statements.clear()
     assert len(browser.get(EXPORT).json["projects"]) == size
-    # who calls, the page and its total, the histories, the messages, the votes, the account; and the ways in: the
-    # sessions, the tokens, the identities, the passkeys
-    assert len(statements) == 11
+    # who calls, the page and its total, the histories, the messages, the votes, the reports, the account; and the ways
+    # in: the sessions, the tokens, the identities, the passkeys
+    assert len(statements) == 12
 
 
 @pytest.mark.parametrize(

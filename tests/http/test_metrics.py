@@ -355,7 +355,7 @@ def change(delivery_id, **values):
 def test_without_a_database_only_its_own_metrics_are_missing(make_app, monkeypatch):
     api = Api(make_app(METRICS_ENABLED="true"))
 
-    def away(*_):
+    def away(*_, **__):
         raise TimeoutError
 
     monkeypatch.setattr(stored_metrics.health, "ledger", away)

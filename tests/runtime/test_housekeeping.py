@@ -43,6 +43,7 @@ RULES = {
     "user_submissions": WITH_USERS, "identities": WITH_USERS, "passkeys": WITH_USERS, "passkey_challenges": PURGED,
     "sessions": PURGED, "tokens": PURGED,
     "sign_in_attempts": PURGED, "mail_links": PURGED, "deliveries": PURGED, "logos": PURGED,
+    "reports": "those of members grow: one for each; housekeeping deletes the settled ones of anonymous callers",
     "delivery_attempts": "with their delivery",
     "alembic_version": "one row", "changes": "one row for each writer, replaced",
 }  # fmt: skip

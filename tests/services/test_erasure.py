@@ -20,6 +20,7 @@ from directory.models import (
     Passkey,
     PasskeyChallenge,
     Project,
+    Report,
     SignInAttempt,
     User,
     now,
@@ -38,7 +39,7 @@ BEFORE, NAME = f"{USER}-before", f"{USER}ine"
 PERSONAL = {
     "users.username", "users.email", "sessions.user_agent", "tokens.name", "identities.subject", "identities.email",
     "passkeys.name", "mail_links.email", "sign_in_attempts.next_path", "deliveries.payload",
-    "delivery_attempts.response",
+    "delivery_attempts.response", "reports.text",
 }  # fmt: skip
 # What stays of projects that are deleted, by design: the log, the notifications of what was decided, and tags, with a
 # count of 0. SQLite keeps words of its index until it merges the parts of the index.
@@ -135,6 +136,11 @@ def ways_in(ada: Caller) -> None:
     recovery.tell_of_password(user, server(25))
     [session, *_] = sessions.listed(ada)
     db.session.add_all([
+        Report(
+            project_id=1, project_title="Gone", reporter_id=ada.id, kind="spam", text=f"By {USER}.", outcome="acted",
+            reply="Thanks.", settled_at=now(),
+        ),
+        Report(project_id=1, address_key="k", kind="spam", text=""),
         Identity(user_id=ada.id, issuer="https://id.example", subject=f"{USER}-1", email=f"{USER}@id.example"),
         Passkey(user_id=ada.id, credential_id="c", public_key="p", name=f"{USER}'s key"),
         PasskeyChallenge(session_id=session["id"], challenge_hash="h", expires_at=later),

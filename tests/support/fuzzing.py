@@ -44,7 +44,7 @@ DEPTH = 10_000
 EXAMPLES = int(effort.ASKED or 30)
 DOCUMENT = "GET /api/openapi.json"  # schemathesis reads it once, and does not test it
 # Which routes a role can succeed at, by the access that they need.
-MAY = {"anonymous": {"public"}, "member": {"public", "member", "owner", "own"}}
+MAY = {"anonymous": {"public", "reporter"}, "member": {"public", "reporter", "member", "owner", "own"}}
 MAY["admin"] = {*MAY["member"], "reviewer", "admin"}
 PHASES = ("examples", "coverage", "fuzzing", "stateful")
 
@@ -152,8 +152,8 @@ class Fuzzer:
         self._make_unique(case.body)
         self._name_the_caller(case)
         case.headers["Accept-Encoding"] = "identity"  # the client within this process decodes nothing
-        if operation.path.endswith("/upvote") and next(self.numbers) % 4 == 0:
-            # Few others can be voted for: the rest is the caller's own, or was taken down or deleted on the way.
+        if operation.path.endswith(("/upvote", "/reports")) and next(self.numbers) % 4 == 0:
+            # Few others are live: the rest is the caller's own, or was taken down or deleted on the way.
             case.path_parameters["project_id"] = self.world.project()
         if "/messages" in operation.path and "project_id" in case.path_parameters and next(self.numbers) % 4 == 0:
             case.path_parameters["project_id"] = self.world.project(self.caller)  # threads are for owners alone

@@ -128,6 +128,8 @@ async function votes([first = 0]: number[]): Promise<void> {
   expect("facets", [[...facets.categories, ...facets.tags].map((each) => each.live_projects), [1, 1]], [facets.capped, false]);
   const related = await good(anyone.GET("/api/projects/{project_id}/related", params));
   expect("related", [related.items, []]);
+  const reported = await anyone.POST("/api/projects/{project_id}/reports", { ...params, body: { kind: "spam", text: "Look." } });
+  expect("reported", [reported.response.status, 202]);
   const tags = await good(anyone.GET("/api/tags", { params: { query: { prefix: "la", limit: 1 } } }));
   expect("tags", [tags.items, [{ tag: "lamp", live_projects: 1 }]]);
   const profile = await good(anyone.GET("/api/users/{username}", { params: { path: { username: "ada" } } }));

@@ -25,6 +25,7 @@ WRITES = ("malformed_json", "cross_site_request", "too_large", "unsupported_medi
 BY_ACCESS = {
     "public": (),
     "member": (),
+    "reporter": (),
     "owner": ("not_owner", "not_found"),
     "reviewer": ("reviewer_required", "passkey_required"),
     "own": ("not_found",),
@@ -133,7 +134,7 @@ class Route:
 
     def security(self) -> list[dict[str, list[str]]]:
         """The credentials that the route needs or accepts."""
-        if self.access != "public":
+        if self.access not in {"public", "reporter"}:
             return ANY_CREDENTIALS
         return [{}, *ANY_CREDENTIALS] if self.operation.personal else []
 

@@ -38,6 +38,7 @@ TAGS = {
     "projects": "Reading, submitting, changing and voting.",
     "pictures": "The pictures of projects.",
     "messages": "What the owner of a project and its reviewers write to each other.",
+    "reports": "What visitors report to the reviewers, if the operator lets them.",
     "categories": "The categories of projects.",
     "markdown": "Descriptions as the pages show them.",
     "tags": "The tags of projects.",
@@ -57,6 +58,7 @@ TAGS = {
 ACCESS = {
     "public": "No sign-in is needed.",
     "member": "Needs a signed-in user.",
+    "reporter": "Needs no sign-in where REPORTS is `everybody`, and a signed-in user where it is `members`.",
     "owner": "Needs the project's owner or an administrator.",
     "reviewer": "Needs a reviewer of the project's category, or an administrator.",
     "own": "Needs the project's owner.",

@@ -4,8 +4,9 @@ from typing import Any
 
 from directory.api.openapi.examples import Maker
 from directory.api.openapi.operations import header_parameter
+from directory.models import ReportKind
 from directory.services.catalog.fields import IN_WEBHOOKS
-from directory.services.delivery.outbox import ACTORS, TEST, TEST_PROJECT
+from directory.services.delivery.outbox import ACTORS, REPORTED, TEST, TEST_PROJECT
 from directory.services.delivery.webhooks.formats import NAMES
 
 STATUS_AFTER = {"project.submitted": "pending", "project.rejected": "rejected", "project.unpublished": "pending"}
@@ -67,6 +68,8 @@ def _schema(event: str) -> dict[str, Any]:
     data: dict[str, Any] = {"project": {"$ref": "#/components/schemas/WebhookProject"}}
     if event == TEST:
         data = {"project": {"type": "object", "required": list(TEST_PROJECT), "properties": _loosely(TEST_PROJECT)}}
+    elif event == REPORTED:
+        data["kind"] = {"description": "What is said to be wrong with it.", "enum": [kind.value for kind in ReportKind]}
     else:
         data[ACTORS[event]] = {
             "description": "The user that caused the event; null for a command of the operator.",

@@ -7,10 +7,11 @@ from marshmallow import ValidationError, fields, validates_schema
 from directory.api.schemas.messages import MessageOutput
 from directory.api.schemas.passkeys import PasskeyOutput
 from directory.api.schemas.projects import USERNAME, ProjectOutput
+from directory.api.schemas.reports import MemberReport
 from directory.api.schemas.review import TimelineEvent
 from directory.http.fields import BLANKS, Checked, Flag, Line, Matching, Strict, Timestamp, Word, document
 from directory.models import AccountStatus, Role
-from directory.services.people.account_export import MESSAGES_MAX, PROJECTS_MAX, VOTES_MAX
+from directory.services.people.account_export import MESSAGES_MAX, PROJECTS_MAX, REPORTS_MAX, VOTES_MAX
 from directory.services.permissions import ACTIONS
 from directory.services.text.rules import EMAIL, EMAIL_MAX, ascii_address, is_email
 
@@ -287,9 +288,9 @@ class IdentityList(Strict):
 
 
 COMPLETE = (
-    f"False where there are more than {PROJECTS_MAX:,} projects, {VOTES_MAX:,} votes or {MESSAGES_MAX:,} messages: "
-    "then the newest projects and messages, and the votes for the newest projects, are here. `GET /api/projects` with "
-    "`owner=me` or `upvoted=me` lists all."
+    f"False where there are more than {PROJECTS_MAX:,} projects, {VOTES_MAX:,} votes, {MESSAGES_MAX:,} messages or "
+    f"{REPORTS_MAX:,} reports: then the newest projects, messages and reports are here, and the votes for the newest "
+    "projects. `GET /api/projects` with `owner=me` or `upvoted=me` lists all projects and votes."
 )
 
 
@@ -346,6 +347,7 @@ class Export(Strict):
         metadata={"description": "Newest first, without the notes of reviewers."},
     )
     votes = fields.List(fields.Nested(ExportedVote), required=True)
+    reports = fields.List(fields.Nested(MemberReport), required=True)
     sessions = fields.List(fields.Nested(SessionOutput), required=True)
     tokens = fields.List(fields.Nested(TokenOutput), required=True)
     identities = fields.List(fields.Nested(ExportedIdentity), required=True)

@@ -11,8 +11,8 @@ from directory.services.delivery.outbox import MAIL_ACTORS
 from directory.services.delivery.webhooks.formats import NAMES
 
 EVENTS = tuple(NAMES)
-# The events of webhooks, and those that are mailed to the account's own user only.
-DELIVERED = (*EVENTS, *MAIL_ACTORS, *templates.OF_LINKS, *templates.OF_NOTICES)
+# The events of webhooks, and those that are mailed to one user only.
+DELIVERED = (*EVENTS, *MAIL_ACTORS, templates.REPORT_SETTLED, *templates.OF_LINKS, *templates.OF_NOTICES)
 
 
 class DeliveryCounts(Strict):
@@ -30,7 +30,9 @@ class EndpointOutput(Strict):
     host = fields.String(required=True, metadata={"description": "Includes the port, if the address has one."})
     format = fields.String(required=True)
     events = fields.List(
-        Word((*EVENTS, *MAIL_ACTORS)), required=True, metadata={"description": "The events that are sent to it."}
+        Word((*EVENTS, *MAIL_ACTORS, templates.REPORT_SETTLED)),
+        required=True,
+        metadata={"description": "The events that are sent to it."},
     )
     deliveries = fields.Nested(DeliveryCounts, required=True)
 

@@ -19,13 +19,18 @@ def webhooks(settings: Sequence[Mapping[str, Any]], site: Site) -> list[Webhook]
     ]  # fmt: skip
 
 
-def mail_server(settings: Mapping[str, Any] | None, site_name: str, keys: Sequence[str]) -> MailServer | None:
-    """The mail server of the settings; None if no mail is sent. The keys make and accept the tokens of links."""
+def mail_server(
+    settings: Mapping[str, Any] | None, site_name: str, keys: Sequence[str], *, with_reports: bool
+) -> MailServer | None:
+    """The mail server of the settings; None if no mail is sent. The keys make and accept the tokens of links.
+
+    Outcomes of reports are mailed `with_reports` alone.
+    """
     if settings is None:
         return None
     given = dict(settings)
     site = Site(site_name, given.pop("site_url"))
     host = f"[{given['host_name']}]" if ":" in given["host_name"] else given["host_name"]
     url = f"smtp://{host}:{given['port']}"
-    events = frozenset(templates.OF_DECISIONS)
+    events = frozenset(templates.OF_DECISIONS) | ({templates.REPORT_SETTLED} if with_reports else set())
     return MailServer(MAIL, url, MAIL, events, site, keys=tuple(key.encode() for key in keys), **given)

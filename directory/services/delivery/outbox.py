@@ -44,6 +44,7 @@ ACTORS = {
 }
 # Of events that only the owner of the project learns of, by mail.
 MAIL_ACTORS = {"project.edit_approved": "approved_by", "project.edit_rejected": "rejected_by"}
+REPORTED = "project.reported"
 TEST = "webhook.test"
 # No project has this id, and the event's type is another than an approval's: nobody takes a test for one.
 TEST_PROJECT = {
@@ -65,16 +66,17 @@ def enqueue(
     endpoints: list[Endpoint],
     reason: str | None = None,
     changes: dict[str, Any] | None = None,
+    kind: str | None = None,
 ) -> None:
     """Add one outbox row for each endpoint that wants `event`, in the current transaction.
 
-    `changes` are those of an edit, by field an object with `from` and `to`.
+    `changes` are those of an edit, by field an object with `from` and `to`; `kind` is that of a report.
     """
     wanted_by = wanting(event, endpoints)
     if wanted_by:
         project = catalog.stored(project_id)
         recipients = _recipients(wanted_by, project, _mailed([project], wanted_by))
-        payload = _payload(event, project, by, reason, changes)
+        payload = _payload(event, project, by, reason, changes, kind)
         db.session.add_all(Delivery(**row) for row in rows_of(event, project_id, payload, recipients, due=at_once()))
 
 
@@ -92,9 +94,8 @@ def enqueue_each(
     if not (wanted_by and projects):
         return
     due, mailed = database_clock(), _mailed(projects, wanted_by)
-    made = {"state": DeliveryState.PENDING.value, "attempts": 0, "created_at": now()}
     rows = [
-        {**row, **made}
+        row
         for project in projects
         for row in rows_of(
             event,
@@ -104,7 +105,13 @@ def enqueue_each(
             due=due,
         )
     ]
-    bulk.load_dicts(Delivery, rows)
+    store(rows)
+
+
+def store(rows: list[dict[str, Any]]) -> None:
+    """Add deliveries, as `rows_of` makes them, to the current transaction, in bulk."""
+    made = {"state": DeliveryState.PENDING.value, "attempts": 0, "created_at": now()}
+    bulk.load_dicts(Delivery, [{**row, **made} for row in rows])
 
 
 def wanting(event: str, endpoints: list[Endpoint]) -> list[Endpoint]:
@@ -187,14 +194,18 @@ def _payload(
     by: Caller | None,
     reason: str | None,
     changes: dict[str, Any] | None = None,
+    kind: str | None = None,
 ) -> str:
     """The event as Standard Webhooks lays it out, as JSON; the project as the public would see it."""
     data: dict[str, Any] = {"project": {name: _json(seen[name]) for name in IN_WEBHOOKS}}
-    data[(ACTORS | MAIL_ACTORS)[event]] = {"id": by.id, "username": by.username} if by else None
+    if event != REPORTED:  # who reports is for administrators to know
+        data[(ACTORS | MAIL_ACTORS)[event]] = {"id": by.id, "username": by.username} if by else None
     if changes is not None:
         data["changes"] = changes
     if reason is not None:
         data["reason"] = reason
+    if kind is not None:
+        data["kind"] = kind
     return event_json(event, data)
 
 

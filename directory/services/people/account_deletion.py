@@ -32,7 +32,7 @@ from directory.services.accounts import accounts, mail_links, sessions
 from directory.services.delivery import outbox
 from directory.services.delivery.channels import Endpoint
 from directory.services.identity import Caller
-from directory.services.review import revisions, submissions, thread
+from directory.services.review import reports, revisions, submissions, thread
 from directory.services.sign_in import identities, passkeys
 from directory.services.votes import voting
 
@@ -61,9 +61,9 @@ _LOCK = text(
 def delete_account(*, by: Caller, known_hash: str, notify: list[Endpoint]) -> None:
     """Delete the caller's account, whose password was just verified against `known_hash`.
 
-    The hash is empty for an account without a password. Sessions, tokens, identities, passkeys, votes, revisions, and
-    pending and rejected projects are deleted; live projects stay. Others can take the username and the address. The
-    audit log does not change: it contains ids, not names.
+    The hash is empty for an account without a password. Sessions, tokens, identities, passkeys, votes, reports,
+    revisions, and pending and rejected projects are deleted; live projects stay. Others can take the username and the
+    address. The audit log does not change: it contains ids, not names.
     Raises Unauthenticated, WrongPassword, LastAdmin, TooManyProjects, TooManyVotes, Unavailable.
     """
     target = _lock_own(by, known_hash)
@@ -100,6 +100,7 @@ def _delete(target: Any, *, by: Caller | None, affected: set[int], notify: list[
     _delete_unlisted(affected, owner_id=user_id, by=by, notify=notify)
     revisions.drop_all(user_id)
     thread.forget_user(user_id)
+    reports.forget(user_id)
     sessions.end_everything(user_id)
     mail_links.end_all(user_id)
     identities.end_all(user_id)
@@ -149,7 +150,7 @@ def _lock_other(user_id: int, by: Caller | None) -> Any:
 
 
 def _affected(user_id: int, *, is_limited: bool = True) -> set[int]:
-    """The ids of the projects that change: to be deleted, with a revision, or with a vote of the user.
+    """The ids of the projects that change: to be deleted, with a revision, or with a vote or a report of the user.
 
     With `is_limited` it raises TooManyProjects, TooManyVotes.
     """
@@ -162,7 +163,7 @@ def _affected(user_id: int, *, is_limited: bool = True) -> set[int]:
     others = set(db.session.scalars(voted.limit(VOTES_MAX + 1 if is_limited else None)))
     if is_limited and len(others) > VOTES_MAX:
         raise TooManyVotes(TOO_MANY_VOTES)
-    return own | others
+    return own | others | set(db.session.scalars(reports.reported_by(user_id)))
 
 
 def _rename(user_id: int) -> str:

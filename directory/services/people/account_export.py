@@ -12,32 +12,35 @@ from directory.services.accounts import accounts, sessions
 from directory.services.catalog import catalog
 from directory.services.catalog.catalog import Filters
 from directory.services.identity import Caller
-from directory.services.review import thread
+from directory.services.review import reports, thread
 from directory.services.sign_in import identities, passkeys
 from directory.services.votes.counted_votes import COUNTS
 
-PROJECTS_MAX, VOTES_MAX, MESSAGES_MAX = 1_000, 10_000, 2_000  # of one export, because the answer is not streamed
+# Of one export, because the answer is not streamed.
+PROJECTS_MAX, VOTES_MAX, MESSAGES_MAX, REPORTS_MAX = 1_000, 10_000, 2_000, 1_000
 AT_ONCE = 100
 
 
 def export(by: Caller, *, is_limited: bool = True, naming: bool = False) -> dict[str, Any]:
-    """The caller's account, projects with their history, messages, votes, sessions, tokens, identities and passkeys.
+    """The caller's account, projects with their history, messages, votes, reports, sessions, tokens, and so on.
 
-    With `is_limited`, only the newest PROJECTS_MAX projects, VOTES_MAX votes for the newest projects and the newest
-    MESSAGES_MAX messages are included; `complete` is false if any are left out. An operator exports a user's account
-    without limits. With `naming` messages have the names of reviewers.
+    With `is_limited`, only the newest PROJECTS_MAX projects, VOTES_MAX votes for the newest projects, and the newest
+    MESSAGES_MAX messages and REPORTS_MAX reports are included; `complete` is false if any are left out. An operator
+    exports a user's account without limits. With `naming` messages have the names of reviewers.
     """
     exported_at = now()
     projects, has_all_projects = _projects(by, PROJECTS_MAX if is_limited else None)
     votes, has_all_votes = _votes(by, VOTES_MAX if is_limited else None)
     messages, has_all_messages = thread.exported(by, MESSAGES_MAX if is_limited else None, naming=naming)
+    made, has_all_reports = reports.exported(by, REPORTS_MAX if is_limited else None)
     return {
         "exported_at": exported_at,
-        "complete": has_all_projects and has_all_votes and has_all_messages,
+        "complete": has_all_projects and has_all_votes and has_all_messages and has_all_reports,
         "account": accounts.get(by.id),
         "projects": projects,
         "messages": messages,
         "votes": votes,
+        "reports": made,
         "sessions": sessions.listed(by),
         "tokens": sessions.tokens(by),
         "identities": identities.listed(by),

@@ -22,7 +22,7 @@ from directory.services.catalog.ranking import hot
 from directory.services.delivery import outbox
 from directory.services.delivery.channels import Endpoint
 from directory.services.identity import Caller, require_active
-from directory.services.review import revisions, submissions, thread
+from directory.services.review import reports, revisions, submissions, thread
 
 PAST = {"approve": "approved", "reject": "rejected", "unpublish": "unpublished"}
 KINDS = {decision: MessageKind(past) for decision, past in PAST.items()}  # of the entries in the threads
@@ -192,6 +192,7 @@ def _move(projects: list[Any], decision: str, *, by: Caller | None, notify: list
         values |= _published(projects, at)
     elif target is Status.PENDING:
         values["submitted_at"] = at
+        reports.mail_acted(ids, notify=notify)
     modify(update(Project).where(Project.id.in_(ids)).values(values))
     facts = {"action": event, "at": at, "to_state": target, "reason": reason}
     entries = [

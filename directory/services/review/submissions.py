@@ -17,7 +17,7 @@ from directory.services.delivery import outbox
 from directory.services.delivery.channels import Endpoint
 from directory.services.identity import Caller, require_active
 from directory.services.pictures.project_pictures import Change
-from directory.services.review import revisions
+from directory.services.review import reports, revisions
 from directory.services.text.equal_addresses import Address, repository_key, url_key
 
 ADDRESS = frozenset({"url", "repository_url"})  # the fields that make duplicates
@@ -140,6 +140,7 @@ def delete_each(
     audit.record_each(entries, by=by)
     if outbox.wanting(DELETED, notify):
         outbox.enqueue_each(DELETED, catalog.all_stored(ids), by=by, endpoints=notify)
+    reports.mail_acted(ids, notify=notify)
     counters.lock(ids, deleting=True)
     search_index.forget(*ids)
     modify(delete(Project).where(Project.id.in_(ids)))

@@ -20,7 +20,7 @@ from directory.services.catalog import catalog, counters
 from directory.services.delivery import outbox
 from directory.services.delivery.channels import Endpoint
 from directory.services.identity import Caller
-from directory.services.review import thread
+from directory.services.review import reports, thread
 
 AT_ONCE = 1_000  # the most projects that one request takes down
 TOO_MANY = (
@@ -42,8 +42,9 @@ def take_down(user_id: int, *, by: Caller | None, notify: list[Endpoint], reason
     audit.record_each([entry for project in found for entry in _entries(project, at, reason)], by=by)
     if any(outbox.wanting(event, notify) for event in EVENTS):
         _notify(found, by=by, endpoints=notify, at=at, reason=reason)
-    _reject(found, at=at, reason=reason)
     gone = [project for project in found if project.status == Status.LIVE]
+    reports.mail_acted([project.id for project in gone], notify=notify)
+    _reject(found, at=at, reason=reason)
     entries = thread.entries_of(MessageKind.UNPUBLISHED, gone, reason)
     thread.record_each([*entries, *thread.entries_of(MessageKind.REJECTED, found, reason)], by=by, at=at)
     return {"unpublished": len(gone), "rejected": len(found)}

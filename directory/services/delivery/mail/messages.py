@@ -84,6 +84,8 @@ def _written(claim: Claim, server: MailServer) -> Message:
         return _of_link(claim, event["link_id"], server, event.get("next"))
     if claim.event in templates.OF_DECISIONS:
         return _decision(claim, event, server)
+    if claim.event == templates.REPORT_SETTLED:
+        return _report_settled(claim, event, server)
     raise NotToBeSent(f"there is no text for {claim.event}")
 
 
@@ -108,13 +110,30 @@ def _link(link_id: int) -> Any:
 
 
 def _decision(claim: Claim, event: dict[str, Any], server: MailServer) -> Message:
-    owner = _active(event["project"]["owner"]["id"])
-    if not owner.notify:
-        raise NotToBeSent("the owner has switched mail about decisions off")
-    address = server.site.address(f"/api/auth/notifications/{mail_links.unsubscribe_token(owner.id, server.key)}")
+    owner, address = _notified(event["project"]["owner"]["id"], server)
     facts = (owner.username, event["project"], event.get("reason"))
     mail = templates.decision(server.site, claim.event, *facts, address)
-    made = message(mail, to=owner.email, server=server, message_id=claim.webhook_id)
+    return _with_switch(message(mail, to=owner.email, server=server, message_id=claim.webhook_id), address)
+
+
+def _report_settled(claim: Claim, event: dict[str, Any], server: MailServer) -> Message:
+    reporter, address = _notified(event["user"]["id"], server)
+    facts = (reporter.username, event["project"], event["outcome"], event.get("reply"))
+    mail = templates.report_settled(server.site, *facts, address)
+    return _with_switch(message(mail, to=reporter.email, server=server, message_id=claim.webhook_id), address)
+
+
+def _notified(user_id: int, server: MailServer) -> tuple[Any, str]:
+    """The account, and the address that switches its mail about decisions off. Raises NotToBeSent if it is off."""
+    user = _active(user_id)
+    if not user.notify:
+        raise NotToBeSent("the user has switched mail about decisions off")
+    token = mail_links.unsubscribe_token(user.id, server.key)
+    return user, server.site.address(f"/api/auth/notifications/{token}")
+
+
+def _with_switch(made: Message, address: str) -> Message:
+    """The message with the headers by which mail programs offer to switch such mail off."""
     made.content[UNSUBSCRIBE] = f"<{address}>"
     made.content["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"  # RFC 8058
     return made

@@ -116,6 +116,16 @@ OF_DECISIONS = {
     ),
 }
 
+# The subject and the text of the mail to a reporter, by the outcome.
+REPORT_SETTLED = "report.settled"
+OF_REPORTS = {
+    "acted": ("Your report about {} was acted on", "Your report about {} was looked at and acted on. Thank you."),
+    "unfounded": (
+        "Your report about {} was looked at",
+        "Your report about {} was looked at. The reviewers found no reason to act.",
+    ),
+}
+
 
 def of_account(
     site: Site, event: str, username: str, at: datetime, token: str, *, next_path: str | None = None
@@ -149,3 +159,16 @@ def decision(
     where = [site.address(path)] if is_approved else [f"Your projects: {site.address(path)}"]
     off = f"You get this mail as the owner of the project. Switch such mail off here: {switch_off}"
     return compose(site, subject.format(title), f"Hello {username},", text.format(title), *reasons, *where, off)
+
+
+def report_settled(
+    site: Site, username: str, project: dict[str, Any], outcome: str, reply: str | None, switch_off: str
+) -> Mail:
+    """The mail to a reporter about the outcome, with the reply and the link that switches mail off."""
+    subject, text = OF_REPORTS[outcome]
+    title = f"“{one_line(project['title'])}”"
+    first, end, rest = (reply or "").partition("\n")  # only the first line is a part of our sentence
+    replies = [f"The reply: {isolated(first)}{end}{rest}"] if reply else []
+    where = f"Your reports: {site.address('/mine?reports=1')}"
+    off = f"You get this mail because you reported the project. Switch such mail off here: {switch_off}"
+    return compose(site, subject.format(title), f"Hello {username},", text.format(title), *replies, where, off)

@@ -22,6 +22,7 @@ NAMES = {
     "project.deleted": "Project deleted",
     "project.edited": "Project edited",
     "project.answered": "Owner of a project answered",
+    "project.reported": "Project reported",
     "webhook.test": "Test of this webhook",
 }
 COLOUR = 0x2E7D32
@@ -120,6 +121,8 @@ def _facts(event: dict[str, Any]) -> list[tuple[str, str]]:
         found.append(("Changed", ", ".join(name.replace("_", " ") for name in data["changes"])))
     if data.get("reason"):
         found.append(("Reason", data["reason"]))
+    if data.get("kind"):
+        found.append(("Reported as", data["kind"].replace("_", " ")))
     return found
 
 

@@ -18,4 +18,5 @@ export const actions: Record<Schemas["Audit"]["action"], string> = {
   "users.signed_out": "Everybody signed out", "users.tokens_revoked": "All access tokens revoked",
   "category.created": "Category created", "category.changed": "Category changed", "category.deleted": "Category deleted",
   "webhook.redelivered": "Delivery sent again", "webhook.tested": "Endpoint tested", "counters.repaired": "Counters repaired",
+  "report.settled": "Reports settled",
 };

@@ -53,6 +53,7 @@ export function sentence(entry: Entry, projectAt?: string): Part[] {
     case "webhook.redelivered": return [by, { text: entry.changes?.deliveries ? ` sent ${changed(entry, "deliveries").to} deliveries again.` : ` sent delivery ${changed(entry, "id").to} again.` }];
     case "webhook.tested": return [by, { text: ` sent a test to ${changed(entry, "endpoint").to}.` }];
     case "counters.repaired": return [by, { text: " repaired counters, or what is derived from projects." }];
+    case "report.settled": return [by, { text: entry.to === "acted" ? " acted on the reports about " : " found no reason to act in the reports about " }, project, end];
     case "user.deleted": return entry.actor?.id === entry.user_id ? [by, { text: " deleted their account." }] : [by, { text: " deleted the account of " }, user, end];
   }
 }

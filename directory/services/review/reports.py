@@ -1,0 +1,266 @@
+"""Reports about live projects, by members and by anonymous callers: making, listing and settling them.
+
+A caller has at most one open report about a project. Reports hide nothing by themselves. Open reports of a suspended
+member are in no list and in no number until the account is active again. Triggers settle the reports about a project
+that is no longer live; who changes that first calls `mail_acted`, which mails this outcome to the reporters.
+
+Whatever changes reports has locked their project.
+"""
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any
+
+from sqlalchemy import ColumnElement, and_, case, delete, func, or_, select, tuple_, update
+from sqlalchemy.orm import aliased
+
+from directory.db.paging import AnySelect, Slice, Sort, Window, as_dict, fetch
+from directory.errors import NotFound, ReportsSettled
+from directory.extensions import db, modify
+from directory.models import AccountStatus, Project, Report, ReportOutcome, Status, User, now
+from directory.services import audit
+from directory.services.catalog import catalog
+from directory.services.clock import database_clock
+from directory.services.deleting import delete_some, require_minority
+from directory.services.delivery import outbox
+from directory.services.delivery.channels import Endpoint
+from directory.services.delivery.mail import report_mails
+from directory.services.identity import Caller, require_active
+
+STATES = ("open", "settled")
+TEXTS_MAX = 20  # of a project, in a list
+# What an anonymous caller has reported is kept for so long after it was settled.
+KEPT_DAYS = 90
+_BY_ID = Sort((Report.id,), descending=False)
+_BY_SETTLEMENT = Sort((Report.settled_at, Report.id), descending=True)
+_Other = aliased(Report)
+
+
+def make(
+    project_id: int, kind: str, text: str, *, by: Caller | None, address_key: str | None, notify: list[Endpoint]
+) -> None:
+    """Report a live project, or replace the kind and the text of the caller's open report about it.
+
+    `by` is None for an anonymous caller, whom `address_key` identifies. Only a new report is sent to webhooks.
+    Raises Unauthenticated, NotFound (also if the project is not live).
+    """
+    if by is not None:
+        require_active(by)
+    project = _locked(project_id)
+    if project.status != Status.LIVE:
+        raise NotFound
+    caller = Report.address_key == address_key if by is None else Report.reporter_id == by.id
+    values = {"kind": kind, "text": text}
+    if modify(update(Report).where(Report.project_id == project_id, _is_open(Report), caller).values(values)):
+        return
+    whose = {"address_key": address_key} if by is None else {"reporter_id": by.id}
+    db.session.add(Report(project_id=project_id, **values, **whose))
+    outbox.enqueue(outbox.REPORTED, project_id, by=None, endpoints=notify, kind=kind)
+
+
+def settle(project_id: int, outcome: str, reply: str | None, *, by: Caller, notify: list[Endpoint]) -> None:
+    """Settle the open reports about a project, and queue the mails to the reporters.
+
+    The same outcome again changes nothing, not even the reply. Raises Unauthenticated, NotFound (nothing was reported),
+    and ReportsSettled if no report is open and the last ones were settled with another outcome.
+    """
+    require_active(by)
+    project = _locked(project_id)
+    due = Report.project_id == project_id, *_shown(Report, "open")
+    if db.session.scalar(select(Report.id).where(*due).limit(1)) is None:
+        _require_same(project_id, outcome)
+        return
+    report_mails.queue(select(Report.id).where(*due), outcome, reply, endpoints=notify)
+    values = {"outcome": outcome, "reply": reply, "settled_at": now(), "address_key": None}
+    modify(update(Report).where(*due).values(values))
+    audit.record_project("report.settled", project, by=by, from_state="open", to_state=outcome, reason=reply)
+
+
+def require_made(project_id: int) -> None:
+    """Raise NotFound unless the project has a report, settled or not."""
+    made = select(Report.id).where(
+        Report.project_id == project_id, or_(Report.settled_at.is_not(None), _is_seen(Report))
+    )
+    if db.session.scalar(made.limit(1)) is None:
+        raise NotFound
+
+
+def _require_same(project_id: int, outcome: str) -> None:
+    """Raise NotFound if nothing was reported, and ReportsSettled if it was settled with another outcome."""
+    settled = select(Report.outcome).where(Report.project_id == project_id, *_shown(Report, "settled"))
+    last = db.session.scalar(settled.order_by(Report.settled_at.desc(), Report.id.desc()).limit(1))
+    if last is None:
+        raise NotFound
+    if last != outcome:
+        raise ReportsSettled(last)
+
+
+def mail_acted(project_ids: Sequence[int], *, notify: list[Endpoint]) -> None:
+    """Queue the mails about the open reports of locked projects that are about to leave the directory."""
+    about = select(Report.id).where(Report.project_id.in_(project_ids), _is_open(Report))
+    report_mails.queue(about, ReportOutcome.ACTED.value, None, endpoints=notify)
+
+
+def page(window: Window, *, state: str, kind: str | None, within: ColumnElement[bool], naming_reporters: bool) -> Slice:
+    """The reports by project: open ones by the oldest of each, settled ones by the last settlement, newest first.
+
+    `kind` leaves out reports of other kinds, and `within`, a condition on projects, the other projects. Each item has
+    the project, the number of its reports and of each kind, the time of the first one, and the newest texts; of settled
+    reports also the last outcome and reply. It takes a bounded number of statements.
+    """
+    first = _is_first(state, kind)
+    query = select(Report.project_id, Report.outcome, Report.reply, Report.settled_at)
+    query = query.join(Project, Project.id == Report.project_id).where(within, first)
+    found = fetch(query, _BY_ID if state == "open" else _BY_SETTLEMENT, window)
+    found.items = _groups([as_dict(row) for row in found.items], state, kind, naming_reporters=naming_reporters)
+    return found
+
+
+def of_project(project_id: int, *, naming_reporters: bool) -> dict[str, Any]:
+    """The settled reports about a project, as an item of the list. Raises NotFound if there are none."""
+    one = Project.id == project_id
+    found = page(Window(1), state="settled", kind=None, within=one, naming_reporters=naming_reporters).items
+    if not found:
+        raise NotFound
+    return dict(found[0])
+
+
+def _groups(
+    rows: list[dict[str, Any]], state: str, kind: str | None, *, naming_reporters: bool
+) -> list[dict[str, Any]]:
+    """The items of a page, by the row that stands for each project."""
+    ids = [row["project_id"] for row in rows]
+    if not ids:
+        return []
+    projects = {project["id"]: project for project in catalog.all_stored(ids)}
+    counted, texts = _counted(ids, state, kind), _texts(ids, state, kind, naming_reporters=naming_reporters)
+    return [
+        {
+            **({} if state == "open" else {name: row[name] for name in ("outcome", "reply", "settled_at")}),
+            "project": projects[row["project_id"]],
+            "number": sum(number for _, number, _ in counted[row["project_id"]]),
+            "kinds": {name: number for name, number, _ in counted[row["project_id"]]},
+            "first_at": min(at for _, _, at in counted[row["project_id"]]),
+            "texts": texts[row["project_id"]],
+        }
+        for row in rows
+    ]
+
+
+def _counted(ids: list[int], state: str, kind: str | None) -> dict[int, list[tuple[str, int, Any]]]:
+    """By project, its kinds of reports in alphabetical order: each with the number and the time of the first."""
+    numbers = select(Report.project_id, Report.kind, func.count(), func.min(Report.created_at))
+    numbers = numbers.where(Report.project_id.in_(ids), *_shown(Report, state, kind))
+    found: dict[int, list[tuple[str, int, Any]]] = {project_id: [] for project_id in ids}
+    for project_id, *of_kind in db.session.execute(numbers.group_by(Report.project_id, Report.kind)):
+        found[project_id].append(tuple(of_kind))  # type: ignore[arg-type]
+    return {project_id: sorted(kinds) for project_id, kinds in found.items()}
+
+
+def _texts(ids: list[int], state: str, kind: str | None, *, naming_reporters: bool) -> dict[int, list[dict[str, Any]]]:
+    """By project, the newest reports that have a text, newest first."""
+    place = func.row_number().over(partition_by=Report.project_id, order_by=Report.id.desc()).label("place")
+    written = select(Report.id, place).where(
+        Report.project_id.in_(ids), Report.text != "", *_shown(Report, state, kind)
+    )
+    newest = written.subquery("newest")
+    query = select(
+        Report.project_id,
+        Report.text,
+        Report.kind,
+        Report.created_at.label("at"),
+        User.id.label("user_id"),
+        User.username,
+    )
+    query = query.join(newest, newest.c.id == Report.id).outerjoin(User, User.id == Report.reporter_id)
+    found: dict[int, list[dict[str, Any]]] = {project_id: [] for project_id in ids}
+    for row in db.session.execute(query.where(newest.c.place <= TEXTS_MAX).order_by(Report.id.desc())):
+        reporter = None if row.user_id is None else {"id": row.user_id, "username": row.username}
+        shown = {"text": row.text, "kind": row.kind, "at": row.at}
+        found[row.project_id].append(shown | ({"reporter": reporter} if naming_reporters else {}))
+    return found
+
+
+def _is_first(state: str, kind: str | None) -> ColumnElement[bool]:
+    """Whether a report stands for its project: of the open ones the first, of the others the last one settled."""
+    before = _Other.id < Report.id
+    if state != "open":
+        before = tuple_(_Other.settled_at, _Other.id) > tuple_(Report.settled_at, Report.id)
+    others = select(_Other.id).where(_Other.project_id == Report.project_id, *_shown(_Other, state, kind), before)
+    return and_(*_shown(Report, state, kind), ~others.exists())
+
+
+def _shown(model: Any, state: str, kind: str | None = None) -> list[ColumnElement[bool]]:
+    """The conditions for reports of a state, and of a kind if one is given, that are in lists and numbers."""
+    of_state = [_is_open(model), _is_seen(model)] if state == "open" else [model.settled_at.is_not(None)]
+    return of_state if kind is None else [*of_state, model.kind == kind]
+
+
+def _is_open(model: Any) -> ColumnElement[bool]:
+    return model.settled_at.is_(None)  # type: ignore[no-any-return]
+
+
+def _is_seen(model: Any) -> ColumnElement[bool]:
+    """Whether nobody who is suspended has made the report."""
+    active = select(User.id).where(User.id == model.reporter_id, User.status == AccountStatus.ACTIVE)
+    return or_(model.reporter_id.is_(None), active.exists())
+
+
+def number_open() -> AnySelect:
+    """The statement that counts the open reports."""
+    return select(func.count()).select_from(Report).where(*_shown(Report, "open"))
+
+
+def own(by: Caller, window: Window) -> Slice:
+    """The caller's reports, newest first, with their total."""
+    found = fetch(_of_member(by), Sort((Report.id,), descending=True), window)
+    found.total = db.session.scalar(select(func.count()).where(Report.reporter_id == by.id)) or 0
+    found.items = [as_dict(row) for row in found.items]
+    return found
+
+
+def exported(by: Caller, most: int | None) -> tuple[list[dict[str, Any]], bool]:
+    """The caller's reports, newest first, at most so many; and whether these are all."""
+    rows = db.session.execute(_of_member(by).order_by(Report.id.desc()).limit(most and most + 1)).all()
+    return [as_dict(row) for row in rows[:most]], most is None or len(rows) <= most
+
+
+def _of_member(by: Caller) -> AnySelect:
+    """The reports of a member. Of a project that is not live they have the last title that was public."""
+    is_live = Project.status == Status.LIVE
+    title = case((is_live, Project.title), else_=Report.project_title).label("title")
+    columns = (Report.project_id, Report.kind, Report.text, Report.created_at)
+    settlement = (Report.outcome, Report.reply, Report.settled_at)
+    query = select(*columns, title, case((is_live, Project.slug)).label("slug"), *settlement)
+    return query.outerjoin(Project, Project.id == Report.project_id).where(Report.reporter_id == by.id)
+
+
+def reported_by(user_id: int) -> AnySelect:
+    """The query for the ids of the projects that a member has reported."""
+    return select(Report.project_id).where(Report.reporter_id == user_id)
+
+
+def forget(user_id: int) -> None:
+    """Delete the reports of a member. The calling function has locked the projects of `reported_by`."""
+    modify(delete(Report).where(Report.reporter_id == user_id))
+
+
+def purge(most: int, *, guarded: bool = True) -> int:
+    """Delete at most `most` settled reports of anonymous callers that are old, and return the number.
+
+    Raises MostWouldGo.
+    """
+    ended = and_(Report.reporter_id.is_(None), Report.settled_at < database_clock() - timedelta(days=KEPT_DAYS))
+    if guarded:
+        require_minority(Report, ended)
+    return delete_some(Report, ended, most)
+
+
+def _locked(project_id: int) -> Any:
+    """The project, locked. Raises NotFound."""
+    columns = (Project.id, Project.title, Project.url_key, Project.status)
+    query = select(*columns).where(Project.id == project_id).with_for_update(key_share=True)
+    project = db.session.execute(query).one_or_none()
+    if project is None:
+        raise NotFound
+    return project

@@ -1,0 +1,116 @@
+"""The route that reports a project: by whom, how often, and what becomes of it for the reporter."""
+
+from typing import Any
+
+import pytest
+from flask import Flask
+from sqlalchemy import select
+
+from directory.extensions import db
+from directory.models import Report
+from tests.support.factories import Api, World
+
+BODY = {"kind": "spam", "text": "Advertising."}
+
+
+def rows(app: Flask) -> list[tuple[Any, ...]]:
+    with app.app_context():
+        columns = (Report.project_id, Report.reporter_id, Report.kind, Report.text)
+        return [tuple(row) for row in db.session.execute(select(*columns).order_by(Report.id))]
+
+
+def keys(app: Flask) -> list[str]:
+    with app.app_context():
+        return list(db.session.scalars(select(Report.address_key).order_by(Report.id)))
+
+
+def path(project: int) -> str:
+    return f"/api/projects/{project}/reports"
+
+
+#                                        anonymous, member
+WHO = {"off": (404, 404), "members": (401, 202), "everybody": (202, 202)}
+
+
+@pytest.mark.parametrize("who", WHO)
+def test_who_may_report_is_a_setting_that_is_looked_at_before_the_body_and_the_project(
+    make_app: Any, world: World, who: str
+) -> None:
+    app, project, ada = make_app(REPORTS=who), world.project(), world.user()
+    for caller, status in zip((Api(app), Api(app, world.caller(ada).token)), WHO[who], strict=True):
+        assert caller.post(path(project), BODY).status_code == status
+        if status != 202:
+            for odd in (path(project), path(10**9)):
+                answer = caller.post(odd, data=b"{", content_type="application/json")
+                assert answer.status_code == status
+        else:
+            assert caller.post(path(10**9), BODY).json["code"] == "not_found"
+    assert len(rows(app)) == WHO[who].count(202)
+
+
+def test_a_second_report_replaces_the_first_with_the_same_answer(make_app: Any, world: World) -> None:
+    app, project, ada = make_app(REPORTS="everybody"), world.project(), world.user()
+    for caller in (Api(app, world.caller(ada).token), Api(app)):
+        first = caller.post(path(project), BODY)
+        second = caller.post(path(project), {"kind": "mine", "text": None})
+        third = caller.post(path(project), {"kind": "mine"})
+        assert {(each.status_code, each.data) for each in (first, second, third)} == {(202, b"")}
+    assert rows(app) == [(project, ada.id, "mine", ""), (project, None, "mine", "")]
+
+
+def test_an_anonymous_caller_is_known_by_a_hash_of_the_address_as_limits_count_it(make_app: Any, world: World) -> None:
+    app, project = make_app(REPORTS="everybody"), world.project()
+    for address in ("192.0.2.1", "2001:db8::1", "2001:db8::2", "2001:db8:0:1::1"):
+        answer = Api(app).post(path(project), BODY, environ_base={"REMOTE_ADDR": address})
+        assert answer.status_code == 202
+    found = keys(app)
+    assert len({*found}) == len(found) == 3
+    assert {len(key) for key in found} == {64}
+    other = make_app(REPORTS="everybody", SECRET_KEY="another key of thirty-two characters")
+    Api(other).post(path(project), BODY, environ_base={"REMOTE_ADDR": "192.0.2.1"})
+    assert len({*keys(app)}) == 4
+
+
+@pytest.mark.parametrize(
+    ("body", "pointers"),
+    [
+        ({}, ["#/kind"]),
+        ({"kind": "odd"}, ["#/kind"]),
+        ({"kind": "spam", "text": "x" * 1001}, ["#/text"]),
+        ({"kind": "spam", "text": "\u202e"}, ["#/text"]),
+        ({"kind": "spam", "reporter_id": 1}, ["#/reporter_id"]),
+    ],
+)
+def test_what_makes_no_sense_is_refused(make_app: Any, world: World, body: Any, pointers: list[str]) -> None:
+    app = make_app(REPORTS="everybody")
+    answer = Api(app).post(path(world.project()), body)
+    assert (answer.status_code, [each["pointer"] for each in answer.json["errors"]]) == (422, pointers)
+    assert rows(app) == []
+
+
+def test_reports_have_a_limit_of_their_own_by_user_or_address(make_app: Any, world: World) -> None:
+    app, projects = make_app(REPORTS="everybody", RATELIMIT_ENABLED="true"), [world.project() for _ in range(6)]
+    for caller in (Api(app), Api(app, world.caller(world.user()).token)):
+        statuses = [caller.post(path(project), BODY).status_code for project in projects]
+        assert statuses == [202] * 5 + [429]
+    assert Api(app).post(path(projects[0]), BODY, environ_base={"REMOTE_ADDR": "192.0.2.9"}).status_code == 202
+    assert len(rows(app)) == 11
+
+
+def test_a_member_who_has_to_confirm_the_address_does_so_before_reporting(make_app: Any, world: World) -> None:
+    mail = {"MAIL_URL": "smtp://mail.example.org", "MAIL_FROM": "d@example.org"}
+    app = make_app(REPORTS="everybody", REQUIRE_VERIFIED_EMAIL="submit", **mail)
+    answer = Api(app, world.caller(world.user()).token).post(path(world.project()), BODY)
+    assert (answer.status_code, answer.json["code"]) == (403, "email_not_verified")
+
+
+def test_a_member_has_their_reports_in_the_export(make_app: Any, world: World) -> None:
+    app, ada, project = make_app(REPORTS="members"), world.user(), world.project(title="Lanternfish")
+    caller = Api(app, world.caller(ada).token)
+    caller.post(path(project), BODY)
+    world.caller(world.admin()).delete(f"/api/projects/{project}")
+    [report] = caller.get("/api/auth/me/export").json["reports"]
+    assert report.pop("created_at") < report.pop("settled_at")
+    assert report == {
+        "project_id": project, "title": "Lanternfish", **BODY, "outcome": "acted", "reply": None,
+    }  # fmt: skip
