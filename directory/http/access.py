@@ -16,7 +16,7 @@ from directory.errors import AdminRequired, DirectoryError, PasskeyRequired, Rev
 from directory.http import rate_limits, write_checks
 from directory.http.authentication import bearer_of, caller, viewer
 from directory.http.exchange import Exchange, current
-from directory.services import permissions
+from directory.services import identity, permissions
 from directory.services.catalog import catalog
 from directory.services.identity import Caller
 from directory.services.permissions import Action
@@ -78,6 +78,16 @@ def admin_required(view: View) -> View:
     return _named(view, "admin")
 
 
+def only_if(check: Callable[..., None]) -> Callable[[View], View]:
+    """Before the query and the body are read, `check` gets the arguments of the path, and raises what refuses them."""
+
+    def decorate(view: View) -> View:
+        view.only_if = check  # type: ignore[attr-defined]
+        return view
+
+    return decorate
+
+
 def _named(view: View, access: str) -> View:
     view.access = access  # type: ignore[attr-defined]
     return view
@@ -115,6 +125,8 @@ def check(exchange: Exchange, path: dict[str, Any]) -> None:
         require_reporter()
     elif access != "public":
         _check_person(exchange, view, path)
+    if hasattr(view, "only_if"):
+        view.only_if(**path)
 
 
 def _check_person(exchange: Exchange, view: Any, path: dict[str, Any]) -> None:
@@ -140,13 +152,23 @@ def _check_project(view: Any, path: dict[str, Any], by: Caller) -> None:
         catalog.require_other(path["project_id"], by=by)
 
 
+def require_reports() -> None:
+    """Raise NotFound while reports are off."""
+    if current_app.config["REPORTS"] == "off":
+        raise errors.NotFound
+
+
 def require_reporter() -> None:
     """Raise NotFound if nobody may report, and Unauthenticated if only members may and the caller is anonymous."""
-    who = current_app.config["REPORTS"]
-    if who == "off":
-        raise errors.NotFound
-    if who == "members" and viewer() is None:
+    require_reports()
+    if current_app.config["REPORTS"] == "members" and viewer() is None:
         raise Unauthenticated
+
+
+def require_verified(action: str) -> None:
+    """Raise EmailNotVerified unless the caller's address is confirmed, where REQUIRE_VERIFIED_EMAIL asks for it."""
+    if current_app.config["REQUIRE_VERIFIED_EMAIL"] in ("vote", action):
+        identity.require_verified(caller())
 
 
 def require(action: Action, by: Caller) -> None:

@@ -64,6 +64,17 @@ def is_refused_own(by: Caller | None, owner_id: int, self_review: str) -> bool:
     return self_review == "refuse" and by is not None and by.id == owner_id
 
 
+def somebody_else_may(by: Caller, action: Action, category_id: int) -> bool:
+    """Whether another active account than the caller's may do this in a category."""
+    columns = (_USER.id, _USER.username, _USER.role, _USER.review_categories)
+    others = select(*columns).where(_USER.role != Role.MEMBER.value, _USER.status == AccountStatus.ACTIVE.value)
+    found = db.session.execute(others.where(_USER.id != by.id))
+    return any(
+        may(Caller(row.id, row.username, row.role, review_categories=row.review_categories), action, category_id)
+        for row in found
+    )
+
+
 def still(by: Caller, action: Action) -> bool:
     """Whether the caller may do this now, as far as other transactions have committed, and has lost no category."""
     row = _PRESENT.first({"id": by.id})

@@ -181,6 +181,9 @@ TABLE = {
     "PUT /api/review/projects/<id:project_id>/unpublish": states(
         "401 403 403 403 401 200 200 404 200", "401 403 403 403 401 409 409 404 409"
     ),
+    # Absent while reports are off; tests/api/test_reports.py has them on.
+    "GET /api/review/reports": states("401 403 403 403 401 404 404 404 404"),
+    "PUT /api/review/reports/<id:project_id>/settle": states("401 403 403 403 401 404 404 404 404"),
     "POST /api/review/projects/decisions": REVIEW,  # each item has a status of its own
     "GET /api/docs": PUBLIC,
     "GET /api/docs/<version>/<name>": ABSENT,

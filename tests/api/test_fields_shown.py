@@ -48,6 +48,9 @@ EXPORT |= below("projects[].history[]", "at", "event") | below(
     "votes[]", "project_id", "title", "created_at", "counted"
 )
 EXPORT |= below("messages[]", "project_id", *MESSAGE) | below("messages[].author", "id", "username")
+REPORTED = {"number", "kinds.spam", "first_at"} | below("texts[]", "text", "kind", "at")
+REPORTED |= below("project", "id", "slug", "title", "tagline", "url", "status", "version")
+REPORTED |= below("project", "category.slug", "category.name", "owner.id", "owner.username")
 EXPORT |= below(
     "reports[]", "project_id", "title", "kind", "text", "created_at", "outcome", "reply", "settled_at"
 )  # fmt: skip
@@ -224,6 +227,10 @@ ANSWERS = {
     "POST /api/admin/categories": CATEGORY,
     "PUT /api/admin/categories/<slug:slug>": CATEGORY,
     "GET /api/review/projects": items(QUEUED, PAGES),
+    "GET /api/review/reports": items(REPORTED | {"texts[].reporter"}, CURSORS),
+    "PUT /api/review/reports/<id:project_id>/settle": REPORTED
+    | {"outcome", "reply", "settled_at"}
+    | below("texts[].reporter", "id", "username"),
     "GET /api/review/summary": {"queue_length", "oldest_submitted_at"},
     "GET /api/review/projects/<id:project_id>": QUEUED | OWN_DETAIL,
     "GET /api/review/projects/<id:project_id>/history": items(AUDIT, CURSORS),
@@ -338,6 +345,7 @@ def ask(app, world):
     caller.put(f"/api/admin/users/{world.user().id}", {"status": "suspended"})
     world.vote(world.project(admin, title="New", tags=["tag"]), admin)
     caller.post(f"/api/projects/{voted}/reports", {"kind": "spam"})
+    Api(app).post(f"/api/projects/{voted}/reports", {"kind": "spam", "text": "Look."})
     targets.session()
     known = Identity(user_id=admin.id, issuer="https://github.com", subject="1", email="x@example.org")
     with app.app_context():
@@ -428,6 +436,8 @@ ELSEWHERE = {
     # test_messages.py
     "GET /api/projects/<id:project_id>/messages": below("items[].author", "id", "username"),
     "POST /api/projects/<id:project_id>/messages": below("author", "id", "username"),
+    "GET /api/review/reports": below("items[]", "outcome", "reply", "settled_at", "texts[].reporter.id")
+    | {"items[].texts[].reporter.username"},  # as a settlement answers
     "GET /api/projects/<id:project_id>/timeline": {"items[].reason"},  # the timeline of a rejected project, above
     # test_check.py, test_same_repository.py
     "GET /api/projects/check": {

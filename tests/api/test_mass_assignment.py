@@ -35,6 +35,7 @@ WRITABLE = {
     "POST /api/projects/<id:project_id>/messages": {"text", "resubmit"},
     "PUT /api/projects/<id:project_id>/messages/read": {"up_to"},
     "POST /api/projects/<id:project_id>/reports": {"kind", "text"},
+    "PUT /api/review/reports/<id:project_id>/settle": {"outcome", "reply"},
     "POST /api/auth/register": {"username", "email", "password"},
     "POST /api/auth/login": {"login", "password"},
     "POST /api/markdown": {"text"},

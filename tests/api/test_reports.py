@@ -114,3 +114,73 @@ def test_a_member_has_their_reports_in_the_export(make_app: Any, world: World) -
     assert report == {
         "project_id": project, "title": "Lanternfish", **BODY, "outcome": "acted", "reply": None,
     }  # fmt: skip
+
+
+LIST = "/api/review/reports"
+
+
+def settle(caller: Api, project: int, **body: Any) -> Any:
+    return caller.put(f"/api/review/reports/{project}/settle", body)
+
+
+@pytest.mark.parametrize("who", WHO)
+def test_reviewers_list_and_settle_the_reports_of_their_categories(make_app: Any, world: World, who: str) -> None:
+    app, project = make_app(REPORTS=who), world.project(title="Lanternfish")
+    world.category("games")
+    ada = world.user("ada")
+    world.report(project, ada)
+    admin, inside, outside, member = (
+        Api(app, world.caller(each).token)
+        for each in (world.admin(), world.reviewer("tools"), world.reviewer("games"), ada)
+    )
+    for caller, status in ((Api(app), 401), (member, 403)):
+        assert caller.get(f"{LIST}?odd=1").status_code == status
+        assert caller.put(f"{LIST}/0/settle", data=b"{").status_code == status
+    if who == "off":
+        for caller in (admin, inside):
+            assert caller.get(f"{LIST}?odd=1").json["code"] == "not_found"
+            assert settle(caller, project, odd=1).json["code"] == "not_found"
+        return
+    assert outside.get(LIST).json["items"] == []
+    assert settle(outside, project, odd=1).status_code == 404
+    [seen] = inside.get(LIST).json["items"]
+    [shown] = admin.get(LIST).json["items"]
+    assert (seen["project"]["title"], seen["number"], seen["kinds"]) == ("Lanternfish", 1, {"spam": 1})
+    assert "reporter" not in seen["texts"][0]
+    assert shown["texts"][0]["reporter"] == {"id": ada.id, "username": "ada"}
+    assert inside.get(f"{LIST}?kind=mine").json["items"] == inside.get(f"{LIST}?state=settled").json["items"] == []
+    answer = settle(inside, project, outcome="unfounded", reply="We looked.")
+    assert (answer.status_code, answer.json["outcome"], answer.json["reply"]) == (200, "unfounded", "We looked.")
+    assert settle(inside, project, outcome="unfounded").json == answer.json
+    assert inside.get(f"{LIST}?state=settled").json["items"] == [answer.json]
+    other = settle(admin, project, outcome="acted")
+    assert (other.status_code, other.json["code"]) == (409, "invalid_transition")
+    assert inside.get(LIST).json["items"] == []
+
+
+def test_what_is_odd_in_a_settlement_is_refused_after_access_and_ones_own_project(make_app: Any, world: World) -> None:
+    app, owner = make_app(REPORTS="everybody"), world.admin()
+    own, project = world.project(owner), world.project()
+    caller = Api(app, world.caller(owner).token)
+    world.report(own)
+    assert settle(caller, own, odd=1).status_code == 422  # nobody else may
+    world.reviewer()
+    assert (settle(caller, own, odd=1).status_code, settle(caller, own, odd=1).json["code"]) == (403, "own_submission")
+    assert settle(caller, project, odd=1).status_code == 404  # nobody has reported it
+    world.report(project)
+    for body in ({}, {"outcome": "odd"}, {"outcome": "acted", "reply": "x" * 1001}):
+        assert settle(caller, project, **body).status_code == 422
+    assert settle(caller, project, outcome="acted", reply="").json["reply"] is None
+
+
+def test_a_list_of_reports_goes_on_by_cursor(make_app: Any, world: World) -> None:
+    app, projects = make_app(REPORTS="everybody"), [world.project() for _ in range(3)]
+    for project in projects:
+        world.report(project)
+    admin, found, cursor = Api(app, world.caller(world.admin()).token), [], ""
+    while cursor is not None:
+        page = admin.get(f"{LIST}?limit=2{cursor and '&cursor=' + cursor}").json
+        found += [group["project"]["id"] for group in page["items"]]
+        cursor = page["pagination"]["next_cursor"]
+    assert found == projects
+    assert admin.get(f"{LIST}?limit=101").status_code == 422

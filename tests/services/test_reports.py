@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 from flask import Flask
-from sqlalchemy import event, func, select, true, update
+from sqlalchemy import event, func, select, update
 from sqlalchemy.exc import IntegrityError
 
 from directory.db.paging import Window
 from directory.db.transactions import transaction
 from directory.errors import DirectoryError, NotFound
 from directory.extensions import db
-from directory.models import AuditEntry, Delivery, Project, Report, User, now
+from directory.models import AuditEntry, Delivery, Report, User, now
 from directory.services import deleting, health
 from directory.services.delivery.outbox import UNCONFIRMED_MAILS
 from directory.services.identity import Caller
@@ -59,9 +59,9 @@ class Rules:
         by = by or self.reviewer
         return self.do(lambda: reports.settle(project, outcome, reply, by=by, notify=self.notify))
 
-    def listed(self, state: str = "open", kind: str | None = None, limit: int = 100, **options: Any) -> list[Any]:
-        given = {"within": true(), "naming_reporters": True, **options}
-        return list(self.do(lambda: reports.page(Window(limit, page=None), state=state, kind=kind, **given)).items)
+    def listed(self, state: str = "open", kind: str | None = None, by: Caller | None = None) -> list[Any]:
+        by = by or self.reviewer
+        return list(self.do(lambda: reports.page(Window(100), by=by, state=state, kind=kind)).items)
 
     def numbers(self, **filters: Any) -> list[tuple[int, int]]:
         return [(group["project"]["id"], group["number"]) for group in self.listed(**filters)]
@@ -181,11 +181,37 @@ def test_what_nobody_reported_cannot_be_settled(rules: Rules, world: World) -> N
         with pytest.raises(NotFound):
             rules.settle(wanted, "acted")
         with pytest.raises(NotFound):
-            rules.do(lambda wanted=wanted: reports.require_made(wanted))
-        with pytest.raises(NotFound):
-            rules.do(lambda wanted=wanted: reports.of_project(wanted, naming_reporters=False))
+            rules.do(lambda wanted=wanted: reports.require_settleable(wanted, by=rules.reviewer))
     rules.report(project, None)
-    rules.do(lambda: reports.require_made(project))
+    rules.do(lambda: reports.require_settleable(project, by=rules.reviewer))
+
+
+@pytest.mark.parametrize(
+    ("other", "may"),
+    [
+        ({"role": "member"}, True),
+        ({"role": "reviewer", "review_categories": "games"}, True),
+        ({"role": "reviewer", "review_categories": "tools"}, False),
+        ({"role": "reviewer", "review_categories": "tools", "status": "suspended"}, True),
+        ({"role": "reviewer"}, False),
+        ({"role": "admin"}, False),
+    ],
+)
+def test_nobody_settles_reports_about_their_own_project_while_somebody_else_may(
+    rules: Rules, world: World, other: dict[str, Any], may: bool
+) -> None:
+    project, values = world.project(rules.reviewer), dict(other)
+    if "review_categories" in other:
+        world.category(other["review_categories"])
+        values["review_categories"] = world.category_ids(other["review_categories"])
+    world.change(world.user(), **values)
+    rules.report(project, None)
+    tries = [lambda: rules.do(lambda: reports.require_settleable(project, by=rules.reviewer))]
+    for attempt in (*tries, lambda: rules.settle(project, "acted")):
+        if may:
+            attempt()
+        else:
+            assert code_of(attempt) == "own_submission"
 
 
 def test_of_sixteen_settlements_at_once_one_is_made(rules: Rules, world: World) -> None:
@@ -284,19 +310,20 @@ def test_reports_of_a_suspended_member_come_back_with_the_account(rules: Rules, 
 
 
 def test_lists_are_complete_filtered_and_paged_whatever_the_order_of_the_reports(rules: Rules, world: World) -> None:
-    projects = [world.project() for _ in range(3)]
+    projects = [world.project(category=category) for category in ("games", "tools", "tools")]
     for number, project in enumerate([projects[1], projects[0], projects[1], projects[2], projects[0]]):
         rules.report(project, None, "spam" if number % 2 else "other", f"Text {number}", key=f"{number}")
     assert rules.numbers() == [(projects[1], 2), (projects[0], 2), (projects[2], 1)]
     assert rules.numbers(kind="spam") == [(projects[0], 1), (projects[2], 1)]
-    assert rules.numbers(within=Project.id != projects[0]) == [(projects[1], 2), (projects[2], 1)]
+    outside = world.reviewer("tools")
+    assert rules.numbers(by=outside) == [(projects[1], 2), (projects[2], 1)]
+    with pytest.raises(NotFound):
+        rules.settle(projects[0], "acted", by=outside)
     for state in ("open", "settled"):
-        whole, seen, window = rules.listed(state), [], Window(1, page=None)
+        whole, seen, window = rules.listed(state), [], Window(1)
         while True:
             found = rules.do(
-                lambda window=window, state=state: reports.page(
-                    window, state=state, kind=None, within=true(), naming_reporters=True
-                )
+                lambda window=window, state=state: reports.page(window, by=rules.reviewer, state=state, kind=None)
             )
             seen += found.items
             if found.next is None:
@@ -306,7 +333,8 @@ def test_lists_are_complete_filtered_and_paged_whatever_the_order_of_the_reports
         for project in projects if state == "open" else ():
             rules.settle(project, "acted")
     assert [group["project"]["id"] for group in rules.listed("settled")] == projects[::-1]
-    assert "reporter" not in rules.listed("settled", naming_reporters=False)[0]["texts"][0]
+    assert rules.numbers(state="settled", by=outside) == [(projects[2], 1), (projects[1], 2)]
+    assert "reporter" not in rules.listed("settled", by=outside)[0]["texts"][0]
 
 
 def test_a_list_has_the_newest_texts_alone_in_a_number_of_statements_that_does_not_grow(

@@ -12,7 +12,7 @@ from sqlalchemy import update
 
 from directory.db.transactions import transaction
 from directory.extensions import db
-from directory.models import Category, Project, Role, Token, User
+from directory.models import Category, Project, Report, Role, Token, User
 from directory.services.accounts import sessions
 from directory.services.accounts.passwords import hash_password
 from directory.services.catalog import catalog
@@ -162,6 +162,12 @@ class World:
 
         with self.app.app_context():
             return transaction(add)
+
+    def report(self, project_id: int, by: Caller | None = None, text: str = "Look.") -> None:
+        """Have a member report a project, past the rules."""
+        row = Report(project_id=project_id, reporter_id=(by or self.user()).id, kind="spam", text=text)
+        with self.app.app_context():
+            transaction(lambda: db.session.add(row))
 
     def vote(self, project_id: int, by: Caller) -> None:
         with self.app.app_context():

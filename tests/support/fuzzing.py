@@ -152,14 +152,7 @@ class Fuzzer:
         self._make_unique(case.body)
         self._name_the_caller(case)
         case.headers["Accept-Encoding"] = "identity"  # the client within this process decodes nothing
-        if operation.path.endswith(("/upvote", "/reports")) and next(self.numbers) % 4 == 0:
-            # Few others are live: the rest is the caller's own, or was taken down or deleted on the way.
-            case.path_parameters["project_id"] = self.world.project()
-        if "/messages" in operation.path and "project_id" in case.path_parameters and next(self.numbers) % 4 == 0:
-            case.path_parameters["project_id"] = self.world.project(self.caller)  # threads are for owners alone
-        if "picture_id" in case.path_parameters and next(self.numbers) % 4 == 0:
-            project = self.world.project(self.caller)  # the ids of pictures are random
-            case.path_parameters.update(project_id=project, picture_id=self.world.picture(project)["id"])
+        self._make_what_is_rare(case, operation)
         is_positive = case.meta is not None and case.meta.generation.mode.is_positive
         self.accounts.prepare(case, operation.id, token=self.token, is_positive=is_positive)
         if is_positive:
@@ -177,6 +170,22 @@ class Fuzzer:
         if operation.id == "picturesOrderPictures" and is_positive and isinstance(case.body, dict):
             # The ids of pictures are random: a project without any has an order that is known.
             case.path_parameters["project_id"], case.body["order"] = self.world.project(self.caller), []
+
+    def _make_what_is_rare(self, case: Any, operation: Route) -> None:
+        """Have one request in four be about something that was made for it."""
+        if next(self.numbers) % 4:
+            return
+        if operation.path.endswith(("/upvote", "}/reports")):
+            # Few others are live: the rest is the caller's own, or was taken down or deleted on the way.
+            case.path_parameters["project_id"] = self.world.project()
+        if operation.path.endswith("/settle"):
+            case.path_parameters["project_id"] = project = self.world.project()
+            self.world.report(project)
+        if "/messages" in operation.path and "project_id" in case.path_parameters:
+            case.path_parameters["project_id"] = self.world.project(self.caller)  # threads are for owners alone
+        if "picture_id" in case.path_parameters:
+            project = self.world.project(self.caller)  # the ids of pictures are random
+            case.path_parameters.update(project_id=project, picture_id=self.world.picture(project)["id"])
 
     def _lead_to_what_exists(self, case: Any) -> None:
         path = case.path_parameters

@@ -85,6 +85,7 @@ def body(route: Route, project_id: int) -> dict[str, Any] | None:
         "PUT /api/projects/<id:project_id>/messages/read": {"up_to": number},
         "POST /api/auth/register": person,
         "POST /api/projects/<id:project_id>/reports": {"kind": "spam"},
+        "PUT /api/review/reports/<id:project_id>/settle": {"outcome": "acted"},
         "POST /api/markdown": {"text": "**New**"},
         "POST /api/auth/login": {"login": "login-target", "password": PASSWORD},
         "PUT /api/auth/me": {"email": f"changed{number}@example.org", "current_password": PASSWORD},
@@ -163,7 +164,9 @@ class Targets:
 
     def _values(self, rule: str, status: str) -> Iterator[tuple[str, Any]]:
         makers = {
-            "<id:project_id>": lambda: self.project(status, revised="revision" in rule or "withdraw" in rule),
+            "<id:project_id>": lambda: self.project(
+                status, revised="revision" in rule or "withdraw" in rule, reported="settle" in rule
+            ),
             "<id:user_id>": lambda: self.world.user().id,
             "<username:username>": lambda: self.world.user().username,
             "<slug:slug>": lambda: self.world.category(f"category-{next(_numbers)}"),
@@ -192,11 +195,13 @@ class Targets:
             if parameter in rule:
                 yield parameter, make()
 
-    def project(self, status: str, *, revised: bool = False) -> int:
+    def project(self, status: str, *, revised: bool = False, reported: bool = False) -> int:
         """A project of the owner; the `latest`. A live one has changes that wait for review if `revised`."""
         self.latest = self.world.project(self.owner, status)
         if revised and status == "live":
             self.world.revise(self.latest, self.owner, title="Revised")
+        if reported:
+            self.world.report(self.latest)
         return self.latest
 
     def picture(self) -> int:

@@ -130,6 +130,10 @@ async function votes([first = 0]: number[]): Promise<void> {
   expect("related", [related.items, []]);
   const reported = await anyone.POST("/api/projects/{project_id}/reports", { ...params, body: { kind: "spam", text: "Look." } });
   expect("reported", [reported.response.status, 202]);
+  const { items: reports } = await good(admin.GET("/api/review/reports", { params: { query: { kind: "spam" } } }));
+  expect("reports", [reports.map(({ project, number }) => [project.id, number]), [[first, 1]]], [reports[0]?.texts[0]?.reporter, null]);
+  const settled = await good(admin.PUT("/api/review/reports/{project_id}/settle", { ...params, body: { outcome: "unfounded" } }));
+  expect("settled", [settled.outcome, "unfounded"]);
   const tags = await good(anyone.GET("/api/tags", { params: { query: { prefix: "la", limit: 1 } } }));
   expect("tags", [tags.items, [{ tag: "lamp", live_projects: 1 }]]);
   const profile = await good(anyone.GET("/api/users/{username}", { params: { path: { username: "ada" } } }));

@@ -15,10 +15,10 @@ from sqlalchemy import ColumnElement, and_, case, delete, func, or_, select, tup
 from sqlalchemy.orm import aliased
 
 from directory.db.paging import AnySelect, Slice, Sort, Window, as_dict, fetch
-from directory.errors import NotFound, ReportsSettled
+from directory.errors import NotFound, OwnSubmission, ReportsSettled
 from directory.extensions import db, modify
 from directory.models import AccountStatus, Project, Report, ReportOutcome, Status, User, now
-from directory.services import audit
+from directory.services import audit, permissions
 from directory.services.catalog import catalog
 from directory.services.clock import database_clock
 from directory.services.deleting import delete_some, require_minority
@@ -34,6 +34,7 @@ KEPT_DAYS = 90
 _BY_ID = Sort((Report.id,), descending=False)
 _BY_SETTLEMENT = Sort((Report.settled_at, Report.id), descending=True)
 _Other = aliased(Report)
+_COLUMNS = (Project.id, Project.title, Project.url_key, Project.status, Project.owner_id, Project.category_id)
 
 
 def make(
@@ -61,11 +62,12 @@ def make(
 def settle(project_id: int, outcome: str, reply: str | None, *, by: Caller, notify: list[Endpoint]) -> None:
     """Settle the open reports about a project, and queue the mails to the reporters.
 
-    The same outcome again changes nothing, not even the reply. Raises Unauthenticated, NotFound (nothing was reported),
-    and ReportsSettled if no report is open and the last ones were settled with another outcome.
+    The same outcome again changes nothing, not even the reply. Raises Unauthenticated, NotFound, OwnSubmission, and
+    ReportsSettled if no report is open and the last ones were settled with another outcome.
     """
     require_active(by)
     project = _locked(project_id)
+    _require_settleable(project, by)
     due = Report.project_id == project_id, *_shown(Report, "open")
     if db.session.scalar(select(Report.id).where(*due).limit(1)) is None:
         _require_same(project_id, outcome)
@@ -76,23 +78,33 @@ def settle(project_id: int, outcome: str, reply: str | None, *, by: Caller, noti
     audit.record_project("report.settled", project, by=by, from_state="open", to_state=outcome, reason=reply)
 
 
-def require_made(project_id: int) -> None:
-    """Raise NotFound unless the project has a report, settled or not."""
-    made = select(Report.id).where(
-        Report.project_id == project_id, or_(Report.settled_at.is_not(None), _is_seen(Report))
-    )
-    if db.session.scalar(made.limit(1)) is None:
+def require_settleable(project_id: int, *, by: Caller) -> None:
+    """Raise NotFound or OwnSubmission unless `by` may settle reports about the project, and there are any."""
+    project = db.session.execute(select(*_COLUMNS).where(Project.id == project_id)).one_or_none()
+    _require_settleable(project, by)
+
+
+def _require_settleable(project: Any, by: Caller) -> None:
+    """Raise NotFound or OwnSubmission unless `by` may settle reports about a project, and there are any.
+
+    Nobody settles reports about their own project, unless nobody else may.
+    """
+    if project is None or not permissions.may(by, "review", project.category_id):
         raise NotFound
+    is_known = or_(Report.settled_at.is_not(None), _is_seen(Report))
+    made = select(Report.id).where(Report.project_id == project.id, is_known).limit(1)
+    if db.session.scalar(made) is None:
+        raise NotFound
+    if project.owner_id == by.id and permissions.somebody_else_may(by, "review", project.category_id):
+        raise OwnSubmission
 
 
 def _require_same(project_id: int, outcome: str) -> None:
-    """Raise NotFound if nothing was reported, and ReportsSettled if it was settled with another outcome."""
+    """Raise ReportsSettled if the last settled reports about a project have another outcome."""
     settled = select(Report.outcome).where(Report.project_id == project_id, *_shown(Report, "settled"))
-    last = db.session.scalar(settled.order_by(Report.settled_at.desc(), Report.id.desc()).limit(1))
-    if last is None:
-        raise NotFound
+    last = db.session.scalars(settled.order_by(Report.settled_at.desc(), Report.id.desc()).limit(1)).one()
     if last != outcome:
-        raise ReportsSettled(last)
+        raise ReportsSettled(str(last))
 
 
 def mail_acted(project_ids: Sequence[int], *, notify: list[Endpoint]) -> None:
@@ -101,28 +113,31 @@ def mail_acted(project_ids: Sequence[int], *, notify: list[Endpoint]) -> None:
     report_mails.queue(about, ReportOutcome.ACTED.value, None, endpoints=notify)
 
 
-def page(window: Window, *, state: str, kind: str | None, within: ColumnElement[bool], naming_reporters: bool) -> Slice:
+def page(window: Window, *, by: Caller, state: str, kind: str | None) -> Slice:
     """The reports by project: open ones by the oldest of each, settled ones by the last settlement, newest first.
 
-    `kind` leaves out reports of other kinds, and `within`, a condition on projects, the other projects. Each item has
-    the project, the number of its reports and of each kind, the time of the first one, and the newest texts; of settled
-    reports also the last outcome and reply. It takes a bounded number of statements.
+    Only projects that `by` may review are listed, and only administrators see the names of reporters. `kind` leaves out
+    reports of other kinds. Each item has the project, the number of its reports and of each kind, the time of the first
+    one, and the newest texts; of settled reports also the last outcome and reply. It takes a bounded number of
+    statements.
     """
-    first = _is_first(state, kind)
+    return _page(window, permissions.within(Project.__table__.c.category_id, by), by, state, kind)
+
+
+def of_project(project_id: int, *, by: Caller) -> dict[str, Any]:
+    """The settled reports about a project, as an item of the list."""
+    [group] = _page(Window(1), Project.id == project_id, by, "settled", None).items
+    return dict(group)
+
+
+def _page(window: Window, within: ColumnElement[bool], by: Caller, state: str, kind: str | None) -> Slice:
+    """The reports about projects that meet a condition."""
     query = select(Report.project_id, Report.outcome, Report.reply, Report.settled_at)
-    query = query.join(Project, Project.id == Report.project_id).where(within, first)
+    query = query.join(Project, Project.id == Report.project_id).where(within, _is_first(state, kind))
     found = fetch(query, _BY_ID if state == "open" else _BY_SETTLEMENT, window)
-    found.items = _groups([as_dict(row) for row in found.items], state, kind, naming_reporters=naming_reporters)
+    names = permissions.may(by, "administer")
+    found.items = _groups([as_dict(row) for row in found.items], state, kind, naming_reporters=names)
     return found
-
-
-def of_project(project_id: int, *, naming_reporters: bool) -> dict[str, Any]:
-    """The settled reports about a project, as an item of the list. Raises NotFound if there are none."""
-    one = Project.id == project_id
-    found = page(Window(1), state="settled", kind=None, within=one, naming_reporters=naming_reporters).items
-    if not found:
-        raise NotFound
-    return dict(found[0])
 
 
 def _groups(
@@ -258,8 +273,7 @@ def purge(most: int, *, guarded: bool = True) -> int:
 
 def _locked(project_id: int) -> Any:
     """The project, locked. Raises NotFound."""
-    columns = (Project.id, Project.title, Project.url_key, Project.status)
-    query = select(*columns).where(Project.id == project_id).with_for_update(key_share=True)
+    query = select(*_COLUMNS).where(Project.id == project_id).with_for_update(key_share=True)
     project = db.session.execute(query).one_or_none()
     if project is None:
         raise NotFound

@@ -1572,6 +1572,30 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/projects/{project_id}/reports": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Report a live project to the reviewers
+         * @description Each caller has at most one open report about a project: the kind and the text of a second one take the place of the
+         *     first's, with the same answer. A report hides nothing by itself. Members see at `/mine` how theirs was settled.
+         *     Whether anonymous callers may report, or members alone, or nobody, is the operator's choice: REPORTS.
+         *
+         *     Needs no sign-in where REPORTS is `everybody`, and a signed-in user where it is `members`.
+         */
+        post: operations["reportsCreate"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/projects/{project_id}/revision": {
         parameters: {
             query?: never;
@@ -1797,6 +1821,54 @@ export interface paths {
          *     Needs a reviewer of the project's category, or an administrator.
          */
         put: operations["reviewUnpublish"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/review/reports": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the reports about the projects of the reviewer's categories, by project
+         * @description Open ones begin with the project that was reported first, settled ones with the one that was settled last. Open
+         *     reports of a suspended member are left out until the account is active again. There are none about a project that
+         *     was deleted. Only administrators see who has reported.
+         *
+         *     Needs a reviewer of the project's category, or an administrator.
+         */
+        get: operations["reviewListReports"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/review/reports/{project_id}/settle": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Settle the open reports about a project: they were acted on, or unfounded
+         * @description Members who have reported it see the outcome and the reply at `/mine`, and get them by mail. The same outcome again
+         *     changes nothing. Nobody settles reports about their own project while somebody else may. Unpublishing or deleting a
+         *     project settles its reports as `acted`.
+         *
+         *     Needs a reviewer of the project's category, or an administrator.
+         */
+        put: operations["reviewSettleReports"];
         post?: never;
         delete?: never;
         options?: never;
@@ -2096,6 +2168,26 @@ export interface webhooks {
         patch?: never;
         trace?: never;
     };
+    "project.reported": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Project reported
+         * @description The service sends `project.reported` to each endpoint that asks for it, in the format `standard`.
+         */
+        post: operations["onProjectReported"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "webhook.test": {
         parameters: {
             query?: never;
@@ -2270,7 +2362,7 @@ export interface components {
         Audit: {
             id: number;
             /** @enum {string} */
-            action: "project.submitted" | "project.imported" | "project.edited" | "project.edit_held" | "project.edit_approved" | "project.edit_rejected" | "project.edit_withdrawn" | "project.approved" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.votes_discounted" | "project.votes_counted" | "project.resubmitted" | "message.erased" | "user.role_changed" | "user.categories_changed" | "user.status_changed" | "user.signed_out" | "user.deleted" | "user.renamed" | "user.identity_added" | "user.identity_removed" | "user.passkey_added" | "user.passkey_removed" | "user.passkeys_reset" | "user.registered" | "user.signed_in" | "user.password_changed" | "user.email_changed" | "user.token_created" | "user.token_revoked" | "users.signed_out" | "users.tokens_revoked" | "category.created" | "category.changed" | "category.deleted" | "webhook.redelivered" | "webhook.tested" | "counters.repaired";
+            action: "project.submitted" | "project.imported" | "project.edited" | "project.edit_held" | "project.edit_approved" | "project.edit_rejected" | "project.edit_withdrawn" | "project.approved" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.votes_discounted" | "project.votes_counted" | "project.resubmitted" | "message.erased" | "user.role_changed" | "user.categories_changed" | "user.status_changed" | "user.signed_out" | "user.deleted" | "user.renamed" | "user.identity_added" | "user.identity_removed" | "user.passkey_added" | "user.passkey_removed" | "user.passkeys_reset" | "user.registered" | "user.signed_in" | "user.password_changed" | "user.email_changed" | "user.token_created" | "user.token_revoked" | "users.signed_out" | "users.tokens_revoked" | "category.created" | "category.changed" | "category.deleted" | "webhook.redelivered" | "webhook.tested" | "counters.repaired" | "report.settled";
             /** Format: date-time */
             at: string;
             actor: components["schemas"]["UserRef"] | null;
@@ -2877,7 +2969,7 @@ export interface components {
             host: string;
             format: string;
             /** @description The events that are sent to it. */
-            events: ("project.approved" | "project.submitted" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.edited" | "project.answered" | "webhook.test" | "project.edit_approved" | "project.edit_rejected")[];
+            events: ("project.approved" | "project.submitted" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.edited" | "project.answered" | "project.reported" | "webhook.test" | "project.edit_approved" | "project.edit_rejected" | "report.settled")[];
             deliveries: components["schemas"]["DeliveryCounts"];
         };
         /** @description The endpoints, in the order of the configuration. */
@@ -3072,6 +3164,21 @@ export interface components {
             /** @description Whether it counts: an administrator may have discounted it. */
             counted: boolean;
         };
+        /** @description A report of the caller. The title is the last one that was public. An open report has no outcome and no reply. */
+        MemberReport: {
+            project_id: number;
+            title: string;
+            /** @enum {string} */
+            kind: "broken_link" | "spam" | "harmful" | "wrong_facts" | "mine" | "other";
+            text: string;
+            /** Format: date-time */
+            created_at: string;
+            /** @enum {string|null} */
+            outcome: "acted" | "unfounded" | null;
+            reply: string | null;
+            /** Format: date-time */
+            settled_at: string | null;
+        };
         /** @description A signed-in browser. */
         Session: {
             id: number;
@@ -3117,13 +3224,14 @@ export interface components {
         Export: {
             /** Format: date-time */
             exported_at: string;
-            /** @description False where there are more than 1,000 projects, 10,000 votes or 2,000 messages: then the newest projects and messages, and the votes for the newest projects, are here. `GET /api/projects` with `owner=me` or `upvoted=me` lists all. */
+            /** @description False where there are more than 1,000 projects, 10,000 votes, 2,000 messages or 1,000 reports: then the newest projects, messages and reports are here, and the votes for the newest projects. `GET /api/projects` with `owner=me` or `upvoted=me` lists all projects and votes. */
             complete: boolean;
             account: components["schemas"]["User"];
             projects: components["schemas"]["ExportedProject"][];
             /** @description Newest first, without the notes of reviewers. */
             messages: components["schemas"]["ExportedMessage"][];
             votes: components["schemas"]["ExportedVote"][];
+            reports: components["schemas"]["MemberReport"][];
             sessions: components["schemas"]["Session"][];
             tokens: components["schemas"]["Token"][];
             identities: components["schemas"]["ExportedIdentity"][];
@@ -3476,6 +3584,13 @@ export interface components {
         Related: {
             items: components["schemas"]["ProjectDetail"][];
         };
+        /** @description What is wrong with a project, and optionally why. */
+        ReportInput: {
+            /** @enum {string} */
+            kind: "broken_link" | "spam" | "harmful" | "wrong_facts" | "mine" | "other";
+            /** @example Reads **CSV**: https://example.org/csv. */
+            text?: string | null;
+        };
         /** @description The events of a project, oldest first. It does not name the reviewers. */
         TimelinePage: {
             items: components["schemas"]["TimelineEvent"][];
@@ -3555,6 +3670,57 @@ export interface components {
             readonly queue_position?: number | null;
             /** @description The description as the pages show it, for the owner and administrators. */
             readonly description_html?: string;
+        };
+        /** @description The project of some reports. */
+        ReportedProject: {
+            id: number;
+            slug: string;
+            title: string;
+            tagline: string;
+            url: string;
+            /** @enum {string} */
+            status: "live" | "pending" | "rejected";
+            version: number;
+            category: components["schemas"]["CategoryRef"];
+            owner: components["schemas"]["UserRef"];
+        };
+        /** @description The text of a report. Administrators also see who wrote it; it is null for an anonymous caller. */
+        ReportText: {
+            text: string;
+            /** @enum {string} */
+            kind: "broken_link" | "spam" | "harmful" | "wrong_facts" | "mine" | "other";
+            /** Format: date-time */
+            at: string;
+            reporter?: components["schemas"]["UserRef"] | null;
+        };
+        /** @description The reports about a project. Settled ones have the outcome and the reply of the last settlement. */
+        ReportGroup: {
+            project: components["schemas"]["ReportedProject"];
+            number: number;
+            /** @description How many reports there are of each kind of which there are any. */
+            kinds: {
+                [key: string]: number;
+            };
+            /** Format: date-time */
+            first_at: string;
+            /** @description The newest 20 reports that have a text, the newest first. */
+            texts: components["schemas"]["ReportText"][];
+            /** @enum {string} */
+            outcome?: "acted" | "unfounded";
+            reply?: string | null;
+            /** Format: date-time */
+            settled_at?: string;
+        };
+        /** @description Reports by project: open ones with the oldest first, settled ones with the last settled first. */
+        ReportPage: {
+            items: components["schemas"]["ReportGroup"][];
+            pagination: components["schemas"]["CursorPagination"];
+        };
+        /** @description How the reports about a project are settled, and what the reporters are told. */
+        SettlementInput: {
+            /** @enum {string} */
+            outcome: "acted" | "unfounded";
+            reply?: string | null;
         };
         /** @description How much waits for review in the categories of the reviewer. */
         QueueSummary: {
@@ -4558,7 +4724,7 @@ export interface operations {
     adminLog: {
         parameters: {
             query?: {
-                action?: "project.submitted" | "project.imported" | "project.edited" | "project.edit_held" | "project.edit_approved" | "project.edit_rejected" | "project.edit_withdrawn" | "project.approved" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.votes_discounted" | "project.votes_counted" | "project.resubmitted" | "message.erased" | "user.role_changed" | "user.categories_changed" | "user.status_changed" | "user.signed_out" | "user.deleted" | "user.renamed" | "user.identity_added" | "user.identity_removed" | "user.passkey_added" | "user.passkey_removed" | "user.passkeys_reset" | "user.registered" | "user.signed_in" | "user.password_changed" | "user.email_changed" | "user.token_created" | "user.token_revoked" | "users.signed_out" | "users.tokens_revoked" | "category.created" | "category.changed" | "category.deleted" | "webhook.redelivered" | "webhook.tested" | "counters.repaired";
+                action?: "project.submitted" | "project.imported" | "project.edited" | "project.edit_held" | "project.edit_approved" | "project.edit_rejected" | "project.edit_withdrawn" | "project.approved" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.votes_discounted" | "project.votes_counted" | "project.resubmitted" | "message.erased" | "user.role_changed" | "user.categories_changed" | "user.status_changed" | "user.signed_out" | "user.deleted" | "user.renamed" | "user.identity_added" | "user.identity_removed" | "user.passkey_added" | "user.passkey_removed" | "user.passkeys_reset" | "user.registered" | "user.signed_in" | "user.password_changed" | "user.email_changed" | "user.token_created" | "user.token_revoked" | "users.signed_out" | "users.tokens_revoked" | "category.created" | "category.changed" | "category.deleted" | "webhook.redelivered" | "webhook.tested" | "counters.repaired" | "report.settled";
                 project_id?: number;
                 /** @description The id of the user that the entry is about. */
                 user_id?: number;
@@ -4648,7 +4814,7 @@ export interface operations {
     adminLogFile: {
         parameters: {
             query?: {
-                action?: "project.submitted" | "project.imported" | "project.edited" | "project.edit_held" | "project.edit_approved" | "project.edit_rejected" | "project.edit_withdrawn" | "project.approved" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.votes_discounted" | "project.votes_counted" | "project.resubmitted" | "message.erased" | "user.role_changed" | "user.categories_changed" | "user.status_changed" | "user.signed_out" | "user.deleted" | "user.renamed" | "user.identity_added" | "user.identity_removed" | "user.passkey_added" | "user.passkey_removed" | "user.passkeys_reset" | "user.registered" | "user.signed_in" | "user.password_changed" | "user.email_changed" | "user.token_created" | "user.token_revoked" | "users.signed_out" | "users.tokens_revoked" | "category.created" | "category.changed" | "category.deleted" | "webhook.redelivered" | "webhook.tested" | "counters.repaired";
+                action?: "project.submitted" | "project.imported" | "project.edited" | "project.edit_held" | "project.edit_approved" | "project.edit_rejected" | "project.edit_withdrawn" | "project.approved" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.votes_discounted" | "project.votes_counted" | "project.resubmitted" | "message.erased" | "user.role_changed" | "user.categories_changed" | "user.status_changed" | "user.signed_out" | "user.deleted" | "user.renamed" | "user.identity_added" | "user.identity_removed" | "user.passkey_added" | "user.passkey_removed" | "user.passkeys_reset" | "user.registered" | "user.signed_in" | "user.password_changed" | "user.email_changed" | "user.token_created" | "user.token_revoked" | "users.signed_out" | "users.tokens_revoked" | "category.created" | "category.changed" | "category.deleted" | "webhook.redelivered" | "webhook.tested" | "counters.repaired" | "report.settled";
                 project_id?: number;
                 /** @description The id of the user that the entry is about. */
                 user_id?: number;
@@ -6277,7 +6443,7 @@ export interface operations {
                 state?: "pending" | "delivered" | "dead";
                 /** @description An endpoint's name; an unknown one finds nothing. */
                 endpoint?: string;
-                event?: "project.approved" | "project.submitted" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.edited" | "project.answered" | "webhook.test" | "project.edit_approved" | "project.edit_rejected" | "account.password_reset" | "account.email_verification" | "account.email_changed" | "account.password_changed" | "account.passkey_added" | "account.passkey_removed";
+                event?: "project.approved" | "project.submitted" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.edited" | "project.answered" | "project.reported" | "webhook.test" | "project.edit_approved" | "project.edit_rejected" | "report.settled" | "account.password_reset" | "account.email_verification" | "account.email_changed" | "account.password_changed" | "account.passkey_added" | "account.passkey_removed";
                 project_id?: number;
             };
             header?: never;
@@ -7122,6 +7288,18 @@ export interface operations {
                      *           "title": "Flask",
                      *           "created_at": "2026-11-20T10:00:00.123456Z",
                      *           "counted": true
+                     *         }
+                     *       ],
+                     *       "reports": [
+                     *         {
+                     *           "project_id": 42,
+                     *           "title": "Flask",
+                     *           "kind": "broken_link",
+                     *           "text": "Reads **CSV**: https://example.org/csv.",
+                     *           "created_at": "2026-11-20T10:00:00.123456Z",
+                     *           "outcome": "acted",
+                     *           "reply": null,
+                     *           "settled_at": "2026-11-20T10:00:00.123456Z"
                      *         }
                      *       ],
                      *       "sessions": [
@@ -10075,6 +10253,56 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    reportsCreate: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `id` of the account that the page shows. If another account is signed in, the answer is 409 `other_user` and nothing changes. */
+                "X-Expected-User"?: string;
+            };
+            path: {
+                /** @example 42 */
+                project_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "kind": "broken_link",
+                 *       "text": "Reads **CSV**: https://example.org/csv."
+                 *     }
+                 */
+                "application/json": components["schemas"]["ReportInput"];
+            };
+        };
+        responses: {
+            /** @description Report a live project to the reviewers. */
+            202: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["EmailNotVerifiedOrCrossSiteRequest"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["OtherUser"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["UnavailableOrReadOnly"];
+        };
+    };
     projectsWithdrawRevision: {
         parameters: {
             query?: never;
@@ -11070,6 +11298,182 @@ export interface operations {
             404: components["responses"]["NotFound"];
             409: components["responses"]["InvalidTransitionOrOtherUser"];
             412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["UnavailableOrReadOnly"];
+        };
+    };
+    reviewListReports: {
+        parameters: {
+            query?: {
+                limit?: number;
+                /** @description `next_cursor` or `prev_cursor` of an earlier answer to the same filters and sort. */
+                cursor?: string;
+                state?: "open" | "settled";
+                /** @description Only reports of this kind are listed and counted. */
+                kind?: "broken_link" | "spam" | "harmful" | "wrong_facts" | "mine" | "other";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Reports by project: open ones with the oldest first, settled ones with the last settled first. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "project": {
+                     *             "id": 42,
+                     *             "slug": "web-frameworks",
+                     *             "title": "Flask",
+                     *             "tagline": "A lightweight web framework",
+                     *             "url": "https://flask.example",
+                     *             "status": "live",
+                     *             "version": 3,
+                     *             "category": {
+                     *               "slug": "web-frameworks",
+                     *               "name": "Web frameworks"
+                     *             },
+                     *             "owner": {
+                     *               "id": 42,
+                     *               "username": "ada"
+                     *             }
+                     *           },
+                     *           "number": 1,
+                     *           "kinds": {},
+                     *           "first_at": "2026-11-20T10:00:00.123456Z",
+                     *           "texts": [
+                     *             {
+                     *               "text": "Reads **CSV**: https://example.org/csv.",
+                     *               "kind": "broken_link",
+                     *               "at": "2026-11-20T10:00:00.123456Z",
+                     *               "reporter": {
+                     *                 "id": 42,
+                     *                 "username": "ada"
+                     *               }
+                     *             }
+                     *           ],
+                     *           "outcome": "acted",
+                     *           "reply": null,
+                     *           "settled_at": "2026-11-20T10:00:00.123456Z"
+                     *         }
+                     *       ],
+                     *       "pagination": {
+                     *         "limit": 20,
+                     *         "next_cursor": null,
+                     *         "prev_cursor": null
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ReportPage"];
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["ReviewerRequiredOrPasskeyRequired"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    reviewSettleReports: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `id` of the account that the page shows. If another account is signed in, the answer is 409 `other_user` and nothing changes. */
+                "X-Expected-User"?: string;
+            };
+            path: {
+                /** @example 42 */
+                project_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "outcome": "acted",
+                 *       "reply": null
+                 *     }
+                 */
+                "application/json": components["schemas"]["SettlementInput"];
+            };
+        };
+        responses: {
+            /** @description The reports about a project. Settled ones have the outcome and the reply of the last settlement. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "project": {
+                     *         "id": 42,
+                     *         "slug": "web-frameworks",
+                     *         "title": "Flask",
+                     *         "tagline": "A lightweight web framework",
+                     *         "url": "https://flask.example",
+                     *         "status": "live",
+                     *         "version": 3,
+                     *         "category": {
+                     *           "slug": "web-frameworks",
+                     *           "name": "Web frameworks"
+                     *         },
+                     *         "owner": {
+                     *           "id": 42,
+                     *           "username": "ada"
+                     *         }
+                     *       },
+                     *       "number": 1,
+                     *       "kinds": {},
+                     *       "first_at": "2026-11-20T10:00:00.123456Z",
+                     *       "texts": [
+                     *         {
+                     *           "text": "Reads **CSV**: https://example.org/csv.",
+                     *           "kind": "broken_link",
+                     *           "at": "2026-11-20T10:00:00.123456Z",
+                     *           "reporter": {
+                     *             "id": 42,
+                     *             "username": "ada"
+                     *           }
+                     *         }
+                     *       ],
+                     *       "outcome": "acted",
+                     *       "reply": null,
+                     *       "settled_at": "2026-11-20T10:00:00.123456Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ReportGroup"];
+                };
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["OwnSubmissionOrReviewerRequiredOrPasskeyRequiredOrCrossSiteRequest"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["InvalidTransitionOrOtherUser"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["ValidationFailed"];
@@ -12227,6 +12631,123 @@ export interface operations {
                         project: components["schemas"]["WebhookProject"];
                         /** @description The user that caused the event; null for a command of the operator. */
                         answered_by: components["schemas"]["UserRef"] | null;
+                    };
+                };
+            };
+        };
+        responses: {
+            /** @description The service gives up the notification at once. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The notification is delivered. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The service tries again, by its schedule. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onProjectReported: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description The notification's id; every try and every redelivery has the same.
+                 * @example msg_3f1c9a5b7d2e4f60
+                 */
+                "webhook-id": string;
+                /**
+                 * @description When this try was sent, in seconds since 1970.
+                 * @example 1795444200
+                 */
+                "webhook-timestamp": string;
+                /**
+                 * @description One `v1,` and base64 of HMAC-SHA256 over `id.timestamp.body` for each secret, separated by spaces (Standard Webhooks 1.0). Missing if the endpoint has no secret.
+                 * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+                 */
+                "webhook-signature"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "type": "project.reported",
+                 *       "timestamp": "2026-11-20T10:00:00.123456Z",
+                 *       "data": {
+                 *         "project": {
+                 *           "id": 42,
+                 *           "slug": "flask",
+                 *           "title": "Flask",
+                 *           "tagline": "A lightweight web framework",
+                 *           "author": "Pallets",
+                 *           "description": "Routing, templates and a development server, and little else.",
+                 *           "url": "https://flask.example",
+                 *           "repository_url": "https://code.example/flask",
+                 *           "logo_url": "https://flask.example/logo.svg",
+                 *           "logo": {
+                 *             "64": "/images/5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d.webp",
+                 *             "256": "/images/a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3.webp"
+                 *           },
+                 *           "pictures": [
+                 *             {
+                 *               "640": "/images/c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7.webp",
+                 *               "1280": "/images/0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e.webp",
+                 *               "id": 42,
+                 *               "alt": "The list of a project's routes",
+                 *               "width": 1280,
+                 *               "height": 800
+                 *             }
+                 *           ],
+                 *           "tags": [
+                 *             "python",
+                 *             "web"
+                 *           ],
+                 *           "category": {
+                 *             "slug": "web-frameworks",
+                 *             "name": "Web frameworks"
+                 *           },
+                 *           "status": "live",
+                 *           "upvotes": 128,
+                 *           "owner": {
+                 *             "id": 42,
+                 *             "username": "ada"
+                 *           },
+                 *           "created_at": "2026-11-20T10:00:00.123456Z",
+                 *           "updated_at": "2026-11-20T10:00:00.123456Z",
+                 *           "submitted_at": "2026-11-20T10:00:00.123456Z",
+                 *           "published_at": "2026-11-20T14:30:00.000000Z"
+                 *         },
+                 *         "kind": "broken_link"
+                 *       }
+                 *     }
+                 */
+                "application/json": {
+                    /** @constant */
+                    type: "project.reported";
+                    /** Format: date-time */
+                    timestamp: string;
+                    data: {
+                        project: components["schemas"]["WebhookProject"];
+                        /**
+                         * @description What is said to be wrong with it.
+                         * @enum {unknown}
+                         */
+                        kind: "broken_link" | "spam" | "harmful" | "wrong_facts" | "mine" | "other";
                     };
                 };
             };
