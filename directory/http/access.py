@@ -8,11 +8,13 @@ from dataclasses import replace
 from typing import Any
 
 from flask import Flask, current_app, g, request
+from sqlalchemy import event
 from sqlalchemy.orm import Session
 from werkzeug.exceptions import NotFound
 
 from directory import errors
 from directory.errors import AdminRequired, DirectoryError, PasskeyRequired, ReviewerRequired, Unauthenticated
+from directory.extensions import db
 from directory.http import rate_limits, write_checks
 from directory.http.authentication import bearer_of, caller, viewer
 from directory.http.exchange import Exchange, current
@@ -189,6 +191,7 @@ def shows_reviewers() -> bool:
     return bool(current_app.config["REVIEWER_NAMES"] == "shown")
 
 
+@event.listens_for(db.session, "before_commit")
 def _require_privilege_still(session: Session) -> None:
     """Refuse the write of somebody who was demoted, suspended or cut from a category since the request began.
 
