@@ -5,11 +5,14 @@ from sqlalchemy import update
 
 from directory.db.transactions import transaction
 from directory.extensions import db
+from directory.http import endpoint
 from directory.models import User
 from directory.pages.addresses import ALIASES
 from directory.services.accounts import sessions
+from directory.services.identity import Caller
+from directory.services.people import large_work
 from tests.support.browsers import COOKIE
-from tests.support.factories import Api, Methods
+from tests.support.factories import Api, Methods, World
 from tests.support.routes import Targets, routes, sending
 
 CALLERS = ("anonymous", "member", "owner", "other", "suspended", "admin")
@@ -450,3 +453,68 @@ def test_nobody_but_oneself_and_admins_sees_an_email(world, people):
         if name not in {"admin", "suspended"}:
             for path in ("/api/projects", f"/api/projects/{project}", "/api/categories", "/api/projects.atom"):
                 assert "@example.org" not in caller.get(path).text
+
+
+# One deletes an account by a passkey where the role needs one.
+BY_PASSKEY = {"DELETE /api/auth/me": 403, "POST /account/delete": 403}
+
+
+def test_who_has_not_signed_in_by_the_passkey_that_the_role_needs_is_a_member_on_every_route(make_app, world, people):
+    callers, owner = people
+    strict, targets = make_app(REQUIRE_PASSKEY="reviewers"), Targets(world, owner)
+    wrong = []
+    for route in routes(strict):
+        for name in ("reviewer", "admin"):
+            is_closed = route.rule.startswith(tuple(CLOSED))
+            expected = 403 if is_closed else BY_PASSKEY.get(route.name) or int(expected_of(route, "live")["member"])
+            path, project_id = targets.path(route.rule)
+            answer = Api(strict, callers[name].token).call(route.method, path, **sending(strict, route, project_id))
+            code = answer.json["code"] if is_closed else None
+            needed = "admin_required" if (name, route.rule[:11]) == ("reviewer", "/api/admin/") else "passkey_required"
+            if (answer.status_code, code) != (expected, needed if is_closed else None):
+                wrong.append(f"{route.name} by {name}: {answer.status_code} {code} instead of {expected}")
+    assert wrong == []
+
+
+# What an account becomes while its request is made, and the refusal of every write that a member may not make.
+DEMOTIONS = [
+    ("reviewer", "/api/review/", {"role": "member"}, "reviewer_required"),
+    ("reviewer", "/api/review/", {"review_categories": []}, "reviewer_required"),
+    ("reviewer", "/api/review/", {"status": "suspended"}, None),
+    ("admin", "/api/review/", {"role": "member"}, "reviewer_required"),
+    ("admin", "/api/admin/", {"role": "reviewer"}, "admin_required"),
+]
+
+
+@pytest.mark.parametrize(("name", "under", "values", "code"), DEMOTIONS)
+def test_every_write_of_somebody_who_loses_the_right_meanwhile_is_refused(
+    make_app, world, people, monkeypatch, name, under, values, code
+):
+    callers, owner = people
+    app = make_app(REPORTS="everybody")
+    by, targets = Api(app, callers[name].token), Targets(World(app), owner)
+    user = Caller(callers[name].get("/api/auth/me").json["id"], name, "")
+    some = [*world.category_ids("tools")] if name == "reviewer" else None
+    keep = {"role": name, "status": "active", "review_categories": some}
+    wrong = []
+    for route in routes(app):
+        if route.method == "GET" or not route.rule.startswith(under):
+            continue
+        path, project_id = targets.path(route.rule, "live" if route.rule.endswith("unpublish") else "pending")
+        with monkeypatch.context() as patched:
+            for module in (endpoint, large_work):  # the second commits in portions
+
+                def after_the_loss(work, **options):
+                    world.change(user, **values)
+                    return transaction(work, **options)
+
+                patched.setattr(module, "transaction", after_the_loss)
+            sent = sending(app, route, project_id)
+            if route.rule == "/api/admin/users/decisions":
+                sent["json"] = {"decision": "suspend", "ids": [owner.id]}  # of an account that is there
+            answer = by.call(route.method, path, **sent)
+        world.change(user, **keep)
+        found = (answer.status_code, (answer.json or {}).get("code"))
+        if found not in ([(401, "unauthenticated"), (403, "reviewer_required")] if code is None else [(403, code)]):
+            wrong.append(f"{route.name}: {found}")
+    assert wrong == []
