@@ -48,7 +48,7 @@ SERVING = frozenset(
     {
         "HOST", "PORT", "THREADS", "SERVER_WORKER", "WEB_CONCURRENCY", "REDIS_URL", "RATELIMIT_ENABLED", "CORS_ORIGINS",
         "TRUSTED_PROXIES", "RESPONSE_CACHE", "PUBLIC_MAX_AGE", "OIDC_PROVIDERS", "REQUIRE_PASSKEY", "SELF_REVIEW",
-        "METRICS_ENABLED", "HSTS_SUBDOMAINS",
+        "APPROVALS_REQUIRED", "CLAIM_MINUTES", "METRICS_ENABLED", "HSTS_SUBDOMAINS",
         "OTEL_EXPORTER_OTLP_ENDPOINT", "SENTRY_DSN", "WEB_ENABLED", "SITE_TAGLINE", "SITE_HEADLINE", "SITE_ACCENT",
         "SITE_LOGO", "SITE_IMAGE", "SITE_LINKS", "SITE_DIR", "SECURITY_CONTACT", "LOG_LEVEL", "LOG_FORMAT",
         *GITHUB, *RATELIMITS,
@@ -100,6 +100,8 @@ def load(environ: Mapping[str, str] | None = None) -> dict[str, Any]:
         "REPORTS": _choice(env, "REPORTS", "off", {"off", "members", "everybody"}),
         "REVIEW_ON_EDIT": _choice(env, "REVIEW_ON_EDIT", "material", {"material", "always", "never"}),
         "SELF_REVIEW": _choice(env, "SELF_REVIEW", "allow", {"allow", "refuse"}),
+        "APPROVALS_REQUIRED": _whole(env, "APPROVALS_REQUIRED", 1, 1, 3),
+        "CLAIM_MINUTES": _whole(env, "CLAIM_MINUTES", 15, 0, 1440),
         "WEBHOOK_ENDPOINTS": _webhooks(env),
         "WEBHOOK_WORKER": _flag(env, "WEBHOOK_WORKER", True),
         "MAIL": _mail(env),

@@ -5,7 +5,7 @@ DirectoryError
 ├── Forbidden   NotOwner, OwnSubmission, AdminRequired, ReviewerRequired, PasskeyRequired, AccountSuspended,
 │               EmailNotVerified, CrossSiteRequest, RegistrationClosed
 ├── Conflict    InvalidTransition, ReportsSettled, NotVotable, Duplicate, LastAdmin, CategoryInUse, AccountDeleted,
-│               TooManyProjects, TooManyVotes, TooMany
+│               TooManyProjects, TooManyVotes, TooMany, Claimed
 └── each of the others; each class says what it means, and has its code
 """
 
@@ -234,6 +234,13 @@ class AccountDeleted(Conflict):
 
     code = "account_deleted"
     default = "This account is deleted. It cannot be changed or opened again."
+
+
+class Claimed(Conflict):
+    """Somebody else looks at the project: `claim` says who and until when."""
+
+    code = "claimed"
+    default = "Somebody else looks at this project. Send take_over to claim it all the same."
 
 
 class TooManyProjects(Conflict):

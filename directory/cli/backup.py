@@ -55,11 +55,19 @@ def _copy(database: Path, part: Path) -> None:
         source.backup(copy, pages=PAGES_AT_ONCE, progress=_see_signals)
         copy.set_progress_handler(_see_signals, STEPS_AT_ONCE)
         copy.execute("PRAGMA journal_mode = DELETE")  # one file, without a -wal
+        _end_claims(copy)
         found = [row[0] for row in copy.execute("PRAGMA integrity_check(10)")]
     if found != ["ok"]:
         raise sqlite3.DatabaseError(f"the copy is damaged: {'; '.join(found)}")
     with part.open("rb") as written:
         os.fsync(written.fileno())
+
+
+def _end_claims(copy: sqlite3.Connection) -> None:
+    """Delete the claims of those who review, which are of these minutes. A database of an earlier version has none."""
+    if copy.execute("SELECT 1 FROM sqlite_master WHERE name = 'review_claims'").fetchone():
+        with copy:
+            copy.execute("DELETE FROM review_claims")
 
 
 def _see_signals(*_: int) -> None:

@@ -160,6 +160,12 @@ def require_reports() -> None:
         raise errors.NotFound
 
 
+def require_claims(**_path: Any) -> None:
+    """Raise NotFound while claims are off."""
+    if not current_app.config["CLAIM_MINUTES"]:
+        raise errors.NotFound
+
+
 def require_reporter() -> None:
     """Raise NotFound if nobody may report, and Unauthenticated if only members may and the caller is anonymous."""
     require_reports()

@@ -116,6 +116,12 @@ KINDS = {
         409, "Last administrator", "The change would leave the directory without an active administrator."
     ),
     "category_in_use": Kind(409, "Category in use", "Projects belong to this category; move or delete them first."),
+    "claimed": Kind(
+        409,
+        "Claimed by somebody else",
+        "Another reviewer looks at the project: claim says who, and until when the others see that. Send take_over to "
+        "claim it all the same. A claim stands in the way of no decision.",
+    ),
     "too_many_projects": Kind(
         409,
         "Too many projects",

@@ -15,6 +15,7 @@ from directory.extensions import db, limiter
 from directory.http import metrics
 from directory.models import now
 from directory.services import health
+from directory.services.review import approvals
 
 log = logging.getLogger(__name__)
 DATABASE_SECONDS = 3.0  # longer than CONNECT_SECONDS, or no connection would be attempted
@@ -69,16 +70,26 @@ def _redis() -> dict[str, bool] | None:
 
 
 def report(app: Flask) -> None:
-    """At the start, log settings that the database lacks, and a Redis that does not answer."""
+    """At the start, log settings that the database lacks, a Redis that does not answer, and too few reviewers."""
     with app.app_context():
         try:
             _bounded("database", partial(health.state, db.engine), DATABASE_SECONDS)()
+            _report_reviewers()
         except (SQLAlchemyError, TimeoutError) as error:
             if (missing := _missing_settings(error)) is not None:
                 log.error(missing)
         found = _redis()
     if found is not None and not found["ok"]:
         log.warning("Redis does not answer: each process counts rate limits by itself until it does")
+
+
+def _report_reviewers() -> None:
+    """Log the categories in which nothing can be approved, because fewer people may review than have to approve."""
+    required = current_app.config["APPROVALS_REQUIRED"]
+    short = approvals.short_of_people(required)
+    if short:
+        slugs = ", ".join(each["slug"] for each in short)
+        log.warning("fewer people may review than have to approve", extra={"required": required, "categories": slugs})
 
 
 def _bounded(name: str, work: Callable[[], Any], seconds: float) -> health.Bounded[Any]:

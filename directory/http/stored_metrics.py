@@ -29,6 +29,7 @@ class Stored:
         yield from _of_this_host()
         config = current_app.config
         given = {"audit_days": config["AUDIT_RETENTION"], "with_reports": config["REPORTS"] != "off"}
+        given["approvals_required"] = config["APPROVALS_REQUIRED"]
         ask = health.Bounded(partial(health.ledger, db.engine, **given), health.SCRAPE_SECONDS)
         try:
             ledger = current_app.extensions.setdefault("ledger", ask)()
@@ -58,6 +59,8 @@ class Stored:
             "How long the project or revision that was submitted first has waited for review; 0: none.",
             value=_age(ledger.pending_since),
         )
+        text = "Projects and revisions with some approvals, and fewer than are required."
+        yield GaugeMetricFamily("directory_approvals_pending", text, value=ledger.partly_approved)
         yield GaugeMetricFamily(
             "directory_overdue_purge_seconds",
             "For how long the row that expired first should have been deleted; 0: none.",

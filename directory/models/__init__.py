@@ -22,3 +22,4 @@ from directory.models.projects import (
     VoteRanking,
 )
 from directory.models.reports import Report, ReportKind, ReportOutcome
+from directory.models.reviews import Approval, ReviewClaim

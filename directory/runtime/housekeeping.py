@@ -1,4 +1,6 @@
-"""Deletes expired sessions, tokens, sign-ins, challenges, links, deliveries, reports, audit entries, unused pictures.
+"""Deletes expired sessions, tokens, sign-ins, challenges, links, claims, deliveries, reports and audit entries.
+
+It also deletes approvals of earlier versions, and unused pictures.
 
 A deliverer does it, and where none runs with the server, a thread of each worker. They may do it at once. A clock may
 be wrong, so a table that would lose more than half of its rows is left to a person, who runs `flask tidy --all`.
@@ -20,7 +22,8 @@ from directory.services.deleting import MostWouldGo
 from directory.services.delivery import claims
 from directory.services.delivery.schedule import DeliveryPolicy
 from directory.services.pictures import logos
-from directory.services.review import reports
+from directory.services.review import approvals, reports
+from directory.services.review import claims as review_claims
 from directory.services.sign_in import attempts, passkeys
 
 log = logging.getLogger(__name__)
@@ -40,6 +43,8 @@ def purges(policy: DeliveryPolicy, audit_days: int | None, *, guarded: bool = Tr
         "sign_in_attempts": attempts.purge,
         "passkey_challenges": passkeys.purge,
         "mail_links": mail_links.purge,
+        "approvals": approvals.purge,
+        "review_claims": review_claims.purge,
         "logos": logos.purge,
         "reports": partial(reports.purge, guarded=guarded),
         "deliveries": partial(claims.purge, policy, guarded=guarded),

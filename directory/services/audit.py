@@ -36,6 +36,8 @@ ACTIONS = (
     "project.edit_approved",
     "project.edit_rejected",
     "project.edit_withdrawn",
+    "project.approval_given",
+    "project.approval_withdrawn",
     "project.approved",
     "project.rejected",
     "project.unpublished",

@@ -34,6 +34,7 @@ from directory.services.catalog.columns import in_queue
 from directory.services.delivery.channels import MAIL
 from directory.services.delivery.claims import PENDING, RECIPIENT_REFUSED
 from directory.services.delivery.schedule import DELAYS, RETENTION
+from directory.services.review import approvals
 from directory.services.review.reports import number_open
 
 T = TypeVar("T")
@@ -179,6 +180,7 @@ class Ledger:
     review, `pending_since` the time of the oldest entry of the queue.
     `expired_since` is when the first row expired that housekeeping has not deleted. `transaction`, the start of the
     oldest transaction that has written or locked something, and `connections` are PostgreSQL's only.
+    `partly_approved` is the number of projects and revisions with some approvals, and fewer than are required.
     """
 
     deliveries: dict[str, int]
@@ -195,9 +197,12 @@ class Ledger:
     pending_since: datetime | None
     expired_since: datetime | None
     connections: Connections
+    partly_approved: int
 
 
-def ledger(engine: Engine, audit_days: int | None, *, with_reports: bool = False) -> Ledger:
+def ledger(
+    engine: Engine, audit_days: int | None, *, with_reports: bool = False, approvals_required: int = 1
+) -> Ledger:
     """The counts now, from indexes and the few pending deliveries; of reports only if asked. Raises SQLAlchemyError."""
     by_state = select(OF_MAIL, Delivery.state, func.count()).group_by(OF_MAIL, Delivery.state)
     by_action = select(AuditEntry.action, func.count()).where(AuditEntry.action.in_(COUNTED))
@@ -215,6 +220,7 @@ def ledger(engine: Engine, audit_days: int | None, *, with_reports: bool = False
         pending = connection.scalar(select(func.count()).where(in_queue(Project))) or 0
         since = _earliest(connection.execute(select(*(each.scalar_subquery() for each in QUEUE))).one())
         expired = _expired_since(connection, audit_days)
+        partly = connection.scalar(approvals.pending(approvals_required)) if approvals_required > 1 else 0
         transaction, connections = None, Connections()
         if engine.dialect.name == "postgresql":
             transaction = connection.scalar(OLDEST_TRANSACTION)
@@ -234,6 +240,7 @@ def ledger(engine: Engine, audit_days: int | None, *, with_reports: bool = False
         since,
         expired,
         connections,
+        partly or 0,
     )
 
 

@@ -12,6 +12,7 @@ from directory.models import AccountStatus, Role, User
 # The weakest lock, which a foreign key takes as well. Only a suspension or deletion of the account, and a change of its
 # username or e-mail address, wait for it.
 _ACTIVE = select(User.id).where(User.id == bindparam("id"), User.status == AccountStatus.ACTIVE)
+_UNCHANGED = _ACTIVE.with_for_update(read=True)  # waits for a change of the role, too
 _ACTIVE = _ACTIVE.with_for_update(read=True, key_share=True)
 _USER = User.__table__.c
 _VERIFIED = BatchedQuery(
@@ -51,13 +52,15 @@ class Caller:
         return self.role_by_passkey is not None
 
 
-def require_active(by: Caller) -> None:
-    """Hold the caller's account active until the transaction ends. Raises Unauthenticated.
+def require_active(by: Caller, *, unchanged: bool = False) -> None:
+    """Hold the caller's account active until the transaction ends; with `unchanged` its role too.
+
+    Raises Unauthenticated.
 
     A request is authenticated before its transaction begins, and a suspension in between wins. A suspension locks the
     account before its projects. To avoid deadlocks, this lock comes before all others of a transaction, too.
     """
-    if not hold_active(by.id):
+    if db.session.scalar(_UNCHANGED if unchanged else _ACTIVE, {"id": by.id}) is None:
         raise Unauthenticated
 
 

@@ -66,13 +66,17 @@ def is_refused_own(by: Caller | None, owner_id: int, self_review: str) -> bool:
 
 def somebody_else_may(by: Caller, action: Action, category_id: int) -> bool:
     """Whether another active account than the caller's may do this in a category."""
-    columns = (_USER.id, _USER.username, _USER.role, _USER.review_categories)
-    others = select(*columns).where(_USER.role != Role.MEMBER.value, _USER.status == AccountStatus.ACTIVE.value)
-    found = db.session.execute(others.where(_USER.id != by.id))
-    return any(
-        may(Caller(row.id, row.username, row.role, review_categories=row.review_categories), action, category_id)
-        for row in found
-    )
+    return any(may(person, action, category_id) for person in reviewers(_USER.id != by.id))
+
+
+def reviewers(*conditions: ColumnElement[bool]) -> list[Caller]:
+    """The active accounts that may review something and meet the conditions, by one statement."""
+    columns = select(_USER.id, _USER.username, _USER.role, _USER.review_categories)
+    query = columns.where(_USER.role != Role.MEMBER.value, _USER.status == AccountStatus.ACTIVE.value)
+    return [
+        Caller(user_id, username, role, review_categories=None if some is None else tuple(some))
+        for user_id, username, role, some in db.session.execute(query.where(*conditions))
+    ]
 
 
 def still(by: Caller, action: Action) -> bool:

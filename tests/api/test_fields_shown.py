@@ -26,8 +26,11 @@ PROJECT |= below("category", "slug", "name") | below("owner", "id", "username")
 OWN = PROJECT | {field.name for field in fields.FIELDS if field.is_private}
 OWN_DETAIL = OWN | {"queue_position", "description_html"}
 PICTURED = OWN_DETAIL - {"pictures"} | below("pictures[]", "id", "alt", "640", "1280", "width", "height")
+REVIEWED = OWN_DETAIL | {"approvals"}
 QUEUED = (
-    OWN | {"earlier", "warnings", "answered", "description_html"} | below("owner_stats", "live", "pending", "rejected")
+    OWN
+    | {"earlier", "warnings", "answered", "description_html", "approvals", "claim"}
+    | below("owner_stats", "live", "pending", "rejected")
 )
 ACCOUNT = {"id", "username", "email", "role", "is_admin", "status", "created_at", "email_verified", "notify"}
 ACCOUNT |= {"may_rename"}
@@ -204,10 +207,10 @@ ANSWERS = {
     "GET /api/projects/<id:project_id>/messages": items(MESSAGE, CURSORS),
     "POST /api/projects/<id:project_id>/messages": MESSAGE,
     "GET /api/admin/projects": items(QUEUED, PAGES),
-    "PUT /api/admin/projects/<id:project_id>/approve": OWN_DETAIL,
-    "PUT /api/admin/projects/<id:project_id>/reject": OWN_DETAIL,
-    "PUT /api/admin/projects/<id:project_id>/unpublish": OWN_DETAIL,
-    "POST /api/admin/projects/decisions": items({"id", "status", *below("project", *OWN_DETAIL)}),
+    "PUT /api/admin/projects/<id:project_id>/approve": REVIEWED,
+    "PUT /api/admin/projects/<id:project_id>/reject": REVIEWED,
+    "PUT /api/admin/projects/<id:project_id>/unpublish": REVIEWED,
+    "POST /api/admin/projects/decisions": items({"id", "status", *below("project", *REVIEWED)}),
     "GET /api/admin/projects/<id:project_id>/history": items(AUDIT, CURSORS),
     "GET /api/admin/projects/<id:project_id>/votes": VOTES | CURSORS,
     "POST /api/admin/projects/<id:project_id>/votes/decisions": {"changed", "upvotes"},
@@ -231,13 +234,14 @@ ANSWERS = {
     "PUT /api/review/reports/<id:project_id>/settle": REPORTED
     | {"outcome", "reply", "settled_at"}
     | below("texts[].reporter", "id", "username"),
-    "GET /api/review/summary": {"queue_length", "oldest_submitted_at"},
+    "GET /api/review/summary": {"queue_length", "oldest_submitted_at", "mine", "too_few_reviewers"},
+    "PUT /api/review/projects/<id:project_id>/claim": {"until"} | below("user", "id", "username"),
     "GET /api/review/projects/<id:project_id>": QUEUED | OWN_DETAIL,
     "GET /api/review/projects/<id:project_id>/history": items(AUDIT, CURSORS),
     **dict.fromkeys(
-        (f"PUT /api/review/projects/<id:project_id>/{each}" for each in ("approve", "reject", "unpublish")), OWN_DETAIL
+        (f"PUT /api/review/projects/<id:project_id>/{each}" for each in ("approve", "reject", "unpublish")), REVIEWED
     ),
-    "POST /api/review/projects/decisions": items({"id", "status", *below("project", *OWN_DETAIL)}),
+    "POST /api/review/projects/decisions": items({"id", "status", *below("project", *REVIEWED)}),
     "GET /api/projects/counts": {"live", "pending", "rejected"},
     "GET /api/projects/check": {"same"}
     | below("similar[]", "id", "slug", "title", "tagline", "status", "upvotes", "has_upvoted"),
@@ -296,7 +300,7 @@ WAITING = {
         f"PUT /api/{under}/projects/<id:project_id>/reject",
         f"POST /api/{under}/projects/decisions",
     )
-}
+} | {"PUT /api/review/projects/<id:project_id>/claim"}
 
 
 def attempted(app, delivery_id):
@@ -401,6 +405,17 @@ def revised(name=""):
     return below(f"{name}.revision".strip("."), "submitted_at", "reason", *changes)
 
 
+def approved(name=""):
+    """The members of approvals, null in most answers here."""
+    given = below("given[]", "at", *below("user", "id", "username"))
+    return below(f"{name}.approvals".strip("."), "required", *given)
+
+
+def claimed(name=""):
+    """The members of a claim, null in most answers here."""
+    return below(f"{name}.claim".strip("."), "until", *below("user", "id", "username"))
+
+
 # Members that a route declares and the answer here lacks, each with the test that expects it.
 ELSEWHERE = {
     "GET /api/session": {"passkey_required"},  # test_passkeys.py
@@ -421,23 +436,29 @@ ELSEWHERE = {
             "POST /api/projects/<id:project_id>/pictures",
             "PUT /api/projects/<id:project_id>/pictures",
             "PUT /api/projects/<id:project_id>/pictures/<id:picture_id>",
-            "GET /api/review/projects/<id:project_id>",
-            *(
-                f"PUT /api/{under}/projects/<id:project_id>/{decision}"
-                for under in ("admin", "review")
-                for decision in ("approve", "reject", "unpublish")
-            ),
         ),
         revised(),
     ),
-    **dict.fromkeys(("GET /api/admin/projects", "GET /api/review/projects"), revised("items[]")),
     "GET /api/admin/projects/doubtful": revised("items[]"),
-    "GET /api/admin/projects": revised("items[]"),
     # test_messages.py
     "GET /api/projects/<id:project_id>/messages": below("items[].author", "id", "username"),
     "POST /api/projects/<id:project_id>/messages": below("author", "id", "username"),
     "GET /api/review/reports": below("items[]", "outcome", "reply", "settled_at", "texts[].reporter.id")
     | {"items[].texts[].reporter.username"},  # as a settlement answers
+    **dict.fromkeys(  # test_revisions.py, test_approvals.py
+        (
+            f"PUT /api/{under}/projects/<id:project_id>/{decision}"
+            for under in ("admin", "review")
+            for decision in ("approve", "reject", "unpublish")
+        ),
+        revised() | approved(),
+    ),
+    "GET /api/review/projects/<id:project_id>": revised() | approved() | claimed(),
+    **dict.fromkeys(
+        ("GET /api/admin/projects", "GET /api/review/projects"),
+        revised("items[]") | approved("items[]") | claimed("items[]"),
+    ),
+    "GET /api/review/summary": below("too_few_reviewers[]", "slug", "name"),  # test_approvals.py
     "GET /api/projects/<id:project_id>/timeline": {"items[].reason"},  # the timeline of a rejected project, above
     # test_check.py, test_same_repository.py
     "GET /api/projects/check": {
@@ -448,7 +469,7 @@ ELSEWHERE = {
     # test_decisions.py, test_with_owner.py
     **dict.fromkeys(
         ("POST /api/admin/projects/decisions", "POST /api/review/projects/decisions"),
-        {"items[].code", "items[].warnings"} | revised("items[].project"),
+        {"items[].code", "items[].warnings"} | revised("items[].project") | approved("items[].project"),
     ),
     **dict.fromkeys(  # of other entries, in the log
         ("GET /api/admin/projects/<id:project_id>/history", "GET /api/review/projects/<id:project_id>/history"),

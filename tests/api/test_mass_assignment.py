@@ -57,6 +57,7 @@ WRITABLE = {
     **{
         f"POST /api/{under}/projects/decisions": {"decision", "ids", "items", "reason"} for under in ("admin", "review")
     },
+    "PUT /api/review/projects/<id:project_id>/claim": {"take_over"},
     "POST /api/admin/projects/<id:project_id>/votes/decisions": {"decision", "user_ids", "match", "reason"},
     "PUT /api/admin/users/<id:user_id>": {"role", "review_categories", "status", "unpublish", "reason"},
     "DELETE /api/admin/users/<id:user_id>": {"reason"},

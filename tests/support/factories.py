@@ -138,6 +138,11 @@ class World:
             self.vote(project_id, self.user())
         return project_id
 
+    def approve(self, project_id: int, by: Caller, required: int = 2) -> None:
+        """Have a person approve what waits, where so many have to."""
+        with self.app.app_context():
+            transaction(lambda: moderation.decide(project_id, "approve", by=by, notify=[], required=required))
+
     def published(self, project_id: int, at: datetime) -> None:
         """Have a live project first approved at an instant."""
         one = update(Project).where(Project.id == project_id)

@@ -181,6 +181,9 @@ class Fuzzer:
         if operation.path.endswith("/settle"):
             case.path_parameters["project_id"] = project = self.world.project()
             self.world.report(project)
+        if operation.path.endswith(("/claim", "/approval")) and self.caller:
+            case.path_parameters["project_id"] = project = self.world.project(status="pending")
+            self.world.approve(project, self.caller)
         if "/messages" in operation.path and "project_id" in case.path_parameters:
             case.path_parameters["project_id"] = self.world.project(self.caller)  # threads are for owners alone
         if "picture_id" in case.path_parameters:

@@ -48,7 +48,7 @@ def _rows(table: Table) -> st.SearchStrategy[list[dict[str, Any]]]:
 def everything() -> st.SearchStrategy[dict[str, list[dict[str, Any]]]]:
     """Some rows for each table that a user or the service writes to, which keep to the rules between them."""
     others = {"sessions", "passkey_challenges", "project_tags", "upvotes", "standings", "tag_counts"}
-    others |= {"user_counts", "user_submissions", "day_counts", "picture_uses"}
+    others |= {"user_counts", "user_submissions", "day_counts", "picture_uses", "review_claims"}
     tables = [t for t in db.metadata.sorted_tables if t.name not in others]
     return st.fixed_dictionaries({table.name: _rows(table) for table in tables}).map(_consistent)
 
@@ -56,7 +56,11 @@ def everything() -> st.SearchStrategy[dict[str, list[dict[str, Any]]]]:
 SAME = {
     "mail_links": {"purpose": "reset"},
     "messages": {"project_id": FIRST_ID, "sender": "reviewers", "kind": "note"},
-}
+    "reports": {
+        "project_id": FIRST_ID, "reporter_id": None, "address_key": None, "kind": "spam", "outcome": None,
+        "settled_at": None,
+    },
+}  # fmt: skip
 
 
 def _consistent(tables: dict[str, list[dict[str, Any]]]) -> dict[str, list[dict[str, Any]]]:
@@ -72,6 +76,7 @@ def _consistent(tables: dict[str, list[dict[str, Any]]]) -> dict[str, list[dict[
         row["parent_id"] = FIRST_ID if n else None
     tables["audit_retention"] = tables["audit_retention"][:1]
     tables["category_slugs"] = [{"slug": "former", "category_id": FIRST_ID}]
+    tables["approvals"] = [{**row, "project_id": FIRST_ID} for row in tables["approvals"][:1]]  # of the first user
     tables["vote_discounts"] = [{"user_id": FIRST_ID, "project_id": FIRST_ID}]
     tables["revisions"] = _revisions(tables["revisions"], tables["projects"])
     for n, row in enumerate(tables["projects"]):

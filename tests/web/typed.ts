@@ -76,6 +76,10 @@ async function review([first = 0, second = 0, third = 0, fourth = 0]: number[]):
   expect("waiting", [waits.items.map((each) => each.id), [fourth]], [queue_length, 1]);
   const reviewed = { params: { path: { project_id: fourth } } };
   expect("background", [(await good(admin.GET("/api/review/projects/{project_id}", reviewed))).earlier, 0]);
+  const claimed = await good(admin.PUT("/api/review/projects/{project_id}/claim", { ...reviewed, body: { take_over: true } }));
+  expect("claim", [(await good(admin.GET("/api/review/projects/{project_id}", reviewed))).claim, claimed]);
+  await good(admin.DELETE("/api/review/projects/{project_id}/claim", reviewed));
+  expect("approval", [(await admin.DELETE("/api/review/projects/{project_id}/approval", reviewed)).response.status, 404]);
   await good(admin.PUT("/api/review/projects/{project_id}/approve", { ...reviewed, body: {} }));
   await good(admin.PUT("/api/review/projects/{project_id}/unpublish", { ...reviewed, body: {} }));
   await good(admin.PUT("/api/review/projects/{project_id}/reject", { ...reviewed, body: {} }));

@@ -10,7 +10,6 @@ from flask import current_app
 
 from directory.api.blueprints import admin, both, review
 from directory.api.schemas.paging import PageQuery
-from directory.api.schemas.projects import ProjectDetail
 from directory.api.schemas.review import (
     AuditPage,
     DecisionList,
@@ -22,6 +21,7 @@ from directory.api.schemas.review import (
     ReasonInput,
     ReviewDecisionsInput,
     ReviewDetail,
+    ReviewedProject,
 )
 from directory.errors import Duplicate, InvalidTransition, OwnSubmission, PreconditionFailed
 from directory.http import pagination
@@ -34,7 +34,7 @@ from directory.http.receivers import subscribers
 from directory.http.validation import JsonBody
 from directory.services import audit, permissions
 from directory.services.catalog import additions, catalog
-from directory.services.review import moderation
+from directory.services.review import approvals, claims, moderation
 
 QUEUE_FILTERS = {*QueueQuery().fields} - {*PageQuery().fields, "sort"}
 DECISIONS, REVIEW_DECISIONS = DecisionsInput(), ReviewDecisionsInput()
@@ -53,7 +53,19 @@ def queue(query: dict[str, Any]) -> Any:
     waits = (filters.waiting or filters.status == "pending") and query.get("sort") is None
     page, headers = listing(filters, "oldest" if waits else order(query), query, reviews=True)
     additions.add_background(page["items"])
+    _add_people(page["items"])
     return page, headers
+
+
+def _add_people(projects: list[dict[str, Any]]) -> None:
+    """Add who has approved the projects and who claims them."""
+    approvals.add(projects, _required())
+    claims.add(projects, are_on=bool(current_app.config["CLAIM_MINUTES"]))
+
+
+def _required() -> int:
+    """How many people have to approve."""
+    return int(current_app.config["APPROVALS_REQUIRED"])
 
 
 @review.get("/projects/<id:project_id>")
@@ -66,6 +78,7 @@ def project(project_id: int) -> Any:
     """
     found = catalog.for_review(project_id, by=caller())
     additions.add_background([found])
+    _add_people([found])
     return found
 
 
@@ -73,14 +86,16 @@ def project(project_id: int) -> Any:
 @reviewer_required
 @operation(answer=QueueSummary(), tier="read")
 def summary() -> Any:
-    """Show how much waits for review in the categories of the reviewer, and since when."""
-    return additions.summary(caller())
+    """Show how much waits for review in the categories of the reviewer, since when, and how much the caller claims."""
+    mine = claims.mine(caller()) if current_app.config["CLAIM_MINUTES"] else 0
+    short = approvals.short_of_people(_required(), permissions.categories(caller()))
+    return {**additions.summary(caller()), "mine": mine, "too_few_reviewers": short}
 
 
 @both("PUT", "/projects/<id:project_id>/approve")
 @decides
 @documented(raises=(InvalidTransition, PreconditionFailed, Duplicate, OwnSubmission))
-@operation(body=JsonBody(ReasonInput(), optional=True), answer=ProjectDetail())
+@operation(body=JsonBody(ReasonInput(), optional=True), answer=ReviewedProject())
 def approve(project_id: int, body: dict[str, Any]) -> Any:
     """Make a pending project live, or apply the waiting changes of a live one; the reason is only kept in the log.
 
@@ -88,7 +103,8 @@ def approve(project_id: int, body: dict[str, Any]) -> Any:
     `duplicate`, and the changes still wait. A retry is harmless, also with an older `If-Match`: approving a live
     project that has no waiting changes has no effect and sends no notification. If two administrators decide at once,
     one of them wins. With `If-Match` a version that the reviewer has not seen is not published. The
-    other decisions work alike.
+    other decisions work alike. Where several people have to approve (APPROVALS_REQUIRED), the project waits until the
+    last of them does, and `approvals` says who has. The same person again changes nothing. An edit voids the approvals.
     """
     return _decided(project_id, "approve", body)
 
@@ -96,7 +112,7 @@ def approve(project_id: int, body: dict[str, Any]) -> Any:
 @both("PUT", "/projects/<id:project_id>/reject")
 @decides
 @documented(raises=(InvalidTransition, PreconditionFailed, OwnSubmission))
-@operation(body=JsonBody(ReasonInput(), optional=True), answer=ProjectDetail())
+@operation(body=JsonBody(ReasonInput(), optional=True), answer=ReviewedProject())
 def reject(project_id: int, body: dict[str, Any]) -> Any:
     """Reject a pending project, or the waiting changes of a live one, with an optional reason.
 
@@ -108,7 +124,7 @@ def reject(project_id: int, body: dict[str, Any]) -> Any:
 @both("PUT", "/projects/<id:project_id>/unpublish")
 @decides
 @documented(raises=(InvalidTransition, PreconditionFailed, OwnSubmission))
-@operation(body=JsonBody(ReasonInput(), optional=True), answer=ProjectDetail())
+@operation(body=JsonBody(ReasonInput(), optional=True), answer=ReviewedProject())
 def unpublish(project_id: int, body: dict[str, Any]) -> Any:
     """Take a live project down. It waits for its owner: an edit that changes something gives it back to the queue.
 
@@ -121,13 +137,23 @@ def _decided(project_id: int, decision: str, body: dict[str, Any]) -> Any:
     given = {"versions": versions_allowed(), **_rules(body)}
     moderation.decide(project_id, decision, by=caller(), **given)
     # Without a check of access: an approved revision may have moved it out of the reviewer's categories.
-    return catalog.many([project_id], viewer=caller())[project_id]
+    found = catalog.many([project_id], viewer=caller())
+    approvals.add([*found.values()], _required())
+    return found[project_id]
+
+
+@review.delete("/projects/<id:project_id>/approval")
+@reviewer_required
+@operation(status=204)
+def withdraw_approval(project_id: int) -> Any:
+    """Take back the caller's own approval of what still waits for others to approve."""
+    approvals.withdraw(project_id, by=caller())
 
 
 def _rules(body: dict[str, Any]) -> dict[str, Any]:
     """The arguments of each decision."""
     own = current_app.config["SELF_REVIEW"]
-    return {"notify": subscribers(), "reason": body.get("reason"), "self_review": own}
+    return {"notify": subscribers(), "reason": body.get("reason"), "self_review": own, "required": _required()}
 
 
 @admin.post("/projects/decisions", endpoint="decide")
@@ -139,7 +165,8 @@ def decide_or_delete(body: dict[str, Any]) -> Any:
     Each item of the answer has its own status. A project that has another version than the one given is not changed
     (412), so that a reviewer decides only about what they have seen. An approval or rejection that was made before is
     200, so that a request whose answer was lost can be sent again. Projects can be deleted in every state. The waiting
-    changes of a live project are approved and rejected as a pending project is.
+    changes of a live project are approved and rejected as a pending project is. An approval that is kept, while others
+    have to approve too, is 202.
     """
     return _decide(body)
 
@@ -153,7 +180,7 @@ def decide(body: dict[str, Any]) -> Any:
     Each item of the answer has its own status. A project outside of the reviewer's categories is `not_found` (404). A
     project that has another version than the one given is not changed (412). An approval or rejection that was made
     before is 200, so that a request whose answer was lost can be sent again. The waiting changes of a live project are
-    approved and rejected as a pending project is.
+    approved and rejected as a pending project is. An approval that is kept, while others have to approve too, is 202.
     """
     return _decide(body)
 
@@ -163,14 +190,17 @@ def _decide(body: dict[str, Any]) -> Any:
     refusals = moderation.decide_many(body["decision"], wanted, by=caller(), **_rules(body))
     shown = [project_id for project_id, code in refusals.items() if code in {None, PreconditionFailed.code}]
     projects = catalog.many(shown, viewer=caller())
-    return {"items": [_outcome(one, refusals[one], projects.get(one)) for one in wanted]}
+    approvals.add([*projects.values()], _required())
+    return {"items": [_outcome(one, body["decision"], refusals[one], projects.get(one)) for one in wanted]}
 
 
-def _outcome(project_id: int, code: str | None, project: dict[str, Any] | None) -> dict[str, Any]:
+def _outcome(project_id: int, decision: str, code: str | None, project: dict[str, Any] | None) -> dict[str, Any]:
     outcome: dict[str, Any] = {"id": project_id, "status": 200 if code is None else KINDS[code].status}
     outcome |= {} if code is None else {"code": code}
     if project is None:
         return outcome
+    if code is None and decision == "approve" and approvals.waits(project):
+        outcome["status"] = 202
     warned = {"warnings": [additions.OWNER_SUSPENDED]} if additions.is_of_suspended(project) else {}
     return {**outcome, "project": project, **warned}
 

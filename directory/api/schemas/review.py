@@ -6,7 +6,16 @@ from marshmallow import ValidationError, fields, validates, validates_schema
 from marshmallow.validate import Range
 
 from directory.api.schemas.paging import Cursor, CursorPagination, CursorQuery, PageQuery, Pagination
-from directory.api.schemas.projects import SEARCH, STATUSES, USERNAME, Owner, ProjectDetail, ProjectOutput, UserRef
+from directory.api.schemas.projects import (
+    SEARCH,
+    STATUSES,
+    USERNAME,
+    CategoryRef,
+    Owner,
+    ProjectDetail,
+    ProjectOutput,
+    UserRef,
+)
 from directory.http.fields import DayOrTime, Few, Matching, Number, Prose, Search, Slug, Strict, Timestamp, Whole, Word
 from directory.models import AccountStatus
 from directory.models.base import HIGHEST_ID
@@ -43,6 +52,9 @@ class QueueQuery(PageQuery):
             "description": "Only pending projects of owners who have no live and no rejected project, and of whose "
             "pending projects none was decided before, as far as the log goes back."
         },
+    )
+    claimed = Word(
+        ("me", "others", "none"), metadata={"description": "Only projects that the caller, another or nobody claims."}
     )
     sort = Word(
         tuple(SORTS),
@@ -83,7 +95,57 @@ class Background(Strict):
     )
 
 
-class QueueItem(ProjectOutput, Background):
+class GivenApproval(Strict):
+    """Who has approved the version, and when."""
+
+    user = fields.Nested(UserRef, required=True)
+    at = Timestamp(required=True)
+
+
+class Approvals(Strict):
+    """How many people have to approve, and those who have approved this version, in their order."""
+
+    required = fields.Integer(required=True, metadata={"minimum": 2, "maximum": 3})
+    given = fields.List(fields.Nested(GivenApproval), required=True)
+
+
+class Approved(Strict):
+    """Who has approved a project that needs several approvals."""
+
+    approvals = fields.Nested(
+        Approvals,
+        required=True,
+        allow_none=True,
+        metadata={"description": "Null if one is enough or nothing waits."},
+    )
+
+
+class ClaimOutput(Strict):
+    """Who looks at a project, and until when that is shown to the others."""
+
+    user = fields.Nested(UserRef, required=True)
+    until = Timestamp(required=True)
+
+
+class Claimable(Strict):
+    """Who looks at a project."""
+
+    claim = fields.Nested(
+        ClaimOutput, required=True, allow_none=True, metadata={"description": "Null if nobody claims the project."}
+    )
+
+
+class ClaimInput(Strict):
+    """Whether to take over a claim of somebody else."""
+
+    take_over = fields.Boolean(load_default=False, metadata={"default": False})
+
+
+class ReviewedProject(ProjectDetail, Approved):
+    """A project as a decision has left it."""
+
+
+class QueueItem(ProjectOutput, Background, Approved, Claimable):
     """A project as reviewers see it in a list, with the numbers of its owner's submissions."""
 
     description_html = fields.String(
@@ -92,7 +154,7 @@ class QueueItem(ProjectOutput, Background):
     )
 
 
-class ReviewDetail(ProjectDetail, Background):
+class ReviewDetail(ReviewedProject, Background, Claimable):
     """A project as reviewers see it, with the numbers of its owner's submissions."""
 
 
@@ -104,6 +166,13 @@ class QueueSummary(Strict):
     )
     oldest_submitted_at = Timestamp(
         required=True, allow_none=True, metadata={"description": "Since when the first of the queue waits."}
+    )
+
+    mine = fields.Integer(required=True, metadata={"minimum": 0, "description": "How many projects the caller claims."})
+    too_few_reviewers = fields.List(
+        fields.Nested(CategoryRef),
+        required=True,
+        metadata={"description": "The caller's categories that fewer people may review than have to approve."},
     )
 
 
@@ -164,11 +233,14 @@ class Decision(Strict):
     """The outcome for one project of several."""
 
     id = fields.Integer(required=True)
-    status = fields.Integer(required=True, metadata={"description": "200, 404, 409 or 412."})
-    code = fields.String(metadata={"description": "The code of the refusal; absent with 200."})
+    status = fields.Integer(
+        required=True,
+        metadata={"description": "200, 404, 409 or 412; 202 if the approval is kept and more are required."},
+    )
+    code = fields.String(metadata={"description": "The code of the refusal; absent with 200 and 202."})
     project = fields.Nested(
-        ProjectDetail,
-        metadata={"description": "The project as it is now: with 200, unless it is deleted, and with 412."},
+        ReviewedProject,
+        metadata={"description": "The project as it is now: with 200, unless it is deleted, with 202 and with 412."},
     )
     warnings = fields.List(
         Word((OWNER_SUSPENDED,)),

@@ -18,7 +18,7 @@ from directory.db.statements import Row
 from directory.db.transactions import by_index
 from directory.errors import NotFound, NotOwner, OwnSubmission, Unauthenticated
 from directory.extensions import db
-from directory.models import AccountStatus, Project, Status
+from directory.models import AccountStatus, Project, Status, now
 from directory.services import permissions
 from directory.services.accounts.sessions import Credential
 from directory.services.catalog import (
@@ -58,7 +58,8 @@ class Filters:
     `tag` is a tag, or up to five that commas separate, of which all must match. `published` is a period's text
     (`periods`). With `waiting` the list contains only projects that wait for review. `categories` are the ids of those
     that a reviewer may review. With `first_time` the list contains only projects of owners of whose projects none was
-    decided before. `nothing` is set if no project can match.
+    decided before. `claimed_by` is the id of the person whose claims it has, `claimed_by_others` of the one whose
+    claims it leaves out; with `unclaimed` it has no claims. `nothing` is set if no project can match.
     """
 
     status: str | None = None
@@ -73,11 +74,19 @@ class Filters:
     categories: tuple[int, ...] | None = None
     first_time: str | None = None
     nothing: str | None = None
+    claimed_by: int | None = None
+    claimed_by_others: int | None = None
+    unclaimed: str | None = None
 
     def given(self) -> dict[str, Any]:
         """The filters that are set, by name."""
         named = ((field.name, getattr(self, field.name)) for field in fields(self))
         return {name: value for name, value in named if value is not None}
+
+    @property
+    def depends_on_claims(self) -> bool:
+        """Whether a filter is about claims, which expire."""
+        return (self.claimed_by, self.claimed_by_others, self.unclaimed) != (None, None, None)
 
     @property
     def has_several_tags(self) -> bool:
@@ -146,19 +155,21 @@ def public_scope(
 
 def review_scope(
     *, by: Caller, status: str | None, owner: str | None, waiting: str | None, kind: str | None,
-    first_time: str | None, **filters: Any,
+    first_time: str | None, claimed: str | None, **filters: Any,
 ) -> Filters:  # fmt: skip
     """The filters of a list for reviewers: only the projects in the categories of `by`.
 
     `owner` is a username or "me". `kind` is "submission" for pending projects, or "revision" for live ones with waiting
-    changes. An owner without a decision has pending projects alone.
+    changes. An owner without a decision has pending projects alone. `claimed` is "me", "others" or "none".
     """
     states = [each for each in (status, KINDS.get(kind or ""), Status.PENDING if first_time else None) if each]
     own = owner == "me"
     return Filters(
         status=states[0] if states else None, nothing="true" if len({*states}) > 1 else None, first_time=first_time,
         waiting="true" if kind == "revision" else waiting, owner=None if own else owner,
-        owner_id=by.id if own else None, categories=permissions.categories(by), **filters,
+        owner_id=by.id if own else None, categories=permissions.categories(by),
+        claimed_by=by.id if claimed == "me" else None, claimed_by_others=by.id if claimed == "others" else None,
+        unclaimed="true" if claimed == "none" else None, **filters,
     )  # fmt: skip
 
 
@@ -364,10 +375,14 @@ def _narrowing(filters: Filters) -> dict[str, Any]:
 
 
 def _bounds(filters: Filters) -> dict[str, datetime]:
-    """The first and the last instant of the period."""
-    if filters.published is None:
-        return {}
-    return dict(zip(("published_from", "published_until"), periods.parse(filters.published).instants, strict=True))
+    """The instants that the statement compares with: of the period, the first and the last; of claims, the present."""
+    found: dict[str, datetime] = {}
+    if filters.published is not None:
+        period = periods.parse(filters.published).instants
+        found = dict(zip(("published_from", "published_until"), period, strict=True))
+    if filters.depends_on_claims:
+        found["claims_at"] = now()
+    return found
 
 
 def _parameters(filters: Filters, narrowing: dict[str, Any], least: int | None) -> dict[str, Any] | None:

@@ -33,6 +33,7 @@ from directory.models import AuditEntry, Category, Project, ProjectTag, Revision
 from directory.models.base import UtcDateTime
 from directory.services.catalog import search
 from directory.services.catalog.category_slugs import id_asked_for
+from directory.services.catalog.claimed import C, claimed
 from directory.services.catalog.columns import PENDING, queue_position, shown, unindexed, viewed, waiting, with_revision
 from directory.services.catalog.orders import BEST, SORTS, keys
 
@@ -113,6 +114,9 @@ class ListShape:
             # A test of the truth, which PostgreSQL makes by a hash table, and not by a join.
             "first_time": lambda: owner_id.in_(first_timers(self.dialect)).is_(true()),
             "published": lambda: _published(columns, project_id, self),
+            "claimed_by": lambda: project_id.in_(claimed(C.user_id == bindparam("claimed_by"))),
+            "claimed_by_others": lambda: project_id.in_(claimed(C.user_id != bindparam("claimed_by_others"))),
+            "unclaimed": lambda: project_id.not_in(claimed()),
             "q": lambda: search.found(project_id, self.dialect),
         }
         # The table of waiting projects is the condition.

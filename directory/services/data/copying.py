@@ -1,7 +1,7 @@
 """Everything of one database into another, of the same kind or not: the rule of `flask copy`.
 
 Tables are copied row by row, with their ids. The target itself makes the tags, standings, uses of pictures and counters
-of the rows, by its triggers, and its search index. Sessions and what belongs to them stay behind.
+of the rows, by its triggers, and its search index. Sessions with what belongs to them, and claims, stay behind.
 The source is read in one snapshot; no other session may write to the target until the transaction ends.
 """
 
@@ -30,6 +30,7 @@ from directory.models import (
     PictureUse,
     Project,
     ProjectTag,
+    ReviewClaim,
     Session,
     TagCount,
     UserCount,
@@ -70,7 +71,8 @@ class Comparison:
 
 def tables() -> list[Table]:
     """The tables that are copied row by row, each after those that it refers to."""
-    models = (Session, PasskeyChallenge, PictureUse, ProjectTag, VoteRanking, TagCount, UserCount, UserSubmissions)
+    made = (PictureUse, ProjectTag, VoteRanking, TagCount, UserCount, UserSubmissions)
+    models = (Session, PasskeyChallenge, ReviewClaim, *made)
     others = {DAY_COUNTS, *(model.__table__ for model in models)}
     return [each for each in db.metadata.sorted_tables if each not in others]
 

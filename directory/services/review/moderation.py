@@ -13,7 +13,7 @@ from typing import Any
 from sqlalchemy import case, func, literal, select, update
 
 from directory.errors import DirectoryError, Duplicate, InvalidTransition, NotFound, OwnSubmission, PreconditionFailed
-from directory.extensions import db, modify
+from directory.extensions import UNSYNCHRONISED, db
 from directory.models import MessageKind, Project, Revision, Status, now
 from directory.models.base import UtcDateTime
 from directory.services import audit, permissions
@@ -22,7 +22,7 @@ from directory.services.catalog.ranking import hot
 from directory.services.delivery import outbox
 from directory.services.delivery.channels import Endpoint
 from directory.services.identity import Caller, require_active
-from directory.services.review import reports, revisions, submissions, thread
+from directory.services.review import approvals, claims, reports, revisions, submissions, thread
 
 PAST = {"approve": "approved", "reject": "rejected", "unpublish": "unpublished"}
 KINDS = {decision: MessageKind(past) for decision, past in PAST.items()}  # of the entries in the threads
@@ -71,6 +71,7 @@ def decide(
     reason: str | None = None,
     versions: Container[int] | None = None,
     self_review: str = "allow",
+    required: int = 1,
 ) -> None:
     """Approve or reject a pending project or revision, or unpublish a live project, and queue the notification.
 
@@ -78,12 +79,14 @@ def decide(
     outside of the queue, and keeps its votes and the time of its first publication. The reason is logged; the owner and
     webhooks get it too, except for an approval. `versions` are the versions that the decision is about; None means any.
     They are not checked if the decision was already made. With `self_review` "refuse" nobody decides about their own.
+    An approval moves the state if `required` people have approved the version, and is otherwise kept (`approvals`); one
+    by the operator, whose `by` is None, always does.
     Raises Unauthenticated, NotFound, OwnSubmission, PreconditionFailed, InvalidTransition (the project is in another
     state), and Duplicate if the owner has another project with the URL that would be approved.
     """
     if by is not None:
-        require_active(by)
-    given: Any = {"by": by, "notify": notify, "reason": reason, "self_review": self_review}
+        _hold(by, decision, required)
+    given: Any = {"by": by, "notify": notify, "reason": reason, "self_review": self_review, "required": required}
     refusal = _decide(decision, {project_id: versions}, **given)[project_id]
     if refusal is not None:
         raise refusal
@@ -97,17 +100,24 @@ def decide_many(
     notify: list[Endpoint],
     reason: str | None = None,
     self_review: str = "allow",
+    required: int = 1,
 ) -> dict[int, str | None]:
     """Approve, reject, unpublish or delete each of the projects.
 
     `wanted` maps each id to the version that the decision is about, or None for any. The result maps each id to None if
-    the decision is made, otherwise to the code of the refusal: not_found, own_submission, precondition_failed,
-    invalid_transition or duplicate. One's own can always be deleted. Raises Unauthenticated.
+    the decision is made or the approval is kept, otherwise to the code of the refusal: not_found, own_submission,
+    precondition_failed, invalid_transition or duplicate. One's own can always be deleted. Raises Unauthenticated.
     """
-    require_active(by)
+    _hold(by, decision, required)
     versions = {project_id: None if version is None else (version,) for project_id, version in wanted.items()}
-    refusals = _decide(decision, versions, by=by, notify=notify, reason=reason, self_review=self_review)
+    given: Any = {"by": by, "notify": notify, "reason": reason, "self_review": self_review, "required": required}
+    refusals = _decide(decision, versions, **given)
     return {project_id: None if refusal is None else refusal.code for project_id, refusal in refusals.items()}
+
+
+def _hold(by: Caller, decision: str, required: int) -> None:
+    """Lock the caller's account. A demotion deletes the caller's approvals, so it waits for the one that is made."""
+    require_active(by, unchanged=decision == "approve" and required > 1)
 
 
 def _decide(
@@ -118,6 +128,7 @@ def _decide(
     notify: list[Endpoint],
     reason: str | None,
     self_review: str,
+    required: int,
 ) -> dict[int, DirectoryError | None]:
     """Apply a decision to each project to which it applies, and return the refusal or None for each.
 
@@ -137,13 +148,40 @@ def _decide(
         submissions.delete_each([case.project for case in due], by=by, notify=notify, reason=reason)
         return refusals
     _lock_counters(due, decision)
-    revised = {case.id: case.revision for case in due if case.revision is not None and case.settles(decision)}
-    if revised:
-        settle = revisions.approve_each if decision == "approve" else revisions.reject_each
-        taken = settle(revised, by=by, notify=notify, reason=reason)
-        refusals |= {project_id: Duplicate(["url"], revisions.TAKEN) for project_id in taken}
-    _move([case.project for case in due if case.id not in revised], decision, by=by, notify=notify, reason=reason)
+    if decision != "approve" or required == 1 or by is None:
+        return refusals | _apply(due, decision, by=by, notify=notify, reason=reason, required=1)[1]
+    return refusals | _approve(due, by=by, notify=notify, reason=reason, required=required)
+
+
+def _approve(
+    due: list[_Case], *, by: Caller, notify: list[Endpoint], reason: str | None, required: int
+) -> dict[int, DirectoryError | None]:
+    """Add an approval to each of the projects, and move those that have enough; return the refusals."""
+    at = now()
+    given = approvals.give([case.id for case in due], by=by, at=at)
+    moved, refusals = _apply(due, "approve", by=by, notify=notify, reason=reason, required=required)
+    if refused := given & refusals.keys():
+        approvals.take_back(refused, by=by)
+    if kept := given - moved - refused:
+        approvals.record([case.project for case in due if case.id in kept], by=by, at=at, reason=reason)
+        claims.end(kept)
     return refusals
+
+
+def _apply(
+    due: list[_Case], decision: str, *, by: Caller | None, notify: list[Endpoint], reason: str | None, required: int
+) -> tuple[set[int], dict[int, DirectoryError | None]]:
+    """Make the decision about each project and revision; return the ids of those that it moved, and the refusals."""
+    revised = {case.id: case.revision for case in due if case.revision is not None and case.settles(decision)}
+    projects = [case.project for case in due if case.id not in revised]
+    taken: set[int] = set()
+    moved = set(revised)
+    if revised and decision == "approve":
+        moved, taken = revisions.approve_each(revised, by=by, notify=notify, reason=reason, required=required)
+    elif revised:
+        revisions.reject_each(revised, by=by, notify=notify, reason=reason)
+    moved |= _move(projects, decision, by=by, notify=notify, reason=reason, required=required)
+    return moved, {project_id: Duplicate(["url"], revisions.TAKEN) for project_id in taken}
 
 
 def _locked(project_ids: Iterable[int]) -> list[_Case]:
@@ -179,10 +217,21 @@ def _lock_counters(cases: list[_Case], decision: str) -> None:
     counters.lock([case.id for case in cases], slugs=slugs, tags=tags)
 
 
-def _move(projects: list[Any], decision: str, *, by: Caller | None, notify: list[Endpoint], reason: str | None) -> None:
-    """Move locked projects to another state. A trigger deletes the revision of a project that is no longer live."""
+def _move(
+    projects: list[Any],
+    decision: str,
+    *,
+    by: Caller | None,
+    notify: list[Endpoint],
+    reason: str | None,
+    required: int,
+) -> set[int]:
+    """Move locked projects to another state, those with enough approvals, and return their ids.
+
+    A trigger deletes the revision of a project that is no longer live.
+    """
     if not projects:
-        return
+        return set()
     at, event, target = now(), f"project.{PAST[decision]}", TARGETS[decision]
     ids = [project.id for project in projects]
     values: dict[str, Any] = {"status": target, "updated_at": at, "version": Project.version + 1}
@@ -193,7 +242,11 @@ def _move(projects: list[Any], decision: str, *, by: Caller | None, notify: list
     elif target is Status.PENDING:
         values["submitted_at"] = at
         reports.mail_acted(ids, notify=notify)
-    modify(update(Project).where(Project.id.in_(ids)).values(values))
+    moving = update(Project).where(Project.id.in_(ids), approvals.are_enough(required)).values(values)
+    moved = set(db.session.scalars(moving.returning(Project.id), execution_options=UNSYNCHRONISED))
+    if not moved:
+        return moved
+    projects = [project for project in projects if project.id in moved]
     facts = {"action": event, "at": at, "to_state": target, "reason": reason}
     entries = [
         {
@@ -208,7 +261,8 @@ def _move(projects: list[Any], decision: str, *, by: Caller | None, notify: list
     shown = None if target is Status.LIVE else reason
     thread.record_each(thread.entries_of(KINDS[decision], projects, shown), by=by, at=at)
     if outbox.wanting(event, notify):
-        outbox.enqueue_each(event, catalog.all_stored(ids), by=by, endpoints=notify, reason=shown)
+        outbox.enqueue_each(event, catalog.all_stored(sorted(moved)), by=by, endpoints=notify, reason=shown)
+    return moved
 
 
 def _waited(project: Any, at: datetime) -> float | None:

@@ -23,7 +23,7 @@ from directory.services.catalog.fields import Changes
 from directory.services.delivery import outbox
 from directory.services.delivery.channels import Endpoint
 from directory.services.identity import Caller
-from directory.services.review import thread
+from directory.services.review import approvals, thread
 from directory.services.text.equal_addresses import needs_no_review
 
 # For the log: an event of a revision leaves the project live.
@@ -142,16 +142,17 @@ def hold(project: Project, revision: Revision | None, planned: Plan, *, by: Call
 
 
 def approve_each(
-    held: Mapping[int, Revision], *, by: Caller | None, notify: list[Endpoint], reason: str | None
-) -> set[int]:
-    """Apply the changes to the projects, and return the ids of those whose owner has another project with the new URL.
+    held: Mapping[int, Revision], *, by: Caller | None, notify: list[Endpoint], reason: str | None, required: int
+) -> tuple[set[int], set[int]]:
+    """Apply the changes to the projects that `required` people have approved.
 
-    These and their revisions stay as they are. The calling function has locked the projects, the keys of `held`. The
-    reason is only logged.
+    Returns the ids of the projects that were changed, and of those whose owner has another project with the new URL.
+    All but the former stay as they are. The calling function has locked the projects, the keys of `held`. The reason is
+    only logged.
     """
     at = now()
     wanted = {project_id: changes_of(revision) for project_id, revision in held.items()}
-    applied = _apply(_edited(wanted), at)
+    applied, taken = _apply(_edited(wanted), at, required)
     facts = {"action": "project.edit_approved", "at": at, "reason": reason, **NO_MOVE}
     entries = [
         {
@@ -168,7 +169,7 @@ def approve_each(
     changes = {each.after.id: each.changes for each in applied}
     _notify("project.edited", changes, by=by, notify=notify, changes=changes)
     _notify("project.edit_approved", changes, by=by, notify=notify)
-    return held.keys() - changes.keys()
+    return set(changes), taken
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,38 +199,46 @@ def _as_edited(project: Project, slug: str, values: dict[str, Any], categories: 
     return _Edited(SimpleNamespace(id=project.id, owner_id=project.owner_id, **columns), changes)
 
 
-def _apply(edited: list[_Edited], at: datetime) -> list[_Edited]:
-    """Write the values, delete the revisions, and return what was written: all but URLs that the owner has already.
+def _apply(edited: list[_Edited], at: datetime, required: int) -> tuple[list[_Edited], set[int]]:
+    """Write the values that have enough approvals, and delete their revisions.
 
-    If the database refuses one, each half is tried, so that a few refusals cost a few statements.
+    Returns what was written, and the ids of the projects whose owner has the new URL already. If the database refuses
+    one, each half is tried, so that a few refusals cost a few statements.
     """
     try:
         # The savepoint keeps the other decisions of the transaction.
         with refusing(uq_projects_owner_id_url_key=Duplicate(["url"], TAKEN)), db.session.begin_nested():
-            _write_each([each.after for each in edited], at)
+            approved = _write_each([each.after for each in edited], at, required)
     except Duplicate:
         half = len(edited) // 2
-        return [*_apply(edited[:half], at), *_apply(edited[half:], at)] if half else []
-    searched = [each.after for each in edited if not fields.SEARCHED.isdisjoint(each.changes)]
-    search_index.index(searched)
-    return edited
+        if not half:
+            return [], {edited[0].after.id}
+        (some, taken), (others, also_taken) = _apply(edited[:half], at, required), _apply(edited[half:], at, required)
+        return [*some, *others], taken | also_taken
+    written = [each for each in edited if each.after.id in approved]
+    search_index.index([each.after for each in written if not fields.SEARCHED.isdisjoint(each.changes)])
+    return written, set()
 
 
-def _write_each(projects: list[SimpleNamespace], at: datetime) -> None:
-    modify(delete(Revision).where(Revision.project_id.in_([project.id for project in projects])))
+def _write_each(projects: list[SimpleNamespace], at: datetime, required: int) -> set[int]:
+    """Delete the revisions that have enough approvals, write their values, and return the ids of the projects."""
+    wanted: Any = [project.id for project in projects]
+    if required > 1:
+        wanted = select(Project.id).where(Project.id.in_(wanted), approvals.are_enough(required))
+    gone = delete(Revision).where(Revision.project_id.in_(wanted)).returning(Revision.project_id)
+    ids = set(db.session.scalars(gone, execution_options=UNSYNCHRONISED))
     rows = [
-        {"project": project.id, "at": at, **{f"new_{n}": getattr(project, n) for n in EDITED}} for project in projects
+        {"project": project.id, "at": at, **{f"new_{n}": getattr(project, n) for n in EDITED}}
+        for project in projects
+        if project.id in ids
     ]
-    db.session.connection().execute(_EDIT, rows)
+    if rows:
+        db.session.connection().execute(_EDIT, rows)
+    return ids
 
 
-def reject_each(
-    held: Mapping[int, Revision], *, by: Caller | None, notify: list[Endpoint], reason: str | None
-) -> set[int]:
-    """Reject the changes of the projects; their owners see the reason. The calling function has locked the projects.
-
-    Returns no id, because none is refused.
-    """
+def reject_each(held: Mapping[int, Revision], *, by: Caller | None, notify: list[Endpoint], reason: str | None) -> None:
+    """Reject the changes of the projects; their owners see the reason. The calling function has locked the projects."""
     at = now()
     waited = {project_id: _waited(revision, at) for project_id, revision in held.items()}
     written = [{"project": project_id, "values": changes_of(revision)} for project_id, revision in held.items()]
@@ -243,7 +252,6 @@ def reject_each(
     audit.record_each(entries, by=by)
     thread.record_each(thread.entries_of(MessageKind.REJECTED, projects, reason), by=by, at=at)
     _notify("project.edit_rejected", held, by=by, notify=notify, reason=reason)
-    return set()
 
 
 def _notify(

@@ -17,7 +17,7 @@ from directory.services.delivery import outbox
 from directory.services.delivery.channels import Endpoint
 from directory.services.identity import Caller, require_active
 from directory.services.pictures.project_pictures import Change
-from directory.services.review import reports, revisions
+from directory.services.review import claims, reports, revisions
 from directory.services.text.equal_addresses import Address, repository_key, url_key
 
 ADDRESS = frozenset({"url", "repository_url"})  # the fields that make duplicates
@@ -99,6 +99,8 @@ def edit(
     if not ADDRESS.isdisjoint(planned.revision_changes):
         _require_free(project, planned.after)
     revisions.hold(project, revision, planned, by=by, at=at)
+    if by.is_admin:
+        claims.carry(project, moved="category" in planned.changes)
 
 
 def withdraw(project_id: int, *, by: Caller, versions: Container[int] | None = None) -> None:

@@ -170,7 +170,8 @@ export interface paths {
          * @description Each item of the answer has its own status. A project that has another version than the one given is not changed
          *     (412), so that a reviewer decides only about what they have seen. An approval or rejection that was made before is
          *     200, so that a request whose answer was lost can be sent again. Projects can be deleted in every state. The waiting
-         *     changes of a live project are approved and rejected as a pending project is.
+         *     changes of a live project are approved and rejected as a pending project is. An approval that is kept, while others
+         *     have to approve too, is 202.
          *
          *     Needs an administrator.
          */
@@ -219,7 +220,8 @@ export interface paths {
          *     `duplicate`, and the changes still wait. A retry is harmless, also with an older `If-Match`: approving a live
          *     project that has no waiting changes has no effect and sends no notification. If two administrators decide at once,
          *     one of them wins. With `If-Match` a version that the reviewer has not seen is not published. The
-         *     other decisions work alike.
+         *     other decisions work alike. Where several people have to approve (APPROVALS_REQUIRED), the project waits until the
+         *     last of them does, and `approvals` says who has. The same person again changes nothing. An edit voids the approvals.
          *
          *     Needs an administrator.
          */
@@ -1703,7 +1705,7 @@ export interface paths {
          * @description Each item of the answer has its own status. A project outside of the reviewer's categories is `not_found` (404). A
          *     project that has another version than the one given is not changed (412). An approval or rejection that was made
          *     before is 200, so that a request whose answer was lost can be sent again. The waiting changes of a live project are
-         *     approved and rejected as a pending project is.
+         *     approved and rejected as a pending project is. An approval that is kept, while others have to approve too, is 202.
          *
          *     Needs a reviewer of the project's category, or an administrator.
          */
@@ -1736,6 +1738,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/review/projects/{project_id}/approval": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Take back the caller's own approval of what still waits for others to approve
+         * @description Needs a reviewer of the project's category, or an administrator.
+         */
+        delete: operations["reviewWithdrawApproval"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/review/projects/{project_id}/approve": {
         parameters: {
             query?: never;
@@ -1750,13 +1772,41 @@ export interface paths {
          *     `duplicate`, and the changes still wait. A retry is harmless, also with an older `If-Match`: approving a live
          *     project that has no waiting changes has no effect and sends no notification. If two administrators decide at once,
          *     one of them wins. With `If-Match` a version that the reviewer has not seen is not published. The
-         *     other decisions work alike.
+         *     other decisions work alike. Where several people have to approve (APPROVALS_REQUIRED), the project waits until the
+         *     last of them does, and `approvals` says who has. The same person again changes nothing. An edit voids the approvals.
          *
          *     Needs a reviewer of the project's category, or an administrator.
          */
         put: operations["reviewApprove"];
         post?: never;
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/review/projects/{project_id}/claim": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Show the other reviewers that the caller looks at a project, or renew that
+         * @description It ends after some minutes (CLAIM_MINUTES), with a decision, an approval, or an edit by the owner. It stands in the
+         *     way of no decision. While somebody else claims the project, the answer is `claimed`, unless `take_over` is true.
+         *
+         *     Needs a reviewer of the project's category, or an administrator.
+         */
+        put: operations["reviewClaim"];
+        post?: never;
+        /**
+         * End the caller's own claim, if there is one
+         * @description Needs a reviewer of the project's category, or an administrator.
+         */
+        delete: operations["reviewRelease"];
         options?: never;
         head?: never;
         patch?: never;
@@ -1884,7 +1934,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Show how much waits for review in the categories of the reviewer, and since when
+         * Show how much waits for review in the categories of the reviewer, since when, and how much the caller claims
          * @description Needs a reviewer of the project's category, or an administrator.
          */
         get: operations["reviewSummary"];
@@ -2226,7 +2276,7 @@ export interface components {
              * @description Stable; decide by this.
              * @enum {string}
              */
-            code: "malformed_json" | "bad_request" | "unauthenticated" | "invalid_credentials" | "not_owner" | "own_submission" | "admin_required" | "reviewer_required" | "passkey_required" | "account_suspended" | "email_not_verified" | "cross_site_request" | "registration_closed" | "sign_in_cancelled" | "sign_in_expired" | "sign_in_refused" | "sign_in_again" | "not_found" | "method_not_allowed" | "invalid_transition" | "not_votable" | "duplicate" | "last_admin" | "category_in_use" | "too_many_projects" | "too_many_votes" | "account_deleted" | "address_taken" | "identity_taken" | "too_many_passkeys" | "last_way_in" | "too_many" | "other_user" | "precondition_failed" | "too_large" | "unsupported_media_type" | "validation_failed" | "rate_limited" | "internal" | "provider_failed" | "unavailable" | "provider_unavailable" | "read_only";
+            code: "malformed_json" | "bad_request" | "unauthenticated" | "invalid_credentials" | "not_owner" | "own_submission" | "admin_required" | "reviewer_required" | "passkey_required" | "account_suspended" | "email_not_verified" | "cross_site_request" | "registration_closed" | "sign_in_cancelled" | "sign_in_expired" | "sign_in_refused" | "sign_in_again" | "not_found" | "method_not_allowed" | "invalid_transition" | "not_votable" | "duplicate" | "last_admin" | "category_in_use" | "claimed" | "too_many_projects" | "too_many_votes" | "account_deleted" | "address_taken" | "identity_taken" | "too_many_passkeys" | "last_way_in" | "too_many" | "other_user" | "precondition_failed" | "too_large" | "unsupported_media_type" | "validation_failed" | "rate_limited" | "internal" | "provider_failed" | "unavailable" | "provider_unavailable" | "read_only";
             /** @description To be quoted when the problem is reported. */
             request_id: string;
             /** @description With `validation_failed` and `duplicate`: the refused parts, by a JSON Pointer into the body or by the name of a query parameter. */
@@ -2362,7 +2412,7 @@ export interface components {
         Audit: {
             id: number;
             /** @enum {string} */
-            action: "project.submitted" | "project.imported" | "project.edited" | "project.edit_held" | "project.edit_approved" | "project.edit_rejected" | "project.edit_withdrawn" | "project.approved" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.votes_discounted" | "project.votes_counted" | "project.resubmitted" | "message.erased" | "user.role_changed" | "user.categories_changed" | "user.status_changed" | "user.signed_out" | "user.deleted" | "user.renamed" | "user.identity_added" | "user.identity_removed" | "user.passkey_added" | "user.passkey_removed" | "user.passkeys_reset" | "user.registered" | "user.signed_in" | "user.password_changed" | "user.email_changed" | "user.token_created" | "user.token_revoked" | "users.signed_out" | "users.tokens_revoked" | "category.created" | "category.changed" | "category.deleted" | "webhook.redelivered" | "webhook.tested" | "counters.repaired" | "report.settled";
+            action: "project.submitted" | "project.imported" | "project.edited" | "project.edit_held" | "project.edit_approved" | "project.edit_rejected" | "project.edit_withdrawn" | "project.approval_given" | "project.approval_withdrawn" | "project.approved" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.votes_discounted" | "project.votes_counted" | "project.resubmitted" | "message.erased" | "user.role_changed" | "user.categories_changed" | "user.status_changed" | "user.signed_out" | "user.deleted" | "user.renamed" | "user.identity_added" | "user.identity_removed" | "user.passkey_added" | "user.passkey_removed" | "user.passkeys_reset" | "user.registered" | "user.signed_in" | "user.password_changed" | "user.email_changed" | "user.token_created" | "user.token_revoked" | "users.signed_out" | "users.tokens_revoked" | "category.created" | "category.changed" | "category.deleted" | "webhook.redelivered" | "webhook.tested" | "counters.repaired" | "report.settled";
             /** Format: date-time */
             at: string;
             actor: components["schemas"]["UserRef"] | null;
@@ -2416,6 +2466,23 @@ export interface components {
             name?: string;
             /** @example Routing, templates and a development server, and little else. */
             description?: string;
+        };
+        /** @description Who looks at a project, and until when that is shown to the others. */
+        Claim: {
+            user: components["schemas"]["UserRef"];
+            /** Format: date-time */
+            until: string;
+        };
+        /** @description Who has approved the version, and when. */
+        GivenApproval: {
+            user: components["schemas"]["UserRef"];
+            /** Format: date-time */
+            at: string;
+        };
+        /** @description How many people have to approve, and those who have approved this version, in their order. */
+        Approvals: {
+            required: number;
+            given: components["schemas"]["GivenApproval"][];
         };
         /** @description How many projects a user has in each state. */
         OwnerStats: {
@@ -2472,6 +2539,10 @@ export interface components {
         };
         /** @description A project as reviewers see it in a list, with the numbers of its owner's submissions. */
         QueueItem: {
+            /** @description Null if nobody claims the project. */
+            claim: components["schemas"]["Claim"] | null;
+            /** @description Null if one is enough or nothing waits. */
+            approvals: components["schemas"]["Approvals"] | null;
             owner_stats: components["schemas"]["OwnerStats"];
             /** @description How many other submissions of the same URL exist, in whatever state. */
             earlier: number;
@@ -2561,8 +2632,10 @@ export interface components {
             /** @example The link is dead. */
             reason?: string | null;
         } & (unknown | unknown);
-        /** @description A project. `queue_position` is null unless it is pending, or changes of it wait for review. It is present for the owner and administrators if they request one project, and in lists with `owner=me`. */
-        ProjectDetail: {
+        /** @description A project as a decision has left it. */
+        ReviewedProject: {
+            /** @description Null if one is enough or nothing waits. */
+            approvals: components["schemas"]["Approvals"] | null;
             readonly id: number;
             /** @description From the title, for readable links; not unique. */
             readonly slug: string;
@@ -2609,12 +2682,12 @@ export interface components {
         /** @description The outcome for one project of several. */
         Decision: {
             id: number;
-            /** @description 200, 404, 409 or 412. */
+            /** @description 200, 404, 409 or 412; 202 if the approval is kept and more are required. */
             status: number;
-            /** @description The code of the refusal; absent with 200. */
+            /** @description The code of the refusal; absent with 200 and 202. */
             code?: string;
-            /** @description The project as it is now: with 200, unless it is deleted, and with 412. */
-            project?: components["schemas"]["ProjectDetail"];
+            /** @description The project as it is now: with 200, unless it is deleted, with 202 and with 412. */
+            project?: components["schemas"]["ReviewedProject"];
             /** @description Present with `owner_suspended` if the owner of the project is suspended. */
             warnings?: "owner_suspended"[];
         };
@@ -3390,6 +3463,51 @@ export interface components {
         Markdown: {
             html: string;
         };
+        /** @description A project. `queue_position` is null unless it is pending, or changes of it wait for review. It is present for the owner and administrators if they request one project, and in lists with `owner=me`. */
+        ProjectDetail: {
+            readonly id: number;
+            /** @description From the title, for readable links; not unique. */
+            readonly slug: string;
+            title: string;
+            tagline: string;
+            author: string | null;
+            description: string;
+            url: string;
+            repository_url: string | null;
+            logo_url: string | null;
+            readonly logo: components["schemas"]["Logo"] | null;
+            /** @description In the order of the project's page. */
+            readonly pictures: components["schemas"]["Picture"][];
+            tags: string[];
+            category: components["schemas"]["CategoryRef"];
+            /** @enum {string} */
+            readonly status: "live" | "pending" | "rejected";
+            readonly upvotes: number;
+            /** @description Whether the caller has voted; null if anonymous. */
+            readonly has_upvoted: boolean | null;
+            readonly owner: components["schemas"]["UserRef"];
+            /** Format: date-time */
+            readonly created_at: string;
+            /** Format: date-time */
+            readonly updated_at: string;
+            /**
+             * Format: date-time
+             * @description Creation, or the last return to pending.
+             */
+            readonly submitted_at: string;
+            /**
+             * Format: date-time
+             * @description The first approval.
+             */
+            readonly published_at: string | null;
+            /** @description Grows with each edit, decision and change of the revision, not with votes. For `If-Match`. */
+            readonly version: number;
+            readonly rejection_reason?: string | null;
+            readonly revision?: components["schemas"]["Revision"] | null;
+            readonly queue_position?: number | null;
+            /** @description The description as the pages show it, for the owner and administrators. */
+            readonly description_html?: string;
+        };
         /** @description A page of projects. */
         ProjectPage: {
             items: components["schemas"]["ProjectDetail"][];
@@ -3621,6 +3739,8 @@ export interface components {
         } & (unknown | unknown);
         /** @description A project as reviewers see it, with the numbers of its owner's submissions. */
         ReviewDetail: {
+            /** @description Null if nobody claims the project. */
+            claim: components["schemas"]["Claim"] | null;
             owner_stats: components["schemas"]["OwnerStats"];
             /** @description How many other submissions of the same URL exist, in whatever state. */
             earlier: number;
@@ -3628,6 +3748,8 @@ export interface components {
             answered: boolean;
             /** @description What a reviewer should look at. `lookalike_title`: the title has letters that look like Latin ones and are of another script, in one word with Latin letters or as all its letters of that script. `same_repository`: another project of any state has its repository or website as its own repository, or its repository as its own website. `owner_suspended`: the owner's account is suspended or deleted. */
             warnings: ("lookalike_title" | "same_repository" | "owner_suspended")[];
+            /** @description Null if one is enough or nothing waits. */
+            approvals: components["schemas"]["Approvals"] | null;
             readonly id: number;
             /** @description From the title, for readable links; not unique. */
             readonly slug: string;
@@ -3670,6 +3792,11 @@ export interface components {
             readonly queue_position?: number | null;
             /** @description The description as the pages show it, for the owner and administrators. */
             readonly description_html?: string;
+        };
+        /** @description Whether to take over a claim of somebody else. */
+        ClaimInput: {
+            /** @default false */
+            take_over: boolean;
         };
         /** @description The project of some reports. */
         ReportedProject: {
@@ -3731,6 +3858,10 @@ export interface components {
              * @description Since when the first of the queue waits.
              */
             oldest_submitted_at: string | null;
+            /** @description How many projects the caller claims. */
+            mine: number;
+            /** @description The caller's categories that fewer people may review than have to approve. */
+            too_few_reviewers: components["schemas"]["CategoryRef"][];
         };
         /** @description The caller's account. */
         SessionUser: {
@@ -4587,6 +4718,23 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
+        /**
+         * @description - `invalid_transition`: The project's state does not allow the decision; current_status names the state. A project is approved or rejected while it is pending, unpublished while it is live, and given back while it waits for its owner.
+         *     - `claimed`: Another reviewer looks at the project: claim says who, and until when the others see that. Send take_over to claim it all the same. A claim stands in the way of no decision.
+         *     - `other_user`: X-Expected-User named another account than the one that is signed in; nothing was changed. A page sends the id of the account that it shows with each write, because another tab may have changed the session.
+         */
+        InvalidTransitionOrClaimedOrOtherUser: {
+            headers: {
+                "X-Request-ID": components["headers"]["X-Request-ID"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
     };
     parameters: never;
     requestBodies: never;
@@ -4724,7 +4872,7 @@ export interface operations {
     adminLog: {
         parameters: {
             query?: {
-                action?: "project.submitted" | "project.imported" | "project.edited" | "project.edit_held" | "project.edit_approved" | "project.edit_rejected" | "project.edit_withdrawn" | "project.approved" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.votes_discounted" | "project.votes_counted" | "project.resubmitted" | "message.erased" | "user.role_changed" | "user.categories_changed" | "user.status_changed" | "user.signed_out" | "user.deleted" | "user.renamed" | "user.identity_added" | "user.identity_removed" | "user.passkey_added" | "user.passkey_removed" | "user.passkeys_reset" | "user.registered" | "user.signed_in" | "user.password_changed" | "user.email_changed" | "user.token_created" | "user.token_revoked" | "users.signed_out" | "users.tokens_revoked" | "category.created" | "category.changed" | "category.deleted" | "webhook.redelivered" | "webhook.tested" | "counters.repaired" | "report.settled";
+                action?: "project.submitted" | "project.imported" | "project.edited" | "project.edit_held" | "project.edit_approved" | "project.edit_rejected" | "project.edit_withdrawn" | "project.approval_given" | "project.approval_withdrawn" | "project.approved" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.votes_discounted" | "project.votes_counted" | "project.resubmitted" | "message.erased" | "user.role_changed" | "user.categories_changed" | "user.status_changed" | "user.signed_out" | "user.deleted" | "user.renamed" | "user.identity_added" | "user.identity_removed" | "user.passkey_added" | "user.passkey_removed" | "user.passkeys_reset" | "user.registered" | "user.signed_in" | "user.password_changed" | "user.email_changed" | "user.token_created" | "user.token_revoked" | "users.signed_out" | "users.tokens_revoked" | "category.created" | "category.changed" | "category.deleted" | "webhook.redelivered" | "webhook.tested" | "counters.repaired" | "report.settled";
                 project_id?: number;
                 /** @description The id of the user that the entry is about. */
                 user_id?: number;
@@ -4814,7 +4962,7 @@ export interface operations {
     adminLogFile: {
         parameters: {
             query?: {
-                action?: "project.submitted" | "project.imported" | "project.edited" | "project.edit_held" | "project.edit_approved" | "project.edit_rejected" | "project.edit_withdrawn" | "project.approved" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.votes_discounted" | "project.votes_counted" | "project.resubmitted" | "message.erased" | "user.role_changed" | "user.categories_changed" | "user.status_changed" | "user.signed_out" | "user.deleted" | "user.renamed" | "user.identity_added" | "user.identity_removed" | "user.passkey_added" | "user.passkey_removed" | "user.passkeys_reset" | "user.registered" | "user.signed_in" | "user.password_changed" | "user.email_changed" | "user.token_created" | "user.token_revoked" | "users.signed_out" | "users.tokens_revoked" | "category.created" | "category.changed" | "category.deleted" | "webhook.redelivered" | "webhook.tested" | "counters.repaired" | "report.settled";
+                action?: "project.submitted" | "project.imported" | "project.edited" | "project.edit_held" | "project.edit_approved" | "project.edit_rejected" | "project.edit_withdrawn" | "project.approval_given" | "project.approval_withdrawn" | "project.approved" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.votes_discounted" | "project.votes_counted" | "project.resubmitted" | "message.erased" | "user.role_changed" | "user.categories_changed" | "user.status_changed" | "user.signed_out" | "user.deleted" | "user.renamed" | "user.identity_added" | "user.identity_removed" | "user.passkey_added" | "user.passkey_removed" | "user.passkeys_reset" | "user.registered" | "user.signed_in" | "user.password_changed" | "user.email_changed" | "user.token_created" | "user.token_revoked" | "users.signed_out" | "users.tokens_revoked" | "category.created" | "category.changed" | "category.deleted" | "webhook.redelivered" | "webhook.tested" | "counters.repaired" | "report.settled";
                 project_id?: number;
                 /** @description The id of the user that the entry is about. */
                 user_id?: number;
@@ -5086,6 +5234,8 @@ export interface operations {
                 kind?: "submission" | "revision";
                 /** @description Only pending projects of owners who have no live and no rejected project, and of whose pending projects none was decided before, as far as the log goes back. */
                 first_time?: "true";
+                /** @description Only projects that the caller, another or nobody claims. */
+                claimed?: "me" | "others" | "none";
                 /** @description Default newest; in a list of pending projects or of the queue oldest. */
                 sort?: "newest" | "popular" | "upvotes" | "oldest";
             };
@@ -5111,6 +5261,25 @@ export interface operations {
                      * @example {
                      *       "items": [
                      *         {
+                     *           "claim": {
+                     *             "user": {
+                     *               "id": 42,
+                     *               "username": "ada"
+                     *             },
+                     *             "until": "2026-11-20T10:00:00.123456Z"
+                     *           },
+                     *           "approvals": {
+                     *             "required": 2,
+                     *             "given": [
+                     *               {
+                     *                 "user": {
+                     *                   "id": 42,
+                     *                   "username": "ada"
+                     *                 },
+                     *                 "at": "2026-11-20T10:00:00.123456Z"
+                     *               }
+                     *             ]
+                     *           },
                      *           "owner_stats": {
                      *             "live": 0,
                      *             "pending": 0,
@@ -5238,8 +5407,20 @@ export interface operations {
                      *           "status": 412,
                      *           "code": "precondition_failed",
                      *           "project": {
+                     *             "approvals": {
+                     *               "required": 2,
+                     *               "given": [
+                     *                 {
+                     *                   "user": {
+                     *                     "id": 42,
+                     *                     "username": "ada"
+                     *                   },
+                     *                   "at": "2026-11-20T10:00:00.123456Z"
+                     *                 }
+                     *               ]
+                     *             },
                      *             "id": 42,
-                     *             "slug": "flask",
+                     *             "slug": "web-frameworks",
                      *             "title": "Flask",
                      *             "tagline": "A lightweight web framework",
                      *             "author": "Pallets",
@@ -5436,11 +5617,7 @@ export interface operations {
             };
         };
         responses: {
-            /**
-             * @description A project. `queue_position` is null unless it is pending, or changes of it wait for review.
-             *
-             *     It is present for the owner and administrators if they request one project, and in lists with `owner=me`.
-             */
+            /** @description A project as a decision has left it. */
             200: {
                 headers: {
                     "X-Request-ID": components["headers"]["X-Request-ID"];
@@ -5453,8 +5630,20 @@ export interface operations {
                 content: {
                     /**
                      * @example {
+                     *       "approvals": {
+                     *         "required": 2,
+                     *         "given": [
+                     *           {
+                     *             "user": {
+                     *               "id": 42,
+                     *               "username": "ada"
+                     *             },
+                     *             "at": "2026-11-20T10:00:00.123456Z"
+                     *           }
+                     *         ]
+                     *       },
                      *       "id": 42,
-                     *       "slug": "flask",
+                     *       "slug": "web-frameworks",
                      *       "title": "Flask",
                      *       "tagline": "A lightweight web framework",
                      *       "author": "Pallets",
@@ -5502,7 +5691,7 @@ export interface operations {
                      *       "description_html": "<p>Routing, templates and a development server, and little else.</p>"
                      *     }
                      */
-                    "application/json": components["schemas"]["ProjectDetail"];
+                    "application/json": components["schemas"]["ReviewedProject"];
                 };
             };
             400: components["responses"]["MalformedJson"];
@@ -5621,11 +5810,7 @@ export interface operations {
             };
         };
         responses: {
-            /**
-             * @description A project. `queue_position` is null unless it is pending, or changes of it wait for review.
-             *
-             *     It is present for the owner and administrators if they request one project, and in lists with `owner=me`.
-             */
+            /** @description A project as a decision has left it. */
             200: {
                 headers: {
                     "X-Request-ID": components["headers"]["X-Request-ID"];
@@ -5638,8 +5823,20 @@ export interface operations {
                 content: {
                     /**
                      * @example {
+                     *       "approvals": {
+                     *         "required": 2,
+                     *         "given": [
+                     *           {
+                     *             "user": {
+                     *               "id": 42,
+                     *               "username": "ada"
+                     *             },
+                     *             "at": "2026-11-20T10:00:00.123456Z"
+                     *           }
+                     *         ]
+                     *       },
                      *       "id": 42,
-                     *       "slug": "flask",
+                     *       "slug": "web-frameworks",
                      *       "title": "Flask",
                      *       "tagline": "A lightweight web framework",
                      *       "author": "Pallets",
@@ -5687,7 +5884,7 @@ export interface operations {
                      *       "description_html": "<p>Routing, templates and a development server, and little else.</p>"
                      *     }
                      */
-                    "application/json": components["schemas"]["ProjectDetail"];
+                    "application/json": components["schemas"]["ReviewedProject"];
                 };
             };
             400: components["responses"]["MalformedJson"];
@@ -5730,11 +5927,7 @@ export interface operations {
             };
         };
         responses: {
-            /**
-             * @description A project. `queue_position` is null unless it is pending, or changes of it wait for review.
-             *
-             *     It is present for the owner and administrators if they request one project, and in lists with `owner=me`.
-             */
+            /** @description A project as a decision has left it. */
             200: {
                 headers: {
                     "X-Request-ID": components["headers"]["X-Request-ID"];
@@ -5747,8 +5940,20 @@ export interface operations {
                 content: {
                     /**
                      * @example {
+                     *       "approvals": {
+                     *         "required": 2,
+                     *         "given": [
+                     *           {
+                     *             "user": {
+                     *               "id": 42,
+                     *               "username": "ada"
+                     *             },
+                     *             "at": "2026-11-20T10:00:00.123456Z"
+                     *           }
+                     *         ]
+                     *       },
                      *       "id": 42,
-                     *       "slug": "flask",
+                     *       "slug": "web-frameworks",
                      *       "title": "Flask",
                      *       "tagline": "A lightweight web framework",
                      *       "author": "Pallets",
@@ -5796,7 +6001,7 @@ export interface operations {
                      *       "description_html": "<p>Routing, templates and a development server, and little else.</p>"
                      *     }
                      */
-                    "application/json": components["schemas"]["ProjectDetail"];
+                    "application/json": components["schemas"]["ReviewedProject"];
                 };
             };
             400: components["responses"]["MalformedJson"];
@@ -8571,7 +8776,7 @@ export interface operations {
             };
             path: {
                 /** @example not_found */
-                code: "malformed_json" | "bad_request" | "unauthenticated" | "invalid_credentials" | "not_owner" | "own_submission" | "admin_required" | "reviewer_required" | "passkey_required" | "account_suspended" | "email_not_verified" | "cross_site_request" | "registration_closed" | "sign_in_cancelled" | "sign_in_expired" | "sign_in_refused" | "sign_in_again" | "not_found" | "method_not_allowed" | "invalid_transition" | "not_votable" | "duplicate" | "last_admin" | "category_in_use" | "too_many_projects" | "too_many_votes" | "account_deleted" | "address_taken" | "identity_taken" | "too_many_passkeys" | "last_way_in" | "too_many" | "other_user" | "precondition_failed" | "too_large" | "unsupported_media_type" | "validation_failed" | "rate_limited" | "internal" | "provider_failed" | "unavailable" | "provider_unavailable" | "read_only";
+                code: "malformed_json" | "bad_request" | "unauthenticated" | "invalid_credentials" | "not_owner" | "own_submission" | "admin_required" | "reviewer_required" | "passkey_required" | "account_suspended" | "email_not_verified" | "cross_site_request" | "registration_closed" | "sign_in_cancelled" | "sign_in_expired" | "sign_in_refused" | "sign_in_again" | "not_found" | "method_not_allowed" | "invalid_transition" | "not_votable" | "duplicate" | "last_admin" | "category_in_use" | "claimed" | "too_many_projects" | "too_many_votes" | "account_deleted" | "address_taken" | "identity_taken" | "too_many_passkeys" | "last_way_in" | "too_many" | "other_user" | "precondition_failed" | "too_large" | "unsupported_media_type" | "validation_failed" | "rate_limited" | "internal" | "provider_failed" | "unavailable" | "provider_unavailable" | "read_only";
             };
             cookie?: never;
         };
@@ -10568,6 +10773,8 @@ export interface operations {
                 kind?: "submission" | "revision";
                 /** @description Only pending projects of owners who have no live and no rejected project, and of whose pending projects none was decided before, as far as the log goes back. */
                 first_time?: "true";
+                /** @description Only projects that the caller, another or nobody claims. */
+                claimed?: "me" | "others" | "none";
                 /** @description Default newest; in a list of pending projects or of the queue oldest. */
                 sort?: "newest" | "popular" | "upvotes" | "oldest";
             };
@@ -10593,6 +10800,25 @@ export interface operations {
                      * @example {
                      *       "items": [
                      *         {
+                     *           "claim": {
+                     *             "user": {
+                     *               "id": 42,
+                     *               "username": "ada"
+                     *             },
+                     *             "until": "2026-11-20T10:00:00.123456Z"
+                     *           },
+                     *           "approvals": {
+                     *             "required": 2,
+                     *             "given": [
+                     *               {
+                     *                 "user": {
+                     *                   "id": 42,
+                     *                   "username": "ada"
+                     *                 },
+                     *                 "at": "2026-11-20T10:00:00.123456Z"
+                     *               }
+                     *             ]
+                     *           },
                      *           "owner_stats": {
                      *             "live": 0,
                      *             "pending": 0,
@@ -10720,8 +10946,20 @@ export interface operations {
                      *           "status": 412,
                      *           "code": "precondition_failed",
                      *           "project": {
+                     *             "approvals": {
+                     *               "required": 2,
+                     *               "given": [
+                     *                 {
+                     *                   "user": {
+                     *                     "id": 42,
+                     *                     "username": "ada"
+                     *                   },
+                     *                   "at": "2026-11-20T10:00:00.123456Z"
+                     *                 }
+                     *               ]
+                     *             },
                      *             "id": 42,
-                     *             "slug": "flask",
+                     *             "slug": "web-frameworks",
                      *             "title": "Flask",
                      *             "tagline": "A lightweight web framework",
                      *             "author": "Pallets",
@@ -10819,6 +11057,13 @@ export interface operations {
                 content: {
                     /**
                      * @example {
+                     *       "claim": {
+                     *         "user": {
+                     *           "id": 42,
+                     *           "username": "ada"
+                     *         },
+                     *         "until": "2026-11-20T10:00:00.123456Z"
+                     *       },
                      *       "owner_stats": {
                      *         "live": 0,
                      *         "pending": 0,
@@ -10829,6 +11074,18 @@ export interface operations {
                      *       "warnings": [
                      *         "lookalike_title"
                      *       ],
+                     *       "approvals": {
+                     *         "required": 2,
+                     *         "given": [
+                     *           {
+                     *             "user": {
+                     *               "id": 42,
+                     *               "username": "ada"
+                     *             },
+                     *             "at": "2026-11-20T10:00:00.123456Z"
+                     *           }
+                     *         ]
+                     *       },
                      *       "id": 42,
                      *       "slug": "flask",
                      *       "title": "Flask",
@@ -10903,6 +11160,46 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    reviewWithdrawApproval: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `id` of the account that the page shows. If another account is signed in, the answer is 409 `other_user` and nothing changes. */
+                "X-Expected-User"?: string;
+            };
+            path: {
+                /** @example 42 */
+                project_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Take back the caller's own approval of what still waits for others to approve. */
+            204: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["ReviewerRequiredOrPasskeyRequiredOrCrossSiteRequest"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["OtherUser"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["UnavailableOrReadOnly"];
+        };
+    };
     reviewApprove: {
         parameters: {
             query?: never;
@@ -10929,11 +11226,7 @@ export interface operations {
             };
         };
         responses: {
-            /**
-             * @description A project. `queue_position` is null unless it is pending, or changes of it wait for review.
-             *
-             *     It is present for the owner and administrators if they request one project, and in lists with `owner=me`.
-             */
+            /** @description A project as a decision has left it. */
             200: {
                 headers: {
                     "X-Request-ID": components["headers"]["X-Request-ID"];
@@ -10946,8 +11239,20 @@ export interface operations {
                 content: {
                     /**
                      * @example {
+                     *       "approvals": {
+                     *         "required": 2,
+                     *         "given": [
+                     *           {
+                     *             "user": {
+                     *               "id": 42,
+                     *               "username": "ada"
+                     *             },
+                     *             "at": "2026-11-20T10:00:00.123456Z"
+                     *           }
+                     *         ]
+                     *       },
                      *       "id": 42,
-                     *       "slug": "flask",
+                     *       "slug": "web-frameworks",
                      *       "title": "Flask",
                      *       "tagline": "A lightweight web framework",
                      *       "author": "Pallets",
@@ -10995,7 +11300,7 @@ export interface operations {
                      *       "description_html": "<p>Routing, templates and a development server, and little else.</p>"
                      *     }
                      */
-                    "application/json": components["schemas"]["ProjectDetail"];
+                    "application/json": components["schemas"]["ReviewedProject"];
                 };
             };
             400: components["responses"]["MalformedJson"];
@@ -11004,6 +11309,106 @@ export interface operations {
             404: components["responses"]["NotFound"];
             409: components["responses"]["InvalidTransitionOrDuplicateOrOtherUser"];
             412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["UnavailableOrReadOnly"];
+        };
+    };
+    reviewClaim: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `id` of the account that the page shows. If another account is signed in, the answer is 409 `other_user` and nothing changes. */
+                "X-Expected-User"?: string;
+            };
+            path: {
+                /** @example 42 */
+                project_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /**
+                 * @example {
+                 *       "take_over": true
+                 *     }
+                 */
+                "application/json": components["schemas"]["ClaimInput"];
+            };
+        };
+        responses: {
+            /** @description Who looks at a project, and until when that is shown to the others. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "user": {
+                     *         "id": 42,
+                     *         "username": "ada"
+                     *       },
+                     *       "until": "2026-11-20T10:00:00.123456Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Claim"];
+                };
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["ReviewerRequiredOrPasskeyRequiredOrCrossSiteRequest"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["InvalidTransitionOrClaimedOrOtherUser"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["UnavailableOrReadOnly"];
+        };
+    };
+    reviewRelease: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `id` of the account that the page shows. If another account is signed in, the answer is 409 `other_user` and nothing changes. */
+                "X-Expected-User"?: string;
+            };
+            path: {
+                /** @example 42 */
+                project_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description End the caller's own claim, if there is one. */
+            204: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["ReviewerRequiredOrPasskeyRequiredOrCrossSiteRequest"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["OtherUser"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["ValidationFailed"];
@@ -11114,11 +11519,7 @@ export interface operations {
             };
         };
         responses: {
-            /**
-             * @description A project. `queue_position` is null unless it is pending, or changes of it wait for review.
-             *
-             *     It is present for the owner and administrators if they request one project, and in lists with `owner=me`.
-             */
+            /** @description A project as a decision has left it. */
             200: {
                 headers: {
                     "X-Request-ID": components["headers"]["X-Request-ID"];
@@ -11131,8 +11532,20 @@ export interface operations {
                 content: {
                     /**
                      * @example {
+                     *       "approvals": {
+                     *         "required": 2,
+                     *         "given": [
+                     *           {
+                     *             "user": {
+                     *               "id": 42,
+                     *               "username": "ada"
+                     *             },
+                     *             "at": "2026-11-20T10:00:00.123456Z"
+                     *           }
+                     *         ]
+                     *       },
                      *       "id": 42,
-                     *       "slug": "flask",
+                     *       "slug": "web-frameworks",
                      *       "title": "Flask",
                      *       "tagline": "A lightweight web framework",
                      *       "author": "Pallets",
@@ -11180,7 +11593,7 @@ export interface operations {
                      *       "description_html": "<p>Routing, templates and a development server, and little else.</p>"
                      *     }
                      */
-                    "application/json": components["schemas"]["ProjectDetail"];
+                    "application/json": components["schemas"]["ReviewedProject"];
                 };
             };
             400: components["responses"]["MalformedJson"];
@@ -11223,11 +11636,7 @@ export interface operations {
             };
         };
         responses: {
-            /**
-             * @description A project. `queue_position` is null unless it is pending, or changes of it wait for review.
-             *
-             *     It is present for the owner and administrators if they request one project, and in lists with `owner=me`.
-             */
+            /** @description A project as a decision has left it. */
             200: {
                 headers: {
                     "X-Request-ID": components["headers"]["X-Request-ID"];
@@ -11240,8 +11649,20 @@ export interface operations {
                 content: {
                     /**
                      * @example {
+                     *       "approvals": {
+                     *         "required": 2,
+                     *         "given": [
+                     *           {
+                     *             "user": {
+                     *               "id": 42,
+                     *               "username": "ada"
+                     *             },
+                     *             "at": "2026-11-20T10:00:00.123456Z"
+                     *           }
+                     *         ]
+                     *       },
                      *       "id": 42,
-                     *       "slug": "flask",
+                     *       "slug": "web-frameworks",
                      *       "title": "Flask",
                      *       "tagline": "A lightweight web framework",
                      *       "author": "Pallets",
@@ -11289,7 +11710,7 @@ export interface operations {
                      *       "description_html": "<p>Routing, templates and a development server, and little else.</p>"
                      *     }
                      */
-                    "application/json": components["schemas"]["ProjectDetail"];
+                    "application/json": components["schemas"]["ReviewedProject"];
                 };
             };
             400: components["responses"]["MalformedJson"];
@@ -11505,7 +11926,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "queue_length": 0,
-                     *       "oldest_submitted_at": "2026-11-20T10:00:00.123456Z"
+                     *       "oldest_submitted_at": "2026-11-20T10:00:00.123456Z",
+                     *       "mine": 0,
+                     *       "too_few_reviewers": [
+                     *         {
+                     *           "slug": "web-frameworks",
+                     *           "name": "Web frameworks"
+                     *         }
+                     *       ]
                      *     }
                      */
                     "application/json": components["schemas"]["QueueSummary"];

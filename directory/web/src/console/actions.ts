@@ -6,6 +6,7 @@ export const actions: Record<Schemas["Audit"]["action"], string> = {
   "project.submitted": "Project submitted", "project.imported": "Project imported", "project.edited": "Project edited",
   "project.edit_held": "Changes submitted", "project.edit_approved": "Changes approved",
   "project.edit_rejected": "Changes rejected", "project.edit_withdrawn": "Changes withdrawn",
+  "project.approval_given": "Approval given", "project.approval_withdrawn": "Approval taken back",
   "project.approved": "Project approved", "project.rejected": "Project rejected", "project.unpublished": "Project taken down",
   "project.deleted": "Project deleted", "project.votes_discounted": "Votes discounted", "project.votes_counted": "Votes counted again",
   "project.resubmitted": "Given back", "message.erased": "Message erased",

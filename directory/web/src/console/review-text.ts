@@ -83,6 +83,7 @@ export const r = {
   system: "The operator",
   did: {
     "project.submitted": "submitted it", "project.imported": "imported it", "project.edited": "edited it",
+    "project.approval_given": "gave an approval", "project.approval_withdrawn": "took an approval back",
     "project.approved": "approved it", "project.rejected": "rejected it", "project.unpublished": "took it down",
     "project.deleted": "deleted it", "project.edit_held": "sent changes of it", "project.edit_withdrawn": "withdrew the changes",
     "project.edit_approved": "approved the changes", "project.edit_rejected": "rejected the changes",

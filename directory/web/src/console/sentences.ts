@@ -21,6 +21,8 @@ export function sentence(entry: Entry, projectAt?: string): Part[] {
     case "project.edit_approved": return [by, { text: " approved the changes of " }, project, end];
     case "project.edit_rejected": return [by, { text: " rejected the changes of " }, project, end];
     case "project.edit_withdrawn": return [by, { text: " withdrew the changes of " }, project, end];
+    case "project.approval_given": return [by, { text: " approved " }, project, { text: ", which needs more approvals." }];
+    case "project.approval_withdrawn": return [by, { text: " took back the approval of " }, project, end];
     case "project.approved": return [by, { text: " approved " }, project, end];
     case "project.rejected": return [by, { text: " rejected " }, project, end];
     case "project.unpublished": return [by, { text: " took " }, project, { text: " down." }];

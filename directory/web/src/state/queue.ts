@@ -134,7 +134,7 @@ export async function readItem(id: number, signal?: AbortSignal): Promise<Item> 
   const project = await ask(api.GET("/api/projects/{project_id}", { params: { path: { project_id: id } }, signal }));
   const params = { path: { user_id: project.owner.id } };
   const { stats, status } = await ask(api.GET("/api/admin/users/{user_id}", { params, signal }));
-  return { ...project, owner_stats: stats.projects, earlier: 0, answered: false, warnings: status === "suspended" ? ["owner_suspended"] : [] };
+  return { ...project, owner_stats: stats.projects, earlier: 0, answered: false, approvals: null, claim: null, warnings: status === "suspended" ? ["owner_suspended"] : [] };
 }
 
 /** The item of an id. */

@@ -1,0 +1,156 @@
+"""Approvals by several people, where `APPROVALS_REQUIRED` asks for more than one.
+
+An approval is for the version of the project that was approved, and counts while the project has that version. So
+whatever raises the version voids it: an edit, a rejection, an unpublishing, and the approval that moves the state. A
+trigger (sql/*/reviewers.sql) deletes the approvals of a person who may no longer review the project.
+"""
+
+from collections.abc import Collection, Container, Iterable
+from datetime import datetime
+from functools import cache
+from typing import Any
+
+from sqlalchemy import ColumnElement, delete, func, literal, select, true, tuple_
+from sqlalchemy.dialects import postgresql, sqlite
+
+from directory.db.paging import AnySelect
+from directory.db.statements import Prepared, among
+from directory.db.transactions import on_postgresql
+from directory.errors import NotFound
+from directory.extensions import UNSYNCHRONISED, db, modify
+from directory.models import Approval, Category, Project, Status, User
+from directory.models.base import UtcDateTime
+from directory.services import audit, permissions
+from directory.services.identity import Caller, require_active
+
+A, P = Approval.__table__.c, Project.__table__.c
+GIVEN, WITHDRAWN = "project.approval_given", "project.approval_withdrawn"
+
+
+def are_enough(required: int) -> ColumnElement[bool]:
+    """The condition of a project that may be approved: that many people have approved its version.
+
+    The statement that moves the state has it. It locks the approvals, so that it waits for the demotion or suspension
+    of one of these people.
+    """
+    if required == 1:
+        return true()
+    counting = select(A.user_id).where(A.project_id == P.id, A.version == P.version).correlate(P.id.table)
+    counted = counting.with_for_update(read=True).subquery("counted")
+    return select(func.count()).select_from(counted).correlate(P.id.table).scalar_subquery() >= required
+
+
+def give(project_ids: Collection[int], *, by: Caller, at: datetime) -> set[int]:
+    """Approve the present versions of the projects, and return the ids of those that `by` had not approved before.
+
+    The calling function has locked the account of `by` (identity.require_active) and the projects.
+    """
+    facts = (literal(by.id).label("user_id"), P.version, literal(at, UtcDateTime()).label("at"))
+    approved = select(P.id, *facts).where(P.id.in_(project_ids))
+    adding: Any = (postgresql if on_postgresql() else sqlite).insert(Approval)
+    adding = adding.from_select(["project_id", "user_id", "version", "at"], approved)
+    new = {"version": adding.excluded.version, "at": adding.excluded.at}
+    adding = adding.on_conflict_do_update(
+        index_elements=["project_id", "user_id"], set_=new, where=A.version != adding.excluded.version
+    )
+    return set(db.session.scalars(adding.returning(A.project_id), execution_options=UNSYNCHRONISED))
+
+
+def record(projects: Iterable[Any], *, by: Caller, at: datetime, reason: str | None) -> None:
+    """Log approvals that did not move the state. A project is an object with its id, url_key, title and status."""
+    facts = {"action": GIVEN, "at": at, "reason": reason}
+    entries = [
+        {**audit.about(project), **facts, "from_state": project.status, "to_state": project.status}
+        for project in projects
+    ]
+    audit.record_each(entries, by=by)
+
+
+def take_back(project_ids: Collection[int], *, by: Caller) -> set[int]:
+    """Delete the approvals of `by` that count, and return the ids of their projects. These are locked."""
+    versions = select(P.version).where(P.id == A.project_id).scalar_subquery()
+    own = (A.user_id == by.id, A.project_id.in_(project_ids), A.version == versions)
+    gone = delete(Approval).where(*own).returning(A.project_id)
+    return set(db.session.scalars(gone, execution_options=UNSYNCHRONISED))
+
+
+def withdraw(project_id: int, *, by: Caller) -> None:
+    """Take back one's own approval of a project that still waits.
+
+    Raises Unauthenticated, NotFound (also without an approval).
+    """
+    require_active(by)
+    columns = select(P.id, P.url_key, P.title, P.status, P.category_id).where(P.id == project_id)
+    project = db.session.execute(columns.with_for_update(key_share=True)).one_or_none()
+    if project is None or not permissions.may(by, "review", project.category_id):
+        raise NotFound
+    if not take_back([project_id], by=by):
+        raise NotFound("You have not approved this version of the project.")
+    states = {"from_state": project.status, "to_state": project.status}
+    audit.record_project(WITHDRAWN, project, by=by, **states)
+
+
+def add(projects: list[dict[str, Any]], required: int) -> None:
+    """Add `approvals` to projects in answers to reviewers, by at most one statement.
+
+    It is None where one person is enough or nothing waits, else the number `required` and who has approved.
+    """
+    waiting = {each["id"] for each in projects if required > 1 and waits(each)}
+    given: dict[int, list[dict[str, Any]]] = {project_id: [] for project_id in waiting}
+    rows = _given(db.engine.dialect.name).all({"ids": sorted(waiting)}) if waiting else []
+    for project_id, user_id, username, at in rows:
+        given[project_id].append({"user": {"id": user_id, "username": username}, "at": at})
+    for project in projects:
+        found = given.get(project["id"])
+        project["approvals"] = None if found is None else {"required": required, "given": found}
+
+
+def waits(project: dict[str, Any]) -> bool:
+    """Whether a project, or its revision, can be approved."""
+    revision = project.get("revision")
+    return project["status"] == Status.PENDING or (revision is not None and revision["submitted_at"] is not None)
+
+
+@cache
+def _given(dialect: str) -> Prepared:
+    """The approvals that count of some projects, in the order in which they were given."""
+    users = User.__table__.c
+    query: AnySelect = select(A.project_id, A.user_id, users.username, A.at)
+    query = query.join_from(A.user_id.table, P.id.table, (P.id == A.project_id) & (P.version == A.version))
+    query = query.join(users.id.table, users.id == A.user_id).where(among(A.project_id, dialect))
+    return Prepared(query.order_by(A.project_id, A.at, A.user_id))
+
+
+def short_of_people(required: int, among_categories: Container[int] | None = None) -> list[dict[str, str]]:
+    """The categories that fewer people may review than are required: of these ones, or of all.
+
+    Two statements, and none where one person is enough: there is always an administrator.
+    """
+    if required == 1:
+        return []
+    people = permissions.reviewers()
+    found = db.session.execute(select(Category.id, Category.slug, Category.name).order_by(Category.slug))
+    return [
+        {"slug": slug, "name": name}
+        for category_id, slug, name in found
+        if (among_categories is None or category_id in among_categories)
+        and sum(permissions.may(person, "review", category_id) for person in people) < required
+    ]
+
+
+def pending(required: int) -> AnySelect:
+    """The number of projects and revisions that some people have approved, and not enough."""
+    counted = select(A.project_id).join_from(A.user_id.table, P.id.table, P.id == A.project_id)
+    counted = counted.where(A.version == P.version).group_by(A.project_id).having(func.count() < required)
+    return select(func.count()).select_from(counted.subquery("pending"))
+
+
+def purge(most: int) -> int:
+    """Delete at most `most` approvals of earlier versions, and return the number.
+
+    A version only rises, so an approval that is renewed meanwhile is not deleted.
+    """
+    versions = select(P.version).where(P.id == A.project_id).scalar_subquery()
+    void = select(A.project_id, A.user_id).where(A.version < versions).limit(most)
+    keys = [tuple(row) for row in db.session.execute(void.with_for_update(skip_locked=True))]
+    return modify(delete(Approval).where(tuple_(A.project_id, A.user_id).in_(keys))) if keys else 0
