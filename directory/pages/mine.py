@@ -1,28 +1,45 @@
 """A member's own projects, by state; one of them with its timeline; and the projects that the member voted for."""
 
-from flask import current_app
+import logging
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Any
 
-from directory.db.paging import Window
-from directory.errors import NotFound
-from directory.http.access import login_required, owner_required
-from directory.http.authentication import caller
+from flask import current_app, request
+from sqlalchemy.exc import SQLAlchemyError
+
+from directory.api import messages
+from directory.api.schemas.messages import ANSWER_MAX
+from directory.db.errors import log_failure
+from directory.db.paging import Slice, Window
+from directory.db.transactions import transaction
+from directory.errors import NotFound, Unavailable
+from directory.http.access import login_required, own_required, owner_required, shows_reviewers
+from directory.http.authentication import caller, viewer
 from directory.http.endpoint import operation
+from directory.http.exchange import current
 from directory.http.pagination import DEPTH
 from directory.models import Status
 from directory.pages.badge_drawing import snippet
-from directory.pages.forms import NO_STORE
+from directory.pages.forms import EMPTY, NO_STORE, Form, same_as, see_other, shows
 from directory.pages.head import Head
 from directory.pages.layout import PageAnswer, address_with, bp, here, page_number, show
-from directory.pages.project_words import EVENTS, FIELDS, revised
+from directory.pages.project_words import ENTRIES, EVENTS, FIELDS, SENDERS, revised, waits_for_owner
 from directory.pages.report_words import KINDS, OUTCOMES
-from directory.pages.sign_in_form import asks_to_sign_in
+from directory.pages.sign_in_form import again, asks_to_sign_in
 from directory.services import audit
 from directory.services.catalog import additions, catalog
 from directory.services.identity import Caller
-from directory.services.review import reports
+from directory.services.review import reports, thread
 
+log = logging.getLogger(__name__)
 HERE = "/mine"
 SIZE = 20
+ENTRIES_MAX = 100  # of a thread, on a page
+NUMBER = re.compile("[1-9][0-9]{0,17}")
+PREFETCHES = ("Sec-Purpose", "Purpose", "X-Moz")  # headers by which browsers say that nobody looks at the page yet
 TABS = {"": "All", Status.PENDING: "In review", Status.LIVE: "Live", Status.REJECTED: "Rejected"}
 SAID = {"deleted": "The project is deleted."}
 # What the page of a project says after the form of a submission or an edit was accepted.
@@ -30,6 +47,8 @@ SENT = {
     "submitted": "{title} is sent. A reviewer will look at it.",
     "saved": "Your changes are saved.",
     "review": "Your changes are sent. A reviewer will look at them.",
+    "answered": "Your message is sent.",
+    "resubmitted": "Your message is sent, and the project is back with the reviewers.",
 }
 own_page = operation(tier="read", page=True, parameters=True)
 
@@ -61,9 +80,14 @@ def own_projects_page(query: dict[str, str]) -> PageAnswer:
         "mine.html", Head("Your projects", indexed=False, previous=previous, next=next_), entry="forms",
         here=_address(chosen, number), projects=found.items, page=number, pages=pages, tabs=TABS, status=status,
         is_voted=is_voted, counts=additions.counts({by.id})[by.id], said=SAID.get(query.get("done", "")),
-        has_reports=_has_reports(),
+        has_reports=_has_reports(), unread=_unread(found.items) if not is_voted else set(),
     )  # fmt: skip
     return page, {**headers, **NO_STORE}
+
+
+def _unread(projects: list[dict[str, Any]]) -> set[int]:
+    """The ids of those of the caller's projects whose threads have something new."""
+    return thread.with_unread([project["id"] for project in projects], by=caller()) if caller().has_unread else set()
 
 
 def _has_reports() -> bool:
@@ -98,19 +122,68 @@ def _beside(chosen: dict[str, str], number: int, pages: int) -> tuple[str, str]:
     return previous, _address(chosen, number + 1) if number < min(pages, DEPTH // SIZE) else ""
 
 
+def own_project(project_id: int, form: Form = EMPTY, query: Mapping[str, str] = MappingProxyType({})) -> PageAnswer:
+    """The page of a project for its owner and administrators; the owner has the thread, and the form of an answer."""
+    by = viewer()
+    if by is None:
+        return again(form)
+    project = catalog.one(project_id, viewer=by)
+    catalog.editable(project_id, by=by)
+    is_owner = project["owner"]["id"] == by.id
+    found = _thread(project_id, query.get("before", "")) if is_owner else Slice([], None, None)
+    events = audit.timeline(project_id, Window(100, page=None), naming_fields=True).items
+    page, headers = show(
+        "mine_project.html", Head(project["title"], indexed=False), here=f"{HERE}/{project_id}", entry="forms",
+        project=project, events=events, event_names=EVENTS, labels=FIELDS, revised=revised(project),
+        said=SENT.get(query.get("done", ""), "").format(title=project["title"]),
+        badge=snippet(project, here()) if project["status"] == "live" else None, form=form, is_owner=is_owner,
+        entries=found.items, earlier=found.previous, entry_names=ENTRIES, senders=SENDERS,
+        waits=waits_for_owner(project), answer_max=ANSWER_MAX,
+    )  # fmt: skip
+    return page, {**headers, **NO_STORE}
+
+
+def _thread(project_id: int, before: str) -> Slice:
+    """The last entries of the thread of a project of the caller, or those before an id."""
+    given = {"before": int(before)} if NUMBER.fullmatch(before) else {}
+    return thread.latest(project_id, ENTRIES_MAX, by=caller(), naming=shows_reviewers(), **given)
+
+
 @bp.get("/mine/<id:project_id>")
 @asks_to_sign_in
 @owner_required
 @own_page
 def own_project_page(project_id: int, query: dict[str, str]) -> PageAnswer:
-    """Show a project to its owner and administrators: its state, what can be done about it, and its timeline."""
-    project = catalog.one(project_id, viewer=caller())
-    events = audit.timeline(project_id, Window(100, page=None), naming_fields=True).items
-    shown = snippet(project, here()) if project["status"] == "live" else None
-    said = SENT.get(query.get("done", ""), "").format(title=project["title"])
-    page, headers = show(
-        "mine_project.html", Head(project["title"], indexed=False), here=f"{HERE}/{project_id}", entry="forms",
-        project=project, events=events, event_names=EVENTS, labels=FIELDS, revised=revised(project), said=said,
-        badge=shown,
-    )  # fmt: skip
-    return page, {**headers, **NO_STORE}
+    """Show a project to its owner and administrators: its state, what can be done about it, thread and timeline.
+
+    The owner has then read the thread.
+    """
+    if "before" not in query:
+        _read(project_id)
+    return own_project(project_id, query=query)
+
+
+def _read(project_id: int) -> None:
+    """Note that the caller reads a thread now: its owner, on a page that is shown, if there is anything to note.
+
+    Nothing is noted where nothing may be written, and a busy database does not fail the page.
+    """
+    by, is_prefetched = caller(), any("prefetch" in request.headers.get(name, "") for name in PREFETCHES)
+    if not by.has_unread or request.method != "GET" or is_prefetched or current_app.config["READ_ONLY"]:
+        return
+    try:
+        transaction(lambda: thread.mark_all_read(project_id, by=by))
+        current().identify(replace(by, has_unread=thread.unread(by.id) > 0))
+    except (SQLAlchemyError, Unavailable) as error:
+        log_failure(log, "a thread was not marked as read", error)
+
+
+@bp.post("/mine/<id:project_id>")
+@shows(own_project)
+@own_required
+@same_as(messages.write)
+def answer(project_id: int, query: dict[str, str], body: dict[str, Any]) -> Any:
+    """Write to the reviewers, and with `resubmit` give the project back to them."""
+    messages.write.view(project_id=project_id, body=body)  # type: ignore[attr-defined]
+    done = "resubmitted" if body.get("resubmit") else "answered"
+    return see_other(address_with(f"{HERE}/{project_id}", done=done) + "#thread")

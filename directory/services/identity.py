@@ -27,7 +27,8 @@ class Caller:
     `by_passkey`: a passkey opened the session, or the token was made in such a session or by such a token.
     `role_by_passkey`: the role of an account that has signed in without the passkey that its role needs, and is treated
     as a member (REQUIRE_PASSKEY). `review_categories`: the ids of the categories that a reviewer may review, None for
-    all; `permissions` answers who may do what.
+    all; `permissions` answers who may do what. `has_unread`: there are entries in the threads of the account's projects
+    that it has not read.
 
     It is a value rather than a row: nothing of it is loaded again when the transaction that authenticated it ends.
     """
@@ -40,6 +41,7 @@ class Caller:
     by_passkey: bool = False
     role_by_passkey: str | None = None
     review_categories: tuple[int, ...] | None = None
+    has_unread: bool = False
 
     @property
     def is_admin(self) -> bool:

@@ -216,6 +216,7 @@ TABLE = {
     "POST /delete/<id:project_id>": states("401 403 303 403 401 303", pending="401 404 303 404 401 303"),
     "GET /mine": OWN_PAGE,
     "GET /mine/<id:project_id>": states("303 403 200 403 401 200", pending="303 404 200 404 401 200"),
+    "POST /mine/<id:project_id>": OWN_ROW,
     "GET /account": OWN_PAGE,
     "GET /account/deleted": PUBLIC,
     "GET /account/<path:form>": DONE,

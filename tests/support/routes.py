@@ -125,6 +125,7 @@ def form(route: Route) -> dict[str, str]:
         "POST /account/passkeys/<id:passkey_id>/name": {"name": "new"},
         "POST /account/tokens": {"name": "new"},
         "POST /submit": {**project, "another": "true"},
+        "POST /mine/<id:project_id>": {"text": f"Words {number}"},
         "POST /mine/<id:project_id>/edit": {**project, "version": "1"},
         "POST /mine/<id:project_id>/pictures": {"alt": "A window"},  # without its file
         "POST /mine/<id:project_id>/pictures/<id:picture_id>": {"alt": f"Words {number}", "do": "words"},

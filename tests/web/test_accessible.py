@@ -11,23 +11,27 @@ pytestmark = pytest.mark.parametrize("migrated", ["sqlite"], indirect=True)
 
 
 @pytest.mark.parametrize("look", ["light", "dark"])
-def test_axe_finds_nothing_and_nothing_scrolls_sideways(chromium, app, world, look):
+def test_axe_finds_nothing_and_nothing_scrolls_sideways(chromium, make_app, world, look):
     require_pages(AXE)
+    app = make_app(REPORTS="everybody")
     ada = world.user("ada")
     live = world.project(
         owner=ada, title="Lamp", tags=["light", "blue"], description="# A\n\n- `b`\n\n| a |\n|---|\n| b |"
     )
     waiting = world.project(owner=ada, status="rejected", title="Grey lamp")
-    world.project(title="Other", votes=2)
+    other = world.project(title="Other", votes=2)
+    world.report(other, ada)
     wrong: list[tuple[str, int, int, list]] = []
     only = ("color-contrast",) if look == "dark" else ()  # the look changes nothing but colours
     public = ["/", "/?q=nothing-at-all", f"/p/{live}/lamp", "/mine", "/users/ada", "/sign-in", "/sign-up"]
-    public += ["/categories/tools", "/tags/light", "/best", "/nothing"]
+    public += ["/categories/tools", "/tags/light", "/best", "/nothing", f"/report/{other}"]
     own = [
         "/",
         f"/p/{waiting}/grey-lamp",
         "/mine",
         "/mine?upvoted=1",
+        "/mine?reports=1",
+        f"/p/{other}/other#report",
         f"/mine/{waiting}",
         f"/mine/{live}",
         "/account",
@@ -43,6 +47,7 @@ def test_axe_finds_nothing_and_nothing_scrolls_sideways(chromium, app, world, lo
             for path in paths:
                 person.open(path)
                 person.settle()
+                page.evaluate("document.querySelector('.report')?.setAttribute('open', '')")
                 violations = inspector(page)
                 for width in (320, 390, 1280):
                     page.set_viewport_size({"width": width, "height": 800})

@@ -10,6 +10,8 @@ from directory.http.fields import Flag, Number, Prose, Strict, Timestamp, Word
 from directory.models import MessageKind, Sender
 from directory.models.base import HIGHEST_ID
 
+ANSWER_MAX = 4000
+
 
 class MessagesQuery(HistoryQuery):
     """A part of a thread; a hundred entries unless asked otherwise."""
@@ -18,7 +20,7 @@ class MessagesQuery(HistoryQuery):
 class AnswerInput(Strict):
     """A message of the owner."""
 
-    text = Prose(1, 4000, required=True)
+    text = Prose(1, ANSWER_MAX, required=True)
     resubmit = Flag(
         metadata={"description": "Whether to give a project that waits for its owner back to the reviewers."}
     )

@@ -27,7 +27,7 @@ from directory.db.batched_query import BatchedQuery
 from directory.db.statements import Row
 from directory.errors import Invalid, NotFound, Unauthenticated
 from directory.extensions import UNSYNCHRONISED, db, modify
-from directory.models import AccountStatus, Role, Session, Token, User, now
+from directory.models import AccountStatus, Message, Role, Session, Token, User, now
 from directory.services import audit
 from directory.services.clock import database_clock
 from directory.services.deleting import delete_some, require_minority
@@ -58,7 +58,8 @@ def begin(user_id: int, *, user_agent: str, by_passkey: bool = False) -> str:
 
 # The parts of the queries that find a caller by a credential.
 _U = User.__table__.c
-_WHO = (_U.id, _U.username, _U.role, _U.review_categories)
+_HAS_UNREAD = select(Message.id).where(Message.unread_by == _U.id).correlate(User.__table__).exists()
+_WHO = (_U.id, _U.username, _U.role, _U.review_categories, _HAS_UNREAD.label("has_unread"))
 _SESSION, _TOKEN = Session.__table__.c, Token.__table__.c
 _ACTIVE = User.__table__.c.status == AccountStatus.ACTIVE.value
 _LIVE_SESSION = and_(_SESSION.last_seen_at > bindparam("idle_since"), _SESSION.created_at > bindparam("oldest"))
@@ -167,12 +168,12 @@ def caller_of(credential: Credential, prefetched: Prefetched) -> tuple[Caller, b
     row = prefetched[credential] if credential in prefetched else credential.query.one(credential.key)
     if row is None:
         return None
-    user_id, username, role, categories, by_passkey, row_id, used_at = row
+    user_id, username, role, categories, has_unread, by_passkey, row_id, used_at = row
     stale = used_at is None or used_at < now() - TOUCH_EVERY
     id_field = "session_id" if credential.query is _FIND_BY_COOKIE else "token_id"
     some = None if categories is None else tuple(categories)
-    given = {id_field: row_id, "by_passkey": bool(by_passkey), "review_categories": some}
-    return Caller(user_id, username, role, **given), stale
+    given = {id_field: row_id, "by_passkey": bool(by_passkey), "has_unread": bool(has_unread)}
+    return Caller(user_id, username, role, review_categories=some, **given), stale
 
 
 def _see(user_id: int) -> Caller:

@@ -10,10 +10,11 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import and_, func, or_, select, update
 
-from directory.db.paging import AnySelect, Slice, Sort, Window, fetch
+from directory.db.paging import AnySelect, Position, Slice, Sort, Window, fetch
 from directory.errors import NotFound
 from directory.extensions import db, modify
 from directory.models import Message, MessageKind, Project, Sender, User
+from directory.models.base import HIGHEST_ID
 from directory.services import audit, bulk
 from directory.services.identity import Caller
 
@@ -100,10 +101,28 @@ def for_owner(entry: dict[str, Any], *, naming: bool) -> dict[str, Any]:
     return entry if naming else {**entry, "author": None}
 
 
+def latest(project_id: int, most: int, *, by: Caller, naming: bool, before: int = HIGHEST_ID) -> Slice:
+    """The last entries of a thread before an id, oldest first, as `of_owner` gives them."""
+    window = Window(most, page=None, position=Position((before,), forward=False))
+    return of_owner(project_id, window, by=by, naming=naming)
+
+
+def with_unread(project_ids: list[int], *, by: Caller) -> set[int]:
+    """Those of the projects whose threads have entries that their owner `by` has not read."""
+    unread = select(Message.project_id).where(Message.unread_by == by.id, Message.project_id.in_(project_ids))
+    return set(db.session.scalars(unread.distinct()))
+
+
 def mark_read(project_id: int, up_to: int, *, by: Caller) -> None:
     """Note that the owner has read the entries of a thread up to an id. Raises NotFound for everybody else."""
     require_own(project_id, by=by)
     read = update(Message).where(Message.project_id == project_id, Message.id <= up_to, Message.unread_by == by.id)
+    modify(read.values(unread_by=None))
+
+
+def mark_all_read(project_id: int, *, by: Caller) -> None:
+    """Note that `by` has read the whole thread; nothing if the project belongs to somebody else."""
+    read = update(Message).where(Message.project_id == project_id, Message.unread_by == by.id)
     modify(read.values(unread_by=None))
 
 

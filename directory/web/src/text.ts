@@ -30,6 +30,7 @@ export const t = {
   close: "Close",
 
   account: "Account",
+  withUnread: ", with unread messages",
   yours: "Your projects",
   profile: "Public profile",
   console: "Console",

@@ -153,12 +153,13 @@ def decision(
     subject, text = OF_DECISIONS[event]
     title = f"“{one_line(project['title'])}”"
     is_approved = event in {"project.approved", "project.edit_approved"}
-    path = path_of(project) if is_approved else "/mine"
+    path = path_of(project) if is_approved else f"/mine/{project['id']}"
     first, end, rest = (reason or "").partition("\n")  # only the first line is a part of our sentence
     reasons = [f"The reason: {isolated(first)}{end}{rest}"] if reason else []
-    where = [site.address(path)] if is_approved else [f"Your projects: {site.address(path)}"]
+    label = "" if is_approved else "Its state, and your messages with the reviewers: "
+    where = f"{label}{site.address(path)}"
     off = f"You get this mail as the owner of the project. Switch such mail off here: {switch_off}"
-    return compose(site, subject.format(title), f"Hello {username},", text.format(title), *reasons, *where, off)
+    return compose(site, subject.format(title), f"Hello {username},", text.format(title), *reasons, where, off)
 
 
 def report_settled(

@@ -4,15 +4,15 @@ import { t } from "../text.ts";
 import { Person } from "./icons.tsx";
 
 export function Account() {
-  if (user.value) return <Menu name={user.value.username} admin={user.value.is_admin} />;
+  if (user.value) return <Menu name={user.value.username} admin={user.value.is_admin} unread={user.value.unread > 0} />;
   // Until it is known who is signed in the button keeps its place, unseen, so that nothing moves.
   return <a class={`button${session.value ? "" : " waiting"}`} href={signInAddress()}>{t.signIn}</a>;
 }
 
-function Menu({ name, admin }: { name: string; admin: boolean }) {
+function Menu({ name, admin, unread }: { name: string; admin: boolean; unread: boolean }) {
   return (
     <details class="menu" onClick={closeAfterChoice} onKeyDown={closeByEscape} onFocusOut={closeWhenLeft}>
-      <summary class="button" aria-label={`${t.account}: ${name}`}><Person /><span class="full">{name}</span></summary>
+      <summary class="button" aria-label={`${t.account}: ${name}${unread ? t.withUnread : ""}`}><Person />{unread && <span class="unread" />}<span class="full">{name}</span></summary>
       <div class="sheet">
         <a href="/mine">{t.yours}</a>
         <a href={`/users/${name}`}>{t.profile}</a>
