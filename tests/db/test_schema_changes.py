@@ -13,7 +13,7 @@ from alembic.operations import Operations
 from alembic.runtime.migration import MigrationContext
 from flask import Flask
 from sqlalchemy import Connection, inspect, text
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import DBAPIError, IntegrityError
 
 from directory.db import portions, schema_changes
 from directory.db.transactions import transaction
@@ -316,3 +316,22 @@ def columns_of_projects(connection: Connection) -> tuple[set[str], set[str]]:
 
 def is_postgresql(connection: Connection) -> bool:
     return connection.dialect.name == "postgresql"
+
+
+def test_a_downgrade_makes_reviewers_members_and_counts_them(app: Flask, world: World, database: Database) -> None:
+    world.category("tools")
+    world.reviewer("tools"), world.reviewer(), world.user(), world.admin()
+    with app.app_context():
+        db.session.remove()
+        flask_migrate.downgrade(revision="0042")
+        for table in ("users GROUP BY role", "user_counts WHERE users > 0 GROUP BY role"):
+            number = "count(*)" if table.startswith("users") else "sum(users)"
+            found = db.session.execute(text(f"SELECT role, {number} FROM {table}")).all()
+            assert {role: int(size) for role, size in found} == {"member": 3, "admin": 1}
+        db.session.remove()
+        flask_migrate.upgrade()
+        with pytest.raises(IntegrityError, match="role"):
+            db.session.execute(text("UPDATE users SET role = 'owner'"))
+        db.session.rollback()
+        db.session.execute(text("UPDATE users SET role = 'reviewer' WHERE role = 'member'"))
+        db.session.commit()
