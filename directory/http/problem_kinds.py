@@ -38,7 +38,7 @@ KINDS = {
     ),
     "own_submission": Kind(
         403,
-        "One's own submission",
+        "Own submission",
         "The service is configured so that nobody decides about a project of their own: another reviewer or "
         "administrator has to. Deleting it is allowed.",
     ),

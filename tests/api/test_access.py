@@ -484,6 +484,8 @@ def test_who_has_not_signed_in_by_the_passkey_that_the_role_needs_is_a_member_on
     assert wrong == []
 
 
+# One's own approval, of which there is none.
+NOTHING_THERE = {"DELETE /api/review/projects/<id:project_id>/approval"}
 # What an account becomes while its request is made, and the refusal of every write that a member may not make.
 DEMOTIONS = [
     ("reviewer", "/api/review/", {"role": "member"}, "reviewer_required"),
@@ -506,7 +508,7 @@ def test_every_write_of_somebody_who_loses_the_right_meanwhile_is_refused(
     keep = {"role": name, "status": "active", "review_categories": some}
     wrong = []
     for route in routes(app):
-        if route.method == "GET" or not route.rule.startswith(under):
+        if route.method == "GET" or not route.rule.startswith(under) or route.name in NOTHING_THERE:
             continue
         path, project_id = targets.path(route.rule, "live" if route.rule.endswith("unpublish") else "pending")
         with monkeypatch.context() as patched:
