@@ -18,6 +18,7 @@ from directory.http.exchange import current
 from directory.pages.build import Build
 from directory.pages.head import DESCRIPTION, Head, source_of
 from directory.services import build as own_build
+from directory.services import permissions
 from directory.services.site import Site, path_of
 from directory.services.text import links, markdown
 
@@ -206,7 +207,7 @@ def init_app(app: Flask) -> None:
         "day": _day, "number": "{:,}".format, "letters": letters, "tint": _tint, "markdown": _markdown,
         "path": path_of, "host": _host, "repository": _repository, "strip_width": _strip_width,
     }  # fmt: skip
-    app.jinja_env.globals |= {"address_with": address_with, "default_description": DESCRIPTION}
+    app.jinja_env.globals |= {"address_with": address_with, "default_description": DESCRIPTION, "may": permissions.may}
     app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
 
 

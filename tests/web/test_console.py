@@ -76,7 +76,7 @@ def test_a_project_is_taken_down_with_a_reason_unless_it_was_changed_meanwhile(c
         page.get_by_role("button", name="Take down Lantern").click()
         dialog = page.get_by_role("dialog")
         dialog.get_by_label("Reason").fill("The link is dead.")
-        with page.expect_response(re.compile(r"/api/admin/projects\?")):  # for the version that is there now
+        with page.expect_response(re.compile(r"/api/review/projects\?")):  # for the version that is there now
             dialog.get_by_role("button", name="Take down", exact=True).click()
         expect(dialog.get_by_role("alert")).to_be_focused()
         page.keyboard.press("Escape")
@@ -163,16 +163,16 @@ def test_a_user_is_suspended_taken_down_signed_out_and_restored(chromium, app, w
         person.button("Restore…").click()
         dialog.get_by_role("button", name="Restore", exact=True).click()
         expect(page.get_by_text("mallory can sign in again.")).to_be_visible()
-        person.button("Make administrator…").click()
-        dialog.get_by_role("button", name="Make administrator", exact=True).click()
-        expect(page.get_by_text("mallory is an administrator.")).to_be_visible()
-        person.button("Make member…").click()
-        dialog.get_by_role("button", name="Make member", exact=True).click()
-        expect(page.get_by_text("mallory is a member.")).to_be_visible()
+        for role in ("administrator", "member"):
+            person.button("Change the role…").click()
+            dialog.get_by_label("Role").select_option(role.title())
+            dialog.get_by_role("button", name="Change the role", exact=True).click()
+            expect(page.get_by_text(f"mallory has the role {role} now.")).to_be_visible()
         # The last administrator stays one; the dialog says why.
         person.open(f"/admin/users/{grace.id}")
-        person.button("Make member…").click()
-        dialog.get_by_role("button", name="Make member", exact=True).click()
+        person.button("Change the role…").click()
+        dialog.get_by_label("Role").select_option("Member")
+        dialog.get_by_role("button", name="Change the role", exact=True).click()
         expect(dialog.get_by_role("alert")).to_be_visible()
 
 
@@ -339,10 +339,10 @@ def test_every_table_says_why_it_is_empty_and_why_it_failed(chromium, app, grace
         expect(page.locator("main .state")).to_contain_text("This cursor belongs to another list")
         page.get_by_role("link", name="Show all").click()
         expect(rows(page)).to_have_count(1)
-        page.route("**/api/admin/**", lambda route: route.fulfill(status=500, body="{}"))
+        page.route(re.compile("/api/(admin|review)/"), lambda route: route.fulfill(status=500, body="{}"))
         page.get_by_label("Role", exact=True).select_option("Member")
         expect(page.get_by_role("alert")).to_contain_text("Something went wrong")
         expect(rows(page)).to_have_count(0)
-        page.unroute("**/api/admin/**")
+        page.unroute(re.compile("/api/(admin|review)/"))
         person.button("Try again").click()
         expect(page.get_by_text("Nothing here matches these filters.")).to_be_visible()

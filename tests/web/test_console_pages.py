@@ -28,8 +28,9 @@ EMPTY = {
     "/admin/audit": "1 shown",
 }
 PAGES = [*EMPTY, "/admin/users/1"]
-READS = re.compile(r"/api/(admin/|categories)")
+READS = re.compile(r"/api/(admin/|review/|categories)")
 QUEUE = re.compile("^Review queue")
+NOT_YOURS = re.compile("This page is for (reviewers and )?administrators")
 WIDTHS = (320, 390, 1280)
 
 
@@ -50,7 +51,7 @@ def test_visitors_are_asked_to_sign_in_and_members_are_told_why_not(chromium, ap
         person.enter("ada")
         for path in PAGES:
             page = person.open(path).page
-            expect(page.get_by_text("This page is for administrators")).to_be_visible()
+            expect(page.get_by_text(NOT_YOURS)).to_be_visible()
             expect(nav(page)).to_have_count(0)
 
 
@@ -96,9 +97,9 @@ def test_who_signs_out_or_loses_the_role_sees_nothing_any_more(chromium, app, wo
         expect(page.get_by_role("link", name="Lamp", exact=True)).to_be_visible()
         assert root.put(f"/api/admin/users/{grace.id}", {"role": "member"}).status_code == 200
         nav(page).get_by_role("link", name="Users").click()
-        expect(page.get_by_text("This page is for administrators")).to_be_visible()
+        expect(page.get_by_text(NOT_YOURS)).to_be_visible()
         person.open("/admin/queue")
-        expect(page.get_by_text("This page is for administrators")).to_be_visible()
+        expect(page.get_by_text(NOT_YOURS)).to_be_visible()
 
 
 def test_every_page_shows_that_it_loads_and_then_why_there_is_nothing(chromium, app, grace):
@@ -145,7 +146,7 @@ def test_in_read_only_mode_every_page_is_read_and_changes_nothing(chromium, make
     disabled = {
         "/admin/queue": ["Approve a", "Reject r"],
         "/admin/projects": ["Take down Lamp"],
-        f"/admin/users/{grace.id}": ["Suspend…", "Sign out everywhere…", "Make member…"],
+        f"/admin/users/{grace.id}": ["Suspend…", "Sign out everywhere…", "Change the role…"],
         "/admin/categories": ["Add a category", "Change Tools", "Delete Tools"],
     }
     with served(make_app()) as writing, served(read_only) as site, visitor(chromium, site) as person:

@@ -245,7 +245,7 @@ def test_many_are_decided_at_once_by_the_mouse_with_an_outcome_for_each(chromium
         page = at_queue(person)
         page.get_by_label("Select Lamp 1").check()
         page.get_by_label("Select Lamp 4").click(modifiers=["Shift"])
-        expect(page.get_by_text("4 selected")).to_be_visible()
+        expect(page.get_by_text(re.compile("^4 of \\d+ selected"))).to_be_visible()
         assert owner.put(f"/api/projects/{ids[1]}", {"tagline": "Changed"}).status_code == 200
         assert owner.delete(f"/api/projects/{ids[2]}").status_code == 204
         person.button("Reject 4 r").click()
@@ -304,10 +304,10 @@ def test_the_queue_says_why_it_shows_nothing(chromium, app, grace):
         expect(page.get_by_text("Nothing waits for review")).to_be_visible()
         page.goto(f"{site}/admin/queue/999")
         expect(page.get_by_text("This submission is not in the queue")).to_be_visible()
-        page.route("**/api/admin/projects?*", lambda route: route.abort())
+        page.route("**/api/review/projects?*", lambda route: route.abort())
         page.goto(f"{site}/admin/queue")
         expect(page.get_by_role("alert")).to_contain_text("cannot be reached")
-        page.unroute("**/api/admin/projects?*")
+        page.unroute("**/api/review/projects?*")
         person.button("Try again").click()
         expect(page.get_by_text("Nothing waits for review")).to_be_visible()
 

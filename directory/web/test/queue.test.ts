@@ -18,12 +18,12 @@ const { loadSession, renew, session, signOut } = await import("../src/state/sess
 const { address, navigate, start } = await import("../src/state/router.ts");
 const { r } = await import("../src/console/review-text.ts");
 
-const GRACE = { id: 1, username: "grace", role: "admin", is_admin: true };
+const GRACE = { id: 1, username: "grace", role: "admin", is_admin: true, permissions: ["review", "administer"] };
 const SITE = { site: { name: "Ours", url: "" }, registration_open: true, read_only: false, password_reset: false, providers: [] };
 const view = () => null;
 const other = { view, title: () => "" };
 const page = { ...other, enter: ([id = "0"]: string[]) => queue.enterQueue(Number(id)) };
-const POST = "POST /api/admin/projects/decisions";
+const POST = "POST /api/review/projects/decisions";
 
 interface Sent {
   decision: string;
@@ -52,9 +52,9 @@ async function atQueue(count: number, readOnly = false) {
   reset();
   sent.length = 0;
   server.on("GET /api/session", () => ({ ...SITE, read_only: readOnly, user: GRACE }));
-  server.on("GET /api/admin/projects", () => server.page(Array.from({ length: count }, (_, place) => item(place + 1))));
+  server.on("GET /api/review/projects", () => server.page(Array.from({ length: count }, (_, place) => item(place + 1))));
   for (let id = 1; id <= count; id++) {
-    server.on(`GET /api/admin/projects/${id}/history`, () => server.page([entry(id, "project.submitted")]));
+    server.on(`GET /api/review/projects/${id}/history`, () => server.page([entry(id, "project.submitted")]));
   }
   server.on("GET /api/admin/audit", (request) => {
     const asked = new URL(request.url).searchParams;
@@ -162,10 +162,10 @@ Deno.test("a page that is opened reads once what was decided before is answered"
   server.calls.length = 0;
   const read = queue.loadQueue();
   await turns();
-  assertEquals(server.calls.filter((call) => call.startsWith("GET /api/admin/projects")), []);
+  assertEquals(server.calls.filter((call) => call.startsWith("GET /api/review/projects")), []);
   answer.resolve({ items: [{ id: 1, status: 200, project: item(1, 2) }] });
   await read;
-  assertEquals(server.calls.includes("GET /api/admin/projects"), true);
+  assertEquals(server.calls.includes("GET /api/review/projects"), true);
   await server.idle();
 });
 
@@ -174,7 +174,7 @@ Deno.test("moving within the queue is not leaving it", async () => {
   press("a");
   navigate("/admin/queue/2");
   await server.idle();
-  assertEquals([sent.length, queue.current.value, server.calls.filter((call) => call === "GET /api/admin/projects").length], [0, 2, 1]);
+  assertEquals([sent.length, queue.current.value, server.calls.filter((call) => call === "GET /api/review/projects").length], [0, 2, 1]);
 });
 
 Deno.test("what was changed after the look is not decided, and comes back as it is now", async () => {
@@ -193,7 +193,7 @@ Deno.test("what was changed after the look is not decided, and comes back as it 
 
 Deno.test("a list that is read again does not change what is looked at", async () => {
   await atQueue(2);
-  server.on("GET /api/admin/projects", () => server.page([item(1, 2, { title: "Renamed" }), item(2, 5)]));
+  server.on("GET /api/review/projects", () => server.page([item(1, 2, { title: "Renamed" }), item(2, 5)]));
   await queue.loadQueue();
   assertEquals([queue.item.value?.title, queue.itemOf(2)?.version], ["Project 1", 5]);
   press("a");
@@ -204,10 +204,8 @@ Deno.test("a list that is read again does not change what is looked at", async (
 Deno.test("of two reviewers the second sees who was first, also where both want the same", async () => {
   await atQueue(3);
   const theirs = { actor: { id: 2, username: "linus" }, at: new Date().toISOString() };
-  server.on("GET /api/admin/audit", (request) => {
-    const second = new URL(request.url).searchParams.get("project_id") === "2";
-    return server.page([entry(second ? 2 : 1, second ? "project.rejected" : "project.approved", theirs)]);
-  });
+  server.on("GET /api/review/projects/1/history", () => server.page([entry(1, "project.approved", theirs)]));
+  server.on("GET /api/review/projects/2/history", () => server.page([entry(2, "project.rejected", theirs)]));
   press("a");
   await elapse();
   assertEquals(decisions.outcomes.value[0]?.text, "linus approved it first, just now");
@@ -228,10 +226,8 @@ Deno.test("a decision about many has an outcome for each", async () => {
       ],
     };
   });
-  server.on("GET /api/admin/audit", (request) => {
-    const four = new URL(request.url).searchParams.get("project_id") === "4";
-    return server.page([four ? entry(4, "project.approved", { actor: { id: 2, username: "linus" } }) : entry(1, "project.rejected")]);
-  });
+  server.on("GET /api/admin/audit", () => server.page([entry(1, "project.rejected")]));
+  server.on("GET /api/review/projects/4/history", () => server.page([entry(4, "project.approved", { actor: { id: 2, username: "linus" } })]));
   press("x", "j", "j", "j");
   hit({ key: "X", shiftKey: true });
   assertEquals([...queue.selected.value], [1, 2, 3, 4]);
@@ -273,14 +269,14 @@ Deno.test("in read-only mode nothing is decided, and it says so", async () => {
 Deno.test("an emptied queue is read again", async () => {
   await atQueue(1);
   press("a");
-  server.on("GET /api/admin/projects", () => server.page([item(7)]));
+  server.on("GET /api/review/projects", () => server.page([item(7)]));
   await elapse();
   assertEquals([ids(), queue.current.value], [[7], 7]);
 });
 
 Deno.test("rows are read ahead before the last one is reached", async () => {
   await atQueue(12);
-  server.on("GET /api/admin/projects", (request) => {
+  server.on("GET /api/review/projects", (request) => {
     const next = new URL(request.url).searchParams.get("cursor");
     return { items: next ? [item(12), item(13)] : [item(1), item(12)], pagination: { total: 3, total_capped: false, next_cursor: next ? null : "two" } };
   });
@@ -316,9 +312,8 @@ Deno.test("an answer that comes after the page was left leaves the new page alon
 
 Deno.test("an address of an item that is not in the list shows it as it is", async () => {
   await atQueue(2);
-  server.on("GET /api/projects/50", () => item(50, 3, { status: "live" }));
-  server.on("GET /api/admin/users/9", () => ({ stats: { projects: { live: 4, pending: 0, rejected: 2, total: 6 } } }));
-  server.on("GET /api/admin/projects/50/history", () => server.page([entry(50, "project.approved")]));
+  server.on("GET /api/review/projects/50", () => item(50, 3, { status: "live", owner_stats: { live: 4, pending: 0, rejected: 2 } }));
+  server.on("GET /api/review/projects/50/history", () => server.page([entry(50, "project.approved")]));
   navigate("/admin/queue/50");
   await server.idle();
   assertEquals([queue.item.value?.status, queue.item.value?.owner_stats.live], ["live", 4]);
@@ -330,9 +325,8 @@ Deno.test("an address of an item that is not in the list shows it as it is", asy
 
 Deno.test("an item that is not in the list is decided, and shown again when that is undone", async () => {
   await atQueue(2);
-  server.on("GET /api/projects/50", () => item(50, 3));
-  server.on("GET /api/admin/users/9", () => ({ stats: { projects: { live: 0, pending: 1, rejected: 0, total: 1 } } }));
-  server.on("GET /api/admin/projects/50/history", () => server.page([entry(50, "project.submitted")]));
+  server.on("GET /api/review/projects/50", () => item(50, 3));
+  server.on("GET /api/review/projects/50/history", () => server.page([entry(50, "project.submitted")]));
   navigate("/admin/queue/50");
   await server.idle();
   press("a");
@@ -369,16 +363,15 @@ Deno.test("Escape clears the selection, and x selects and unselects", async () =
 Deno.test("the history is read once a row is rested on, and tells of later versions", async () => {
   await atQueue(3);
   const edit = entry(2, "project.edited", { at: "2026-11-21T10:00:00.000000Z", changes: { title: { from: "A", to: "B" } } });
-  server.on("GET /api/admin/projects/2/history", () => server.page([edit, entry(2, "project.rejected", { reason: "No." }), entry(2, "project.submitted")]));
+  server.on("GET /api/review/projects/2/history", () => server.page([edit, entry(2, "project.rejected", { reason: "No." }), entry(2, "project.submitted")]));
   await elapseOf(REST);
   server.calls.length = 0;
   press("j", "j", "k");
   await elapseOf(REST);
-  assertEquals(server.calls.filter((call) => call.includes("history")), ["GET /api/admin/projects/2/history"]);
+  assertEquals(server.calls.filter((call) => call.includes("history")), ["GET /api/review/projects/2/history"]);
   assertEquals([story.value?.decided?.reason, story.value?.changes, story.value?.later?.action], ["No.", [{ field: "title", from: "A", to: "B" }], "project.edited"]);
   assertEquals(address.value.pathname, "/admin/queue/2");
-  server.on("GET /api/projects/2", () => item(2, 2, { title: "B", updated_at: edit.at }));
-  server.on("GET /api/admin/users/9", () => ({ stats: { projects: { live: 0, pending: 1, rejected: 0, total: 1 } } }));
+  server.on("GET /api/review/projects/2", () => item(2, 2, { title: "B", updated_at: edit.at }));
   await showNew();
   assertEquals([queue.item.value?.version, story.value?.later], [2, null]);
   history.clear();
@@ -432,7 +425,7 @@ Deno.test("long stretches without a change are cut to what stands next to one", 
 
 Deno.test("a visitor and a member ask for nothing", async () => {
   await atQueue(1);
-  for (const user of [null, { ...GRACE, is_admin: false }]) {
+  for (const user of [null, { ...GRACE, permissions: [] }]) {
     navigate("/");
     server.on("GET /api/session", () => ({ ...SITE, user }));
     await loadSession();
@@ -522,8 +515,8 @@ Deno.test("an owner's record follows one's own decisions", async () => {
 
 Deno.test("what another reviewer decided leaves the list, and what is shown stays", async () => {
   await atQueue(3);
-  server.on("GET /api/admin/projects", () => server.page([item(3), item(4)]));
-  server.on("GET /api/admin/projects/1/history", () => server.page([entry(1, "project.approved", { at: "2026-11-21T10:00:00.000000Z" })]));
+  server.on("GET /api/review/projects", () => server.page([item(3), item(4)]));
+  server.on("GET /api/review/projects/1/history", () => server.page([entry(1, "project.approved", { at: "2026-11-21T10:00:00.000000Z" })]));
   await server.idle();
   await readAgain();
   assertEquals([ids(), queue.current.value, queue.waitingCount.value], [[1, 3, 4], 1, 2]);
@@ -535,7 +528,7 @@ Deno.test("what another reviewer decided leaves the list, and what is shown stay
 Deno.test("a read that began before a decision changes nothing", async () => {
   await atQueue(3);
   const late = deferred<object>();
-  server.on("GET /api/admin/projects", () => late.promise);
+  server.on("GET /api/review/projects", () => late.promise);
   const reading = readAgain();
   press("a");
   const elapsed = elapse();

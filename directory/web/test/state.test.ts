@@ -9,7 +9,7 @@ const { api, ask, Problem } = await import("../src/api/client.ts");
 const { asciiHost } = await import("../src/parts/address.ts");
 
 const SITE = { site: { name: "Ours", url: "" }, registration_open: true, read_only: false, password_reset: false, providers: [] };
-const ADA = { id: 1, username: "ada", email: "ada@example.org", role: "member", is_admin: false, status: "active", created_at: "" };
+const ADA = { id: 1, username: "ada", email: "ada@example.org", role: "member", is_admin: false, permissions: [], status: "active", created_at: "" };
 
 async function signedIn(who: object | null = ADA) {
   reset();

@@ -1,12 +1,13 @@
 // The tables and charts of the console without a browser: what an address asks for, files, questions, sentences, bars.
 import { assertEquals, deferred, elapse, reset, server, type Deferred } from "./support.ts";
 
-const { loadSession, user } = await import("../src/state/session.ts");
+const { loadSession, session, user } = await import("../src/state/session.ts");
 const { address, navigate, start } = await import("../src/state/router.ts");
 const { forget } = await import("../src/state/resource.ts");
 const { notice } = await import("../src/state/notice.ts");
 const { Problem } = await import("../src/api/client.ts");
-const { ID, Listing, wantedBy } = await import("../src/console/listing.ts");
+const { Listing } = await import("../src/console/listing.ts");
+const { ID, wantedBy } = await import("../src/state/filtering.ts");
 const { csvOf, fileName, tableCsv } = await import("../src/console/csv.ts");
 const { askedBy, exporting, exportLog, readLog } = await import("../src/console/audit-reading.ts");
 const dialog = await import("../src/console/dialog-state.ts");
@@ -15,7 +16,7 @@ const { outcomeOf } = await import("../src/console/bulk.tsx");
 const { barsOf, ceilingOf, cutOff, dayAt } = await import("../src/console/chart.ts");
 
 const SITE = { site: { name: "Ours", url: "" }, registration_open: true, read_only: false, password_reset: false, providers: [] };
-const GRACE = { id: 1, username: "grace", email: "grace@example.org", role: "admin", is_admin: true, status: "active", created_at: "" };
+const GRACE = { id: 1, username: "grace", email: "grace@example.org", role: "admin", is_admin: true, permissions: ["review", "administer"], status: "active", created_at: "" };
 const FILTERS = [{ name: "q" }, { name: "status", values: ["live", "pending"] }, { name: "owner", pattern: /^[a-z]{3,}$/ }, { name: "sort", values: ["newest"] }];
 type Wanted = Record<string, string>;
 interface Row {
@@ -197,6 +198,9 @@ Deno.test("each entry of the log is a sentence with names", () => {
 
 Deno.test("names in a sentence lead to what they name; a deleted project to its entries", () => {
   const links = (changes: object) => sentence({ ...ENTRY, ...changes } as any).map((part) => part.href).filter(Boolean);
+  session.value = { user: { ...GRACE, permissions: ["review"] } } as any; // reviewers see neither users nor the log
+  assertEquals([links({}), links({ action: "project.deleted" })], [["/users/grace", "/admin/queue/42"], ["/users/grace"]]);
+  session.value = { user: GRACE } as any;
   assertEquals(links({}), ["/admin/users/1", "/p/42/-"]);
   assertEquals(links({ action: "project.deleted" }), ["/admin/users/1", "/admin/audit?project_id=42"]);
 });

@@ -1,11 +1,12 @@
 // The audit log, in sentences.
 import { dated } from "../parts/time.tsx";
+import { DAY, type Filter, ID, wantedBy } from "../state/filtering.ts";
 import { address, type Page } from "../state/router.ts";
 import { actions } from "./actions.ts";
 import { exporting, exportLog, readLog } from "./audit-reading.ts";
 import { About, Sentence } from "./entries.tsx";
 import { Frame } from "./frame.tsx";
-import { DAY, type Filter, ID, Listing, wantedBy } from "./listing.ts";
+import { Listing } from "./listing.ts";
 import type { Entry } from "./sentences.ts";
 import { Listed, type Column } from "./table.tsx";
 import { w } from "./text.ts";
@@ -16,6 +17,7 @@ const FILTERS: readonly Filter[] = [
   { name: "action", values: Object.keys(actions) },
   { name: "actor", pattern: USERNAME },
   { name: "user", pattern: USERNAME },
+  { name: "imports", values: ["false"], named: { false: w.hidden } },
   { name: "since", pattern: DAY, isDay: true },
   { name: "until", pattern: DAY, isDay: true },
   ...["project_id", "user_id", "actor_id"].map((name) => ({ name, pattern: ID, fromLinks: true })),

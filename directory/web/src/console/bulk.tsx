@@ -3,7 +3,7 @@ import { signal } from "@preact/signals";
 import { api, ask, type Schemas } from "../api/client.ts";
 import { say } from "../state/notice.ts";
 import type { Outcome } from "../state/queue-decisions.ts";
-import { onNewCaller, readOnly } from "../state/session.ts";
+import { isAdministrator, onNewCaller, readOnly } from "../state/session.ts";
 import { ask as question } from "./dialog-state.ts";
 import type { Listing } from "./listing.ts";
 import { r } from "./review-text.ts";
@@ -23,7 +23,7 @@ onNewCaller(() => (outcomes.value = []));
 export function BulkActions({ list, rows }: { list: Listing<Project>; rows: readonly Project[] }) {
   return (
     <>
-      {(Object.keys(DECISIONS) as Decision[]).map((decision) => {
+      {(Object.keys(DECISIONS) as Decision[]).filter((each) => each !== "delete" || isAdministrator.value).map((decision) => {
         const fitting = rows.filter((each) => DECISIONS[decision].includes(each.status));
         if (!fitting.length) return null;
         return (
@@ -41,8 +41,9 @@ function askAbout(list: Listing<Project>, decision: Decision, projects: readonly
     fields: decision === "approve" ? [] : [{ name: "reason", label: w.reason, kind: "text", optional: true }],
     act: async ({ reason = "" }) => {
       const items = projects.map(({ id, version }) => ({ id, version }));
-      const body = { decision, items, ...(reason.trim() && { reason }) };
-      const answer = await ask(api.POST("/api/admin/projects/decisions", { body }));
+      const rest = { items, ...(reason.trim() && { reason }) };
+      const answer = await ask(decision === "delete" ? api.POST("/api/admin/projects/decisions", { body: { decision, ...rest } })
+        : api.POST("/api/review/projects/decisions", { body: { decision, ...rest } }));
       const found = answer.items.map((each, place) => outcomeOf(projects[place] as Project, each, decision));
       outcomes.value = found.every((each) => each.good) ? [] : found;
       list.selected.value = new Set();

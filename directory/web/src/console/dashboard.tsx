@@ -5,8 +5,8 @@ import { Failed, Skeleton, Stale } from "../parts/states.tsx";
 import { ago, Time } from "../parts/time.tsx";
 import { categories, loadCategories } from "../state/categories.ts";
 import { Resource } from "../state/resource.ts";
-import { query, withQuery, type Page } from "../state/router.ts";
-import { afterSession, isAdministrator, onNewCaller, withSession } from "../state/session.ts";
+import { navigate, query, withQuery, type Page } from "../state/router.ts";
+import { afterSession, isAdministrator, mayReview, onNewCaller, withSession } from "../state/session.ts";
 import { t } from "../text.ts";
 import { Charts, type Panel } from "./chart.tsx";
 import { Frame } from "./frame.tsx";
@@ -27,7 +27,10 @@ const doubtful = new Resource<readonly Schemas["DoubtfulProject"][]>();
 onNewCaller(() => [figures, doubtful].forEach((each) => each.clear()));
 
 export const dashboard: Page = {
-  enter: (_match, asked) => afterSession(() => isAdministrator.peek() && load(daysOf(asked))),
+  enter: (_match, asked) => afterSession(() => {
+    if (isAdministrator.peek()) load(daysOf(asked));
+    else if (mayReview.peek()) navigate("/admin/queue", { replace: true });
+  }),
   view: () => <Frame title={w.pages["/admin"]}><NoCategories /><Dashboard /></Frame>,
   title: () => w.pages["/admin"],
 };

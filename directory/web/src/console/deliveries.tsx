@@ -3,6 +3,7 @@ import { signal } from "@preact/signals";
 import { api, ask, type Schemas } from "../api/client.ts";
 import { Failed, Skeleton } from "../parts/states.tsx";
 import { Time } from "../parts/time.tsx";
+import { ID } from "../state/filtering.ts";
 import { say } from "../state/notice.ts";
 import { Resource } from "../state/resource.ts";
 import { address, type Page } from "../state/router.ts";
@@ -10,7 +11,7 @@ import { afterSession, isAdministrator, onNewCaller, readOnly, user, withSession
 import { t } from "../text.ts";
 import { act, busy } from "./dialog-state.ts";
 import { Frame } from "./frame.tsx";
-import { ID, Listing, type Query } from "./listing.ts";
+import { Listing, type Query } from "./listing.ts";
 import { Listed, type Column } from "./table.tsx";
 import { w } from "./text.ts";
 

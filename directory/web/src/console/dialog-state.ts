@@ -9,8 +9,11 @@ export interface DialogField {
   name: string;
   label: string;
   hint?: string;
-  kind?: "line" | "text" | "check";
+  /** `choice`: one of the options; `many`: any of them, which commas separate in the value. */
+  kind?: "line" | "text" | "check" | "choice" | "many";
   value?: string;
+  /** The values that can be chosen, each with its name. */
+  options?: readonly (readonly [string, string])[];
   optional?: boolean;
 }
 

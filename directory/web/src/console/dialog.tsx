@@ -33,11 +33,24 @@ interface AskedFieldProps {
   error?: string;
 }
 
-function AskedField({ asked: { name, label, hint, kind, value, optional }, autofocus, error }: AskedFieldProps) {
+function AskedField({ asked, autofocus, error }: AskedFieldProps) {
+  const { name, label, hint, kind, value, optional, options = [] } = asked;
+  if (kind === "many") return <Many asked={asked} error={error} />;
   if (kind === "check") {
     return <label class="check"><input type="checkbox" name={name} value="yes" autofocus={autofocus} defaultChecked={value === "yes"} /> <span>{label}</span></label>;
   }
   const about = { name, label, hint, optional, error };
+  if (kind === "choice") {
+    return (
+      <Field {...about}>
+        {(attributes) => (
+          <select {...attributes} name={name} autofocus={autofocus}>
+            {options.map(([each, text]) => <option key={each} value={each} selected={each === value}>{text}</option>)}
+          </select>
+        )}
+      </Field>
+    );
+  }
   if (kind !== "text") return <TextField {...about} autofocus={autofocus} defaultValue={value} autocomplete="off" spellcheck={false} />;
   return (
     <Field {...about}>
@@ -46,9 +59,30 @@ function AskedField({ asked: { name, label, hint, kind, value, optional }, autof
   );
 }
 
+function Many({ asked: { name, label, hint, value = "", options = [] }, error }: Omit<AskedFieldProps, "autofocus">) {
+  const chosen = value.split(",");
+  return (
+    <fieldset class={`field ${name}`}>
+      <legend>{label}</legend>
+      {error && <p class="error" id={`${name}-error`}>{error}</p>}
+      {hint && <p class="hint">{hint}</p>}
+      <div class="chips">
+        {options.map(([each, text], place) => (
+          <label class="check" key={each}>
+            <input type="checkbox" name={name} value={each} defaultChecked={chosen.includes(each)}
+              aria-invalid={(error && place === 0) || undefined} aria-describedby={error && `${name}-error`} />
+            <span>{text}</span>
+          </label>
+        ))}
+      </div>
+    </fieldset>
+  );
+}
+
 async function submit(event: SubmitEvent): Promise<void> {
   event.preventDefault();
   const form = event.currentTarget as HTMLFormElement;
-  const given = Object.fromEntries([...new FormData(form)].map(([name, value]) => [name, String(value)]));
+  const data = new FormData(form);
+  const given = Object.fromEntries([...data.keys()].map((name) => [name, data.getAll(name).join(",")]));
   if (!(await answer(given))) focusWrong(form);
 }

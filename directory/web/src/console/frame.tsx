@@ -5,6 +5,7 @@ import { showPresent } from "../parts/tabs.ts";
 import { help } from "../state/queue-keys.ts";
 import { pending } from "../state/queue-pending.ts";
 import { address } from "../state/router.ts";
+import { isAdministrator } from "../state/session.ts";
 import { t } from "../text.ts";
 import { QuestionDialog } from "./dialog.tsx";
 import { Gate } from "./gate.tsx";
@@ -14,12 +15,14 @@ interface FrameProps {
   /** The page's heading, or its replacement. */
   title: ComponentChildren;
   kind?: string;
+  /** Whether it is for reviewers too. */
+  reviews?: boolean;
   children: ComponentChildren;
 }
 
-export function Frame({ title, kind = "", children }: FrameProps) {
+export function Frame({ title, kind = "", reviews = false, children }: FrameProps) {
   return (
-    <Gate>
+    <Gate reviews={reviews}>
       <div class={`wide console ${kind}`}>
         <ConsoleNav />
         {typeof title === "string" ? <h1>{title}</h1> : title}
@@ -30,13 +33,15 @@ export function Frame({ title, kind = "", children }: FrameProps) {
   );
 }
 
+const REVIEWERS = ["/admin/queue", "/admin/projects"]; // the pages that reviewers have
+
 function ConsoleNav() {
   const { pathname } = address.value;
   const number = pending.value;
   return (
     <div class="tabs console-nav">
       <nav aria-label={w.nav} ref={(nav) => showPresent(nav)}>
-        {Object.entries(w.pages).map(([path, name]) => {
+        {Object.entries(w.pages).filter(([path]) => isAdministrator.value || REVIEWERS.includes(path)).map(([path, name]) => {
           const here = path === "/admin" ? pathname === path : pathname.startsWith(path);
           return <a key={path} href={path} aria-current={here ? "page" : undefined}>{name}{path === "/admin/queue" && number ? <Waiting number={number} /> : null}</a>;
         })}

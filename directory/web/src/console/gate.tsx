@@ -1,4 +1,4 @@
-// Who sees the console: administrators. Others see why not.
+// Who sees a page of the console: administrators, and some pages reviewers. Others see why not.
 import type { ComponentChildren } from "preact";
 import type { Problem } from "../api/client.ts";
 import { MembersOnly } from "../parts/members.tsx";
@@ -6,7 +6,7 @@ import { hasPasskeys } from "../parts/passkey.ts";
 import { Empty, Failed, Skeleton } from "../parts/states.tsx";
 import { Wrong } from "../parts/wrong.tsx";
 import { busy, signInByPasskey, wrong } from "../state/passkey.ts";
-import { loadSession, session, sessionProblem, user } from "../state/session.ts";
+import { isAdministrator, loadSession, mayReview, session, sessionProblem, user } from "../state/session.ts";
 import { t } from "../text.ts";
 import { w } from "./text.ts";
 
@@ -19,7 +19,7 @@ function Unknown({ problem }: { problem: Problem | null }) {
   );
 }
 
-/** An administrator has to sign in by a passkey, and adds one before. */
+/** Who reviews or administers has to sign in by a passkey, and adds one before. */
 function NeedsPasskey() {
   return (
     <div class="wide">
@@ -32,13 +32,15 @@ function NeedsPasskey() {
   );
 }
 
-export function Gate({ children }: { children: ComponentChildren }) {
+/** `reviews`: whether the page is for reviewers too. */
+export function Gate({ reviews, children }: { reviews: boolean; children: ComponentChildren }) {
   const problem = sessionProblem.value;
   if (!session.value) return <Unknown problem={problem} />;
   if (!user.value) return <MembersOnly why={w.consoleWhy} />;
-  if (!user.value.is_admin) {
-    return <div class="wide"><Empty whole title={w.adminsOnly} why={w.adminsOnlyWhy}><a class="button" href="/">{t.toDirectory}</a></Empty></div>;
-  }
   if (session.value.passkey_required) return <NeedsPasskey />;
+  if (!(reviews ? mayReview : isAdministrator).value) {
+    const [to, name] = mayReview.value ? ["/admin/queue", w.pages["/admin/queue"]] : ["/", t.toDirectory];
+    return <div class="wide"><Empty whole title={w.notYours(reviews)} why={w.notYoursWhy}><a class="button" href={to}>{name}</a></Empty></div>;
+  }
   return <>{children}</>;
 }

@@ -1,5 +1,6 @@
 // The keys of the console, explained.
 import { help } from "../state/queue-keys.ts";
+import { isAdministrator } from "../state/session.ts";
 import { r } from "./review-text.ts";
 import { Sheet } from "./sheet.tsx";
 
@@ -8,7 +9,7 @@ export function KeyHelp() {
   return (
     <Sheet name="keys" title={r.helpTitle} close={close}>
       <dl>
-        {r.help.map(([keys, text]) => (
+        {r.help.filter(([keys]) => isAdministrator.value || keys[0] !== "g" || keys[1] === "q").map(([keys, text]) => (
           <div key={text}><dt>{keys.map((key) => <kbd key={key}>{key}</kbd>)}</dt><dd>{text}</dd></div>
         ))}
       </dl>

@@ -4,8 +4,9 @@ import { pathOf, safeAddress } from "../parts/address.ts";
 import { Time } from "../parts/time.tsx";
 import { categories, loadCategories } from "../state/categories.ts";
 import { say } from "../state/notice.ts";
+import { OWNER } from "../state/queue-address.ts";
 import type { Page } from "../state/router.ts";
-import { readOnly } from "../state/session.ts";
+import { isAdministrator, mayReview, personAt, readOnly } from "../state/session.ts";
 import { t } from "../text.ts";
 import { ask as question } from "./dialog-state.ts";
 import { BulkActions, outcomes } from "./bulk.tsx";
@@ -23,20 +24,18 @@ const list = new Listing<Project>(
     { name: "q" },
     { name: "status", values: ["pending", "live", "rejected"] },
     { name: "category", choices: () => (categories.data.value ?? []).map((each) => [each.slug, each.name] as const) },
-    { name: "owner", pattern: /^[a-z0-9_-]{3,32}$|^me$/i },
+    { name: "owner", pattern: OWNER },
     { name: "sort", values: ["newest", "oldest", "popular", "upvotes"] },
   ],
-  ({ owner, ...wanted }, signal) => {
-    const query = { limit: 50, ...wanted, ...(owner && { owner: owner.toLowerCase() }) };
-    return ask(api.GET("/api/admin/projects", { params: { query: query as Query<"/api/admin/projects"> }, signal }));
-  },
+  (wanted, signal) => ask(api.GET("/api/review/projects", { params: { query: { limit: 50, ...wanted } as Query<"/api/review/projects"> }, signal })),
+  mayReview,
 );
 const columns: Column<Project>[] = [
   { name: w.number, kind: "file", text: (each) => each.id },
-  { name: w.title, kind: "wrap head", text: (each) => each.title, cell: (each) => <a href={pathOf(each)} dir="auto">{each.title}</a> },
+  { name: w.title, kind: "wrap head", text: (each) => each.title, cell: (each) => <a href={placeOf(each)} dir="auto">{each.title}</a> },
   { name: w.state, text: (each) => each.status, cell: (each) => <span class={`badge ${each.status}`}>{w.values[each.status]}</span> },
   { name: w.category, kind: "wrap minor", text: (each) => each.category.name },
-  { name: w.owner, kind: "wrap", text: (each) => each.owner.username, cell: (each) => <a href={`/admin/users/${each.owner.id}`}>{each.owner.username}</a> },
+  { name: w.owner, kind: "wrap", text: (each) => each.owner.username, cell: (each) => <a href={personAt(each.owner)}>{each.owner.username}</a> },
   { name: w.votes, kind: "number", text: (each) => each.upvotes, sort: { descending: "upvotes" }, cell: votesCell },
   {
     name: w.submitted, sort: { ascending: "oldest", descending: "newest" },
@@ -59,7 +58,7 @@ export const projects: Page = {
     if (!categories.data.peek()) loadCategories();
   },
   view: () => (
-    <Frame title={w.pages["/admin/projects"]}>
+    <Frame title={w.pages["/admin/projects"]} reviews>
       <OutcomeList list={outcomes.value} clear={() => (outcomes.value = [])} />
       <Listed listing={list} columns={columns} keyOf={(each) => each.id} none={w.projectsNone} selecting={selecting} />
     </Frame>
@@ -67,8 +66,14 @@ export const projects: Page = {
   title: () => w.pages["/admin/projects"],
 };
 
-/** How many votes count, as a link to who voted. */
+/** A project's page, which shows reviewers only what is live. */
+function placeOf(project: Project): string {
+  return project.status === "live" || isAdministrator.value ? pathOf(project) : `/admin/queue/${project.id}`;
+}
+
+/** How many votes count, for administrators as a link to who voted. */
 function votesCell({ id, title, upvotes }: Project) {
+  if (!isAdministrator.value) return t.number(upvotes);
   return <a href={`/admin/projects/${id}`} aria-label={v.votesFor(title, upvotes)}>{t.number(upvotes)}</a>;
 }
 
@@ -78,7 +83,7 @@ function Actions({ project }: { project: Project }) {
   return (
     <span class="acts">
       {website && <a href={website} target="_blank" rel="nofollow ugc noopener noreferrer" aria-label={`${t.visit}: ${title}`}>{w.website}</a>}
-      <a href={`/admin/audit?project_id=${id}`} aria-label={`${w.log}: ${title}`}>{w.log}</a>
+      {isAdministrator.value && <a href={`/admin/audit?project_id=${id}`} aria-label={`${w.log}: ${title}`}>{w.log}</a>}
       {status === "pending" && <a href={`/admin/queue/${id}`} aria-label={`${w.review}: ${title}`}>{w.review}</a>}
       {status === "live" && (
         <button type="button" class="link" aria-label={w.takeDownOf(title)} disabled={readOnly.value} onClick={() => takeDown(project)}>{w.takeDown}</button>
@@ -93,7 +98,7 @@ function takeDown({ id, title, version }: Project): void {
     fields: [{ name: "reason", label: w.reason, kind: "text", optional: true }],
     act: async ({ reason }) => {
       const params = { path: { project_id: id }, header: { "If-Match": `"${version}"` } };
-      const answer = ask(api.PUT("/api/admin/projects/{project_id}/unpublish", { params, body: reason?.trim() ? { reason } : {} }));
+      const answer = ask(api.PUT("/api/review/projects/{project_id}/unpublish", { params, body: reason?.trim() ? { reason } : {} }));
       await answer.finally(() => void list.again()); // also where another version or state is the reason of a refusal
       say(w.takenDownOne(title));
     },

@@ -6,12 +6,13 @@ import { Monogram } from "../parts/monogram.tsx";
 import { Empty, Failed, Skeleton } from "../parts/states.tsx";
 import { ago, Time } from "../parts/time.tsx";
 import { say } from "../state/notice.ts";
+import { addressOf } from "../state/queue-address.ts";
 import { approve, askReason } from "../state/queue-decisions.ts";
 import { showNew, story } from "../state/queue-history.ts";
 import { differences, heldChanges, newlyHeld, picturesOf, since, waits } from "../state/queue-story.ts";
 import { changed, current, type Item, item, linked, queue, selected } from "../state/queue.ts";
 import { wasLive } from "../state/queue-record.ts";
-import { readOnly } from "../state/session.ts";
+import { personAt, readOnly } from "../state/session.ts";
 import { t } from "../text.ts";
 import { Changed, Pictures } from "./difference.tsx";
 import { Changes, History, Others } from "./queue-story.tsx";
@@ -21,7 +22,7 @@ export function ItemPane() {
   const shown = item.value;
   if (shown) return <Submission key={shown.id} item={shown} />;
   const problem = linked.problem.value;
-  if (problem?.status === 404) return <Empty title={r.gone} why={r.goneWhy}><a class="button" href="/admin/queue">{r.toQueue}</a></Empty>;
+  if (problem?.status === 404) return <Empty title={r.gone} why={r.goneWhy}><a class="button" href={addressOf(0)}>{r.toQueue}</a></Empty>;
   if (problem) return <Failed problem={problem} again={() => void linked.again()} />;
   if (current.value && (linked.busy.value || !queue.data.value)) return queue.problem.value ? null : <Skeleton rows={2} />;
   return queue.data.value?.items.length ? <p class="muted q-choose">{r.choose}</p> : null;
@@ -132,7 +133,7 @@ function Facts({ item: shown }: { item: Item }) {
       ])}
       <dt>{r.category}</dt><dd>{category.name}</dd>
       <dt>{r.tags}</dt><dd class="chips">{tags.length ? tags.map((tag) => <span class="tag" key={tag}>{tag}</span>) : <span class="muted">{r.noTags}</span>}</dd>
-      <dt>{r.owner}</dt><dd><a href={`/admin/users/${owner.id}`}>{owner.username}</a> <span class="muted">{r.record(owner_stats)}</span></dd>
+      <dt>{r.owner}</dt><dd><a href={personAt(owner)}>{owner.username}</a> <span class="muted">{r.record(owner_stats)}</span></dd>
       <dt>{r.submitted}</dt><dd><Time at={submitted_at} /></dd>
     </dl>
   );

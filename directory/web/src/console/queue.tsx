@@ -1,17 +1,20 @@
 // The review queue: the list on the left, the submission on the right. On a phone each is a page of its own.
+import { signal } from "@preact/signals";
 import { More } from "../parts/more.tsx";
 import { Empty, Failed, Stale } from "../parts/states.tsx";
 import { Time } from "../parts/time.tsx";
+import { categories, loadCategories } from "../state/categories.ts";
+import { addressOf, filters, isNarrow, PATH } from "../state/queue-address.ts";
 import { approve, askReason } from "../state/queue-decisions.ts";
 import {
-  changed, clearSelection, current, enterQueue, go, isNarrow, type Item, loadQueue, queue, rows, selectAll,
-  selected, selectTo, showMore, takesFocus, toggle,
+  changed, clearSelection, current, enterQueue, go, type Item, loadQueue, queue, rows, selectAll,
+  selected, selectTo, showMore, takesFocus, toggle, waitingCount,
 } from "../state/queue.ts";
 import { wasLive } from "../state/queue-record.ts";
 import { refreshQueue } from "../state/queue-refresh.ts";
 import { since } from "../state/queue-story.ts";
 import { address, type Page } from "../state/router.ts";
-import { readOnly } from "../state/session.ts";
+import { isAdministrator, readOnly } from "../state/session.ts";
 import { t } from "../text.ts";
 import { Frame } from "./frame.tsx";
 import { ItemPane, once } from "./queue-item.tsx";
@@ -19,21 +22,31 @@ import { Outcomes } from "./queue-outcomes.tsx";
 import { ApprovalDialog } from "./queue-approve.tsx";
 import { ReasonDialog } from "./queue-reject.tsx";
 import { r } from "./review-text.ts";
+import { Filters } from "./table.tsx";
 import { w } from "./text.ts";
 import "../styles/console-queue.css";
 
 refreshQueue();
+const unfolded = signal(false); // whether the filters are shown
 
 export const reviewQueue: Page = {
-  enter: ([id = "0"]) => enterQueue(Number(id)),
+  enter: ([id = "0"]) => {
+    enterQueue(Number(id));
+    if (filters.filtered) unfolded.value = true;
+    if (!categories.data.peek()) loadCategories();
+  },
   view: Queue,
   title: () => r.queue,
 };
 
 function Queue() {
-  const isItem = address.value.pathname !== "/admin/queue";
+  const isItem = address.value.pathname !== PATH;
   return (
-    <Frame title={<Top />} kind={`queue${isItem ? " one" : ""}`}>
+    <Frame title={<Top />} kind={`queue${isItem ? " one" : ""}`} reviews>
+      <details class="changes q-filters" open={unfolded.value} onToggle={(event) => (unfolded.value = event.currentTarget.open)}>
+        <summary>{w.filters}</summary>
+        <Filters listing={filters} />
+      </details>
       <div class="q-panes">
         <div class="q-list"><List /><Outcomes /></div>
         <Pane />
@@ -47,7 +60,7 @@ function Queue() {
 function Top() {
   return (
     <header class="q-top">
-      <a class="button small q-back" href="/admin/queue">{r.toQueue}</a>
+      <a class="button small q-back" href={addressOf(0)}>{r.toQueue}</a>
       <h1>{r.queue}</h1>
       <span class="grow" />
       <button type="button" class="button small q-again" disabled={queue.busy.value} onClick={() => void loadQueue()}>{r.refresh}</button>
@@ -84,21 +97,23 @@ function Loading() {
 }
 
 function Nothing() {
-  return <Empty title={r.empty} why={r.emptyWhy}><a class="button" href="/admin">{w.toDashboard}</a></Empty>;
+  if (filters.filtered) return <Empty title={w.nothing} why={w.nothingWhy}><a class="button" href={filters.whole}>{w.showAll}</a></Empty>;
+  return <Empty title={r.empty} why={r.emptyWhy}>{isAdministrator.value && <a class="button" href="/admin">{w.toDashboard}</a>}</Empty>;
 }
 
 /** What can be done with all that is selected. */
 function Selection({ count }: { count: number }) {
   const ids = rows.value.map((each) => each.id).filter((id) => selected.value.has(id));
   const isAll = ids.length === count;
+  const all = r.selectAllOf(count, waitingCount.value);
   return (
     <div class="q-selection">
       <label class="q-check">
-        <input type="checkbox" checked={isAll} aria-label={r.selectAll} onClick={isAll ? clearSelection : selectAll} />
+        <input type="checkbox" checked={isAll} aria-label={all} onClick={isAll ? clearSelection : selectAll} />
       </label>
-      {ids.length === 0 ? <span class="muted small">{r.selectAll}</span> : (
+      {ids.length === 0 ? <span class="muted small">{all}</span> : (
         <>
-          <strong class="small grow">{r.selected(ids.length)}</strong>
+          <strong class="small grow">{r.selectedOf(ids.length, waitingCount.value)}</strong>
           <button type="button" class="button small primary" data-decides disabled={readOnly.value} onClick={(event) => once(event, () => approve(ids))}>
             {r.approveMany(ids.length)} <kbd>a</kbd>
           </button>
@@ -135,7 +150,7 @@ function Row({ item, isShown, isReached }: RowProps) {
       <label class="q-check">
         <input type="checkbox" tabIndex={tabIndex} checked={isSelected} aria-label={r.select(title)} onClick={(event) => (event.shiftKey ? selectTo(id) : toggle(id))} />
       </label>
-      <a href={`/admin/queue/${id}`} tabIndex={tabIndex} aria-current={isShown ? "true" : undefined} ref={(link) => focus(link, id)} onClick={(event) => open(event, id)}>
+      <a href={addressOf(id)} tabIndex={tabIndex} aria-current={isShown ? "true" : undefined} ref={(link) => focus(link, id)} onClick={(event) => open(event, id)}>
         <span class="q-title" dir="auto">{title}</span>
         {wasLive(item) && <span class="badge pending">{r.wasLive}</span>}
         {status === "live" && <span class="badge live">{r.changesBadge}</span>}

@@ -1,5 +1,6 @@
 // Entries of the audit log as sentences, with the names as links.
 import type { Schemas } from "../api/client.ts";
+import { isAdministrator, personAt } from "../state/session.ts";
 
 export type Entry = Schemas["Audit"];
 /** A piece of a sentence; with `href` a name that leads to what it names. */
@@ -78,13 +79,15 @@ function returned({ from, to }: Entry): boolean {
   return to === "pending" && from !== "pending";
 }
 
-function projectPart({ project, project_id, action }: Entry, at = `/p/${project_id}/-`): Part {
+function projectPart({ project, project_id, action }: Entry, at?: string): Part {
   const text = project?.title || (project_id ? `project ${project_id}` : "a project");
-  if (!project_id) return { text };
-  return { text, href: action === "project.deleted" ? `/admin/audit?project_id=${project_id}` : at };
+  const isGone = action === "project.deleted";
+  if (!project_id || (isGone && !isAdministrator.value)) return { text };
+  const place = isAdministrator.value ? `/p/${project_id}/-` : `/admin/queue/${project_id}`; // where reviewers see all states
+  return { text, href: isGone ? `/admin/audit?project_id=${project_id}` : at ?? place };
 }
 
 function userPart(user: { id: number; username: string } | null, otherwise: string, id?: number | null): Part {
-  if (user) return { text: user.username, href: `/admin/users/${user.id}` };
+  if (user) return { text: user.username, href: personAt(user) };
   return id ? { text: otherwise, href: `/admin/users/${id}` } : { text: otherwise };
 }

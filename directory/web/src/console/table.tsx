@@ -1,10 +1,11 @@
 // A table of the console: filters, rows, pages, and the rows as a file.
 import type { ComponentChildren } from "preact";
 import { Empty, Failed, Stale } from "../parts/states.tsx";
+import type { Filter, Filtering } from "../state/filtering.ts";
 import { address, withQuery } from "../state/router.ts";
 import { t } from "../text.ts";
 import { type Cell, type CsvColumn, download, fileName, tableCsv } from "./csv.ts";
-import type { Filter, Listing, Shown } from "./listing.ts";
+import type { Listing, Shown } from "./listing.ts";
 import { SelectAll, Selected, SelectRow, type Key, type Selecting } from "./selecting.tsx";
 import { w } from "./text.ts";
 
@@ -147,7 +148,7 @@ function Pages({ shown }: { shown: Shown<unknown> }) {
   );
 }
 
-function Filters<Row>({ listing }: { listing: Listing<Row> }) {
+export function Filters({ listing }: { listing: Filtering }) {
   const submit = (event: SubmitEvent) => {
     event.preventDefault();
     listing.apply();
@@ -155,12 +156,12 @@ function Filters<Row>({ listing }: { listing: Listing<Row> }) {
   return (
     <form class="filters" role="search" aria-label={w.filters} onSubmit={submit}>
       {listing.filters.filter((each) => !each.fromLinks || address.value.searchParams.has(each.name)).map((each) => <Control key={each.name} filter={each} listing={listing} />)}
-      {listing.filtered && <a class="button clear" href={address.value.pathname}>{w.clear}</a>}
+      {listing.filtered && <a class="button clear" href={listing.whole}>{w.clear}</a>}
     </form>
   );
 }
 
-function Control<Row>({ filter, listing }: { filter: Filter; listing: Listing<Row> }) {
+function Control({ filter, listing }: { filter: Filter; listing: Filtering }) {
   const { name, values, named, choices, pattern, isDay } = filter;
   const id = `filter-${name}`;
   const label = w.filter[name] ?? name;

@@ -3,6 +3,7 @@ import type { ComponentChildren } from "preact";
 import { api, ask, type Schemas } from "../api/client.ts";
 import { Empty, Failed, Skeleton, Stale } from "../parts/states.tsx";
 import { day, Time } from "../parts/time.tsx";
+import { categories, loadCategories } from "../state/categories.ts";
 import { say } from "../state/notice.ts";
 import { Resource } from "../state/resource.ts";
 import type { Page } from "../state/router.ts";
@@ -13,15 +14,19 @@ import { d } from "./deletion-text.ts";
 import { Entries } from "./entries.tsx";
 import { Frame } from "./frame.tsx";
 import { w } from "./text.ts";
+import { u } from "./users-text.ts";
 
 type User = Schemas["UserProfile"];
 type Changes = Schemas["UserChanges"];
+const ROLES: readonly User["role"][] = ["member", "reviewer", "admin"];
+const EVERY = "*"; // in place of a category: all of them
 const shown = new Resource<User>();
 onNewCaller(() => shown.clear());
 
 export const user: Page = { enter: ([id = ""]) => enter(Number(id)), view: UserPage, title: () => shown.data.value?.username ?? "" };
 
 function enter(id: number): void {
+  if (!categories.data.peek()) loadCategories();
   const path = { user_id: id };
   afterSession(() => isAdministrator.peek()
     && void shown.load(`console user ${id}`, (signal) => withSession(ask(api.GET("/api/admin/users/{user_id}", { params: { path }, signal })))));
@@ -55,7 +60,7 @@ function Facts({ user }: { user: User }) {
   const { projects, upvotes_given, upvotes_received, last_submission_at } = user.stats;
   const facts: [string, ComponentChildren][] = [
     [w.status, <span class={`badge ${user.status}`}>{w.values[user.status]}</span>],
-    [w.role, w.values[user.role]],
+    [w.role, user.role === "reviewer" ? u.reviewerOf(user.review_categories?.map(nameOf)) : w.values[user.role]],
     user.deleted_at ? [w.deletedOn, day(user.deleted_at)] : [w.email, user.email],
     [w.since, day(user.created_at)],
     [w.seen, user.last_seen_at ? <Time at={user.last_seen_at} /> : w.never],
@@ -73,7 +78,7 @@ function Facts({ user }: { user: User }) {
 }
 
 function Actions({ user }: { user: User }) {
-  const { username, status, role, stats: { projects } } = user;
+  const { username, status, stats: { projects } } = user;
   const isSuspended = status === "suspended";
   const hasProjects = projects.live + projects.pending > 0;
   const takingDown: [string, () => Question][] = isSuspended && hasProjects ? [[w.takeDownRest, () => suspending(user)]] : [];
@@ -82,8 +87,7 @@ function Actions({ user }: { user: User }) {
     isSuspended ? [w.restore, () => restoring(user)] : [w.suspend, () => suspending(user)],
     ...takingDown,
     [w.signOut, () => signingOut(user)],
-    role === "admin" ? [w.demote, () => changing(user, { role: "member" }, [w.demoteOf(username), w.demoteWhy, w.demoteDo, w.demoted(username)])]
-      : [w.promote, () => changing(user, { role: "admin" }, [w.promoteOf(username), w.promoteWhy, w.promoteDo, w.promoted(username)])],
+    [u.role, () => changingRole(user)],
     [d.name, () => deleting(user)],
   ];
   return (
@@ -128,6 +132,28 @@ function changing({ id }: User, changes: Changes, [title, text, action, done]: [
     act: async () => {
       await change(id, changes);
       say(done);
+    },
+  };
+}
+
+function nameOf(slug: string): string {
+  return categories.data.value?.find((each) => each.slug === slug)?.name ?? slug;
+}
+
+/** Choose the role, and for a reviewer the categories. */
+function changingRole({ id, username, role, review_categories }: User): Question {
+  const known = (categories.data.value ?? []).map((each) => [each.slug, each.name] as const);
+  return {
+    title: u.roleOf(username), text: u.roleWhy, action: u.roleDo,
+    fields: [
+      { name: "role", kind: "choice", label: w.role, value: role, options: ROLES.map((each) => [each, w.values[each] ?? each]) },
+      { name: "review_categories", kind: "many", label: u.categories, value: review_categories?.join(",") ?? EVERY, options: [[EVERY, u.every], ...known] },
+    ],
+    act: async (given) => {
+      const chosen = (given.review_categories ?? "").split(",").filter(Boolean);
+      const reviews = given.role === "reviewer" && { review_categories: chosen.includes(EVERY) ? null : chosen };
+      await change(id, { role: given.role as User["role"], ...reviews });
+      say(u.roleChanged(username, w.values[given.role ?? ""] ?? ""));
     },
   };
 }

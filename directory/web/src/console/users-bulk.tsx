@@ -1,10 +1,11 @@
 // Decisions about many users: those that are selected, or all that the filters find, a portion after the other.
 import { api, ask, type Schemas } from "../api/client.ts";
+import { wantedBy } from "../state/filtering.ts";
 import { say } from "../state/notice.ts";
 import { address } from "../state/router.ts";
 import { readOnly } from "../state/session.ts";
 import { ask as question } from "./dialog-state.ts";
-import { type Listing, wantedBy } from "./listing.ts";
+import type { Listing } from "./listing.ts";
 import { u } from "./users-text.ts";
 import { w } from "./text.ts";
 

@@ -1,4 +1,4 @@
-// What the console says about decisions about many users.
+// What the console says about roles, and about decisions about many users.
 import { count } from "../text.ts";
 
 const words = { suspend: ["Suspend", "suspended"], delete: ["Delete", "deleted"] } as const;
@@ -12,6 +12,14 @@ export const u = {
     suspend: "They are signed out everywhere, their tokens stop working, and their votes no longer count, until they are restored. Administrators are left out.",
     delete: "This cannot be undone. Sessions, tokens, votes, and pending and rejected projects are deleted. Live projects stay, under another name. Administrators are left out.",
   },
+  role: "Change the role…",
+  roleOf: (name: string) => `Change the role of ${name}`,
+  roleWhy: "Reviewers review the projects of their categories. Administrators also suspend users, and see everything in this console.",
+  roleDo: "Change the role",
+  categories: "Categories to review",
+  every: "All categories",
+  reviewerOf: (names?: string[]) => `Reviewer of ${names?.join(", ") ?? "all categories"}`,
+  roleChanged: (name: string, role: string) => `${name} has the role ${role.toLowerCase()} now.`,
   unpublish: "Also take down all of their live and pending projects",
   done: (decision: Decision, changed: number, remaining: number) =>
     `${count(changed, "account")} ${words[decision][1]}${remaining ? `; ${count(remaining, "account")} left` : ""}.`,

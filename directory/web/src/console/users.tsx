@@ -1,9 +1,10 @@
 // All users, with what they have submitted and voted.
 import { api, ask, type Schemas } from "../api/client.ts";
 import { day, Time } from "../parts/time.tsx";
+import { DAY } from "../state/filtering.ts";
 import type { Page } from "../state/router.ts";
 import { Frame } from "./frame.tsx";
-import { DAY, Listing, type Query } from "./listing.ts";
+import { Listing, type Query } from "./listing.ts";
 import { Listed, type Column } from "./table.tsx";
 import { w } from "./text.ts";
 import { FoundUsers, SelectedUsers } from "./users-bulk.tsx";
@@ -14,7 +15,7 @@ const list = new Listing<User>(
   "users",
   [
     { name: "q" },
-    { name: "role", values: ["member", "admin"] },
+    { name: "role", values: ["member", "reviewer", "admin"] },
     { name: "status", values: ["active", "suspended"] },
     { name: "created_from", isDay: true, pattern: DAY },
     { name: "created_to", isDay: true, pattern: DAY },

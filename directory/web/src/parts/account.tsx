@@ -4,12 +4,12 @@ import { t } from "../text.ts";
 import { Person } from "./icons.tsx";
 
 export function Account() {
-  if (user.value) return <Menu name={user.value.username} admin={user.value.is_admin} unread={user.value.unread > 0} />;
+  if (user.value) return <Menu name={user.value.username} reviews={user.value.permissions.length > 0} unread={user.value.unread > 0} />;
   // Until it is known who is signed in the button keeps its place, unseen, so that nothing moves.
   return <a class={`button${session.value ? "" : " waiting"}`} href={signInAddress()}>{t.signIn}</a>;
 }
 
-function Menu({ name, admin, unread }: { name: string; admin: boolean; unread: boolean }) {
+function Menu({ name, reviews, unread }: { name: string; reviews: boolean; unread: boolean }) {
   return (
     <details class="menu" onClick={closeAfterChoice} onKeyDown={closeByEscape} onFocusOut={closeWhenLeft}>
       <summary class="button" aria-label={`${t.account}: ${name}${unread ? t.withUnread : ""}`}><Person />{unread && <span class="unread" />}<span class="full">{name}</span></summary>
@@ -17,7 +17,7 @@ function Menu({ name, admin, unread }: { name: string; admin: boolean; unread: b
         <a href="/mine">{t.yours}</a>
         <a href={`/users/${name}`}>{t.profile}</a>
         <a href="/account">{t.account}</a>
-        {admin && <a href="/admin">{t.console}</a>}
+        {reviews && <a href="/admin">{t.console}</a>}
         <button type="button" onClick={() => void signOut()}>{t.signOut}</button>
       </div>
     </details>

@@ -13,7 +13,8 @@ const UNITS: [Intl.RelativeTimeFormatUnit, number][] = [
 export function ago(when: string, present = now()): string {
   const seconds = (Date.parse(when) - present) / 1000;
   for (const [unit, length] of UNITS) {
-    if (Math.abs(seconds) >= length) return relative.format(Math.trunc(seconds / length), unit);
+    const least = unit === "week" ? 2 * length : length; // "8 days ago" says more than "last week"
+    if (Math.abs(seconds) >= least) return relative.format(Math.trunc(seconds / length), unit);
   }
   return "just now";
 }

@@ -1,13 +1,14 @@
 // Who decided about a project. An answer of 200 says that a decision holds, and not whose it was: the log does.
 import { api, ask, Problem, type Schemas } from "../api/client.ts";
 import { isDecision, type Entry, waits } from "./queue-story.ts";
+import { isAdministrator } from "./session.ts";
 
 export type Decider = Entry;
 type Answer = Schemas["Decision"];
 
 const ACTIONS = { approve: "project.approved", reject: "project.rejected" } as const;
 const EDIT_ACTIONS = { approve: "project.edit_approved", reject: "project.edit_rejected" } as const;
-const MOST = 100;
+const [MOST, FEW] = [100, 20]; // entries
 type Action = (typeof ACTIONS | typeof EDIT_ACTIONS)["approve" | "reject"];
 
 /** The last decision about each of the projects that an answer says are decided; of `edits` about their changes. */
@@ -19,7 +20,7 @@ export async function deciders(answers: readonly Answer[], decision: "approve" |
     await Promise.all([
       holders(found, held.filter((id) => !edits.includes(id)), ACTIONS[decision]),
       holders(found, held.filter((id) => edits.includes(id)), EDIT_ACTIONS[decision]),
-      ...others.map(async ({ id }) => note(found, await log({ project_id: id, limit: 10 }), [id])),
+      ...others.map(({ id }) => last(found, id)),
     ]);
   } catch (error) {
     if (!(error instanceof Problem)) throw error; // the decisions hold; only whose they are stays unknown
@@ -27,15 +28,18 @@ export async function deciders(answers: readonly Answer[], decision: "approve" |
   return found;
 }
 
-/** Find whose the decisions are that hold: by the newest entries, and one by one what those leave out. */
+/** Find whose the decisions are that hold: administrators by the log's newest, and one by one what those leave out. */
 async function holders(found: Map<number, Entry>, ids: readonly number[], action: Action): Promise<void> {
-  if (ids.length > 1) note(found, await log({ action, limit: MOST }), ids);
-  const missing = ids.filter((id) => !found.has(id));
-  await Promise.all(missing.map(async (id) => note(found, await log({ action, project_id: id, limit: 1 }), [id])));
+  if (ids.length > 1 && isAdministrator.peek()) {
+    note(found, (await ask(api.GET("/api/admin/audit", { params: { query: { action, limit: MOST } } }))).items, ids);
+  }
+  await Promise.all(ids.filter((id) => !found.has(id)).map((id) => last(found, id)));
 }
 
-async function log(query: { action?: Action; project_id?: number; limit: number }): Promise<readonly Entry[]> {
-  return (await ask(api.GET("/api/admin/audit", { params: { query } }))).items;
+/** Find the last decision about a project. */
+async function last(found: Map<number, Entry>, id: number): Promise<void> {
+  const params = { path: { project_id: id }, query: { limit: FEW } };
+  note(found, (await ask(api.GET("/api/review/projects/{project_id}/history", { params }))).items, [id]);
 }
 
 /** Keep the newest decision about each of the projects; `entries` are newest first. */

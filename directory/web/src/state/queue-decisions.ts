@@ -5,9 +5,10 @@ import { ended } from "../text.ts";
 import { r } from "../console/review-text.ts";
 import { ago } from "../parts/time.tsx";
 import {
-  changed, chosen, current, decided, drop, go, isNarrow, isOpen, itemOf, loadQueue, readAhead, replace, rows, selected,
+  changed, chosen, current, decided, drop, go, isOpen, itemOf, loadQueue, readAhead, replace, rows, selected,
   waitingCount, without, type Item,
 } from "./queue.ts";
+import { isNarrow, PATH } from "./queue-address.ts";
 import { isOfSuspended, recount, wasLive } from "./queue-record.ts";
 import { deciders, type Decider } from "./queue-deciders.ts";
 import { waits } from "./queue-story.ts";
@@ -29,6 +30,7 @@ interface Batch {
   timer: ReturnType<typeof setTimeout> | undefined;
 }
 
+export const ofConsole = /^\/api\/(admin|review)\//; // the addresses of its own data
 export const WAIT = 5000; // milliseconds for an undo; a webhook cannot be called back
 const MOST = 100; // items of one request
 const MOST_OUTCOMES = 200;
@@ -49,7 +51,7 @@ onNewCaller(() => {
   });
 });
 effect(() => {
-  if (!address.value.pathname.startsWith("/admin/queue")) untracked(() => void leave());
+  if (!address.value.pathname.startsWith(PATH)) untracked(() => void leave());
 });
 globalThis.addEventListener("pagehide", () => void leave());
 // To sign out is to leave too: what waits is sent while the session holds. And a page that is opened shows what was decided.
@@ -57,7 +59,7 @@ const posted = new Set<Promise<unknown>>();
 api.use({
   async onRequest({ request, schemaPath }) {
     if (schemaPath === "/api/auth/logout") await leave();
-    if (request.method === "GET" && schemaPath.startsWith("/api/admin/")) await Promise.allSettled(posted);
+    if (request.method === "GET" && ofConsole.test(schemaPath)) await Promise.allSettled(posted);
   },
 });
 
@@ -188,8 +190,8 @@ async function sendPart({ decision, reason }: Batch, items: readonly Item[]): Pr
   return settled;
 }
 
-function post(body: Schemas["DecisionsInput"]): Promise<Schemas["DecisionList"]> {
-  const answer = ask(api.POST("/api/admin/projects/decisions", { body, keepalive: true }));
+function post(body: Schemas["ReviewDecisionsInput"]): Promise<Schemas["DecisionList"]> {
+  const answer = ask(api.POST("/api/review/projects/decisions", { body, keepalive: true }));
   posted.add(answer);
   return answer.finally(() => posted.delete(answer));
 }

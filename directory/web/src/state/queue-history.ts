@@ -53,7 +53,7 @@ async function read(id: number, signal: AbortSignal): Promise<ProjectHistory> {
 }
 
 function askPage(params: { path: { project_id: number }; query: { limit: number; cursor?: string } }, signal: AbortSignal) {
-  return ask(api.GET("/api/admin/projects/{project_id}/history", { params, signal }));
+  return ask(api.GET("/api/review/projects/{project_id}/history", { params, signal }));
 }
 
 /** Show the item as it is now. Throws a Problem. */

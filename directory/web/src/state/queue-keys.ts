@@ -7,7 +7,7 @@ import { historyOpen, toggleHistory } from "./queue-history.ts";
 import { choose, confirmReason } from "./queue-reason.ts";
 import { clearSelection, current, isOpen, item, move, selected, selectTo, toggle } from "./queue.ts";
 import { navigate } from "./router.ts";
-import { isAdministrator } from "./session.ts";
+import { isAdministrator, mayReview } from "./session.ts";
 
 const SECOND_KEY = 1500; // milliseconds for the key after g
 const PLACES: Record<string, string> = { q: "/admin/queue", d: "/admin", u: "/admin/users" };
@@ -64,9 +64,9 @@ function actOf(key: string, event: KeyboardEvent): (() => void) | undefined {
   if (/^[?؟]$/.test(event.key)) return () => (help.value = !help.peek());
   const isSecond = event.timeStamp <= goUntil;
   goUntil = -1;
-  const canAct = isOpen() && isAdministrator.peek();
+  const canAct = isOpen() && mayReview.peek();
   if (event.shiftKey) return key === "x" && canAct ? () => selectTo(current.peek()) : undefined;
-  if (isSecond && PLACES[key]) return () => navigate(PLACES[key] as string);
+  if (isSecond && PLACES[key] && (key === "q" || isAdministrator.peek())) return () => navigate(PLACES[key] as string);
   if (key === "g") return () => (goUntil = event.timeStamp + SECOND_KEY);
   return canAct ? ACTS[key] : undefined;
 }

@@ -4,7 +4,7 @@ import { history } from "./queue-history.ts";
 import { sending } from "./queue-decisions.ts";
 import { arrived, busyMore, current, decided, isOpen, type Item, queue, read, selected } from "./queue.ts";
 import { since } from "./queue-story.ts";
-import { isAdministrator } from "./session.ts";
+import { mayReview } from "./session.ts";
 
 const MOST = 100; // rows of one answer
 const PAUSE = 8000; // milliseconds between two reads
@@ -13,7 +13,7 @@ const PAUSE = 8000; // milliseconds between two reads
 export function refreshQueue(): void {
   setInterval(() => {
     const isBusy = queue.busy.peek() || busyMore.peek() || sending.peek() > 0;
-    if (isOpen() && isAdministrator.peek() && !document.hidden && queue.data.peek() && !isBusy) void readAgain();
+    if (isOpen() && mayReview.peek() && !document.hidden && queue.data.peek() && !isBusy) void readAgain();
   }, PAUSE);
 }
 

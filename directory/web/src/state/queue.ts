@@ -1,9 +1,11 @@
 // The review queue: what waits, which item is shown, and which are selected.
 import { batch, computed, effect, signal, untracked } from "@preact/signals";
 import { api, ask, type Schemas } from "../api/client.ts";
+import { wantedBy } from "./filtering.ts";
+import { addressOf, filters, isNarrow, isQueue, PATH } from "./queue-address.ts";
 import { Resource } from "./resource.ts";
 import { address, navigate } from "./router.ts";
-import { afterSession, isAdministrator, onNewCaller, withSession } from "./session.ts";
+import { afterSession, mayReview, onNewCaller, withSession } from "./session.ts";
 
 export type Item = Schemas["QueueItem"];
 interface Queue {
@@ -12,7 +14,6 @@ interface Queue {
   next: string | null;
 }
 
-const PATH = "/admin/queue";
 const PAGE = 50;
 const NEAR = 10; // rows before the end at which more are read
 const none: ReadonlySet<number> = new Set();
@@ -26,6 +27,7 @@ export const changed = signal<ReadonlyMap<number, Item>>(new Map()); // items th
 export const busyMore = signal(false);
 let anchor = 0; // where a range begins
 let inside = false;
+let listed = ""; // the filters of the list that was read last
 let focused = 0; // the row that gets the focus when it is drawn next
 
 /** The rows of the list. */
@@ -46,19 +48,9 @@ effect(() => {
   if (!isQueue(address.value)) untracked(() => (inside = false));
 });
 
-/** Whether an address is one of the queue. */
-export function isQueue(url: URL): boolean {
-  return url.pathname === PATH || url.pathname.startsWith(`${PATH}/`);
-}
-
 /** Whether the queue is what is shown. */
 export function isOpen(): boolean {
   return inside;
-}
-
-/** Whether an item is a page of its own, as on a phone. */
-export function isNarrow(): boolean {
-  return globalThis.matchMedia?.("(max-width: 820px)").matches ?? false;
 }
 
 function forgetQueue(): void {
@@ -76,16 +68,22 @@ export function enterQueue(id: number): void {
   const isNew = !inside;
   inside = true;
   if (id || isNarrow()) show(id);
+  filters.take(address.peek().searchParams);
   afterSession(() => {
-    if (!isAdministrator.peek()) return;
-    if (isNew || !queue.data.peek()) void loadQueue();
+    if (!mayReview.peek()) return;
+    if (isNew || !queue.data.peek() || listed !== filters.key) void loadQueue();
     else arrived();
   });
 }
 
 /** Read the queue from its beginning. */
 export async function loadQueue(): Promise<void> {
-  await queue.load("queue", async (signal) => {
+  if (listed !== filters.key) {
+    listed = filters.key;
+    clearSelection();
+    if (address.peek().pathname === PATH) show(0); // what was shown may not be in the list
+  }
+  await queue.load(`queue ${listed}`, async (signal) => {
     const page = await read(null, signal);
     return { ...page, items: page.items.map(asShown) };
   });
@@ -99,8 +97,10 @@ function asShown(found: Item): Item {
 
 /** A page of what waits. Throws a Problem. */
 export async function read(cursor: string | null, signal?: AbortSignal, limit = PAGE): Promise<Queue> {
-  const query = { waiting: "true" as const, limit, ...(cursor && { cursor }) };
-  const { items, pagination } = await withSession(ask(api.GET("/api/admin/projects", { params: { query }, signal })));
+  const wanted = wantedBy(address.peek().searchParams, filters.filters);
+  if (!wanted) return { items: [], total: 0, next: null };
+  const query = { waiting: "true" as const, limit, ...wanted, ...(cursor && { cursor }) };
+  const { items, pagination } = await withSession(ask(api.GET("/api/review/projects", { params: { query }, signal })));
   return { items, total: pagination.total, next: pagination.next_cursor };
 }
 
@@ -130,11 +130,8 @@ export function arrived(): void {
 }
 
 /** One project as the queue would list it. Throws a Problem. */
-export async function readItem(id: number, signal?: AbortSignal): Promise<Item> {
-  const project = await ask(api.GET("/api/projects/{project_id}", { params: { path: { project_id: id } }, signal }));
-  const params = { path: { user_id: project.owner.id } };
-  const { stats, status } = await ask(api.GET("/api/admin/users/{user_id}", { params, signal }));
-  return { ...project, owner_stats: stats.projects, earlier: 0, answered: false, approvals: null, claim: null, warnings: status === "suspended" ? ["owner_suspended"] : [] };
+export function readItem(id: number, signal?: AbortSignal): Promise<Item> {
+  return ask(api.GET("/api/review/projects/{project_id}", { params: { path: { project_id: id } }, signal }));
 }
 
 /** The item of an id. */
@@ -179,7 +176,7 @@ export function go(id: number): void {
     show(id);
     arrived();
   } else if (address.peek().pathname !== PATH) {
-    navigate(id ? `${PATH}/${id}` : PATH, { replace: true });
+    navigate(addressOf(id), { replace: true });
   }
 }
 
@@ -193,7 +190,7 @@ export function takesFocus(id: number): boolean {
 /** Keep the address of the item that is shown next to the list. */
 export function keepAddress(): void {
   if (!inside || isNarrow()) return;
-  const url = new URL(current.peek() ? `${PATH}/${current.peek()}` : PATH, address.peek());
+  const url = new URL(addressOf(current.peek()), address.peek());
   if (url.pathname === address.peek().pathname) return;
   history.replaceState(history.state, "", url);
   address.value = url;

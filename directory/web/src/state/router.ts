@@ -60,9 +60,10 @@ export function navigate(to: string, { replace = false } = {}): void {
   }
 }
 
-/** The present address with other parameters; an empty value removes one. */
-export function withQuery(changes: Record<string, string>): string {
+/** The present address, or a path, with other parameters; an empty value removes one. */
+export function withQuery(changes: Record<string, string>, path = address.value.pathname): string {
   const url = new URL(address.value);
+  url.pathname = path;
   for (const [name, value] of Object.entries(changes)) {
     if (value) url.searchParams.set(name, value);
     else url.searchParams.delete(name);

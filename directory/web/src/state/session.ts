@@ -12,8 +12,9 @@ export type Session = Got<"/api/session">;
 export const session = signal<Session | null>(null); // null until the first answer
 export const sessionProblem = signal<Problem | null>(null);
 export const user = computed(() => session.value?.user ?? null);
-/** Whether the caller may use the console: an administrator, who has signed in by a passkey where that is needed. */
-export const isAdministrator = computed(() => Boolean(user.value?.is_admin && !session.value?.passkey_required));
+/** What the caller may do in this session; nothing where a passkey is needed that it was not opened by. */
+export const mayReview = computed(() => Boolean(user.value?.permissions.includes("review")));
+export const isAdministrator = computed(() => Boolean(user.value?.permissions.includes("administer")));
 export const readOnly = computed(() => session.value?.read_only ?? false);
 
 // A write names the account that it is meant for: somebody else may have signed in in another tab.
@@ -66,6 +67,11 @@ export function signInAddress(): string {
   return `/sign-in?next=${encodeURIComponent(pathname + search)}`;
 }
 
+/** Where the console shows a person: reviewers see the public profile. */
+export function personAt({ id, username }: { id: number; username: string }): string {
+  return isAdministrator.value ? `/admin/users/${id}` : `/users/${username}`;
+}
+
 export async function signOut(): Promise<void> {
   try {
     await ask(api.POST("/api/auth/logout"));
@@ -99,7 +105,7 @@ async function recheck(): Promise<void> {
 
 /** What a refusal says of the session: it has ended, its role is another one, or the service takes no writes. */
 export function learn(problem: Problem): void {
-  if (["admin_required", "passkey_required"].includes(problem.code)) void loadSession();
+  if (["admin_required", "reviewer_required", "passkey_required"].includes(problem.code)) void loadSession();
   if (problem.code === "read_only" && session.value) session.value = { ...session.value, read_only: true };
   if (problem.status === 401 && session.value?.user) session.value = { ...session.value, user: null };
 }
