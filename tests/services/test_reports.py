@@ -23,6 +23,7 @@ from directory.services.review import moderation, reports, submissions, takedown
 from tests.conftest import Statements
 from tests.support.factories import Api, World
 from tests.support.mailbox import Mailbox
+from tests.support.outbox import delivery_thread, quick, send_all
 
 SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 HOOK = [{"url": "https://hook.example/", "secret": SECRET, "events": ["project.reported"]}]
@@ -426,3 +427,39 @@ def test_with_reports_off_a_decision_costs_no_statement_more(make_app: Any, worl
         assert admin.put(path).status_code == 200
     event.remove(engine, "before_cursor_execute", recorded.note)
     assert [statement for statement in recorded if "reports" in statement] == []
+
+
+def sent(app: Flask, mailbox: Mailbox) -> list[Any]:
+    """The mails that a deliverer hands in."""
+    [server] = [each for each in app.extensions["webhooks"] if each.format == "mail"]
+    send_all(delivery_thread(app, server, quick()))
+    return sorted(mailbox.taken, key=lambda mail: str(mail.message["Subject"]), reverse=True)
+
+
+def test_the_mail_has_the_outcome_the_reply_and_the_way_to_switch_it_off(
+    make_app: Any, world: World, mailbox: Mailbox
+) -> None:
+    app = make_app(REPORTS="members", **mailbox.settings)
+    rules, ada = Rules(app, World(app)), world.user("ada")
+    for outcome, reply in (("unfounded", "We looked.\nTwice."), ("acted", None)):
+        project = world.project(title="Lanternfish")
+        rules.report(project, ada)
+        rules.settle(project, outcome, reply)
+    unfounded, acted = sent(app, mailbox)
+    assert unfounded.to == ["ada@example.org"]
+    assert unfounded.message["Subject"] == "Your report about “Lanternfish” was looked at"
+    assert "looked at. The reviewers found no reason to act.\n\nThe reply: We looked.\nTwice.\n\n" in unfounded.text
+    assert "/mine?reports=1" in unfounded.text
+    assert unfounded.message["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click"
+    assert acted.message["Subject"] == "Your report about “Lanternfish” was acted on"
+    assert "The reply" not in acted.text
+    assert "reviewer" not in acted.text
+
+
+def test_a_reporter_who_switches_mail_off_meanwhile_gets_none(make_app: Any, world: World, mailbox: Mailbox) -> None:
+    app = make_app(REPORTS="members", **mailbox.settings)
+    rules, ada, project = Rules(app, World(app)), world.user("ada"), world.project()
+    rules.report(project, ada)
+    rules.settle(project, "acted")
+    world.change(ada, notify=False)
+    assert sent(app, mailbox) == []
