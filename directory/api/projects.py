@@ -78,8 +78,8 @@ def index(query: dict[str, Any]) -> Any:
     page, headers = listing(filters, order(query), query)
     if query.get("q") is not None and page["pagination"]["total"] == 0:
         page["suggestions"] = suggestions.nearest(query["q"])
-    if order(query) == "best" and page["pagination"]["page"] == 1 and page["pagination"]["total"] == len(page["items"]):
-        near = nearest.nearest(filters, page["items"], viewer=viewer())
+    if order(query) == "best" and page["pagination"]["page"] == 1:
+        near = nearest.nearest(filters, page["items"], page["pagination"]["total"], viewer=viewer())
         page |= {} if near is None else {"nearest": near}
     if taken := search_operators.as_words(query.get("q") or ""):
         page["searched_as_words"] = taken

@@ -280,9 +280,9 @@ def _with_shelf(listed: CacheTags | None, shelf: best.Shelf | None) -> CacheTags
 def _of_search(wanted: Wanted, filters: catalog.Filters, found: Slice, listed: list[Category]) -> dict[str, Any]:
     """What the page of a search has in addition: what is near to it, other spellings, and what it names."""
     query, total = wanted.q or "", found.total or 0
-    is_whole = wanted.sort == "best" and wanted.page == 1 and total == len(found.items)
+    is_first = wanted.sort == "best" and wanted.page == 1
     return {
-        "near": nearest.nearest(filters, found.items, viewer=viewer()) if is_whole else None,
+        "near": nearest.nearest(filters, found.items, total, viewer=viewer()) if is_first else None,
         "suggested": [] if total else suggestions.nearest(query),
         "as_words": search_operators.as_words(query),
         "named": _named(query, listed),

@@ -36,8 +36,8 @@ def near(made: list[Made], filters: Filters) -> list[int]:
 
 
 def shown(filters: Filters) -> list[int] | None:
-    found = page(filters, "best", Window(20), viewer=None).items
-    items = nearest.nearest(filters, found, viewer=None)
+    found = page(filters, "best", Window(20), viewer=None)
+    items = nearest.nearest(filters, found.items, found.total or 0, viewer=None)
     return None if items is None else [item["id"] for item in items]
 
 
@@ -121,8 +121,11 @@ def test_the_answer_has_it_on_the_first_page_of_the_best_matches_alone(world: Wo
     world.project(title="Blue lamp none")
     found = api.get("/api/projects?q=blue+lamp+none").json
     assert (len(found["items"]), [item["id"] for item in found["nearest"]]) == (1, [lamp, other])
-    for _ in range(2):
-        world.project(title="Blue lamp none")
+    world.project(title="Blue lamp none")
+    for number in (1, 2):  # also where the page does not show all that is found
+        found = api.get(f"/api/projects?q=blue+lamp+none&limit={number}").json
+        assert (len(found["items"]), [item["id"] for item in found["nearest"]]) == (number, [lamp, other])
+    world.project(title="Blue lamp none")
     assert "nearest" not in api.get("/api/projects?q=blue+lamp+none").json
 
 

@@ -16,16 +16,18 @@ _READ = MOST + FEW - 1 + MOST - 1
 
 
 def nearest(
-    filters: catalog.Filters, found: list[dict[str, Any]], *, viewer: Caller | None
+    filters: catalog.Filters, found: list[dict[str, Any]], total: int, *, viewer: Caller | None
 ) -> list[dict[str, Any]] | None:
     """Live projects that match more than half of the words of a search, under its other filters, at most MOST.
 
-    Those that match more words come first, then the best matches. `found` is the
-    first page of the search, best match first. None where it has enough, or the search has too few words or too many.
+    Those that match more words come first, then the best matches. None of them matches the search itself, which finds
+    `total`; `found` is its first page, best match first. None where it finds enough, or has too few words or too many.
     """
     size = search_language.size(filters.q or "")
-    if filters.status != Status.LIVE or not FEW <= size <= MOST_WORDS or len(found) >= FEW:
+    if filters.status != Status.LIVE or not FEW <= size <= MOST_WORDS or total >= FEW:
         return None
+    if len(found) < total:  # the page is shorter
+        found = catalog.page(filters, "best", Window(FEW), viewer=viewer).items
     seen = {item["id"] for item in found}
     items: list[dict[str, Any]] = []
     for least in range(size - 1, size // 2, -1):
