@@ -119,23 +119,32 @@ def by_index() -> Iterator[None]:
 
 
 @contextmanager
+def by_bitmap() -> Iterator[None]:
+    """Have PostgreSQL collect matches by indexes in the block, where it would look for the first ones in a table."""
+    with _planning(enable_seqscan="off", enable_indexscan="off", enable_indexonlyscan="off"):
+        yield
+
+
+@contextmanager
 def _planning(**settings: object) -> Iterator[None]:
     """Settings of PostgreSQL's planner for the block.
 
     The block is one transaction, because behind a connection pooler a setting lasts for one transaction. Within another
-    transaction they hold until its end.
+    transaction the defaults follow, unless the block fails.
     """
     if not on_postgresql():
         yield
         return
     within = in_transaction() and not db.session.connection().connection.dbapi_connection.autocommit  # type: ignore[union-attr]
     if not within:
-        db.session.rollback()
+        db.session.close()  # a rollback would have each object that was read before be read again
         db.session.connection(execution_options={"isolation_level": "READ COMMITTED"})
     try:
-        for name, value in settings.items():
-            db.session.execute(text(f"SET LOCAL {name} = {value}"))
+        changes = ", ".join(f"set_config('{name}', '{value}', true)" for name, value in settings.items())
+        db.session.execute(text(f"SELECT {changes}"))
         yield
+        for name in settings if within else ():
+            db.session.execute(text(f"SET LOCAL {name} TO DEFAULT"))
     finally:
         if not within:
             db.session.rollback()

@@ -14,7 +14,7 @@ from sqlalchemy import BigInteger, bindparam, func, literal_column, select, tupl
 from directory.db.paging import Window
 from directory.db.statements import Prepared, Row
 from directory.models import VoteRanking
-from directory.services.catalog import queries, search
+from directory.services.catalog import queries, search, search_counts
 from directory.services.catalog.search_language import TIERS, Tier
 
 S = VoteRanking.__table__.c
@@ -22,9 +22,9 @@ S = VoteRanking.__table__.c
 # The numbers of projects with the most votes, or after a cursor's position, that are read until these decide.
 LOOKED_AT = (64, 500, 2_500)
 BETTER = 4_000  # better matches than those, for each step of the rank
-# If fewer than RARE of the SAMPLE most voted projects match, a scan for `search.MOST` matches reads more than 80,000
-# projects. Of a million projects it then costs more than to collect the matches.
-SAMPLE, RARE = 500, 60
+SAMPLE = 500  # of the projects with the most votes: the share of them that match is taken for that of all
+# What a scan of the list takes for each project that it reads, in matches that the index collects in this time.
+LOOK = {"sqlite": 3.0, "postgresql": 0.3}
 
 # The tiers that find all matches of a better rank, by rank. What matches as a whole may lack words of the query.
 _EXACT, _WHOLE, _TITLE, _BRIEF, *_BEGINNINGS, _ = TIERS
@@ -94,8 +94,10 @@ def page(asked: Search, window: Window) -> list[Match] | None:
 
 
 def is_rare(asked: Search) -> bool:
-    """Whether few of the projects with the most votes match."""
-    return len(asked.most_voted(SAMPLE)) < RARE
+    """Whether so few match that to collect all of them costs less than a scan of the list for `search.MOST`."""
+    share = len(asked.most_voted(SAMPLE)) / SAMPLE
+    _, live = search_counts.state()
+    return share * share * live < search.MOST * LOOK[asked.list.dialect]
 
 
 def _following(asked: Search, after: Match, size: int, looked_at: int) -> list[Match] | None:

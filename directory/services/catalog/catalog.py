@@ -41,6 +41,7 @@ from directory.services.identity import Caller
 # a look at one project costs as much as LOOKUP of those.
 SHORT, SPARSE, LOOKUP = 10_000, 10, 5
 KINDS = {"submission": Status.PENDING, "revision": Status.LIVE}  # what waits for review, and the state of its project
+RELATED = 3  # times as many projects as expected may have all words of a query, since words occur together
 QUICK_TEXT = 500  # characters; any text of this length is rendered within 10 ms
 
 
@@ -394,10 +395,20 @@ def _parameters(filters: Filters, narrowing: dict[str, Any], least: int | None) 
     expressions = search_language.expressions(query, dialect, filters.tag, least)
     if expressions is None:
         return None
-    share = search_frequency.estimates() if least is None else None  # a part of the words says nothing of all
-    rarest = None if share is None else search_language.rarest(query, filters.tag, share)
-    tested = {} if rarest is None else {search_language.RAREST: rarest}
-    return {**given, **expressions, **tested, "most": search.MOST, "cap": search.MOST + 1 + search_counts.SPARE}
+    ways = _ways(query, filters.tag) if least is None else {}  # a part of the words says nothing of all
+    return {**given, **expressions, **ways, "most": search.MOST, "cap": search.MOST + 1 + search_counts.SPARE}
+
+
+def _ways(query: str, tag: str | None) -> dict[str, str]:
+    """The conditions by which PostgreSQL finds the matches of a query, or many of them, sooner: by their names."""
+    share = search_frequency.estimates()
+    if share is None:
+        return {}
+    is_many = search_language.expected(query, share) * search_frequency.projects() * RELATED > search.MOST
+    known = search_language.known(query, search_frequency.known()) if is_many else []
+    ways = {search_language.KNOWN.format(n): condition for n, condition in enumerate(known)}
+    rarest = search_language.rarest(query, tag, share)
+    return ways if rarest is None else {**ways, search_language.RAREST: rarest}
 
 
 def views(rows: Sequence[Row], viewer: Caller | None, *, reviews: bool = False) -> list[dict[str, Any]]:

@@ -22,6 +22,7 @@ from sqlalchemy import (
     literal_column,
     not_,
     select,
+    text,
     true,
 )
 from sqlalchemy import table as named
@@ -31,7 +32,7 @@ from sqlalchemy.sql.selectable import LateralFromClause
 from directory.db.paging import AnySelect
 from directory.models import Status, VoteRanking
 from directory.services.catalog.columns import unindexed
-from directory.services.catalog.search_language import RAREST, SUBSTRINGS, TIERS, WORDS, Tier, name
+from directory.services.catalog.search_language import KNOWN, RAREST, SUBSTRINGS, TIERS, WORDS, Tier, name
 from directory.services.catalog.search_words import BREAK
 
 # The total of a search counts no more matches, and best match ranks no more: those with the most votes.
@@ -82,6 +83,19 @@ def number(
     surely, all_ = (_counted(matching(dialect, tier), dialect, most, live, tagged) for tier in (WORDS, TIERS[-1]))
     counted = surely.subquery("surely")  # a table, so that it is counted once
     return select(case((counted.c.number >= most, counted.c.number), else_=all_.scalar_subquery()))
+
+
+def known(conditions: int, most: ColumnElement[int], *, live: bool) -> Select[int]:
+    """The number of projects that meet so many conditions of `search_language.known`, but no more than `most`.
+
+    PostgreSQL counts them in a sample of the index, and in the whole where these are too few.
+    """
+    asked = (cast(bindparam(KNOWN.format(n), type_=String), TSQUERY) for n in range(conditions))
+    holds = [_index.c.document.op("@@", is_comparison=True)(each) for each in asked]
+    meeting = select(_index.c.project_id.label("id")).where(*holds)
+    sample = meeting.where(_index.c.live, text("(project_id & 65535) < 4096"))
+    first, all_ = (_counted(some, "postgresql", most, live, None).scalar_subquery() for some in (sample, meeting))
+    return select(case((first >= most, first), else_=all_).label("surely"))
 
 
 def _counted(

@@ -17,10 +17,11 @@ from weakref import WeakKeyDictionary
 from sqlalchemy import BigInteger, Engine, Select, cast, column, func, select, table, text
 
 from directory.db.statements import Prepared
-from directory.db.transactions import by_index, in_transaction
+from directory.db.transactions import by_bitmap, by_index, in_transaction
 from directory.extensions import db
 from directory.models import Category, Status
 from directory.services.catalog import queries, search, search_language
+from directory.services.catalog.search_words import MAX_WORDS
 
 SPARE = 1_000  # matches are counted beyond the maximum: a count holds for so many removals
 STORED = 1_000  # counts of a process; the least recently used ones go first
@@ -62,6 +63,11 @@ class Matches:
 
     def _count(self, dialect: str, live: bool, tagged: tuple[str, ...], given: dict[str, Any]) -> tuple[int, int]:
         """The numbers of matches and of removals."""
+        if not tagged and (conditions := sum(search_language.KNOWN.format(n) in given for n in range(MAX_WORDS))):
+            with by_bitmap():
+                [[number, removals]] = _known(live, conditions).all(given)
+            if number > search.MOST:
+                return int(number), int(removals)
         statement = _matches(dialect, live, self.is_tested, tagged)
         with by_index() if self.is_tested or tagged else nullcontext():
             [[number, removals]] = statement.all(given)
@@ -107,6 +113,13 @@ def _matches(dialect: str, live: bool, tested: bool, tagged: tuple[str, ...]) ->
     number = search.number(
         dialect, queries.CAP, live=live, tested=tested, tagged=partial(queries.has_tags, tagged) if tagged else None
     )
+    return Prepared(number.add_columns(_removed().scalar_subquery()), replan=True)
+
+
+@lru_cache
+def _known(live: bool, conditions: int) -> Prepared:
+    """The number of matches by words that are known, no more than `cap`; and the number of removals."""
+    number = search.known(conditions, queries.CAP, live=live)
     return Prepared(number.add_columns(_removed().scalar_subquery()), replan=True)
 
 

@@ -6,6 +6,7 @@ finds the matches of several words one by one.
 
 import time
 from bisect import bisect_left
+from heapq import nlargest
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -13,12 +14,14 @@ from sqlalchemy import Engine, text
 
 from directory.db.statements import Prepared
 from directory.extensions import db
-from directory.services.catalog.search_language import Share
+from directory.services.catalog.search_language import Begun, Share
 
+MOST_BEGUN = 8  # words with a beginning: of more the query would be long
 SECONDS = 600.0  # after which the statistics are read again
 _STATISTICS = Prepared(
     text(
-        "SELECT CAST(CAST(most_common_elems AS text) AS text[]), most_common_elem_freqs FROM pg_stats "
+        "SELECT CAST(CAST(most_common_elems AS text) AS text[]), most_common_elem_freqs, "
+        "(SELECT reltuples FROM pg_class WHERE oid = to_regclass('project_search')) FROM pg_stats "
         "WHERE schemaname = current_schema() AND tablename = 'project_search' AND attname = 'document' "
         "AND most_common_elems IS NOT NULL"
     )
@@ -29,6 +32,7 @@ class _Frequencies(NamedTuple):
     words: list[str]  # in their order
     shares: list[float]
     of_others: float  # what a word that is not listed has at most
+    projects: float
     read_at: float  # by time.monotonic()
 
 
@@ -39,10 +43,7 @@ def estimates() -> Share | None:
     """The function that estimates; None if the database has no statistics."""
     if db.engine.dialect.name != "postgresql":
         return None
-    known = _read.get(db.engine)
-    if known is None or time.monotonic() > known.read_at + SECONDS:
-        known = _read[db.engine] = _statistics()
-    words, shares, of_others, _ = known
+    words, shares, of_others, *_ = _known()
 
     def share(word: str, as_beginning: bool) -> float:
         at = bisect_left(words, word)
@@ -54,9 +55,32 @@ def estimates() -> Share | None:
     return share if words else None
 
 
+def known() -> Begun:
+    """The function that returns the most common words with a beginning, for PostgreSQL."""
+    words, shares, *_ = _known()
+
+    def begun(beginning: str) -> list[str]:
+        places = range(bisect_left(words, beginning), bisect_left(words, beginning + "\U0010ffff"))
+        return [words[at] for at in nlargest(MOST_BEGUN, places, key=shares.__getitem__)]
+
+    return begun
+
+
+def projects() -> float:
+    """The number of all projects, for PostgreSQL; 0 if the database has no statistics."""
+    return _known().projects
+
+
+def _known() -> _Frequencies:
+    read = _read.get(db.engine)
+    if read is None or time.monotonic() > read.read_at + SECONDS:
+        read = _read[db.engine] = _statistics()
+    return read
+
+
 def _statistics() -> _Frequencies:
     rows = _STATISTICS.all({})
     # Behind the frequencies of the words are the least and the greatest of them.
     pairs = sorted(zip(rows[0][0], rows[0][1], strict=False)) if rows else []
     words, shares = [word for word, _ in pairs], [share for _, share in pairs]
-    return _Frequencies(words, shares, min(shares, default=1.0), time.monotonic())
+    return _Frequencies(words, shares, min(shares, default=1.0), rows[0][2] if rows else 0.0, time.monotonic())

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from itertools import accumulate, combinations
+from math import prod
 
 from directory.services.catalog.search_addresses import address_keys
 from directory.services.catalog.search_words import (
@@ -39,10 +40,12 @@ _WEIGHTS = {"title": "A", "brief": "AB", "anywhere": ""}
 _SCOPES = {"title": "{title} : ", "brief": "{title brief} : ", "anywhere": ""}
 QUERY, SUBSTRINGS = "q", "s"  # prefixes of the names of the values
 RAREST = "rarest"  # the name of the value that `rarest` returns
+KNOWN = "known_{}"  # the names of the values that `known` returns
 # Reading a text to test it for a query takes as long as reading so many entries of a word in the index.
 TEST = 15
 
 Share = Callable[[str, bool], float]  # of projects, at most, that have a word, or a word that begins so
+Begun = Callable[[str], list[str]]  # the most common words that begin so
 
 
 def expressions(query: str, dialect: str, tag: str | None = None, least: int | None = None) -> dict[str, str] | None:
@@ -102,6 +105,20 @@ def rarest(query: str, tag: str | None, share: Share) -> str | None:
         chosen.append(clause)
         found *= each
     return None
+
+
+def expected(query: str, share: Share) -> float:
+    """The share of projects that match, if the words of the query have nothing to do with each other."""
+    return prod(_share(unit, share) for unit in _asked(query))
+
+
+def known(query: str, begun: Begun) -> list[str]:
+    """Conditions that only matches of the last tier meet, for PostgreSQL's index, which soon tells that many do.
+
+    The index reads the entries of all words with a beginning before it finds the first project. Of whole words it skips
+    most entries that are no match, the more so if each has a condition of its own.
+    """
+    return _Known(begun).clauses(_asked(query), TIERS[-1], [addressed(each) for each in address_keys(query)])
 
 
 def _asked(query: str) -> list[Unit]:
@@ -221,6 +238,18 @@ class _Language:
         written = [self.word(ascii_form(word), tier, as_beginning=starts)]
         written += [self.word(singular, tier, as_beginning=False) for singular in singulars(word)]
         return self.OPEN + self.OR.join(written) + self.CLOSE
+
+
+class _Known(_Language):
+    """Words that are known to have a beginning, in place of all that have it."""
+
+    def __init__(self, begun: Begun) -> None:
+        self._begun = begun
+
+    def word(self, word: str, tier: Tier, *, as_beginning: bool) -> str:
+        written = [word, *self._begun(word)] if as_beginning else [word]
+        whole = (super(_Known, self).word(each, tier, as_beginning=False) for each in dict.fromkeys(written))
+        return f"({self.OR.join(whole)})"
 
 
 class _Fts5(_Language):
