@@ -21,6 +21,7 @@ ASSETS = "/assets/<name>"
 @bp.get("/admin/queue/<id:project_id>")
 @bp.get("/admin/projects")
 @bp.get("/admin/projects/<id:project_id>")
+@bp.get("/admin/reports")
 @bp.get("/admin/users")
 @bp.get("/admin/users/<id:user_id>")
 @bp.get("/admin/categories")

@@ -53,7 +53,7 @@ PAGES = (
     "GET /admin", "GET /admin/queue",
     "GET /admin/queue/<id:project_id>", "GET /admin/projects",
     "GET /admin/projects/<id:project_id>", "GET /admin/users", "GET /admin/users/<id:user_id>",
-    "GET /admin/categories", "GET /admin/deliveries", "GET /admin/audit",
+    "GET /admin/categories", "GET /admin/deliveries", "GET /admin/audit", "GET /admin/reports",
 )  # fmt: skip
 
 MAILED_PAGES = ("forgot", "reset", "verify", "mail-off")

@@ -184,3 +184,17 @@ def test_a_list_of_reports_goes_on_by_cursor(make_app: Any, world: World) -> Non
         cursor = page["pagination"]["next_cursor"]
     assert found == projects
     assert admin.get(f"{LIST}?limit=101").status_code == 422
+
+
+def test_the_summary_of_a_reviewer_counts_the_projects_with_open_reports(make_app: Any, world: World) -> None:
+    app, tools, games = make_app(REPORTS="members"), world.project(), world.project(category="games")
+    for project in (tools, tools, games):
+        assert Api(app, world.caller(world.user()).token).post(path(project), BODY).status_code == 202
+    some, every = (Api(app, world.caller(world.reviewer(*each)).token) for each in (("games",), ()))
+
+    def numbers() -> list[int]:
+        return [by.get("/api/review/summary").json["reports"] for by in (some, every)]
+
+    assert numbers() == [1, 2]
+    assert every.put(f"/api/review/reports/{games}/settle", {"outcome": "unfounded"}).status_code == 200
+    assert numbers() == [0, 1]

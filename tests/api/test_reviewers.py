@@ -94,7 +94,14 @@ def test_the_summary_counts_what_the_reviewer_may_review(world: World, waiting: 
     first = reviewer(world).get(f"/api/review/projects/{waiting['games']}").json["submitted_at"]
     assert summaries[0]["oldest_submitted_at"] == first
     world.category("empty")
-    nothing = {"queue_length": 0, "oldest_submitted_at": None, "mine": 0, "too_few_reviewers": []}
+    nothing = {
+        "queue_length": 0,
+        "oldest_submitted_at": None,
+        "mine": 0,
+        "claims": True,
+        "reports": None,
+        "too_few_reviewers": [],
+    }
     assert reviewer(world, "empty").get("/api/review/summary").json == nothing
     with_none = world.reviewer("empty")
     world.change(with_none, review_categories=[])

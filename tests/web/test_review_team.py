@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.support.chromium import served
+from tests.support.factories import Api
 from tests.support.visitor import visitor
 
 pytestmark = [pytest.mark.usefixtures("pages"), pytest.mark.parametrize("migrated", ["sqlite"], indirect=True)]
@@ -129,3 +130,77 @@ def test_the_filters_of_the_queue_are_in_its_address_and_stay_with_each_item(chr
         page.get_by_role("link", name="Show all").click()
         expect(rows(page)).to_have_count(4)
         expect(page.get_by_label("Owner")).to_have_value("")
+
+
+def test_two_people_see_who_looks_at_an_item_and_who_has_approved_it(chromium, make_app, world, grace, linus):
+    lamp = world.project(world.user("ada"), "pending", title="Lamp")
+    world.category("games")
+    team = make_app(APPROVALS_REQUIRED="2")
+    with served(team) as site, visitor(chromium, site, 409) as first, visitor(chromium, site) as second:
+        for person, name in ((first, "grace"), (second, "linus")):
+            person.page.clock.install()
+            person.enter(name).open("/admin/queue")
+            expect(person.button("Claim c")).to_be_visible()
+        one, two = first.page, second.page
+        expect(one.get_by_text("Nothing can be approved in: Games.")).to_be_visible()
+        expect(two.get_by_text("Nothing can be approved in")).to_have_count(0)
+        two.keyboard.press("c")
+        expect(second.button("Release c")).to_be_visible()
+        one.keyboard.press("c")  # before its list is read again
+        dialog = one.get_by_role("dialog")
+        expect(dialog.get_by_role("heading")).to_have_text("Take over from linus?")
+        expect(one.get_by_text("linus looks at this.")).to_be_visible()
+        dialog.get_by_role("button", name="Take over").click()
+        expect(first.button("Release c")).to_be_visible()
+        two.clock.fast_forward(9_000)
+        expect(two.get_by_text("grace looks at this.")).to_be_visible()
+        expect(rows(two)).to_contain_text("grace looks at it")
+        one.keyboard.press("a")
+        one.clock.fast_forward(5_000)
+        expect(one.locator(".q-outcomes li")).to_have_text("Lamp1 of 2 approvals")
+        expect(rows(one)).to_contain_text("1 of 2")
+        first.button("Take back my approval").click()
+        expect(one.get_by_text("0 of 2 approvals")).to_be_visible()
+        expect(first.button("Claim c")).to_be_visible()
+        one.keyboard.press("a")
+        one.clock.fast_forward(5_000)
+        expect(one.get_by_text("1 of 2 approvals: grace")).to_be_visible()
+        two.clock.fast_forward(9_000)
+        expect(two.get_by_text("1 of 2 approvals: grace")).to_be_visible()
+        assert world.stored(lamp)["status"] == "pending"
+        two.keyboard.press("a")
+        two.clock.fast_forward(5_000)
+        expect(two.locator(".q-outcomes li")).to_have_text("LampApproved")
+    assert world.stored(lamp)["status"] == "live"
+
+
+def test_reports_are_settled_with_a_reply_or_by_taking_the_project_down(chromium, make_app, world, grace, linus):
+    ada, app = world.user("ada"), make_app(REPORTS="members")
+    by_ada = Api(app, world.caller(ada).token)
+    lamp, torch = (world.project(title=title) for title in ("Lamp", "Torch"))
+    for project, kind in ((lamp, "broken_link"), (torch, "spam")):
+        body = {"kind": kind, "text": "Look at it."}
+        assert by_ada.post(f"/api/projects/{project}/reports", body).status_code == 202
+    with served(app) as site, visitor(chromium, site) as person:
+        page = person.enter("linus").open("/admin/queue").page
+        nav(page).get_by_role("link", name="Reports").click()
+        expect(nav(page).get_by_label("2 waiting")).to_be_visible()
+        listed, dialog = page.locator("table.list tbody tr"), page.get_by_role("dialog")
+        expect(listed).to_have_count(2)
+        expect(listed.first).to_contain_text("Broken link: 1")
+        expect(listed.first).to_contain_text("Look at it.")
+        expect(listed.get_by_role("link", name="ada", exact=True)).to_have_count(0)
+        person.button("Settle as unfounded: Lamp").click()
+        dialog.get_by_label("Reply").fill("It answers again.")
+        dialog.get_by_role("button", name="Settle as unfounded").click()
+        expect(listed).to_have_count(1)
+        person.button("Take down: Torch").click()
+        dialog.get_by_label("Reason").fill("Advertising.")
+        dialog.get_by_role("button", name="Take down").click()
+        expect(page.get_by_text("No open reports")).to_be_visible()
+        expect(nav(page).get_by_role("link", name="Reports").locator(".count")).to_have_count(0)
+        page.get_by_label("State").select_option("Settled")
+        expect(listed).to_have_count(2)
+        expect(listed.filter(has_text="Lamp")).to_contain_text("Unfounded: It answers again.")
+        expect(listed.filter(has_text="Torch")).to_contain_text("Acted on")
+    assert world.stored(torch)["status"] != "live"

@@ -34,7 +34,7 @@ from directory.http.receivers import subscribers
 from directory.http.validation import JsonBody
 from directory.services import audit, permissions
 from directory.services.catalog import additions, catalog
-from directory.services.review import approvals, claims, moderation
+from directory.services.review import approvals, claims, moderation, reports
 
 QUEUE_FILTERS = {*QueueQuery().fields} - {*PageQuery().fields, "sort"}
 DECISIONS, REVIEW_DECISIONS = DecisionsInput(), ReviewDecisionsInput()
@@ -86,10 +86,18 @@ def project(project_id: int) -> Any:
 @reviewer_required
 @operation(answer=QueueSummary(), tier="read")
 def summary() -> Any:
-    """Show how much waits for review in the categories of the reviewer, since when, and how much the caller claims."""
-    mine = claims.mine(caller()) if current_app.config["CLAIM_MINUTES"] else 0
-    short = approvals.short_of_people(_required(), permissions.categories(caller()))
-    return {**additions.summary(caller()), "mine": mine, "too_few_reviewers": short}
+    """Show how much waits for review in the categories of the reviewer, since when, and how much the caller claims.
+
+    It also says whether claims and reports are switched on.
+    """
+    by, are_on = caller(), bool(current_app.config["CLAIM_MINUTES"])
+    return {
+        **additions.summary(by),
+        "mine": claims.mine(by) if are_on else 0,
+        "claims": are_on,
+        "reports": None if current_app.config["REPORTS"] == "off" else reports.reported(by),
+        "too_few_reviewers": approvals.short_of_people(_required(), permissions.categories(by)),
+    }
 
 
 @both("PUT", "/projects/<id:project_id>/approve")

@@ -229,6 +229,13 @@ def number_open() -> AnySelect:
     return select(func.count()).select_from(Report).where(*_shown(Report, "open"))
 
 
+def reported(by: Caller) -> int:
+    """How many projects in the categories of `by` have open reports."""
+    query = select(func.count(Report.project_id.distinct())).join(Project, Project.id == Report.project_id)
+    within = permissions.within(Project.__table__.c.category_id, by)
+    return db.session.scalar(query.where(within, *_shown(Report, "open"))) or 0
+
+
 def own(by: Caller, window: Window) -> Slice:
     """The caller's reports, newest first, with their total."""
     found = fetch(_of_member(by), Sort((Report.id,), descending=True), window)

@@ -1935,7 +1935,9 @@ export interface paths {
         };
         /**
          * Show how much waits for review in the categories of the reviewer, since when, and how much the caller claims
-         * @description Needs a reviewer of the project's category, or an administrator.
+         * @description It also says whether claims and reports are switched on.
+         *
+         *     Needs a reviewer of the project's category, or an administrator.
          */
         get: operations["reviewSummary"];
         put?: never;
@@ -3860,6 +3862,10 @@ export interface components {
             oldest_submitted_at: string | null;
             /** @description How many projects the caller claims. */
             mine: number;
+            /** @description Whether projects can be claimed (CLAIM_MINUTES). */
+            claims: boolean;
+            /** @description How many projects have open reports; null while reports are off. */
+            reports: number | null;
             /** @description The caller's categories that fewer people may review than have to approve. */
             too_few_reviewers: components["schemas"]["CategoryRef"][];
         };
@@ -11928,6 +11934,8 @@ export interface operations {
                      *       "queue_length": 0,
                      *       "oldest_submitted_at": "2026-11-20T10:00:00.123456Z",
                      *       "mine": 0,
+                     *       "claims": true,
+                     *       "reports": 0,
                      *       "too_few_reviewers": [
                      *         {
                      *           "slug": "web-frameworks",

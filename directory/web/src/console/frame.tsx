@@ -3,7 +3,7 @@ import "../styles/console.css";
 import type { ComponentChildren } from "preact";
 import { showPresent } from "../parts/tabs.ts";
 import { help } from "../state/queue-keys.ts";
-import { pending } from "../state/queue-pending.ts";
+import { pending, summary } from "../state/queue-pending.ts";
 import { address } from "../state/router.ts";
 import { isAdministrator } from "../state/session.ts";
 import { t } from "../text.ts";
@@ -33,7 +33,13 @@ export function Frame({ title, kind = "", reviews = false, children }: FrameProp
   );
 }
 
-const REVIEWERS = ["/admin/queue", "/admin/projects"]; // the pages that reviewers have
+const REVIEWERS = ["/admin/queue", "/admin/projects", "/admin/reports"]; // the pages that reviewers have
+
+/** Whether the navigation leads to a page: reports may be switched off. */
+function isShown(path: string): boolean {
+  if (path === "/admin/reports" && summary.data.value?.reports == null) return false;
+  return isAdministrator.value || REVIEWERS.includes(path);
+}
 
 function ConsoleNav() {
   const { pathname } = address.value;
@@ -41,9 +47,10 @@ function ConsoleNav() {
   return (
     <div class="tabs console-nav">
       <nav aria-label={w.nav} ref={(nav) => showPresent(nav)}>
-        {Object.entries(w.pages).filter(([path]) => isAdministrator.value || REVIEWERS.includes(path)).map(([path, name]) => {
+        {Object.entries(w.pages).filter(([path]) => isShown(path)).map(([path, name]) => {
           const here = path === "/admin" ? pathname === path : pathname.startsWith(path);
-          return <a key={path} href={path} aria-current={here ? "page" : undefined}>{name}{path === "/admin/queue" && number ? <Waiting number={number} /> : null}</a>;
+          const counted = path === "/admin/queue" ? number : path === "/admin/reports" ? summary.data.value?.reports : 0;
+          return <a key={path} href={path} aria-current={here ? "page" : undefined}>{name}{counted ? <Waiting number={counted} /> : null}</a>;
         })}
       </nav>
       <button type="button" class="button small ghost keys" onClick={() => (help.value = true)}>{w.keys} <kbd>?</kbd></button>
@@ -51,7 +58,7 @@ function ConsoleNav() {
   );
 }
 
-/** How many submissions wait for review. */
+/** How many submissions, or projects with reports, wait. */
 function Waiting({ number }: { number: number }) {
   return <span class="count" role="img" aria-label={w.waitingHere(number)}>{t.number(number)}</span>;
 }

@@ -15,6 +15,7 @@ import { projectVotes } from "./project-votes.tsx";
 import { projects } from "./projects.tsx";
 import { DecisionBar } from "./queue-outcomes.tsx";
 import { reviewQueue } from "./queue.tsx";
+import { reports } from "./reports.tsx";
 import { user } from "./user.tsx";
 import { users } from "./users.tsx";
 
@@ -27,6 +28,7 @@ startApp([
   { pattern: /^\/admin\/queue\/(\d{1,19})$/, page: reviewQueue },
   { pattern: /^\/admin\/projects$/, page: projects },
   { pattern: /^\/admin\/projects\/(\d{1,19})$/, page: projectVotes },
+  { pattern: /^\/admin\/reports$/, page: reports },
   { pattern: /^\/admin\/users$/, page: users },
   { pattern: /^\/admin\/users\/(\d{1,19})$/, page: user },
   { pattern: /^\/admin\/categories$/, page: categories },

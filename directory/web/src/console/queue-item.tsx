@@ -16,6 +16,7 @@ import { personAt, readOnly } from "../state/session.ts";
 import { t } from "../text.ts";
 import { Changed, Pictures } from "./difference.tsx";
 import { Changes, History, Others } from "./queue-story.tsx";
+import { Team } from "./queue-team.tsx";
 import { r } from "./review-text.ts";
 
 export function ItemPane() {
@@ -40,6 +41,7 @@ function Submission({ item: shown }: { item: Item }) {
         </div>
       </header>
       {waits(shown) ? <Actions url={shown.revision?.changes.url ?? shown.url} /> : <p class={`banner ${status}`}>{r.decidedAlready(t.states[status])}</p>}
+      <Team item={shown} />
       {wasLive(shown) && <p class="banner pending">{r.wasLiveWhy}</p>}
       <Later />
       <SinceSeen item={shown} />

@@ -21,6 +21,7 @@ import { ItemPane, once } from "./queue-item.tsx";
 import { Outcomes } from "./queue-outcomes.tsx";
 import { ApprovalDialog } from "./queue-approve.tsx";
 import { ReasonDialog } from "./queue-reject.tsx";
+import { TeamSigns, TooFew } from "./queue-team.tsx";
 import { r } from "./review-text.ts";
 import { Filters } from "./table.tsx";
 import { w } from "./text.ts";
@@ -48,7 +49,7 @@ function Queue() {
         <Filters listing={filters} />
       </details>
       <div class="q-panes">
-        <div class="q-list"><List /><Outcomes /></div>
+        <div class="q-list"><TooFew /><List /><Outcomes /></div>
         <Pane />
       </div>
       <ApprovalDialog />
@@ -154,6 +155,7 @@ function Row({ item, isShown, isReached }: RowProps) {
         <span class="q-title" dir="auto">{title}</span>
         {wasLive(item) && <span class="badge pending">{r.wasLive}</span>}
         {status === "live" && <span class="badge live">{r.changesBadge}</span>}
+        <TeamSigns item={item} />
         {changed.value.has(id) && <span class="badge pending">{r.changedBadge}</span>}
         {warnings.map((warning) => (
           <span key={warning} class="tag" title={r.warnings[warning].text}>{r.warnings[warning].sign}<span class="unseen"> {r.warnings[warning].text}</span></span>

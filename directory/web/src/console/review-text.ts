@@ -142,6 +142,7 @@ export const r = {
     [["Shift", "x"], "Select all from the last selected one to this one"],
     [["a"], "Approve what is selected, or the submission that is shown"],
     [["r"], "Reject it: a digit takes a reason, Enter sends; in a reason of your own Ctrl+Enter does"],
+    [["c"], "Claim it, so that the others see who looks at it, or release it"],
     [["u"], "Undo the last decision, within 5 seconds"],
     [["o"], "Open the website in a new tab"],
     [["h"], "Show or hide the history"],

@@ -186,7 +186,7 @@ function Control({ filter, listing }: { filter: Filter; listing: Filtering }) {
     <div class="filter">
       <label for={id}>{label}</label>
       <select id={id} name={name} value={now} onChange={(event) => listing.choose(name, event.currentTarget.value)}>
-        <option value="">{name === "sort" ? w.usual : t.all}</option>
+        <option value="">{filter.unset ?? (name === "sort" ? w.usual : t.all)}</option>
         {missing && <option value={now}>{now}</option>}
         {known.map(([value, text]) => <option key={value} value={value}>{text}</option>)}
       </select>

@@ -27,7 +27,7 @@ export const w = {
   passkeyNeededWhy: "Your role needs a passkey here. If you have none yet, add one in your account within ten minutes after signing in.",
   nav: "Console",
   pages: {
-    "/admin": "Dashboard", "/admin/queue": "Review queue", "/admin/projects": "Projects", "/admin/users": "Users",
+    "/admin": "Dashboard", "/admin/queue": "Review queue", "/admin/projects": "Projects", "/admin/reports": "Reports", "/admin/users": "Users",
     "/admin/categories": "Categories", "/admin/deliveries": "Deliveries", "/admin/audit": "Log",
   },
   waitingHere: (number: number) => `${n.format(number)} waiting`,
@@ -38,11 +38,11 @@ export const w = {
   filter: {
     q: "Search", status: "State", category: "Category", owner: "Owner", counted: "Votes", sort: "Order", role: "Role", state: "State", endpoint: "Endpoint",
     event: "Event", project_id: "Project number", user_id: "User number", actor_id: "By user number", action: "Action", actor: "By user",
-    user: "About user", since: "From", until: "To", kind: "Kind", first_time: "First submission", imports: "Imports", created_from: "Joined from", created_to: "Joined to", email_domain: "E-mail domain", email_verified: "Address confirmed", live: "Ever live",
+    user: "About user", since: "From", until: "To", kind: "Kind", claimed: "Claimed", first_time: "First submission", imports: "Imports", created_from: "Joined from", created_to: "Joined to", email_domain: "E-mail domain", email_verified: "Address confirmed", live: "Ever live",
   } as Record<string, string>,
   values: {
     live: "Live", pending: "Pending", rejected: "Rejected", active: "Active", suspended: "Suspended", member: "Member", reviewer: "Reviewer", admin: "Administrator",
-    submission: "Submissions", revision: "Changes of live projects", delivered: "Delivered", dead: "Given up", newest: "Newest first", oldest: "Oldest first", popular: "Trending", upvotes: "Most votes",
+    none: "By nobody", me: "By me", others: "By others", submission: "Submissions", revision: "Changes of live projects", delivered: "Delivered", dead: "Given up", newest: "Newest first", oldest: "Oldest first", popular: "Trending", upvotes: "Most votes",
     username: "Name", submissions: "Most submissions", last_seen: "Last seen", name: "Name", projects: "Most projects",
     ...actions, "project.answered": "Owner answered", "project.reported": "Project reported", "webhook.test": "Test", true: "That count", false: "That do not count",
     "account.password_reset": "Link for a new password", "account.email_verification": "Link to confirm an address",

@@ -8,6 +8,8 @@ export interface Filter {
   values?: readonly string[];
   /** What its values are called here, where that is another name than elsewhere. */
   named?: Readonly<Record<string, string>>;
+  /** What the choice of no value is called, if it is not all. */
+  unset?: string;
   /** The values that are known once they are read, each with its name. */
   choices?: () => readonly (readonly [string, string])[];
   /** What its text looks like. Nothing matches any other text. */

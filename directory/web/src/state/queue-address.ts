@@ -12,6 +12,7 @@ export const filters = new Filtering([
   { name: "owner", pattern: OWNER },
   { name: "kind", values: ["submission", "revision"] },
   { name: "first_time", values: ["true"], named: { true: "Yes" } },
+  { name: "claimed", values: ["none", "me", "others"] },
 ], PATH);
 
 /** The address of an item, or with 0 that of the list, with its filters. */

@@ -3,13 +3,14 @@ import { batch, effect, signal, untracked } from "@preact/signals";
 import { api, ask, Problem, type Schemas } from "../api/client.ts";
 import { ended } from "../text.ts";
 import { r } from "../console/review-text.ts";
+import { m } from "../console/team-text.ts";
 import { ago } from "../parts/time.tsx";
 import {
-  changed, chosen, current, decided, drop, go, isOpen, itemOf, loadQueue, readAhead, replace, rows, selected,
+  changed, chosen, current, decided, drop, go, isOpen, itemOf, loadQueue, readAhead, rows, selected,
   waitingCount, without, type Item,
 } from "./queue.ts";
 import { isNarrow, PATH } from "./queue-address.ts";
-import { isOfSuspended, recount, wasLive } from "./queue-record.ts";
+import { isOfSuspended, recount, replace, wasLive } from "./queue-record.ts";
 import { deciders, type Decider } from "./queue-deciders.ts";
 import { waits } from "./queue-story.ts";
 import { address } from "./router.ts";
@@ -170,11 +171,13 @@ interface Settled {
   /** The owners of what was decided as the reviewer wanted, with the state that it has now. */
   done: { owner: number; state: "live" | "rejected" }[];
   back: number[];
-  fresh: Schemas["ProjectDetail"][];
+  fresh: (Schemas["ReviewedProject"] & { claim?: null })[];
+  /** What is said of an approval that another person has to follow. */
+  kept: string;
 }
 
 async function sendPart({ decision, reason }: Batch, items: readonly Item[]): Promise<Settled> {
-  const settled: Settled = { outcomes: [], gone: [], done: [], back: [], fresh: [] };
+  const settled: Settled = { outcomes: [], gone: [], done: [], back: [], fresh: [], kept: "" };
   const body = { decision, items: items.map(({ id, version }) => ({ id, version })), ...(reason && { reason }) };
   try {
     const answer = await post(body);
@@ -199,8 +202,14 @@ function post(body: Schemas["ReviewDecisionsInput"]): Promise<Schemas["DecisionL
 /** What an answer about one item means. */
 function judge(item: Item, answer: Schemas["Decision"], decision: Decision, decider: Decider | undefined, settled: Settled): void {
   const { id, status, project } = answer;
+  if (status === 202 && project?.approvals) {
+    const { given, required } = project.approvals;
+    settled.fresh.push({ ...project, claim: null }); // an approval ends the claim
+    settled.kept = m.kept(item.title, given.length, required);
+    return note(settled, item, m.given(given.length, required, []), true);
+  }
   if (status === 412 && project && waits(project)) {
-    settled.fresh.push(project);
+    settled.fresh.push({ ...project, claim: null }); // and so does an edit
     return note(settled, item, r.outcome.changed);
   }
   if (answer.code === "duplicate") {
@@ -220,7 +229,7 @@ function note(settled: Settled, { id, title }: Item, text: string, good = false)
 }
 
 /** Show the outcomes. What was not decided is back in the list, as it is now. */
-function settle({ outcomes: found, gone, done, back, fresh }: Settled): void {
+function settle({ outcomes: found, gone, done, back, fresh, kept }: Settled): void {
   batch(() => {
     const returned = [...back, ...fresh.map((each) => each.id)];
     outcomes.value = [...found, ...outcomes.peek()].slice(0, MOST_OUTCOMES);
@@ -232,6 +241,6 @@ function settle({ outcomes: found, gone, done, back, fresh }: Settled): void {
     const bad = found.filter((each) => !each.good);
     if (bad.length === 1) tell(ended(`${bad[0]?.title}: ${bad[0]?.text}`), true);
     else if (bad.length) tell(r.notDecided(bad.length), true);
-    else if (!waiting.peek().length && !told.peek().bad) tell("");
+    else if (!waiting.peek().length && !told.peek().bad) tell(kept);
   });
 }

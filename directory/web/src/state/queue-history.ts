@@ -1,7 +1,8 @@
 // The history of the item that is shown. It is read when a row is rested on, so that moving fast asks for nothing.
 import { computed, effect, signal, untracked } from "@preact/signals";
 import { api, ask } from "../api/client.ts";
-import { current, item, keepAddress, readItem, replace } from "./queue.ts";
+import { replace } from "./queue-record.ts";
+import { current, item, keepAddress, readItem } from "./queue.ts";
 import { type Entry, storyOf } from "./queue-story.ts";
 import { Resource } from "./resource.ts";
 import { onNewCaller } from "./session.ts";

@@ -1,5 +1,6 @@
 // Keys of the console. What is held down, or pressed with Ctrl, Alt or Meta, never decides.
 import { signal } from "@preact/signals";
+import { toggleClaim } from "../console/queue-team.tsx";
 import { r } from "../console/review-text.ts";
 import { safeAddress } from "../parts/address.ts";
 import { approve, approving, askReason, confirmApproval, rejecting, undo } from "./queue-decisions.ts";
@@ -25,6 +26,7 @@ const ACTS: Record<string, () => void> = {
   u: undo,
   o: openWebsite,
   h: toggleHistory,
+  c: toggleClaim,
   escape: clear,
 };
 const MOVING = ["j", "k"];

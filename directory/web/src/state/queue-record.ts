@@ -1,5 +1,7 @@
-// What was decided before: whether an item was live, and the record of its owner, which the reviewer changes.
-import { type Item, linked, queue } from "./queue.ts";
+// What changes of items that are here, and what was decided before: whether one was live, and the record of its owner.
+import { batch } from "@preact/signals";
+import type { Schemas } from "../api/client.ts";
+import { changed, type Item, itemOf, linked, queue } from "./queue.ts";
 
 /** Whether what waits was listed once: it was taken down, or changed by its owner. */
 export function wasLive(found: Item | undefined): boolean {
@@ -26,4 +28,23 @@ export function recount(decisions: readonly { owner: number; state: "live" | "re
   if (!decisions.length) return;
   if (found) queue.set({ ...found, items: found.items.map(counted) });
   if (other) linked.set(counted(other));
+}
+
+/** Change what is known of an item. */
+export function patch(id: number, changes: Partial<Item>): void {
+  const patched = (each: Item): Item => (each.id === id ? { ...each, ...changes } : each);
+  const [found, other] = [queue.data.peek(), linked.data.peek()];
+  batch(() => {
+    if (found) queue.set({ ...found, items: found.items.map(patched) });
+    if (other) linked.set(patched(other));
+  });
+}
+
+/** Take the project as it is now in the place of the version that was shown, which is remembered. */
+export function replace(project: Schemas["ReviewedProject"]): void {
+  const seen = itemOf(project.id);
+  batch(() => {
+    if (seen && seen.version !== project.version) changed.value = new Map(changed.peek()).set(seen.id, changed.peek().get(seen.id) ?? seen);
+    patch(project.id, project);
+  });
 }

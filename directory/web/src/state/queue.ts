@@ -139,18 +139,6 @@ export function itemOf(id: number, listed: readonly Item[] = queue.data.peek()?.
   return listed.find((each) => each.id === id) ?? (other?.id === id ? other : undefined);
 }
 
-/** Take the project as it is now in the place of the version that was shown, which is remembered. */
-export function replace(project: Schemas["ProjectDetail"]): void {
-  const fresh = (each: Item): Item => (each.id === project.id ? { ...each, ...project, earlier: each.earlier, owner_stats: each.owner_stats } : each);
-  const seen = itemOf(project.id);
-  batch(() => {
-    if (seen && seen.version !== project.version) changed.value = new Map(changed.peek()).set(seen.id, changed.peek().get(seen.id) ?? seen);
-    const [found, other] = [queue.data.peek(), linked.data.peek()];
-    if (found) queue.set({ ...found, items: found.items.map(fresh) });
-    if (other) linked.set(fresh(other));
-  });
-}
-
 /** Drop items that wait no longer. */
 export function drop(ids: readonly number[]): void {
   const found = queue.data.peek();

@@ -1,0 +1,106 @@
+// What visitors have reported of live projects, by project, and how that is settled.
+import { api, ask, type Schemas } from "../api/client.ts";
+import { pathOf, safeAddress } from "../parts/address.ts";
+import { Time } from "../parts/time.tsx";
+import { say } from "../state/notice.ts";
+import type { Page } from "../state/router.ts";
+import { mayReview, personAt, readOnly } from "../state/session.ts";
+import { t } from "../text.ts";
+import { ask as question } from "./dialog-state.ts";
+import { Frame } from "./frame.tsx";
+import { Listing, type Query } from "./listing.ts";
+import { Listed, type Column } from "./table.tsx";
+import { m } from "./team-text.ts";
+import { w } from "./text.ts";
+
+type Group = Schemas["ReportGroup"];
+type Outcome = Schemas["SettlementInput"]["outcome"];
+const list = new Listing<Group>(
+  "reports",
+  [{ name: "state", values: ["settled"], named: { settled: m.settledOnes }, unset: m.openOnes }, { name: "kind", values: Object.keys(m.kinds), named: m.kinds }],
+  (wanted, signal) => ask(api.GET("/api/review/reports", { params: { query: { limit: 50, ...wanted } as Query<"/api/review/reports"> }, signal })),
+  mayReview,
+);
+const columns: Column<Group>[] = [
+  { name: w.title, kind: "wrap head", text: ({ project }) => project.title, cell: ({ project }) => <a href={project.status === "live" ? pathOf(project) : `/admin/queue/${project.id}`} dir="auto">{project.title}</a> },
+  { name: w.category, kind: "wrap minor", text: ({ project }) => project.category.name },
+  { name: m.reports, kind: "wrap", text: kindsOf, cell: (each) => <>{kindsOf(each)}<Texts group={each} /></> },
+  { name: m.firstAt, text: (each) => each.first_at, cell: (each) => <Time at={each.first_at} /> },
+  { name: m.outcome, kind: "wrap", text: outcomeOf, cell: (each) => each.outcome && <>{outcomeOf(each)} {each.settled_at && <Time at={each.settled_at} />}</> },
+  { name: w.actions, kind: "unlabelled", cell: (each) => <Actions group={each} /> },
+];
+
+export const reports: Page = {
+  enter: (_match, query) => list.enter(query),
+  view: () => (
+    <Frame title={m.reports} reviews>
+      <Listed listing={list} columns={columns} keyOf={({ project }) => project.id} none={m.reportsNone} />
+    </Frame>
+  ),
+  title: () => m.reports,
+};
+
+function kindsOf({ kinds }: Group): string {
+  return Object.entries(kinds).map(([kind, number]) => `${m.kinds[kind]}: ${t.number(number)}`).join(", ");
+}
+
+function outcomeOf({ outcome, reply }: Group): string {
+  return outcome ? [m.outcomes[outcome], reply].filter(Boolean).join(": ") : "";
+}
+
+/** What the reporters wrote; administrators see who they are. */
+function Texts({ group: { texts } }: { group: Group }) {
+  if (!texts.length) return null;
+  return (
+    <ul class="q-log">
+      {texts.map(({ text, kind, at, reporter }, place) => (
+        <li key={place}>
+          <p class="reason" dir="auto">{text}</p>
+          <span class="muted">{m.kinds[kind]}{reporter && <>, <a href={personAt(reporter)}>{reporter.username}</a></>}, <Time at={at} /></span>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function Actions({ group: { project, outcome } }: { group: Group }) {
+  const website = safeAddress(project.url);
+  const act = (name: string, about: string, ask: () => void) => (
+    <button type="button" class="link" aria-label={`${name}: ${project.title}`} disabled={readOnly.value} onClick={ask}>{about}</button>
+  );
+  return (
+    <span class="acts">
+      {website && <a href={website} target="_blank" rel="nofollow ugc noopener noreferrer" aria-label={`${t.visit}: ${project.title}`}>{w.website}</a>}
+      {project.status === "live" && act(w.takeDown, w.takeDown, () => takeDown(project))}
+      {!outcome && act(m.settle.acted, m.settle.acted, () => settle(project, "acted"))}
+      {!outcome && act(m.settle.unfounded, m.settle.unfounded, () => settle(project, "unfounded"))}
+    </span>
+  );
+}
+
+function settle({ id, title }: Group["project"], outcome: Outcome): void {
+  question({
+    title: m.settleOf(title), text: m.settleWhy[outcome], action: m.settle[outcome],
+    fields: [{ name: "reply", label: m.reply, hint: m.replyHint, kind: "text", optional: true }],
+    act: async ({ reply = "" }) => {
+      const body = { outcome, ...(reply.trim() && { reply }) };
+      await ask(api.PUT("/api/review/reports/{project_id}/settle", { params: { path: { project_id: id } }, body }));
+      say(m.settled(title));
+      void list.again();
+    },
+  });
+}
+
+/** Take the project down, which settles its reports. */
+function takeDown({ id, title, version }: Group["project"]): void {
+  question({
+    title: w.takeDownOf(title), text: m.takeDownWhy, action: w.takeDown, danger: true,
+    fields: [{ name: "reason", label: w.reason, kind: "text", optional: true }],
+    act: async ({ reason = "" }) => {
+      const params = { path: { project_id: id }, header: { "If-Match": `"${version}"` } };
+      const answer = ask(api.PUT("/api/review/projects/{project_id}/unpublish", { params, body: reason.trim() ? { reason } : {} }));
+      await answer.finally(() => void list.again());
+      say(w.takenDownOne(title));
+    },
+  });
+}
