@@ -261,6 +261,15 @@ def test_the_queue_looks_up_the_records_of_its_page_alone(many: Flask, world: Wo
     assert any("ix_projects_url_key" in plan for plan in found), found
 
 
+def test_a_reviewer_of_some_categories_reads_no_whole_table(many: Flask, world: World) -> None:
+    slugs = [each["slug"] for each in Api(many).get("/api/categories").json["items"]]
+    by = world.caller(world.reviewer(*slugs[:2]))
+    for query in ("?waiting=true", "?status=pending", "?status=live", "?status=live&sort=upvotes", ""):
+        path = f"/api/review/projects{query}{'&' if query else '?'}limit=5"
+        for plan in plans(many, by, path):
+            _reads_no_whole(plan, path)
+
+
 def test_the_queue_by_claims_reads_the_claims_and_no_whole_table(many: Flask, world: World) -> None:
     root = world.admin()
     claimed = world.project(status="pending")
