@@ -4,6 +4,7 @@ import json
 import random
 import signal
 import time
+from collections.abc import Callable
 from itertools import count
 
 from sqlalchemy import create_engine, text
@@ -13,7 +14,7 @@ from tests.system.chaos import Outcome, scenario
 from tests.system.chaos.actors import everybody, reader
 from tests.system.chaos.load import REFUSED, Load, until_good
 from tests.system.chaos.sqlite_trouble import integrity
-from tests.system.chaos.stage import Stage, live_project, stage
+from tests.system.chaos.stage import Stage, live_project, stage, submit
 
 
 def done(at: Stage, kills: int, load: Load) -> str:
@@ -110,7 +111,7 @@ def approval(step: int) -> Outcome:
     seen = []
     for kind in ("sqlite", "postgresql"):
         with stage(kind, target="tests.support.app_that_is_killed:app", DIES="{folder}/dies", **EDITED) as at:
-            found = approved_until_no_kill(at, step)
+            found = approved_until_no_kill(at, step, revised, is_changed)
             assert at.server is not None or integrity(at) == "ok"
             at.settle()
             assert set(found) == {False, True}
@@ -118,20 +119,67 @@ def approval(step: int) -> Outcome:
     return Outcome("killed at each moment of an approval" if step == 1 else "killed now and then", "; ".join(seen))
 
 
-def approved_until_no_kill(at: Stage, step: int) -> list[bool]:
-    """Approve the changes of one project after the other, with a later kill each time; whether each was changed."""
+@scenario(
+    "kill -9 of the whole service between two statements of an approval that is the last of two",
+    "the project is pending with one approval and nothing else, or live with an entry of the log and one notification",
+    short={"step": 12},
+    long={"step": 1},
+)
+def last_of_two(step: int) -> Outcome:
+    seen, settings = [], {**EDITED, "APPROVALS_REQUIRED": "2"}
+    for kind in ("sqlite", "postgresql"):
+        with stage(kind, target="tests.support.app_that_is_killed:app", DIES="{folder}/dies", **settings) as at:
+            found = approved_until_no_kill(at, step, approved_once, is_published)
+            assert at.server is not None or integrity(at) == "ok"
+            assert set(found) == {False, True}
+            seen.append(f"{kind}: {found.count(False)} as before, {found.count(True)} live")
+    return Outcome("killed at each moment of an approval" if step == 1 else "killed now and then", "; ".join(seen))
+
+
+def approved_once(at: Stage, number: int) -> int:
+    """A pending project that one person has approved."""
+    project = submit(at, at.members[0], f"approved/{number}")
+    given = at.ask("PUT", f"/api/admin/projects/{project}/approve", at.admins[1])
+    assert (given.status, given.json["status"]) == (200, "pending")
+    return project
+
+
+def is_published(at: Stage, project: int) -> bool:
+    """Whether the last approval was made. AssertionError where some of it was done and some was not."""
+    shown = at.ask("GET", f"/api/review/projects/{project}", at.admins[0]).json
+    is_live = shown["status"] == "live"
+    assert shown["approvals"] is None if is_live else len(shown["approvals"]["given"]) == 1
+    for query, number in (
+        ("SELECT count(*) FROM audit_entries WHERE project_id = :id AND action = 'project.approval_given'", 1),
+        ("SELECT count(*) FROM audit_entries WHERE project_id = :id AND action = 'project.approved'", is_live),
+        ("SELECT count(*) FROM deliveries WHERE project_id = :id AND event = 'project.approved'", is_live),
+    ):
+        assert counted(at, query, project) == number, query
+    return is_live
+
+
+def revised(at: Stage, number: int) -> int:
+    """A live project whose changes wait."""
+    project = live_project(at, at.members[0], f"revised/{number}")
+    held = at.ask("PUT", f"/api/projects/{project}", at.members[0], {"title": "Changed"})
+    assert held.json["revision"]["changes"] == {"title": "Changed"}
+    return project
+
+
+def approved_until_no_kill(
+    at: Stage, step: int, make: Callable[[Stage, int], int], is_done: Callable[[Stage, int], bool]
+) -> list[bool]:
+    """Approve one project after the other, with a later kill each time; whether each approval was made."""
     found, switch = [], at.folder / "dies"
     for number in count(1, step):
-        project = live_project(at, at.members[0], f"revised/{number}")
-        held = at.ask("PUT", f"/api/projects/{project}", at.members[0], {"title": "Changed"})
-        assert held.json["revision"]["changes"] == {"title": "Changed"}
+        project = make(at, number)
         switch.write_text(str(number))
         answer = at.ask("PUT", f"/api/admin/projects/{project}/approve", at.admins[0])
         switch.unlink()
         if answer.status is None:
             at.kill()
             at.start()
-        found.append(is_changed(at, project))
+        found.append(is_done(at, project))
         if answer.status is not None:
             assert answer.status == 200
             return found
@@ -143,12 +191,18 @@ def is_changed(at: Stage, project: int) -> bool:
     shown = at.ask("GET", f"/api/projects/{project}", at.members[0]).json
     is_new = shown["title"] == "Changed"
     assert shown["revision"] == (None if is_new else {**shown["revision"], "changes": {"title": "Changed"}})
+    for query in (
+        "SELECT count(*) FROM audit_entries WHERE project_id = :id AND action = 'project.edit_approved'",
+        "SELECT count(*) FROM deliveries WHERE project_id = :id AND event = 'project.edited'",
+    ):
+        assert counted(at, query, project) == is_new, query
+    return is_new
+
+
+def counted(at: Stage, query: str, project: int) -> int:
+    """A number that the database has about a project, past the service."""
     engine = create_engine(at.url)
     with engine.connect() as connection:
-        for query in (
-            "SELECT count(*) FROM audit_entries WHERE project_id = :id AND action = 'project.edit_approved'",
-            "SELECT count(*) FROM deliveries WHERE project_id = :id AND event = 'project.edited'",
-        ):
-            assert connection.scalar(text(query), {"id": project}) == is_new, query
+        number = connection.scalar(text(query), {"id": project})
     engine.dispose()
-    return is_new
+    return int(number or 0)
