@@ -17,7 +17,7 @@ from sqlalchemy.exc import DatabaseError, IntegrityError
 
 from directory.db.transactions import transaction
 from directory.extensions import db
-from directory.models import Message, Project
+from directory.models import Approval, Message, Project
 from directory.services import health
 from directory.services.data import recount
 from directory.services.review import moderation
@@ -69,7 +69,7 @@ WRITES = f"""
 import sys, click, flask_migrate
 from wsgi import app
 from directory.extensions import db
-from directory.models import Message, Project
+from directory.models import Approval, Message, Project
 db.metadata.tables["projects"].append_column({COLUMN})
 if "stricter" in sys.argv:
     db.metadata.tables["projects"].c.repository_url.nullable = False
@@ -206,6 +206,35 @@ def test_the_present_reasons_of_decisions_become_the_first_entries_of_threads_as
         (rejected, "reviewers", "rejected", "Not yet.", None, None, decided[rejected]),
         (down, "reviewers", "unpublished", "Sold.", None, None, decided[down]),
     ]
+
+
+def test_a_downgrade_drops_approvals_and_claims_and_what_they_were_about_waits_as_before(
+    app: Flask, world: World
+) -> None:
+    ada, bea, owner = world.admin(), world.admin(), world.user()
+    pending, live = world.project(owner, "pending"), world.project(owner)
+    world.revise(live, owner, title="Later")
+    waiting = "SELECT id, status, version, owner_since FROM projects ORDER BY id"
+    with app.app_context():
+        before = db.session.execute(text(waiting)).all()
+    for project in (pending, live):
+        world.approve(project, ada)
+        world.caller(ada).put(f"/api/review/projects/{project}/claim")
+    with app.app_context():
+        flask_migrate.downgrade(revision="0045")
+        assert {"approvals", "review_claims"}.isdisjoint(inspect(db.engine).get_table_names())
+        assert db.session.execute(text(waiting)).all() == before
+        db.session.remove()
+        flask_migrate.upgrade()
+    for project in (pending, live):
+        world.approve(project, bea)
+        assert world.caller(ada).get(f"/api/review/projects/{project}").json["claim"] is None
+    with app.app_context():
+        assert [
+            tuple(row)
+            for row in db.session.execute(select(Approval.project_id, Approval.user_id).order_by(Approval.project_id))
+        ] == [(project, bea.id) for project in (pending, live)]
+        assert db.session.execute(text(waiting)).all() == before
 
 
 @pytest.mark.parametrize("migrated", ["postgresql"], indirect=True)
