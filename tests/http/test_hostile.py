@@ -87,7 +87,12 @@ IDS += ("１", "٣", "²", "%ff", "1%20", "%201", "1,2", "NaN", "..", "1;x", "0x
 @pytest.fixture
 def app(make_app):
     """With mail, so that the routes of mail are there. No mail is sent."""
-    return make_app(MAIL_URL="smtp://127.0.0.1:9", MAIL_FROM="directory@example.net", SITE_URL="https://example.net")
+    return make_app(
+        MAIL_URL="smtp://127.0.0.1:9",
+        MAIL_FROM="directory@example.net",
+        SITE_URL="https://example.net",
+        REPORTS="everybody",
+    )
 
 
 @pytest.fixture
@@ -129,9 +134,17 @@ def found(complaints):
     return [each for each in complaints if each]
 
 
-def test_a_body_that_is_no_json_object_is_refused_on_every_route(app, admin, targets):
+@pytest.fixture
+def allowed(world, admin, owner):
+    """Who may call a route: an administrator, and of a thread the owner alone."""
+    own = world.caller(owner)
+    return lambda route: own if route.rule.startswith("/api/projects/<id:project_id>/messages") else admin
+
+
+def test_a_body_that_is_no_json_object_is_refused_on_every_route(app, allowed, targets):
     wrong = []
     for route in taking_json(app):
+        admin = allowed(route)
         path, _project = targets.path(route.rule)
         for data, status, code in BODIES:
             answer = admin.call(route.method, path, data=data, content_type=JSON)
@@ -139,9 +152,10 @@ def test_a_body_that_is_no_json_object_is_refused_on_every_route(app, admin, tar
     assert found(wrong) == []
 
 
-def test_a_body_of_another_type_or_size_is_refused_on_every_route(app, admin, targets):
+def test_a_body_of_another_type_or_size_is_refused_on_every_route(app, allowed, targets):
     wrong = []
     for route in taking_json(app):
+        admin = allowed(route)
         path, _project = targets.path(route.rule)
         for kind in (
             "text/plain",
@@ -282,7 +296,7 @@ UNKNOWN = (
 )
 
 
-def test_unknown_and_repeated_parameters_are_refused_by_name_on_every_route(app, admin, targets):
+def test_unknown_and_repeated_parameters_are_refused_by_name_on_every_route(app, allowed, targets):
     wrong = []
     for route in routes(app):
         # These pass over what they do not know. A provider may send a browser back with parameters of its own.
@@ -291,7 +305,7 @@ def test_unknown_and_repeated_parameters_are_refused_by_name_on_every_route(app,
         path, _project = targets.path(route.rule)
         known = list(operation(app, route).query.fields)
         for query in (*UNKNOWN, *(f"{name}=newest&{name}=newest" for name in known)):
-            answer = admin.call(route.method, f"{path}{'&' if '?' in path else '?'}{query}")
+            answer = allowed(route).call(route.method, f"{path}{'&' if '?' in path else '?'}{query}")
             wrong.append(complaint(answer, 422, "validation_failed"))
             if not all(each.keys() == {"parameter", "detail"} for each in answer.json.get("errors", [{}])):
                 wrong.append(f"{route.name}?{query}: {answer.json}")
