@@ -180,7 +180,7 @@ def create(body: dict[str, Any]) -> Any:
 
 @bp.put("/<id:project_id>")
 @owner_required
-@documented(raises=(NotOwner, Duplicate, PreconditionFailed))
+@documented(raises=(NotOwner, Duplicate, PreconditionFailed, EmailNotVerified))
 @operation(body=JsonBody(ProjectInput(partial=True), check=fields.refusals), answer=ProjectDetail(), etag=True)
 def update(project_id: int, body: dict[str, Any]) -> Any:
     """Change a project: any subset of the writable fields.

@@ -173,9 +173,14 @@ def require_reporter() -> None:
         raise Unauthenticated
 
 
+def needs_verified(action: str) -> bool:
+    """Whether REQUIRE_VERIFIED_EMAIL asks for a confirmed address for this."""
+    return current_app.config["REQUIRE_VERIFIED_EMAIL"] in ("vote", action)
+
+
 def require_verified(action: str) -> None:
     """Raise EmailNotVerified unless the caller's address is confirmed, where REQUIRE_VERIFIED_EMAIL asks for it."""
-    if current_app.config["REQUIRE_VERIFIED_EMAIL"] in ("vote", action):
+    if needs_verified(action):
         identity.require_verified(caller())
 
 

@@ -5,6 +5,7 @@ from typing import Any
 from flask import current_app
 
 from directory.http import pagination
+from directory.http.access import needs_verified
 from directory.http.authentication import viewer
 from directory.http.cache_policy import CacheTags
 from directory.services.catalog import catalog
@@ -35,9 +36,10 @@ def page_tags(page: dict[str, Any], query: dict[str, Any]) -> CacheTags | None:
 
 
 def rules_of_edits() -> dict[str, Any]:
-    """The settings that say which edits wait for review, as arguments of `submissions.edit`."""
+    """The settings that say which edits wait for review, and whose give back, as arguments of `submissions.edit`."""
     config = current_app.config
-    return {"review_on_edit": config["REVIEW_ON_EDIT"], "self_review": config["SELF_REVIEW"]}
+    given = {"review_on_edit": config["REVIEW_ON_EDIT"], "self_review": config["SELF_REVIEW"]}
+    return {**given, "needs_verified": needs_verified("submit")}
 
 
 def listing(

@@ -9,10 +9,12 @@ from sqlalchemy import (
     Float,
     ForeignKey,
     Index,
+    Integer,
     LargeBinary,
     String,
     Text,
     UniqueConstraint,
+    text,
 )
 from sqlalchemy.orm import Mapped, mapped_column
 
@@ -33,6 +35,7 @@ from directory.models.base import (
 )
 
 WITH_LOGO = only_where("logo IS NOT NULL")
+CLOSING = only_where("closes_at IS NOT NULL")
 # The key, or a part of it, of rows that go with their project.
 OfProject = Annotated[
     int, mapped_column(BigId, ForeignKey("projects.id", ondelete="CASCADE"), primary_key=True, autoincrement=False)
@@ -100,8 +103,9 @@ class Project(db.Model):  # type: ignore[name-defined,misc]
     `url_key` and `repository_key` are hashes of the normalised addresses. Triggers refuse two projects of an owner with
     one `url_key`, unless both have a repository and their `repository_key` differs. `hot` is the stored rank of
     sort=popular, `listed_at` the time by which sort=newest goes, `version` what an ETag names. `owner_since` is when a
-    pending project was taken down: from then on it waits for its owner, and is not in the queue. Triggers keep
-    `project_tags`, `picture_uses`, `standings` and the categories' counters.
+    pending project was taken down, or changes were asked for: from then on it waits for its owner, and is not in the
+    queue. At `closes_at` it is rejected. `change_requests` counts the requests since the last approval or rejection.
+    Triggers keep `project_tags`, `picture_uses`, `standings` and the categories' counters.
     """
 
     __tablename__ = "projects"
@@ -120,6 +124,7 @@ class Project(db.Model):  # type: ignore[name-defined,misc]
         # The review queue, and a project's place in it; those that are not in it.
         Index("ix_projects_queue", "submitted_at", "id", **only_where("status = 'pending' AND owner_since IS NULL")),
         Index("ix_projects_with_owner", "category_id", **only_where("owner_since IS NOT NULL")),
+        Index(None, "closes_at", **CLOSING),  # what its owner did not answer in time
         Index(None, "category_id", "status", "submitted_at", "id"),  # the queue of a category; its projects
         Index(None, "owner_id", "status", "listed_at", "id"),  # an owner's projects; a user's statistics
         Index(None, "listed_at", "id"),  # an administrator's list of every state
@@ -153,6 +158,8 @@ class Project(db.Model):  # type: ignore[name-defined,misc]
     submitted_at: Mapped[Instant]
     published_at: Mapped[Instant | None]
     owner_since: Mapped[Instant | None]
+    closes_at: Mapped[Instant | None]
+    change_requests: Mapped[int] = mapped_column(Integer, default=0, server_default=text("0"))
     listed_at: Mapped[datetime] = mapped_column(
         UtcDateTime(), Computed("COALESCE(published_at, created_at)", persisted=True)
     )
@@ -164,8 +171,8 @@ class Revision(db.Model):  # type: ignore[name-defined,misc]
     `changes` has the new values by field, as callers write them. The new category is in a column of its own, because
     it may be renamed meanwhile, and must not be deleted. A refused revision has no changes and no `submitted_at`, the
     `reason` of the refusal, if one was given, and in `rejected` the values by field, the category too. `logo` is the
-    one in the changes or in `rejected`, so that it is kept. A trigger
-    deletes the revision of a project that is no longer live.
+    one in the changes or in `rejected`, so that it is kept. `owner_since`, `closes_at` and `change_requests` are as
+    those of a project. A trigger deletes the revision of a project that is no longer live.
     """
 
     __tablename__ = "revisions"
@@ -174,6 +181,7 @@ class Revision(db.Model):  # type: ignore[name-defined,misc]
         CheckConstraint("submitted_at IS NOT NULL OR category IS NULL", name="category"),
         Index(None, "submitted_at", "project_id", **only_where("submitted_at IS NOT NULL")),  # the review queue
         Index(None, "category"),  # a category that is renamed or deleted
+        Index(None, "closes_at", **CLOSING),  # what its owner did not answer in time
         Index(None, "logo", **WITH_LOGO),  # whether a logo is used
     )
 
@@ -186,6 +194,9 @@ class Revision(db.Model):  # type: ignore[name-defined,misc]
     submitted_at: Mapped[Instant | None]
     reason: Mapped[str | None] = mapped_column(String(1000))
     rejected: Mapped[dict[str, Any] | None] = mapped_column(JsonObject)
+    owner_since: Mapped[Instant | None]
+    closes_at: Mapped[Instant | None]
+    change_requests: Mapped[int] = mapped_column(Integer, default=0, server_default=text("0"))
 
 
 class PictureUse(db.Model):  # type: ignore[name-defined,misc]

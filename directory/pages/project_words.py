@@ -9,6 +9,7 @@ EVENTS = {
     "submitted": "Submitted", "edited": "Edited", "approved": "Approved", "rejected": "Rejected",
     "unpublished": "Taken down", "edit_held": "Changes sent for review", "edit_approved": "Changes approved",
     "edit_rejected": "Changes not accepted", "edit_withdrawn": "Changes withdrawn",
+    "changes_requested": "Changes asked for",
     "resubmitted": "Given back to the reviewers",
 }  # fmt: skip
 

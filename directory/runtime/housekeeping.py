@@ -2,8 +2,9 @@
 
 It also deletes approvals of earlier versions, and unused pictures.
 
-A deliverer does it, and where none runs with the server, a thread of each worker. They may do it at once. A clock may
-be wrong, so a table that would lose more than half of its rows is left to a person, who runs `flask tidy --all`.
+It also rejects what owners did not answer in time. A deliverer does it, and where none runs with the server, a thread
+of each worker. They may do it at once. A clock may be wrong, so a table that would lose more than half of its rows is
+left to a person, who runs `flask tidy --all`.
 """
 
 import logging
@@ -22,7 +23,7 @@ from directory.services.deleting import MostWouldGo
 from directory.services.delivery import claims
 from directory.services.delivery.schedule import DeliveryPolicy
 from directory.services.pictures import logos
-from directory.services.review import approvals, reports
+from directory.services.review import approvals, moderation, reports
 from directory.services.review import claims as review_claims
 from directory.services.sign_in import attempts, passkeys
 
@@ -57,13 +58,15 @@ def purges(policy: DeliveryPolicy, audit_days: int | None, *, guarded: bool = Tr
 def tidy(app: Flask, policy: DeliveryPolicy) -> bool:
     """Delete a portion of each kind, each in a transaction of its own. Return whether there may be more.
 
-    It also counts the votes of the days that have ended.
+    It also counts the votes of the days that have ended, and rejects what owners did not answer in time.
     """
     if app.config["READ_ONLY"]:
         return False
     with app.app_context():
         due = purges(policy, app.config["AUDIT_RETENTION"])
         _attempt(app, "day_counts", lambda _most: day_counts.close())
+        if app.config["CHANGES_DAYS"]:
+            due = {"projects": partial(moderation.close, notify=app.extensions["webhooks"]), **due}
         return AT_ONCE in [_attempt(app, table, purge) for table, purge in due.items()]
 
 

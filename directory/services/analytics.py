@@ -28,7 +28,7 @@ from directory.models import (
 )
 from directory.models.base import UtcDateTime
 from directory.services import day_counts
-from directory.services.catalog.columns import in_queue
+from directory.services.catalog.columns import in_queue, revision_in_queue
 from directory.services.day_counts import Counts
 
 TOP = 10
@@ -100,7 +100,7 @@ def _review(since: datetime, counted: Counts) -> dict[str, Any]:
 
 @cache
 def _review_query() -> AnySelect:
-    is_pending, is_changed = in_queue(Project), Revision.submitted_at.is_not(None)
+    is_pending, is_changed = in_queue(Project), revision_in_queue(Revision)
     queries: tuple[AnySelect, ...] = (
         select(func.count()).where(is_pending),
         select(func.count()).where(is_changed),

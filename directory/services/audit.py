@@ -44,6 +44,7 @@ ACTIONS = (
     "project.deleted",
     "project.votes_discounted",
     "project.votes_counted",
+    "project.changes_requested",
     "project.resubmitted",
     "message.erased",
     "user.role_changed",
@@ -93,6 +94,7 @@ EVENTS = {
         "approved",
         "rejected",
         "unpublished",
+        "changes_requested",
         "resubmitted",
     )
 }

@@ -147,6 +147,9 @@ TABLE = {
     ),
     "PUT /api/admin/projects/<id:project_id>/reject": states("401 403 403 403 401 409", "401 403 403 403 401 200"),
     "PUT /api/admin/projects/<id:project_id>/unpublish": states("401 403 403 403 401 200", "401 403 403 403 401 409"),
+    "PUT /api/admin/projects/<id:project_id>/request-changes": states(
+        "401 403 403 403 401 409", "401 403 403 403 401 200", "401 403 403 403 401 409"
+    ),
     "GET /api/admin/projects/<id:project_id>/history": ADMIN,
     "GET /api/admin/projects/<id:project_id>/votes": ADMIN,
     "POST /api/admin/projects/<id:project_id>/votes/decisions": ADMIN,
@@ -187,6 +190,13 @@ TABLE = {
     # Absent while reports are off; tests/api/test_reports.py has them on.
     "GET /api/review/reports": states("401 403 403 403 401 404 404 404 404"),
     "PUT /api/review/reports/<id:project_id>/settle": states("401 403 403 403 401 404 404 404 404"),
+    "PUT /api/review/projects/<id:project_id>/request-changes": states(
+        "401 403 403 403 401 409 409 404 409",
+        "401 403 403 403 401 200 200 404 200",
+        "401 403 403 403 401 409 409 404 409",
+    ),
+    "GET /api/review/projects/<id:project_id>/messages": IN_CATEGORY,
+    "POST /api/review/projects/<id:project_id>/messages": states("401 403 403 403 401 201 201 404 201"),
     "POST /api/review/projects/decisions": REVIEW,  # each item has a status of its own
     "DELETE /api/review/projects/<id:project_id>/approval": states("401 403 403 403 401 404 404 404 404"),
     "PUT /api/review/projects/<id:project_id>/claim": states(

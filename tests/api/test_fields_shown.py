@@ -2,7 +2,7 @@
 
 import pytest
 
-from directory.api.schemas.projects import LogoOutput, PictureOutput
+from directory.api.schemas.projects import LogoOutput, PictureOutput, WaitsOutput
 from directory.db.transactions import transaction
 from directory.extensions import db
 from directory.models import DeliveryAttempt, Identity
@@ -91,6 +91,7 @@ DASHBOARD |= (
 DASHBOARD |= below("reviewers[]", "id", "username", "approved", "rejected", "median_seconds")
 DASHBOARD |= below("top_projects[]", "id", "slug", "title", "upvotes")
 DASHBOARD |= below("top_categories[]", "slug", "name", "live_projects")
+REVIEW = {"waiting_for", "since", "closes_at", "held"}  # null where nothing waits (test_change_requests.py)
 CURSORS = below("pagination", "limit", "next_cursor", "prev_cursor")
 PAGES = CURSORS | below("pagination", "page", "total", "total_capped", "pages")
 
@@ -101,7 +102,9 @@ def items(members, pagination=frozenset()):
 
 
 def members(value, name=""):
-    """The names of all members of an answer, with those that they are members of."""
+    """The names of all members of an answer, with those that they are members of; `review` of a project is one."""
+    if isinstance(value, dict) and value.keys() == REVIEW:
+        return {name}
     if isinstance(value, dict) and value:
         return set().union(*(members(each, f"{name}.{key}".strip(".")) for key, each in value.items()))
     if isinstance(value, list) and any(isinstance(each, dict) for each in value):
@@ -207,9 +210,12 @@ ANSWERS = {
     "GET /api/projects/<id:project_id>/messages": items(MESSAGE, CURSORS),
     "POST /api/projects/<id:project_id>/messages": MESSAGE,
     "GET /api/admin/projects": items(QUEUED, PAGES),
+    **{f"PUT /api/{under}/projects/<id:project_id>/request-changes": REVIEWED for under in ("admin", "review")},
     "PUT /api/admin/projects/<id:project_id>/approve": REVIEWED,
     "PUT /api/admin/projects/<id:project_id>/reject": REVIEWED,
     "PUT /api/admin/projects/<id:project_id>/unpublish": REVIEWED,
+    "GET /api/review/projects/<id:project_id>/messages": items(MESSAGE, CURSORS),
+    "POST /api/review/projects/<id:project_id>/messages": MESSAGE - {"author"} | below("author", "id", "username"),
     "POST /api/admin/projects/decisions": items({"id", "status", *below("project", *REVIEWED)}),
     "GET /api/admin/projects/<id:project_id>/history": items(AUDIT, CURSORS),
     "GET /api/admin/projects/<id:project_id>/votes": VOTES | CURSORS,
@@ -298,6 +304,7 @@ WAITING = {
     for route in (
         f"PUT /api/{under}/projects/<id:project_id>/approve",
         f"PUT /api/{under}/projects/<id:project_id>/reject",
+        f"PUT /api/{under}/projects/<id:project_id>/request-changes",
         f"POST /api/{under}/projects/decisions",
     )
 } | {"PUT /api/review/projects/<id:project_id>/claim"}
@@ -394,7 +401,7 @@ def declared(schema, name=""):
         many = "[]" if inner is not field or getattr(field, "many", False) else ""
         nested = getattr(inner, "schema", None)
         # A logo is null or has both addresses (test_logos.py), and a picture has all (test_project_pictures.py).
-        is_whole = nested is None or isinstance(nested, LogoOutput | PictureOutput)
+        is_whole = nested is None or isinstance(nested, LogoOutput | PictureOutput | WaitsOutput)
         found |= {path} if is_whole else declared(nested, path + many)
     return found
 
@@ -449,7 +456,7 @@ ELSEWHERE = {
         (
             f"PUT /api/{under}/projects/<id:project_id>/{decision}"
             for under in ("admin", "review")
-            for decision in ("approve", "reject", "unpublish")
+            for decision in ("approve", "reject", "unpublish", "request-changes")
         ),
         revised() | approved(),
     ),
@@ -459,6 +466,7 @@ ELSEWHERE = {
         revised("items[]") | approved("items[]") | claimed("items[]"),
     ),
     "GET /api/review/summary": below("too_few_reviewers[]", "slug", "name"),  # test_approvals.py
+    "GET /api/review/projects/<id:project_id>/messages": below("items[].author", "id", "username"),
     "GET /api/projects/<id:project_id>/timeline": {"items[].reason"},  # the timeline of a rejected project, above
     # test_check.py, test_same_repository.py
     "GET /api/projects/check": {

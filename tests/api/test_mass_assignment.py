@@ -55,9 +55,12 @@ WRITABLE = {
         for decision in ("approve", "reject", "unpublish")
     },
     **{
-        f"POST /api/{under}/projects/decisions": {"decision", "ids", "items", "reason"} for under in ("admin", "review")
+        f"POST /api/{under}/projects/decisions": {"decision", "ids", "items", "reason", "message"}
+        for under in ("admin", "review")
     },
     "PUT /api/review/projects/<id:project_id>/claim": {"take_over"},
+    **{f"PUT /api/{under}/projects/<id:project_id>/request-changes": {"message"} for under in ("admin", "review")},
+    "POST /api/review/projects/<id:project_id>/messages": {"text", "internal"},
     "POST /api/admin/projects/<id:project_id>/votes/decisions": {"decision", "user_ids", "match", "reason"},
     "PUT /api/admin/users/<id:user_id>": {"role", "review_categories", "status", "unpublish", "reason"},
     "DELETE /api/admin/users/<id:user_id>": {"reason"},

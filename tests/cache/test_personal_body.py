@@ -44,10 +44,16 @@ def test_votes_are_filled_in_whatever_the_texts_say(title: str) -> None:
 def test_what_the_owner_sees_stands_behind_the_public_members(text: str, voted: str | None) -> None:
     projects = [project(n, 10 + n) for n in (3, 33, 5)]
     changes = {"title": text, "tags": []}
-    own = [[33, text, changes, "games", "2026-11-20 10:00:00.12", None, None], [5, *[None] * 6]]
+    day = "2026-11-20 10:00:00.12"
+    own = [
+        [33, text, changes, "games", day, None, None, "live", day, None, None, None, None],
+        [5, *[None] * 6, "live", day, *[None] * 4],
+    ]
     at = "2026-11-20T10:00:00.120000Z"
     revision = {"changes": {**changes, "category": "games"}, "submitted_at": at, "reason": None}
-    seen = {33: {"rejection_reason": text, "revision": revision}, 5: {"rejection_reason": None, "revision": None}}
+    waits = {"waiting_for": "review", "since": at, "closes_at": None, "held": False}
+    nothing = {"rejection_reason": None, "revision": None, "review": None}
+    seen = {33: {"rejection_reason": text, "revision": revision, "review": waits}, 5: nothing}
     expected = [{**each, "has_upvoted": voted == str(each["id"]), **seen.get(int(each["id"]), {})} for each in projects]
     filled, etag = PersonalParts(POLICY).fill(body(*projects), '"old"', voted, orjson.dumps(own).decode())
     assert orjson.loads(filled) == orjson.loads(body(*expected))

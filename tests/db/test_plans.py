@@ -19,6 +19,7 @@ from directory.models import (
     Identity,
     LinkPurpose,
     MailLink,
+    Message,
     Project,
     Session,
     SignInAttempt,
@@ -31,7 +32,7 @@ from directory.services.accounts import mail_links, sessions
 from directory.services.catalog import periods, queries, readers
 from directory.services.delivery.channels import Webhook
 from directory.services.identity import Caller
-from directory.services.review import takedown
+from directory.services.review import moderation, takedown
 from directory.services.sign_in import attempts, identities
 from directory.services.sign_in.provider import Claims
 from directory.services.sign_in.refusals import SignInExpired
@@ -230,6 +231,38 @@ def test_a_takedown_finds_its_projects_in_an_index(many: Flask, world: World) ->
         found, shown, *_ = noted.explained()
     for plan in (found, shown):
         _reads_no_whole(plan, "a takedown")
+
+
+def test_threads_and_what_waits_for_owners_are_found_in_indexes(many: Flask, world: World) -> None:
+    root, ada = world.admin(), world.user()
+    admin, owner, waits = world.caller(root), world.caller(ada), world.project(ada, "pending")
+    entry = {"at": now(), "sender": "reviewers", "kind": "message", "text": "x" * 200}
+    with many.app_context():
+        ids, owners = zip(*db.session.execute(select(Project.id, Project.owner_id)), strict=True)
+        db.session.execute(
+            insert(Message),
+            [{**entry, "project_id": id, "unread_by": owners[n] if n % 9 else None} for n, id in enumerate(ids)],
+        )
+        db.session.commit()
+        with db.engine.connect() as connection:
+            connection.exec_driver_sql("ANALYZE")
+    for caller, path in (
+        (owner, "/api/session"), (owner, f"/api/projects/{waits}/messages"),
+        (admin, f"/api/review/projects/{waits}/messages"), (admin, "/api/admin/projects?waiting_for=owner"),
+        (admin, "/api/admin/projects?waiting_for=owner&category=tools&sort=upvotes"),
+        (admin, "/api/admin/projects?waiting=true"),
+    ):  # fmt: skip
+        for plan in plans(many, caller, path):
+            _reads_no_whole(plan, path)
+            assert "Seq Scan on messages" not in plan, (path, plan)
+            assert not re.search(r"SCAN messages(?! USING)", plan), (path, plan)
+    noted = Plans()
+    with many.app_context():
+        event.listen(db.engine, "before_cursor_execute", noted.note)
+        assert moderation.close(10, notify=[]) == 0
+        event.remove(db.engine, "before_cursor_execute", noted.note)
+        for plan in noted.explained():
+            _reads_no_whole(plan, "the closing")
 
 
 def test_deliveries_are_narrowed_by_indexes_that_are_in_their_order(many: Flask, world: World) -> None:

@@ -71,6 +71,9 @@ WRITES: dict[tuple[str, str], Callable[[World, Api], tuple[str, Any]]] = {
     ("PUT", "projects/<id:project_id>/approve"): lambda w, _: (f"projects/{w.project(status='pending')}/approve", None),
     ("PUT", "projects/<id:project_id>/reject"): lambda w, _: (f"projects/{w.project(status='pending')}/reject", None),
     ("PUT", "projects/<id:project_id>/unpublish"): lambda w, _: (f"projects/{w.project()}/unpublish", None),
+    ("PUT", "projects/<id:project_id>/request-changes"): lambda w, _: (
+        f"projects/{w.project(status='pending')}/request-changes", {"message": "What does it do?"},
+    ),
     ("POST", "projects/decisions"): lambda w, _: (
         "projects/decisions", {"decision": "approve", "ids": [w.project(status="pending")]},
     ),

@@ -68,6 +68,7 @@ def body(route: Route, project_id: int) -> dict[str, Any] | None:
     for_both = {
         "PUT /projects/<id:project_id>/reject": {"reason": "Not yet."},
         "PUT /projects/<id:project_id>/unpublish": {"reason": "Not any more."},
+        "PUT /projects/<id:project_id>/request-changes": {"message": "What does it do?"},
         "POST /projects/decisions": {"decision": "approve", "items": [{"id": project_id}]},
     }
     short = Route(route.method, re.sub("^/api/(admin|review)", "", route.rule)).name
@@ -83,6 +84,7 @@ def body(route: Route, project_id: int) -> dict[str, Any] | None:
         "PUT /api/projects/<id:project_id>/pictures": {"order": []},
         "PUT /api/projects/<id:project_id>/pictures/<id:picture_id>": {"alt": f"Words {number}"},
         "POST /api/projects/<id:project_id>/messages": {"text": f"Words {number}"},
+        "POST /api/review/projects/<id:project_id>/messages": {"text": f"Words {number}"},
         "PUT /api/projects/<id:project_id>/messages/read": {"up_to": number},
         "POST /api/auth/register": person,
         "POST /api/projects/<id:project_id>/reports": {"kind": "spam"},

@@ -138,6 +138,7 @@ def test_the_outbox_sends_what_the_document_says(make_app, document, closed, eve
     assert owner.put("/api/projects/1", {"title": "y", "tags": ["y"]}).status_code == 200
     assert admin.put("/api/admin/projects/1/approve").status_code == 200
     assert admin.put("/api/admin/projects/1/unpublish", {"reason": "So."}).status_code == 200
+    assert admin.put("/api/admin/projects/1/request-changes", {"message": "Why?"}).status_code == 200
     assert owner.post("/api/projects/1/messages", {"text": "Why?"}).status_code == 201
     assert owner.delete("/api/projects/1").status_code == 204
     with app.app_context():

@@ -80,12 +80,13 @@ async function review([first = 0, second = 0, third = 0, fourth = 0]: number[]):
   expect("claim", [(await good(admin.GET("/api/review/projects/{project_id}", reviewed))).claim, claimed]);
   await good(admin.DELETE("/api/review/projects/{project_id}/claim", reviewed));
   expect("approval", [(await admin.DELETE("/api/review/projects/{project_id}/approval", reviewed)).response.status, 404]);
+  await requests(fourth);
   await good(admin.PUT("/api/review/projects/{project_id}/approve", { ...reviewed, body: {} }));
   await good(admin.PUT("/api/review/projects/{project_id}/unpublish", { ...reviewed, body: {} }));
   await good(admin.PUT("/api/review/projects/{project_id}/reject", { ...reviewed, body: {} }));
   const again = await good(admin.POST("/api/review/projects/decisions", { body: { decision: "reject", ids: [fourth] } }));
   expect("rejected already", [again.items[0]?.status, 200]);
-  expect("its history", [(await good(admin.GET("/api/review/projects/{project_id}/history", reviewed))).items.length, 4]);
+  expect("its history", [(await good(admin.GET("/api/review/projects/{project_id}/history", reviewed))).items.length, 5]);
   for (const decision of ["unpublish", "reject", "delete"] as const) {
     const { items } = await good(admin.POST("/api/admin/projects/decisions", { body: { decision, items: [{ id: third }] } }));
     expect(decision, [items[0]?.status, 200]);
@@ -114,6 +115,18 @@ async function threads([first = 0]: number[]): Promise<void> {
   await good(ada.PUT("/api/projects/{project_id}/messages/read", { ...params, body: { up_to: written.id } }));
   expect("read", [(await good(ada.GET("/api/session"))).user?.unread, 3]);
   await good(admin.DELETE("/api/admin/messages/{message_id}", { params: { path: { message_id: written.id } } }));
+}
+
+async function requests(id: number): Promise<void> {
+  const params = { params: { path: { project_id: id } } };
+  const asked = await good(admin.PUT("/api/review/projects/{project_id}/request-changes", { ...params, body: { message: "Why?" } }));
+  await good(admin.PUT("/api/admin/projects/{project_id}/request-changes", { ...params, body: { message: "Why?" } }));
+  expect("waits", [asked.review?.waiting_for, "owner"]);
+  const listed = await good(admin.GET("/api/review/projects", { params: { query: { waiting_for: "owner" } } }));
+  expect("with the owner", [listed.items.map((each) => each.id).includes(id), true]);
+  await good(admin.POST("/api/review/projects/{project_id}/messages", { ...params, body: { text: "A note", internal: true } }));
+  const { items } = await good(admin.GET("/api/review/projects/{project_id}/messages", params));
+  expect("notes", [items.at(-1)?.kind, "note"]);
 }
 
 async function votes([first = 0]: number[]): Promise<void> {

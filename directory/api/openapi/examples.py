@@ -77,6 +77,7 @@ def _may_be_null(schema: dict[str, Any]) -> bool:
 
 
 def _together(schema: dict[str, Any]) -> list[str]:
-    """The members of a schema that may stand together: of alternatives the first."""
+    """The members of a schema that may stand together: of alternatives the first; none that most may not have."""
     others = {name for each in schema.get("oneOf", [])[1:] for name in each["required"]}
+    others |= {name for name, allowed in schema.get("else", {}).get("properties", {}).items() if allowed is False}
     return [name for name in schema["properties"] if name not in others]

@@ -10,6 +10,7 @@ from directory.services.delivery.outbox import ACTORS, REPORTED, TEST, TEST_PROJ
 from directory.services.delivery.webhooks.formats import NAMES
 
 STATUS_AFTER = {"project.submitted": "pending", "project.rejected": "rejected", "project.unpublished": "pending"}
+WITH_MESSAGE = {"project.changes_requested", "project.answered"}
 WITH_REASON = {"project.rejected", "project.unpublished"}
 HEADERS = {
     "webhook-id": ("The notification's id; every try and every redelivery has the same.", "msg_3f1c9a5b7d2e4f60"),
@@ -85,6 +86,9 @@ def _schema(event: str) -> dict[str, Any]:
         }
     if event in WITH_REASON:
         data["reason"] = {"type": "string", "description": "Missing if no reason was given."}
+    if event in WITH_MESSAGE:
+        described = "The entry in the thread of the project; missing if an edit gave the project back."
+        data["message_id"] = {"type": "integer", "description": described}
     members = {
         "type": {"const": event},
         "timestamp": {"type": "string", "format": "date-time"},

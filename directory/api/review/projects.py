@@ -12,6 +12,7 @@ from directory.api.blueprints import admin, both, review
 from directory.api.schemas.paging import PageQuery
 from directory.api.schemas.review import (
     AuditPage,
+    ChangesInput,
     DecisionList,
     DecisionsInput,
     HistoryQuery,
@@ -34,7 +35,7 @@ from directory.http.receivers import subscribers
 from directory.http.validation import JsonBody
 from directory.services import audit, permissions
 from directory.services.catalog import additions, catalog
-from directory.services.review import approvals, claims, moderation, reports
+from directory.services.review import approvals, claims, moderation, reports, waiting
 
 QUEUE_FILTERS = {*QueueQuery().fields} - {*PageQuery().fields, "sort"}
 DECISIONS, REVIEW_DECISIONS = DecisionsInput(), ReviewDecisionsInput()
@@ -50,7 +51,7 @@ def queue(query: dict[str, Any]) -> Any:
     of the two, and so does `kind`. Filters that contradict each other find nothing.
     """
     filters = catalog.review_scope(by=caller(), **{name: query.get(name) for name in QUEUE_FILTERS})
-    waits = (filters.waiting or filters.status == "pending") and query.get("sort") is None
+    waits = (filters.waiting or filters.with_owner or filters.status == "pending") and query.get("sort") is None
     page, headers = listing(filters, "oldest" if waits else order(query), query, reviews=True)
     additions.add_background(page["items"])
     _add_people(page["items"])
@@ -141,6 +142,21 @@ def unpublish(project_id: int, body: dict[str, Any]) -> Any:
     return _decided(project_id, "unpublish", body)
 
 
+@both("PUT", "/projects/<id:project_id>/request-changes")
+@decides
+@documented(raises=(InvalidTransition, PreconditionFailed, OwnSubmission))
+@operation(body=JsonBody(ChangesInput()), answer=ReviewedProject())
+def request_changes(project_id: int, body: dict[str, Any]) -> Any:
+    """Ask the owner to change a pending project, or the waiting changes of a live one.
+
+    It then waits for its owner, outside of the queue, and its `review` says so. An edit of the owner that changes
+    something, or a message with `resubmit`, gives it back to its old place; from the fourth request on it comes back at
+    the end. Without an answer it is rejected at `closes_at`. Reviewers may decide meanwhile. The same request again
+    changes nothing; another one is refused while it waits for its owner: write a message.
+    """
+    return _decided(project_id, moderation.REQUEST, body)
+
+
 def _decided(project_id: int, decision: str, body: dict[str, Any]) -> Any:
     given = {"versions": versions_allowed(), **_rules(body)}
     moderation.decide(project_id, decision, by=caller(), **given)
@@ -160,15 +176,21 @@ def withdraw_approval(project_id: int) -> Any:
 
 def _rules(body: dict[str, Any]) -> dict[str, Any]:
     """The arguments of each decision."""
-    own = current_app.config["SELF_REVIEW"]
-    return {"notify": subscribers(), "reason": body.get("reason"), "self_review": own, "required": _required()}
+    config = current_app.config
+    return {
+        "notify": subscribers(),
+        "reason": body.get("message", body.get("reason")),
+        "self_review": config["SELF_REVIEW"],
+        "required": _required(),
+        "answer_within": waiting.within(config["CHANGES_DAYS"]),
+    }
 
 
 @admin.post("/projects/decisions", endpoint="decide")
 @admin_required
 @operation(body=JsonBody(DECISIONS), answer=DecisionList())
 def decide_or_delete(body: dict[str, Any]) -> Any:
-    """Approve, reject, unpublish or delete up to a hundred projects at once.
+    """Approve, reject, unpublish or delete up to a hundred projects at once, or ask for changes of them.
 
     Each item of the answer has its own status. A project that has another version than the one given is not changed
     (412), so that a reviewer decides only about what they have seen. An approval or rejection that was made before is
@@ -183,7 +205,7 @@ def decide_or_delete(body: dict[str, Any]) -> Any:
 @reviewer_required
 @operation(body=JsonBody(REVIEW_DECISIONS), answer=DecisionList())
 def decide(body: dict[str, Any]) -> Any:
-    """Approve, reject or unpublish up to a hundred projects at once.
+    """Approve, reject or unpublish up to a hundred projects at once, or ask for changes of them.
 
     Each item of the answer has its own status. A project outside of the reviewer's categories is `not_found` (404). A
     project that has another version than the one given is not changed (412). An approval or rejection that was made

@@ -26,6 +26,13 @@ class AnswerInput(Strict):
     )
 
 
+class ReviewerMessageInput(Strict):
+    """A message of a reviewer to the owner, or a note to the other reviewers."""
+
+    text = Prose(1, 4000, required=True)
+    internal = Flag(metadata={"description": "Whether it is a note, which the owner never sees. Default false."})
+
+
 class ReadInput(Strict):
     """The last entry that was read; an id above the newest one means all."""
 

@@ -144,6 +144,7 @@ GIVEN: dict[Kind, Callable[..., AnyField]] = {
     Kind.LOGO: lambda **facts: fields.Nested(LogoOutput, **facts),
     Kind.PICTURES: lambda **facts: fields.List(fields.Nested(PictureOutput), **facts),
     Kind.REVISION: lambda **facts: fields.Nested(RevisionOutput, **facts),
+    Kind.REVIEW: lambda **facts: fields.Nested(WaitsOutput, **facts),
 }
 
 
@@ -183,6 +184,19 @@ class RevisionOutput(Strict):
     rejected = fields.Nested(
         RevisionChanges, metadata={"description": "The values that were rejected; absent while changes wait."}
     )
+
+
+class WaitsOutput(Strict):
+    """For whom a project, or its waiting changes, wait: for the reviewers or for the owner."""
+
+    waiting_for = Word(("review", "owner"), required=True)
+    since = Timestamp(required=True)
+    closes_at = Timestamp(
+        required=True,
+        allow_none=True,
+        metadata={"description": "When it is rejected if the owner does not answer; null if never."},
+    )
+    held = fields.Boolean(required=True, metadata={"description": "False: nothing is kept out of the queue."})
 
 
 class ProjectOutput(Strict):

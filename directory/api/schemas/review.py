@@ -23,6 +23,7 @@ from directory.services.audit import ACTIONS, EVENTS
 from directory.services.catalog.additions import OWNER_SUSPENDED, WARNINGS
 from directory.services.catalog.catalog import KINDS
 from directory.services.catalog.orders import SORTS
+from directory.services.review.moderation import REQUEST
 from directory.services.text.rules import CATEGORY_SLUG_MAX
 from directory.services.votes.vote_review import ACTIONS as DECISIONS
 from directory.services.votes.vote_review import RULES
@@ -55,6 +56,13 @@ class QueueQuery(PageQuery):
     )
     claimed = Word(
         ("me", "others", "none"), metadata={"description": "Only projects that the caller, another or nobody claims."}
+    )
+    waiting_for = Word(
+        ("review", "owner"),
+        metadata={
+            "description": "Projects that wait, or whose changes wait, for the reviewers (as with waiting=true) or for "
+            "their owners: those that were taken down, or of which changes were asked for."
+        },
     )
     sort = Word(
         tuple(SORTS),
@@ -195,6 +203,12 @@ class ReasonInput(Strict):
     reason = Prose(0, 1000, allow_none=True)
 
 
+class ChangesInput(Strict):
+    """What is missing in a submission."""
+
+    message = Prose(1, 2000, required=True)
+
+
 class DecisionItem(Strict):
     """A project and, if the decision is about no other, the version of it that was reviewed."""
 
@@ -205,12 +219,18 @@ class DecisionItem(Strict):
 class DecisionsInput(Strict):
     """One decision about many projects: `items`, or `ids` for whichever versions there are."""
 
-    rules: ClassVar[dict[str, Any]] = {"oneOf": [{"required": ["items"]}, {"required": ["ids"]}]}
+    rules: ClassVar[dict[str, Any]] = {
+        "oneOf": [{"required": ["items"]}, {"required": ["ids"]}],
+        "if": {"properties": {"decision": {"const": REQUEST}}, "required": ["decision"]},
+        "then": {"required": ["message"], "properties": {"reason": False}},
+        "else": {"properties": {"message": False}},
+    }
 
-    decision = Word(("approve", "reject", "unpublish", "delete"), required=True)
+    decision = Word(("approve", "reject", "unpublish", REQUEST, "delete"), required=True)
     items = Few(fields.Nested(DecisionItem), 1, 100, of="project", key=lambda item: item["id"])
     ids = Few(Number(metadata={"minimum": 1, "maximum": HIGHEST_ID}), 1, 100, of="id")
     reason = Prose(0, 1000, allow_none=True)
+    message = Prose(1, 2000, metadata={"description": "For the owners; with `request_changes`, which needs it."})
 
     def wanted(self, body: dict[str, Any]) -> dict[int, int | None]:
         """The ids of a checked body in its order, each with its version, None for any."""
@@ -223,6 +243,16 @@ class DecisionsInput(Strict):
         if ("ids" in given) == ("items" in given):
             raise ValidationError("Give either items or ids.", "items")
 
+    @validates_schema(pass_original=True, skip_on_field_errors=False)
+    def _one_text(self, _data: object, given: dict[str, Any], **_kwargs: object) -> None:
+        asks = given.get("decision") == REQUEST
+        if asks and "message" not in given:
+            raise ValidationError("Missing data for required field.", "message")
+        if asks and "reason" in given:
+            raise ValidationError("A request for changes has a message, and no reason.", "reason")
+        if not asks and "message" in given:
+            raise ValidationError("Only a request for changes has a message.", "message")
+
     @validates("ids")
     def _possible(self, ids: list[int], **_kwargs: object) -> None:
         if not all(1 <= one <= HIGHEST_ID for one in ids):
@@ -232,7 +262,7 @@ class DecisionsInput(Strict):
 class ReviewDecisionsInput(DecisionsInput):
     """One decision about many projects: `items`, or `ids` for whichever versions there are."""
 
-    decision = Word(("approve", "reject", "unpublish"), required=True)
+    decision = Word(("approve", "reject", "unpublish", REQUEST), required=True)
 
 
 class Decision(Strict):

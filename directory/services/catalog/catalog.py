@@ -34,7 +34,7 @@ from directory.services.catalog import (
     search_language,
     tags,
 )
-from directory.services.catalog.columns import DESCRIPTION, ID, NAMES, OWNER, STATUS, after, revision
+from directory.services.catalog.columns import DESCRIPTION, ID, NAMES, OWNER, REVISION, STATUS, after, review, revision
 from directory.services.identity import Caller
 
 # Of a period SHORT projects, or one in SPARSE of all, are read and sorted. Of a longer one the ranking is read, where
@@ -57,10 +57,11 @@ class Filters:
     """The filters of a list; None is no filter. `owner` is a username, `owner_id` and `voter_id` are ids.
 
     `tag` is a tag, or up to five that commas separate, of which all must match. `published` is a period's text
-    (`periods`). With `waiting` the list contains only projects that wait for review. `categories` are the ids of those
-    that a reviewer may review. With `first_time` the list contains only projects of owners of whose projects none was
-    decided before. `claimed_by` is the id of the person whose claims it has, `claimed_by_others` of the one whose
-    claims it leaves out; with `unclaimed` it has no claims. `nothing` is set if no project can match.
+    (`periods`). With `waiting` the list contains only projects that wait for review, with `with_owner` those that wait
+    for their owners. `categories` are the ids of those that a reviewer may review. With `first_time` the list contains
+    only projects of owners of whose projects none was decided before. `claimed_by` is the id of the person whose claims
+    it has, `claimed_by_others` of the one whose claims it leaves out; with `unclaimed` it has no claims. `nothing` is
+    set if no project can match.
     """
 
     status: str | None = None
@@ -71,6 +72,7 @@ class Filters:
     voter_id: int | None = None
     q: str | None = None
     waiting: str | None = None
+    with_owner: str | None = None
     published: str | None = None
     categories: tuple[int, ...] | None = None
     first_time: str | None = None
@@ -155,8 +157,8 @@ def public_scope(
 
 
 def review_scope(
-    *, by: Caller, status: str | None, owner: str | None, waiting: str | None, kind: str | None,
-    first_time: str | None, claimed: str | None, **filters: Any,
+    *, by: Caller, status: str | None, owner: str | None, waiting: str | None, waiting_for: str | None,
+    kind: str | None, first_time: str | None, claimed: str | None, **filters: Any,
 ) -> Filters:  # fmt: skip
     """The filters of a list for reviewers: only the projects in the categories of `by`.
 
@@ -167,7 +169,8 @@ def review_scope(
     own = owner == "me"
     return Filters(
         status=states[0] if states else None, nothing="true" if len({*states}) > 1 else None, first_time=first_time,
-        waiting="true" if kind == "revision" else waiting, owner=None if own else owner,
+        waiting="true" if waiting_for == "review" or (kind == "revision" and waiting_for is None) else waiting,
+        with_owner="true" if waiting_for == "owner" else None, owner=None if own else owner,
         owner_id=by.id if own else None, categories=permissions.categories(by),
         claimed_by=by.id if claimed == "me" else None, claimed_by_others=by.id if claimed == "others" else None,
         unclaimed="true" if claimed == "none" else None, **filters,
@@ -432,7 +435,12 @@ def _view(row: Row, viewer: Caller | None, *, reviews: bool = False) -> dict[str
     project["owner"] = {"id": owner_id, "username": project.pop("owner_username")}
     project["owner_has_page"] = project.pop("owner_status") == AccountStatus.ACTIVE  # for pages; no answer shows it
     if reviews or _sees_all(viewer, owner_id):
-        project["revision"] = revision(*row[len(NAMES) : after(signed_in=True)])
+        waits = len(NAMES) + len(REVISION)
+        project["revision"] = held = revision(*row[len(NAMES) : waits])
+        submitted_at = None if held is None else held["submitted_at"]
+        project["review"] = review(
+            project["status"], project["submitted_at"], submitted_at, *row[waits : after(signed_in=True)]
+        )
     else:
         del project["rejection_reason"]
     return project

@@ -28,7 +28,7 @@ projects, categories, users = Project.__table__, Category.__table__, User.__tabl
 upvotes, revisions = Upvote.__table__, Revision.__table__
 P, R = projects.c, revisions.c
 
-COMPOSED = {Kind.CATEGORY, Kind.FLAG, Kind.OWNER, Kind.REVISION}  # made from columns with other names
+COMPOSED = {Kind.CATEGORY, Kind.FLAG, Kind.OWNER, Kind.REVISION, Kind.REVIEW}  # made from columns with other names
 COLUMNS = (
     *(P[field.name] for field in FIELDS if field.kind not in COMPOSED),
     P.category_id,
@@ -40,8 +40,10 @@ COLUMNS = (
 )
 NAMES = (*(column.name for column in COLUMNS), "has_upvoted")
 ID, STATUS, OWNER, DESCRIPTION = (NAMES.index(name) for name in ("id", "status", "owner_id", "description"))
-# The additional columns for a signed-in caller: the revision, which only owners and administrators see.
+# The additional columns for a signed-in caller: the revision, and for whom it or the project waits, which only owners
+# and reviewers see.
 REVISION = (R.changes, R.category, R.submitted_at, R.reason, R.rejected)
+WAITS = (P.owner_since, P.closes_at, R.owner_since, R.closes_at)
 PENDING: ColumnElement[str] = literal_column(f"'{Status.PENDING}'")
 
 
@@ -50,9 +52,14 @@ def in_queue(project: Any = P) -> ColumnElement[bool]:
     return and_(project.status == PENDING, project.owner_since.is_(None))
 
 
+def revision_in_queue(revision: Any = R) -> ColumnElement[bool]:
+    """Whether a revision waits for review: it is not rejected, and does not wait for its owner."""
+    return and_(revision.submitted_at.is_not(None), revision.owner_since.is_(None))
+
+
 def after(signed_in: bool) -> int:
     """The index of the first column after those of the project, such as the total of a page."""
-    return len(NAMES) + (len(REVISION) if signed_in else 0)
+    return len(NAMES) + (len(REVISION) + len(WAITS) if signed_in else 0)
 
 
 def unindexed(column: Any, dialect: str) -> Any:
@@ -75,8 +82,9 @@ def viewed(signed_in: bool, viewer: ColumnElement[Any] | None = None) -> AnySele
 
 
 def with_revision(viewer: ColumnElement[Any] | None = None) -> AnySelect:
-    """The columns of a project for a signed-in caller, and those of its revision, null without one."""
-    labels = (column.label(f"revision_{column.name}") for column in REVISION)
+    """The columns of a project for a signed-in caller, those of its revision, null without one, and WAITS."""
+    labels = [column.label(f"revision_{column.name}") for column in REVISION]
+    labels += [column.label(f"waits_{column.table.name}_{column.name}") for column in WAITS]
     return viewed(signed_in=True, viewer=viewer).outerjoin(revisions, R.project_id == P.id).add_columns(*labels)
 
 
@@ -101,6 +109,33 @@ def revision(
     return shown if submitted_at is not None else {**shown, "rejected": rejected or {}}
 
 
+def review(
+    status: str,
+    submitted_at: datetime,
+    revision_submitted_at: datetime | None,
+    owner_since: datetime | None,
+    closes_at: datetime | None,
+    revision_owner_since: datetime | None,
+    revision_closes_at: datetime | None,
+) -> dict[str, Any] | None:
+    """For whom a project or its revision waits, since when, and when it closes; None if neither waits."""
+    if status == Status.LIVE and revision_submitted_at is not None:
+        submitted_at, owner_since, closes_at = revision_submitted_at, revision_owner_since, revision_closes_at
+    elif status != Status.PENDING:
+        return None
+    if owner_since is None:
+        return {"waiting_for": "review", "since": submitted_at, "closes_at": None, "held": False}
+    return {"waiting_for": "owner", "since": owner_since, "closes_at": closes_at, "held": False}
+
+
+def with_owner() -> AnySelect:
+    """The ids of the projects that wait, or whose revisions wait, for their owners."""
+    down = select(P.id).where(P.owner_since.is_not(None), P.status == PENDING)
+    asked = select(R.project_id).where(R.owner_since.is_not(None), R.submitted_at.is_not(None))
+    found = union_all(down, asked).subquery("with_owner")
+    return select(found.c.id)
+
+
 def waiting(dialect: str) -> Subquery:
     """The table of projects that wait for review: those `in_queue`, and live ones with pending changes.
 
@@ -114,7 +149,7 @@ def waiting(dialect: str) -> Subquery:
     changed = select(R.project_id.label("id"), R.submitted_at, *columns).join(
         projects, P.id == unindexed(R.project_id, dialect)
     )
-    changed = changed.where(R.submitted_at.is_not(None))
+    changed = changed.where(revision_in_queue())
     if dialect == "postgresql":
         pending = select(pending.order_by(P.submitted_at, P.id).subquery())
         changed = select(changed.order_by(R.submitted_at, R.project_id).subquery())
@@ -123,11 +158,11 @@ def waiting(dialect: str) -> Subquery:
 
 def queue_position() -> ColumnElement[Any]:
     """The project's place in the queue, from 1; null if it does not wait. For a statement of `with_revision`."""
-    since = case((in_queue(), P.submitted_at), else_=R.submitted_at)
+    since = case((in_queue(), P.submitted_at), (revision_in_queue(), R.submitted_at))
     pending, changed = projects.alias("pending"), revisions.alias("changed")
     here = tuple_(since, P.id)
     first = select(func.count()).select_from(pending).where(in_queue(pending.c))
-    second = select(func.count()).select_from(changed).where(changed.c.submitted_at.is_not(None))
+    second = select(func.count()).select_from(changed).where(revision_in_queue(changed.c))
     numbers = (
         first.where(tuple_(pending.c.submitted_at, pending.c.id) <= here),
         second.where(tuple_(changed.c.submitted_at, changed.c.project_id) <= here),

@@ -23,7 +23,7 @@ class Kind(Enum):
     """The type of a field's value."""
 
     INTEGER, FLAG, TIME, WORDS, LINE, PROSE, LINK, REPOSITORY, SLUG, TAGS = range(10)
-    CATEGORY, STATUS, OWNER, LOGO, PICTURES, REVISION = range(10, 16)
+    CATEGORY, STATUS, OWNER, LOGO, PICTURES, REVISION, REVIEW = range(10, 17)
 
 
 class Writer(Enum):
@@ -139,6 +139,7 @@ FIELDS = (
     ),
     Field("rejection_reason", Kind.WORDS, None, writer=Writer.IMPORT, **NOTED),
     Field("revision", Kind.REVISION, None, in_export=False, **NOTED),
+    Field("review", Kind.REVIEW, None, in_export=False, **NOTED),
 )  # fmt: skip
 BODY = tuple(field for field in FIELDS if field.writer is Writer.OWNER)  # the fields of a submission or edit
 OWNED = tuple(field for field in FIELDS if field.writer in {Writer.OWNER, Writer.UPLOAD})

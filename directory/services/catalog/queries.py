@@ -34,7 +34,17 @@ from directory.models.base import UtcDateTime
 from directory.services.catalog import search
 from directory.services.catalog.category_slugs import id_asked_for
 from directory.services.catalog.claimed import C, claimed
-from directory.services.catalog.columns import PENDING, queue_position, shown, unindexed, viewed, waiting, with_revision
+from directory.services.catalog.columns import (
+    PENDING,
+    queue_position,
+    revision_in_queue,
+    shown,
+    unindexed,
+    viewed,
+    waiting,
+    with_owner,
+    with_revision,
+)
 from directory.services.catalog.orders import BEST, SORTS, keys
 
 projects, categories, users = Project.__table__, Category.__table__, User.__table__
@@ -108,6 +118,7 @@ class ListShape:
             "owner": lambda: owner_id == owner.correlate(None).scalar_subquery(),
             "owner_id": lambda: owner_id == bindparam("owner_id"),
             "voter_id": lambda: project_id.in_(select(upvotes.c.project_id).where(BY_VOTER)),
+            "with_owner": lambda: project_id.in_(with_owner()),
             "tag": lambda: project_id.in_(tagged),
             "tag_of_each": lambda: is_tagged(project_id),
             **{name: partial(is_tagged, project_id, name) for name in TAGS[1:]},
@@ -397,7 +408,7 @@ def _by_category(shape: ListShape) -> list[ColumnElement[bool]]:
 
 def _changed(shape: ListShape) -> AnySelect:
     """The number of live projects with pending changes."""
-    query: AnySelect = select(func.count()).select_from(R.project_id.table).where(R.submitted_at.is_not(None))
+    query: AnySelect = select(func.count()).select_from(R.project_id.table).where(revision_in_queue())
     if conditions := _by_category(shape):
         query = query.join(projects, P.id == unindexed(R.project_id, shape.dialect)).where(*conditions)
     return query.correlate(None)

@@ -31,8 +31,10 @@ from directory.models import Project, Role, Status, Upvote, User
 from directory.services.accounts import sessions
 from directory.services.catalog.columns import (
     REVISION,
+    WAITS,
     categories,
     queue_position,
+    review,
     revision,
     revisions,
     users,
@@ -43,7 +45,7 @@ upvotes, P, R = Upvote.__table__, Project.__table__.c, revisions.c
 reader = User.__table__.alias("reader")
 IS_ADMIN = reader.c.role == literal_column(f"'{Role.ADMIN}'")
 CREDENTIALS: dict[str, Any] = {"session": String(), "token": String()}
-NOTHING_MORE = {"rejection_reason": None, "revision": None}  # the owner's fields of most projects
+NOTHING_MORE = {"rejection_reason": None, "revision": None, "review": None}  # the owner's fields of most projects
 Value = ColumnElement[Any]
 
 
@@ -78,15 +80,22 @@ def _rest(dialect: str) -> AnySelect:
     """The fields of a project that only its owner and administrators see, as JSON."""
     array = func.json_build_array if dialect == "postgresql" else func.json_array
     changes, rejected = (column if dialect == "postgresql" else func.json(column) for column in (R.changes, R.rejected))
-    columns = (P.id, P.rejection_reason, changes, *REVISION[1:-1], rejected)
+    columns = (P.id, P.rejection_reason, changes, *REVISION[1:-1], rejected, P.status, P.submitted_at, *WAITS)
     return select(array(*columns)).select_from(P.id.table.outerjoin(revisions, R.project_id == P.id))
 
 
 def seen_by_owner(own: str | None) -> Iterator[tuple[str, dict[str, Any]]]:
     """The ids, as texts, and the private members of projects, from the last column of `votes`."""
-    for project_id, reason, changes, category, submitted_at, note, rejected in orjson.loads(own or "[]"):
-        at = submitted_at and datetime.fromisoformat(submitted_at).replace(tzinfo=UTC)  # our connections are in UTC
-        yield str(project_id), {"rejection_reason": reason, "revision": revision(changes, category, at, note, rejected)}
+    for project_id, reason, changes, category, revised_at, note, rejected, status, *times in orjson.loads(own or "[]"):
+        at, submitted_at, *waits = (_instant(each) for each in (revised_at, *times))
+        held = revision(changes, category, at, note, rejected)
+        turn = review(status, submitted_at, at, *waits)
+        yield str(project_id), {"rejection_reason": reason, "revision": held, "review": turn}
+
+
+def _instant(text: str | None) -> Any:
+    """An instant from JSON; our connections are in UTC."""
+    return text and datetime.fromisoformat(text).replace(tzinfo=UTC)
 
 
 def _pairs(projects: Value, owners: Value, dialect: str) -> Any:

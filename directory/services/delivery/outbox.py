@@ -40,11 +40,13 @@ ACTORS = {
     "project.unpublished": "unpublished_by",
     "project.deleted": "deleted_by",
     "project.edited": "edited_by",
+    "project.changes_requested": "requested_by",
     "project.answered": "answered_by",
 }
 # Of events that only the owner of the project learns of, by mail.
 MAIL_ACTORS = {"project.edit_approved": "approved_by", "project.edit_rejected": "rejected_by"}
 REPORTED = "project.reported"
+MAIL_ACTORS |= {"project.message": "written_by"}
 TEST = "webhook.test"
 # No project has this id, and the event's type is another than an approval's: nobody takes a test for one.
 TEST_PROJECT = {
@@ -67,16 +69,19 @@ def enqueue(
     reason: str | None = None,
     changes: dict[str, Any] | None = None,
     kind: str | None = None,
+    message_id: int | None = None,
 ) -> None:
     """Add one outbox row for each endpoint that wants `event`, in the current transaction.
 
-    `changes` are those of an edit, by field an object with `from` and `to`; `kind` is that of a report.
+    `changes` are those of an edit, by field an object with `from` and `to`; `kind` is that of a report. `message_id` is
+    the entry of the thread that the event tells of: its text is read when a mail is sent, so that no delivery stores
+    it.
     """
     wanted_by = wanting(event, endpoints)
     if wanted_by:
         project = catalog.stored(project_id)
         recipients = _recipients(wanted_by, project, _mailed([project], wanted_by))
-        payload = _payload(event, project, by, reason, changes, kind)
+        payload = _payload(event, project, by, reason, changes, kind=kind, message_id=message_id)
         db.session.add_all(Delivery(**row) for row in rows_of(event, project_id, payload, recipients, due=at_once()))
 
 
@@ -88,8 +93,12 @@ def enqueue_each(
     endpoints: list[Endpoint],
     reason: str | None = None,
     changes: Mapping[int, dict[str, Any]] | None = None,
+    messages: Mapping[int, int] | None = None,
 ) -> None:
-    """The same for each of many projects, given as `catalog.all_stored` returns them, at once; `changes` by project."""
+    """The same for each of many projects, given as `catalog.all_stored` returns them, at once.
+
+    `changes` and the ids of `messages` are by project.
+    """
     wanted_by = wanting(event, endpoints)
     if not (wanted_by and projects):
         return
@@ -100,7 +109,14 @@ def enqueue_each(
         for row in rows_of(
             event,
             project["id"],
-            _payload(event, project, by, reason, None if changes is None else changes[project["id"]]),
+            _payload(
+                event,
+                project,
+                by,
+                reason,
+                None if changes is None else changes[project["id"]],
+                message_id=None if messages is None else messages[project["id"]],
+            ),
             _recipients(wanted_by, project, mailed),
             due=due,
         )
@@ -194,7 +210,9 @@ def _payload(
     by: Caller | None,
     reason: str | None,
     changes: dict[str, Any] | None = None,
+    *,
     kind: str | None = None,
+    message_id: int | None = None,
 ) -> str:
     """The event as Standard Webhooks lays it out, as JSON; the project as the public would see it."""
     data: dict[str, Any] = {"project": {name: _json(seen[name]) for name in IN_WEBHOOKS}}
@@ -206,6 +224,8 @@ def _payload(
         data["reason"] = reason
     if kind is not None:
         data["kind"] = kind
+    if message_id is not None:
+        data["message_id"] = message_id
     return event_json(event, data)
 
 

@@ -1,19 +1,20 @@
-"""Writing in the thread of a project, by its owner, who may thereby also give it back to the reviewers."""
+"""Writing in the thread of a project: by its owner, who may thereby give it back to the reviewers, and by these."""
 
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy import select
 
 from directory.errors import InvalidTransition, NotFound
 from directory.extensions import db
-from directory.models import MessageKind, Project, Sender, now
-from directory.services import audit
+from directory.models import MessageKind, Project, Sender, Status, now
+from directory.services import audit, permissions
 from directory.services.delivery import outbox
 from directory.services.delivery.channels import Endpoint
 from directory.services.identity import Caller, require_active
-from directory.services.review import submissions, thread
+from directory.services.review import revisions, submissions, thread, waiting
 
-ANSWERED = "project.answered"
+WRITTEN = "project.message"  # is mailed to the owner alone
 
 
 def answer(
@@ -21,33 +22,58 @@ def answer(
 ) -> dict[str, Any]:
     """Add a message of the owner to the thread of a project in any state, and return it as the owner sees it.
 
-    With `resubmit` a project that waits for its owner goes back to the queue. A message alone raises no version.
-    `naming` shows the author. Raises Unauthenticated, NotFound for everybody but the owner, and InvalidTransition if
-    nothing waits for the owner.
+    With `resubmit` what waits for its owner, the project or its revision, goes back to the queue. A message alone
+    raises no version. `naming` shows the author. Raises Unauthenticated, NotFound for everybody but the owner, and
+    InvalidTransition if nothing waits for the owner.
     """
     require_active(by)
-    at, project = now(), _locked_own(project_id, by)
+    at, project = now(), _locked(project_id)
+    if project.owner_id != by.id:
+        raise NotFound
     if resubmit:
-        _resubmit(project, by=by)
+        _resubmit(project, by=by, at=at)
     entry = thread.Entry(MessageKind.MESSAGE, project_id, by.id, text)
     added = thread.add(entry, sender=Sender.OWNER, by=by, at=at)
-    outbox.enqueue(ANSWERED, project_id, by=by, endpoints=notify)
+    outbox.enqueue(submissions.ANSWERED, project_id, by=by, endpoints=notify, message_id=added["id"])
     return thread.for_owner(added, naming=naming)
 
 
-def _locked_own(project_id: int, by: Caller) -> Project:
-    query = select(Project).where(Project.id == project_id, Project.owner_id == by.id).with_for_update(key_share=True)
+def write(project_id: int, text: str, *, by: Caller, notify: list[Endpoint], internal: bool = False) -> dict[str, Any]:
+    """Add a message of a reviewer to the thread of a project in any state, or a note if it is `internal`.
+
+    The owner gets a message by mail, and never sees a note. Raises Unauthenticated, and NotFound for a project that
+    `by` may not review, and for a note about a project of one's own.
+    """
+    require_active(by)
+    project = _locked(project_id)
+    if not permissions.may(by, "review", project.category_id) or (internal and project.owner_id == by.id):
+        raise NotFound
+    kind = MessageKind.NOTE if internal else MessageKind.MESSAGE
+    entry = thread.Entry(kind, project_id, project.owner_id, text)
+    added = thread.add(entry, sender=Sender.REVIEWERS, by=by, at=now())
+    if not internal and project.owner_id != by.id:
+        outbox.enqueue(WRITTEN, project_id, by=by, endpoints=notify, message_id=added["id"])
+    return added
+
+
+def _locked(project_id: int) -> Project:
+    query = select(Project).where(Project.id == project_id).with_for_update(key_share=True)
     project = db.session.scalars(query, execution_options={"populate_existing": True}).one_or_none()
     if project is None:
         raise NotFound
     return project
 
 
-def _resubmit(project: Project, *, by: Caller) -> None:
-    if project.owner_since is None:
+def _resubmit(project: Project, *, by: Caller, at: datetime) -> None:
+    revision = revisions.of(project.id) if project.status == Status.LIVE else None
+    given = waiting.on_owner(project, revision)
+    if given is None:
         raise InvalidTransition(project.status, "given back")
     project.version += 1
-    submissions.give_back(project, now())
+    if given is project:
+        submissions.give_back(project, at)
+    else:
+        waiting.give_back(given, at)
     db.session.flush()
     states = {"from_state": project.status, "to_state": project.status}
-    audit.record_project("project.resubmitted", project, by=by, **states)
+    audit.record_project("project.resubmitted", project, by=by, at=at, **states)

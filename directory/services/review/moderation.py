@@ -6,14 +6,14 @@ webhooks. The number of statements does not depend on the number of projects.
 """
 
 from collections.abc import Container, Iterable, Mapping
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy import case, func, literal, select, update
 
 from directory.errors import DirectoryError, Duplicate, InvalidTransition, NotFound, OwnSubmission, PreconditionFailed
-from directory.extensions import UNSYNCHRONISED, db
+from directory.extensions import UNSYNCHRONISED, db, modify
 from directory.models import MessageKind, Project, Revision, Status, now
 from directory.models.base import UtcDateTime
 from directory.services import audit, permissions
@@ -22,9 +22,10 @@ from directory.services.catalog.ranking import hot
 from directory.services.delivery import outbox
 from directory.services.delivery.channels import Endpoint
 from directory.services.identity import Caller, require_active
-from directory.services.review import approvals, claims, reports, revisions, submissions, thread
+from directory.services.review import approvals, claims, reports, revisions, submissions, thread, waiting
 
-PAST = {"approve": "approved", "reject": "rejected", "unpublish": "unpublished"}
+REQUEST = "request_changes"
+PAST = {"approve": "approved", "reject": "rejected", "unpublish": "unpublished", REQUEST: "changes_requested"}
 KINDS = {decision: MessageKind(past) for decision, past in PAST.items()}  # of the entries in the threads
 # States of a live project with a revision: its changes are pending, or were rejected.
 WAITING, REFUSED = "changes_waiting", "changes_refused"
@@ -32,6 +33,7 @@ MOVES: dict[str, set[str]] = {
     "approve": {Status.PENDING},
     "reject": {Status.PENDING},
     "unpublish": {Status.LIVE, WAITING, REFUSED},
+    REQUEST: {Status.PENDING, WAITING},
 }
 TARGETS = {"approve": Status.LIVE, "reject": Status.REJECTED, "unpublish": Status.PENDING}
 # The states of a project for which the decision was already made.
@@ -39,11 +41,29 @@ ALREADY: dict[str, set[str]] = {"approve": {Status.LIVE}, "reject": {Status.REJE
 
 
 @dataclass(frozen=True, slots=True)
+class Terms:
+    """What a decision comes with: the reason, or the message of a request for changes; and its consequences.
+
+    With `self_review` "refuse" nobody decides about their own. An approval moves the state if `required` people have
+    approved the version. `answer_within` is how long the owner has to answer where the decision leaves something with
+    the owner, None for ever. `only_closed` leaves out what does not wait for its owner, or not long enough to be closed
+    by now.
+    """
+
+    reason: str | None = None
+    self_review: str = "allow"
+    required: int = 1
+    answer_within: timedelta | None = None
+    only_closed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class _Case:
-    """A locked project and its revision."""
+    """A locked project and its revision, and the message by which changes of it were asked for, while it waits."""
 
     project: Any
     revision: Revision | None
+    asked: str | None = None
 
     @property
     def state(self) -> str:
@@ -56,6 +76,21 @@ class _Case:
     def id(self) -> int:
         """The project's id."""
         return int(self.project.id)
+
+    @property
+    def waits(self) -> Any:
+        """What may wait for its owner: the revision that is not rejected, or the project."""
+        return self.revision if self.state == WAITING else self.project
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether it waits for its owner, and the time for an answer is over."""
+        waits = self.state in {WAITING, Status.PENDING} and self.waits.owner_since is not None
+        return waits and self.waits.closes_at is not None and self.waits.closes_at <= now()
+
+    def is_decided(self, decision: str, reason: str | None) -> bool:
+        """Whether the decision was already made: of requests for changes the same one."""
+        return self.asked == reason if decision == REQUEST else self.state in ALREADY.get(decision, ())
 
     def settles(self, decision: str) -> bool:
         """Whether the decision is about the changes that wait."""
@@ -72,12 +107,14 @@ def decide(
     versions: Container[int] | None = None,
     self_review: str = "allow",
     required: int = 1,
+    answer_within: timedelta | None = None,
 ) -> None:
-    """Approve or reject a pending project or revision, or unpublish a live project, and queue the notification.
+    """Approve or reject a pending project or revision, ask for changes of it, or unpublish a live project, and notify.
 
     Approving or rejecting twice changes nothing, not even the reason. An unpublished project waits for its owner,
-    outside of the queue, and keeps its votes and the time of its first publication. The reason is logged; the owner and
-    webhooks get it too, except for an approval. `versions` are the versions that the decision is about; None means any.
+    outside of the queue, and keeps its votes and the time of its first publication; so does what changes are asked of,
+    for which `reason` is the message. The reason is logged, a message is not; the owner gets either, and webhooks get
+    reasons, except for an approval. `versions` are the versions that the decision is about; None means any.
     They are not checked if the decision was already made. With `self_review` "refuse" nobody decides about their own.
     An approval moves the state if `required` people have approved the version, and is otherwise kept (`approvals`); one
     by the operator, whose `by` is None, always does.
@@ -86,8 +123,8 @@ def decide(
     """
     if by is not None:
         _hold(by, decision, required)
-    given: Any = {"by": by, "notify": notify, "reason": reason, "self_review": self_review, "required": required}
-    refusal = _decide(decision, {project_id: versions}, **given)[project_id]
+    terms = Terms(reason, self_review, required, answer_within)
+    refusal = _decide(decision, {project_id: versions}, by=by, notify=notify, terms=terms)[project_id]
     if refusal is not None:
         raise refusal
 
@@ -101,8 +138,9 @@ def decide_many(
     reason: str | None = None,
     self_review: str = "allow",
     required: int = 1,
+    answer_within: timedelta | None = None,
 ) -> dict[int, str | None]:
-    """Approve, reject, unpublish or delete each of the projects.
+    """Approve, reject, unpublish or delete each of the projects, or ask for changes of it.
 
     `wanted` maps each id to the version that the decision is about, or None for any. The result maps each id to None if
     the decision is made or the approval is kept, otherwise to the code of the refusal: not_found, own_submission,
@@ -110,9 +148,33 @@ def decide_many(
     """
     _hold(by, decision, required)
     versions = {project_id: None if version is None else (version,) for project_id, version in wanted.items()}
-    given: Any = {"by": by, "notify": notify, "reason": reason, "self_review": self_review, "required": required}
-    refusals = _decide(decision, versions, **given)
+    terms = Terms(reason, self_review, required, answer_within)
+    refusals = _decide(decision, versions, by=by, notify=notify, terms=terms)
     return {project_id: None if refusal is None else refusal.code for project_id, refusal in refusals.items()}
+
+
+def close(most: int, *, notify: list[Endpoint]) -> int:
+    """Reject at most `most` projects and revisions that their owners did not answer in time; return their number.
+
+    All of one transaction had the same time to answer, which the reason names. Nobody has decided it.
+    """
+    at = now()
+    columns = select(Project.id, Project.owner_since, Project.closes_at).where(Project.status == Status.PENDING)
+    revised = select(Revision.project_id, Revision.owner_since, Revision.closes_at)
+    due: list[Any] = [
+        each
+        for query, table in ((columns, Project), (revised, Revision))
+        for each in db.session.execute(
+            query.where(table.closes_at <= at, table.owner_since.is_not(None)).order_by(table.closes_at).limit(most)
+        )
+    ]
+    reasons = {each[0]: waiting.reason_of(each.owner_since, each.closes_at) for each in due}
+    reason = next(iter(reasons.values()), None)
+    together = [project_id for project_id, each in reasons.items() if each == reason]
+    if together:
+        terms = Terms(reason, only_closed=True)
+        _decide("reject", dict.fromkeys(together), by=None, notify=notify, terms=terms)
+    return len(together)
 
 
 def _hold(by: Caller, decision: str, required: int) -> None:
@@ -126,50 +188,57 @@ def _decide(
     *,
     by: Caller | None,
     notify: list[Endpoint],
-    reason: str | None,
-    self_review: str,
-    required: int,
+    terms: Terms,
 ) -> dict[int, DirectoryError | None]:
     """Apply a decision to each project to which it applies, and return the refusal or None for each.
 
     A project outside of the categories that `by` may review is not found. Projects are locked in the order of their
     ids, and then the counters that they share, so that two batches cannot deadlock.
     """
+    reason = terms.reason
     cases = [case for case in _locked(wanted) if by is None or permissions.may(by, "review", case.project.category_id)]
+    cases = _with_requests(cases) if decision == REQUEST else cases
     refusals: dict[int, DirectoryError | None] = dict.fromkeys(wanted, NotFound())
     for each in cases:
-        is_own = decision != "delete" and permissions.is_refused_own(by, each.project.owner_id, self_review)
-        refusals[each.id] = OwnSubmission() if is_own else _refusal(each, decision, wanted[each.id])
-    due = [case for case in cases if refusals[case.id] is None and case.state not in ALREADY.get(decision, ())]
-    if not due:
-        return refusals
+        is_own = decision != "delete" and permissions.is_refused_own(by, each.project.owner_id, terms.self_review)
+        refusals[each.id] = OwnSubmission() if is_own else _refusal(each, decision, wanted[each.id], reason)
+    due = [case for case in cases if refusals[case.id] is None and not case.is_decided(decision, reason)]
+    due = [case for case in due if case.is_closed or not terms.only_closed]
+    return refusals | (_carry_out(due, decision, by=by, notify=notify, terms=terms) if due else {})
+
+
+def _carry_out(
+    due: list[_Case], decision: str, *, by: Caller | None, notify: list[Endpoint], terms: Terms
+) -> dict[int, DirectoryError | None]:
+    """Carry out a decision about locked projects to which it applies; return the refusals."""
     if decision == "delete":
         assert by is not None  # noqa: S101 (the command line deletes nothing)
-        submissions.delete_each([case.project for case in due], by=by, notify=notify, reason=reason)
-        return refusals
+        submissions.delete_each([case.project for case in due], by=by, notify=notify, reason=terms.reason)
+        return {}
+    if decision == REQUEST:
+        _request(due, terms, by=by, notify=notify)
+        return {}
     _lock_counters(due, decision)
-    if decision != "approve" or required == 1 or by is None:
-        return refusals | _apply(due, decision, by=by, notify=notify, reason=reason, required=1)[1]
-    return refusals | _approve(due, by=by, notify=notify, reason=reason, required=required)
+    if decision != "approve" or terms.required == 1 or by is None:
+        return _apply(due, decision, by=by, notify=notify, terms=replace(terms, required=1))[1]
+    return _approve(due, by=by, notify=notify, terms=terms)
 
 
-def _approve(
-    due: list[_Case], *, by: Caller, notify: list[Endpoint], reason: str | None, required: int
-) -> dict[int, DirectoryError | None]:
+def _approve(due: list[_Case], *, by: Caller, notify: list[Endpoint], terms: Terms) -> dict[int, DirectoryError | None]:
     """Add an approval to each of the projects, and move those that have enough; return the refusals."""
     at = now()
     given = approvals.give([case.id for case in due], by=by, at=at)
-    moved, refusals = _apply(due, "approve", by=by, notify=notify, reason=reason, required=required)
+    moved, refusals = _apply(due, "approve", by=by, notify=notify, terms=terms)
     if refused := given & refusals.keys():
         approvals.take_back(refused, by=by)
     if kept := given - moved - refused:
-        approvals.record([case.project for case in due if case.id in kept], by=by, at=at, reason=reason)
+        approvals.record([case.project for case in due if case.id in kept], by=by, at=at, reason=terms.reason)
         claims.end(kept)
     return refusals
 
 
 def _apply(
-    due: list[_Case], decision: str, *, by: Caller | None, notify: list[Endpoint], reason: str | None, required: int
+    due: list[_Case], decision: str, *, by: Caller | None, notify: list[Endpoint], terms: Terms
 ) -> tuple[set[int], dict[int, DirectoryError | None]]:
     """Make the decision about each project and revision; return the ids of those that it moved, and the refusals."""
     revised = {case.id: case.revision for case in due if case.revision is not None and case.settles(decision)}
@@ -177,10 +246,11 @@ def _apply(
     taken: set[int] = set()
     moved = set(revised)
     if revised and decision == "approve":
-        moved, taken = revisions.approve_each(revised, by=by, notify=notify, reason=reason, required=required)
+        given: Any = {"reason": terms.reason, "required": terms.required}
+        moved, taken = revisions.approve_each(revised, by=by, notify=notify, **given)
     elif revised:
-        revisions.reject_each(revised, by=by, notify=notify, reason=reason)
-    moved |= _move(projects, decision, by=by, notify=notify, reason=reason, required=required)
+        revisions.reject_each(revised, by=by, notify=notify, reason=terms.reason)
+    moved |= _move(projects, decision, by=by, notify=notify, terms=terms)
     return moved, {project_id: Duplicate(["url"], revisions.TAKEN) for project_id in taken}
 
 
@@ -188,7 +258,7 @@ def _locked(project_ids: Iterable[int]) -> list[_Case]:
     """The projects that exist, locked in the order of their ids, with their revisions."""
     columns = (Project.id, Project.owner_id, Project.url_key, Project.title, Project.status, Project.version)
     query = select(*columns, Project.category_id, Project.submitted_at, Project.upvotes)
-    query = query.add_columns(Project.published_at, Project.owner_since)
+    query = query.add_columns(Project.published_at, Project.owner_since, Project.closes_at)
     query = query.where(Project.id.in_(list(project_ids))).order_by(Project.id)
     projects = list(db.session.execute(query.with_for_update(key_share=True)))
     live = [project.id for project in projects if project.status == Status.LIVE]
@@ -197,16 +267,23 @@ def _locked(project_ids: Iterable[int]) -> list[_Case]:
     return [_Case(project, held.get(project.id)) for project in projects]
 
 
-def _refusal(case: _Case, decision: str, versions: Container[int] | None) -> DirectoryError | None:
+def _with_requests(cases: list[_Case]) -> list[_Case]:
+    """The cases with the messages by which changes of them were asked for, while they wait for their owners."""
+    since = {case.id: case.waits.owner_since for case in cases if case.state in MOVES[REQUEST]}
+    asked = thread.requests({project_id: at for project_id, at in since.items() if at is not None})
+    return [replace(case, asked=asked.get(case.id)) for case in cases]
+
+
+def _refusal(case: _Case, decision: str, versions: Container[int] | None, reason: str | None) -> DirectoryError | None:
     """Why a decision about a locked project is refused; None if it can be made, or was already made."""
     # A caller whose answer was lost may retry, as RFC 9110 section 13.1.1 allows.
-    if case.state in ALREADY.get(decision, ()):
+    if case.is_decided(decision, reason):
         return None
     if versions is not None and case.project.version not in versions:
         return PreconditionFailed()
-    if decision == "delete" or case.settles(decision) or case.state in MOVES[decision]:
+    if case.asked is None and (decision == "delete" or case.settles(decision) or case.state in MOVES[decision]):
         return None
-    return InvalidTransition(case.project.status, PAST[decision])
+    return InvalidTransition(case.project.status, "asked to be changed" if decision == REQUEST else PAST[decision])
 
 
 def _lock_counters(cases: list[_Case], decision: str) -> None:
@@ -217,14 +294,37 @@ def _lock_counters(cases: list[_Case], decision: str) -> None:
     counters.lock([case.id for case in cases], slugs=slugs, tags=tags)
 
 
+def _request(cases: list[_Case], terms: Terms, *, by: Caller | None, notify: list[Endpoint]) -> None:
+    """Have locked pending projects and revisions wait for their owners, with the message in their threads."""
+    at, event, projects = now(), f"project.{PAST[REQUEST]}", [case.project for case in cases]
+    ids = [project.id for project in projects]
+    waits = {"owner_since": at, "closes_at": waiting.closing(at, terms.answer_within)}
+    pending = [case.id for case in cases if case.state == Status.PENDING]
+    revised = [case.id for case in cases if case.state == WAITING]
+    for table, key, some in ((Project, Project.id, pending), (Revision, Revision.project_id, revised)):
+        if some:
+            values = {**waits, "change_requests": table.change_requests + 1}
+            modify(update(table).where(key.in_(some)).values(values))
+    modify(update(Project).where(Project.id.in_(ids)).values(version=Project.version + 1))
+    states = [{"from_state": project.status, "to_state": project.status} for project in projects]
+    entries = [
+        {**audit.about(project), "action": event, "at": at, **state}
+        for project, state in zip(projects, states, strict=True)
+    ]
+    audit.record_each(entries, by=by)
+    thread.record_each(thread.entries_of(KINDS[REQUEST], projects, terms.reason), by=by, at=at)
+    if outbox.wanting(event, notify):
+        messages = thread.newest_ids(ids)
+        outbox.enqueue_each(event, catalog.all_stored(ids), by=by, endpoints=notify, messages=messages)
+
+
 def _move(
     projects: list[Any],
     decision: str,
     *,
     by: Caller | None,
     notify: list[Endpoint],
-    reason: str | None,
-    required: int,
+    terms: Terms,
 ) -> set[int]:
     """Move locked projects to another state, those with enough approvals, and return their ids.
 
@@ -232,17 +332,17 @@ def _move(
     """
     if not projects:
         return set()
-    at, event, target = now(), f"project.{PAST[decision]}", TARGETS[decision]
+    at, event, target, reason = now(), f"project.{PAST[decision]}", TARGETS[decision], terms.reason
     ids = [project.id for project in projects]
     values: dict[str, Any] = {"status": target, "updated_at": at, "version": Project.version + 1}
     values["rejection_reason"] = None if target is Status.LIVE else reason
-    values["owner_since"] = at if target is Status.PENDING else None
+    values |= waiting.ENDED
     if target is Status.LIVE:
         values |= _published(projects, at)
     elif target is Status.PENDING:
-        values["submitted_at"] = at
+        values |= {"submitted_at": at, "owner_since": at, "closes_at": waiting.closing(at, terms.answer_within)}
         reports.mail_acted(ids, notify=notify)
-    moving = update(Project).where(Project.id.in_(ids), approvals.are_enough(required)).values(values)
+    moving = update(Project).where(Project.id.in_(ids), approvals.are_enough(terms.required)).values(values)
     moved = set(db.session.scalars(moving.returning(Project.id), execution_options=UNSYNCHRONISED))
     if not moved:
         return moved

@@ -23,7 +23,7 @@ from directory.services.catalog.fields import Changes
 from directory.services.delivery import outbox
 from directory.services.delivery.channels import Endpoint
 from directory.services.identity import Caller
-from directory.services.review import approvals, thread
+from directory.services.review import approvals, thread, waiting
 from directory.services.text.equal_addresses import needs_no_review
 
 # For the log: an event of a revision leaves the project live.
@@ -38,7 +38,7 @@ _EDIT = _EDIT.values(version=_P.c.version + 1, updated_at=bindparam("at"))
 # The logo stays, so that a rejected one can be sent again; so do the pictures, by the trigger of `picture_uses`.
 _REFUSE = update(Revision.__table__).where(Revision.__table__.c.project_id == bindparam("project"))
 _REFUSE = _REFUSE.values(
-    changes={}, category=None, submitted_at=None, reason=bindparam("why"), rejected=bindparam("values")
+    changes={}, category=None, submitted_at=None, reason=bindparam("why"), rejected=bindparam("values"), **waiting.ENDED
 )
 
 
@@ -122,7 +122,8 @@ def _to_review(project: Project, given: Mapping[str, Any], review_on_edit: str) 
 def hold(project: Project, revision: Revision | None, planned: Plan, *, by: Caller, at: datetime) -> None:
     """Store the revision as it is after an edit, and log what the edit changed in it. Raises Invalid.
 
-    A pending revision keeps its place in the queue. An edit by the owner replaces or removes a rejected one.
+    A pending revision keeps its place in the queue; one that waits for its owner is given back by the owner's edit. An
+    edit by the owner replaces or removes a rejected one.
     """
     if not planned.after and revision is not None and (planned.before or not by.is_admin):
         db.session.delete(revision)
@@ -133,6 +134,8 @@ def hold(project: Project, revision: Revision | None, planned: Plan, *, by: Call
         revision.changes = {name: value for name, value in planned.after.items() if name != "category"}
         revision.category, revision.logo = planned.after.get("category"), planned.after.get("logo")
         revision.submitted_at, revision.reason, revision.rejected = revision.submitted_at or at, None, None
+        if revision.owner_since is not None and not by.is_admin:
+            waiting.give_back(revision, at)
     with refusing(fk_revisions_category_categories=Invalid.field("category", fields.NO_CATEGORY)):
         db.session.flush()
     if planned.after and planned.revision_changes:
@@ -289,6 +292,9 @@ def drop_all(owner_id: int) -> None:
         modify(raising)
 
 
-def _waited(revision: Revision, at: datetime) -> float:
+def _waited(revision: Revision, at: datetime) -> float | None:
+    """How long a revision has waited for review; None if it waits for its owner."""
+    if revision.owner_since is not None:
+        return None
     assert revision.submitted_at is not None  # noqa: S101 (a revision that is decided waits)
     return (at - revision.submitted_at).total_seconds()

@@ -9,21 +9,21 @@ from sqlalchemy import delete, or_, select, true
 from directory.db.errors import refusing
 from directory.errors import Duplicate, Invalid, NotFound, PreconditionFailed
 from directory.extensions import db, modify
-from directory.models import Project, Status, now
+from directory.models import Project, Revision, Status, now
 from directory.services import audit, permissions
 from directory.services.catalog import catalog, counters, fields, search_index
 from directory.services.catalog.ranking import hot
 from directory.services.delivery import outbox
 from directory.services.delivery.channels import Endpoint
-from directory.services.identity import Caller, require_active
+from directory.services.identity import Caller, require_active, require_verified
 from directory.services.pictures.project_pictures import Change
-from directory.services.review import claims, reports, revisions
+from directory.services.review import claims, reports, revisions, waiting
 from directory.services.text.equal_addresses import Address, repository_key, url_key
 
 ADDRESS = frozenset({"url", "repository_url"})  # the fields that make duplicates
 OTHER_REPOSITORY = "You have another project of this website, with this repository or without one."
 
-DELETED = "project.deleted"
+DELETED, ANSWERED = "project.deleted", "project.answered"
 
 
 def submit(given: dict[str, Any], *, by: Caller, notify: list[Endpoint]) -> int:
@@ -65,15 +65,18 @@ def edit(
     self_review: str = "allow",
     versions: Container[int] | None = None,
     pictures: Change | None = None,
+    needs_verified: bool = False,
 ) -> None:
     """Change validated fields of a project, and with `pictures` the list of its pictures.
 
-    A rejected project goes back to review, and so does one that was taken down, to its place in the queue. When a
+    A rejected project goes back to review, and so does what waits for its owner, to its place in the queue. When a
     member edits a live project, the fields that need review wait as its revision, and the others apply at once. An
     administrator's edit applies at once and does not change the state; with `self_review` "refuse" that of their own
     project is as a member's. An edit that changes nothing is not logged.
-    `versions` are those that If-Match allows; None allows any.
-    Raises Unauthenticated, NotFound, NotOwner, PreconditionFailed, Invalid, Duplicate, and what `pictures` raises.
+    `versions` are those that If-Match allows; None allows any. With `needs_verified` only members with a confirmed
+    address give back.
+    Raises Unauthenticated, NotFound, NotOwner, PreconditionFailed, Invalid, Duplicate, EmailNotVerified, and what
+    `pictures` raises.
     """
     require_active(by)
     project = _locked(project_id, by, versions)
@@ -88,6 +91,7 @@ def edit(
     if not planned.changes and not planned.revision_changes:
         return
     project.version += 1
+    is_answer = _is_answer(project, revision, planned, by, needs_verified=needs_verified)
     if not by.is_admin:
         give_back(project, at)
     if planned.changes:
@@ -99,8 +103,9 @@ def edit(
     if not ADDRESS.isdisjoint(planned.revision_changes):
         _require_free(project, planned.after)
     revisions.hold(project, revision, planned, by=by, at=at)
-    if by.is_admin:
-        claims.carry(project, moved="category" in planned.changes)
+    if is_answer:
+        outbox.enqueue(ANSWERED, project_id, by=by, endpoints=notify)
+    _carry_claim(project, planned, by)
 
 
 def withdraw(project_id: int, *, by: Caller, versions: Container[int] | None = None) -> None:
@@ -162,12 +167,32 @@ def _locked(project_id: int, by: Caller, versions: Container[int] | None) -> Pro
     return project
 
 
+def _carry_claim(project: Project, planned: revisions.Plan, by: Caller) -> None:
+    """Have a claim hold for the version after an administrator's edit."""
+    if by.is_admin:
+        claims.carry(project, moved="category" in planned.changes)
+
+
+def _is_answer(
+    project: Project, revision: Revision | None, planned: revisions.Plan, by: Caller, *, needs_verified: bool
+) -> bool:
+    """Whether an edit gives back what waits for the owner. Raises EmailNotVerified if the owner may not."""
+    waits = None if by.is_admin else waiting.on_owner(project, revision)
+    if waits is None or (waits is revision and not planned.after):
+        return False
+    if needs_verified:
+        require_verified(by)
+    return True
+
+
 def give_back(project: Project, at: datetime) -> None:
-    """Send a rejected project, or one that was taken down, back to the queue; the latter to its place there."""
+    """Send a project that is rejected or waits for its owner back to the queue; the latter to its place there."""
     if project.status == Status.REJECTED:
         project.status, project.rejection_reason, project.submitted_at = Status.PENDING, None, at
+        project.change_requests = 0
     elif project.owner_since is not None:
-        project.rejection_reason = project.owner_since = None
+        project.rejection_reason = None
+        waiting.give_back(project, at)
 
 
 def _write(project: Project, changes: fields.Changes, at: datetime) -> None:

@@ -20,7 +20,7 @@ from directory.services.catalog import catalog, counters
 from directory.services.delivery import outbox
 from directory.services.delivery.channels import Endpoint
 from directory.services.identity import Caller
-from directory.services.review import reports, thread
+from directory.services.review import reports, thread, waiting
 
 AT_ONCE = 1_000  # the most projects that one request takes down
 TOO_MANY = (
@@ -99,7 +99,7 @@ def _reject(projects: list[Any], *, at: datetime, reason: str | None) -> None:
     values = {
         "status": Status.REJECTED,
         "rejection_reason": reason,
-        "owner_since": None,
+        **waiting.ENDED,
         "updated_at": at,
         "submitted_at": case((was_live, literal(at, UtcDateTime())), else_=Project.submitted_at),
         "version": Project.version + case((was_live, 2), else_=1),

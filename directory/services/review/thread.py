@@ -4,7 +4,7 @@ An entry is written in the transaction of what it tells of, and never changes, b
 Owners get the entries without notes, and without the names of reviewers unless the operator shows these.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -94,6 +94,25 @@ def require_own(project_id: int, *, by: Caller) -> None:
     """Raise NotFound unless `by` owns the project."""
     if db.session.scalar(select(Project.owner_id).where(Project.id == project_id)) != by.id:
         raise NotFound
+
+
+def requests(since: Mapping[int, datetime]) -> dict[int, str]:
+    """The texts by which changes were asked for, by project: of those that wait for their owners since these times.
+
+    What was taken down, and no changes were asked of since, has none.
+    """
+    if not since:
+        return {}
+    columns = select(Message.project_id, Message.text, Message.at)
+    query = columns.where(Message.project_id.in_(since), Message.kind == MessageKind.CHANGES_REQUESTED)
+    query = query.where(Message.at.in_({*since.values()}))
+    return {row.project_id: row.text for row in db.session.execute(query) if row.at == since[row.project_id]}
+
+
+def newest_ids(project_ids: list[int]) -> dict[int, int]:
+    """The id of the latest entry of each thread. The calling function has locked the projects."""
+    query = select(Message.project_id, func.max(Message.id)).where(Message.project_id.in_(project_ids))
+    return dict(db.session.execute(query.group_by(Message.project_id)).all())
 
 
 def for_owner(entry: dict[str, Any], *, naming: bool) -> dict[str, Any]:

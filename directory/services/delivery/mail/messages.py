@@ -17,6 +17,7 @@ from sqlalchemy import select
 
 from directory.extensions import db
 from directory.models import AccountStatus, MailLink, User, now
+from directory.models import Message as ThreadMessage
 from directory.services.accounts import mail_links
 from directory.services.delivery.channels import MailServer, NotToBeSent
 from directory.services.delivery.claims import Claim
@@ -111,7 +112,8 @@ def _link(link_id: int) -> Any:
 
 def _decision(claim: Claim, event: dict[str, Any], server: MailServer) -> Message:
     owner, address = _notified(event["project"]["owner"]["id"], server)
-    facts = (owner.username, event["project"], event.get("reason"))
+    reason = _text_of(event["message_id"]) if claim.event in templates.OF_MESSAGES else event.get("reason")
+    facts = (owner.username, event["project"], reason)
     mail = templates.decision(server.site, claim.event, *facts, address)
     return _with_switch(message(mail, to=owner.email, server=server, message_id=claim.webhook_id), address)
 
@@ -137,6 +139,14 @@ def _with_switch(made: Message, address: str) -> Message:
     made.content[UNSUBSCRIBE] = f"<{address}>"
     made.content["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"  # RFC 8058
     return made
+
+
+def _text_of(message_id: int) -> str:
+    """The text of an entry in a thread. Raises NotToBeSent if it is no longer there."""
+    text = db.session.scalar(select(ThreadMessage.text).where(ThreadMessage.id == message_id))
+    if not text:
+        raise NotToBeSent("the message was erased, or the project deleted")
+    return text
 
 
 def message(mail: Mail, *, to: str, server: MailServer, message_id: str) -> Message:

@@ -114,7 +114,14 @@ OF_DECISIONS = {
         "Your changes to {} were not accepted",
         "Your changes to {} were reviewed and not accepted. The project stays live as it was.",
     ),
+    "project.changes_requested": (
+        "Something has to be changed in {}",
+        "Your project {} was reviewed. Before it can be accepted, the reviewers ask for changes:",
+    ),
+    "project.message": ("A message about {}", "The reviewers have written to you about your project {}:"),
 }
+# Those with a message, whose text the mail has; they lead to the thread.
+OF_MESSAGES = {"project.changes_requested", "project.message"}
 
 # The subject and the text of the mail to a reporter, by the outcome.
 REPORT_SETTLED = "report.settled"
@@ -155,7 +162,8 @@ def decision(
     is_approved = event in {"project.approved", "project.edit_approved"}
     path = path_of(project) if is_approved else f"/mine/{project['id']}"
     first, end, rest = (reason or "").partition("\n")  # only the first line is a part of our sentence
-    reasons = [f"The reason: {isolated(first)}{end}{rest}"] if reason else []
+    words = "" if event in OF_MESSAGES else "The reason: "
+    reasons = [f"{words}{isolated(first)}{end}{rest}"] if reason else []
     label = "" if is_approved else "Its state, and your messages with the reviewers: "
     where = f"{label}{site.address(path)}"
     off = f"You get this mail as the owner of the project. Switch such mail off here: {switch_off}"

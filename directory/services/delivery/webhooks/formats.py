@@ -21,6 +21,7 @@ NAMES = {
     "project.unpublished": "Project unpublished",
     "project.deleted": "Project deleted",
     "project.edited": "Project edited",
+    "project.changes_requested": "Changes of a project requested",
     "project.answered": "Owner of a project answered",
     "project.reported": "Project reported",
     "webhook.test": "Test of this webhook",

@@ -166,7 +166,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Approve, reject, unpublish or delete up to a hundred projects at once
+         * Approve, reject, unpublish or delete up to a hundred projects at once, or ask for changes of them
          * @description Each item of the answer has its own status. A project that has another version than the one given is not changed
          *     (412), so that a reviewer decides only about what they have seen. An approval or rejection that was made before is
          *     200, so that a request whose answer was lost can be sent again. Projects can be deleted in every state. The waiting
@@ -270,6 +270,31 @@ export interface paths {
          *     Needs an administrator.
          */
         put: operations["adminReject"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/admin/projects/{project_id}/request-changes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Ask the owner to change a pending project, or the waiting changes of a live one
+         * @description It then waits for its owner, outside of the queue, and its `review` says so. An edit of the owner that changes
+         *     something, or a message with `resubmit`, gives it back to its old place; from the fourth request on it comes back at
+         *     the end. Without an answer it is rejected at `closes_at`. Reviewers may decide meanwhile. The same request again
+         *     changes nothing; another one is refused while it waits for its owner: write a message.
+         *
+         *     Needs an administrator.
+         */
+        put: operations["adminRequestChanges"];
         post?: never;
         delete?: never;
         options?: never;
@@ -1701,7 +1726,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Approve, reject or unpublish up to a hundred projects at once
+         * Approve, reject or unpublish up to a hundred projects at once, or ask for changes of them
          * @description Each item of the answer has its own status. A project outside of the reviewer's categories is `not_found` (404). A
          *     project that has another version than the one given is not changed (412). An approval or rejection that was made
          *     before is 200, so that a request whose answer was lost can be sent again. The waiting changes of a live project are
@@ -1834,6 +1859,34 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/review/projects/{project_id}/messages": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the thread of a project, oldest first, with the notes of reviewers
+         * @description Reviewers do not see notes about their own projects.
+         *
+         *     Needs a reviewer of the project's category, or an administrator.
+         */
+        get: operations["reviewMessages"];
+        put?: never;
+        /**
+         * Write to the owner of a project, in whatever state it is, or with `internal` a note to the other reviewers
+         * @description The owner gets a message by mail. A project of one's own takes no note.
+         *
+         *     Needs a reviewer of the project's category, or an administrator.
+         */
+        post: operations["reviewWriteMessage"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/review/projects/{project_id}/reject": {
         parameters: {
             query?: never;
@@ -1849,6 +1902,31 @@ export interface paths {
          *     Needs a reviewer of the project's category, or an administrator.
          */
         put: operations["reviewReject"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/review/projects/{project_id}/request-changes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Ask the owner to change a pending project, or the waiting changes of a live one
+         * @description It then waits for its owner, outside of the queue, and its `review` says so. An edit of the owner that changes
+         *     something, or a message with `resubmit`, gives it back to its old place; from the fourth request on it comes back at
+         *     the end. Without an answer it is rejected at `closes_at`. Reviewers may decide meanwhile. The same request again
+         *     changes nothing; another one is refused while it waits for its owner: write a message.
+         *
+         *     Needs a reviewer of the project's category, or an administrator.
+         */
+        put: operations["reviewRequestChanges"];
         post?: never;
         delete?: never;
         options?: never;
@@ -2200,6 +2278,26 @@ export interface webhooks {
         patch?: never;
         trace?: never;
     };
+    "project.changes_requested": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Changes of a project requested
+         * @description The service sends `project.changes_requested` to each endpoint that asks for it, in the format `standard`.
+         */
+        post: operations["onProjectChangesRequested"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "project.answered": {
         parameters: {
             query?: never;
@@ -2414,7 +2512,7 @@ export interface components {
         Audit: {
             id: number;
             /** @enum {string} */
-            action: "project.submitted" | "project.imported" | "project.edited" | "project.edit_held" | "project.edit_approved" | "project.edit_rejected" | "project.edit_withdrawn" | "project.approval_given" | "project.approval_withdrawn" | "project.approved" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.votes_discounted" | "project.votes_counted" | "project.resubmitted" | "message.erased" | "user.role_changed" | "user.categories_changed" | "user.status_changed" | "user.signed_out" | "user.deleted" | "user.renamed" | "user.identity_added" | "user.identity_removed" | "user.passkey_added" | "user.passkey_removed" | "user.passkeys_reset" | "user.registered" | "user.signed_in" | "user.password_changed" | "user.email_changed" | "user.token_created" | "user.token_revoked" | "users.signed_out" | "users.tokens_revoked" | "category.created" | "category.changed" | "category.deleted" | "webhook.redelivered" | "webhook.tested" | "counters.repaired" | "report.settled";
+            action: "project.submitted" | "project.imported" | "project.edited" | "project.edit_held" | "project.edit_approved" | "project.edit_rejected" | "project.edit_withdrawn" | "project.approval_given" | "project.approval_withdrawn" | "project.approved" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.votes_discounted" | "project.votes_counted" | "project.changes_requested" | "project.resubmitted" | "message.erased" | "user.role_changed" | "user.categories_changed" | "user.status_changed" | "user.signed_out" | "user.deleted" | "user.renamed" | "user.identity_added" | "user.identity_removed" | "user.passkey_added" | "user.passkey_removed" | "user.passkeys_reset" | "user.registered" | "user.signed_in" | "user.password_changed" | "user.email_changed" | "user.token_created" | "user.token_revoked" | "users.signed_out" | "users.tokens_revoked" | "category.created" | "category.changed" | "category.deleted" | "webhook.redelivered" | "webhook.tested" | "counters.repaired" | "report.settled";
             /** Format: date-time */
             at: string;
             actor: components["schemas"]["UserRef"] | null;
@@ -2539,6 +2637,20 @@ export interface components {
             /** @description The values that were rejected; absent while changes wait. */
             rejected?: components["schemas"]["RevisionChanges"];
         };
+        /** @description For whom a project, or its waiting changes, wait: for the reviewers or for the owner. */
+        Waits: {
+            /** @enum {string} */
+            waiting_for: "review" | "owner";
+            /** Format: date-time */
+            since: string;
+            /**
+             * Format: date-time
+             * @description When it is rejected if the owner does not answer; null if never.
+             */
+            closes_at: string | null;
+            /** @description False: nothing is kept out of the queue. */
+            held: boolean;
+        };
         /** @description A project as reviewers see it in a list, with the numbers of its owner's submissions. */
         QueueItem: {
             /** @description Null if nobody claims the project. */
@@ -2591,6 +2703,7 @@ export interface components {
             readonly version: number;
             readonly rejection_reason?: string | null;
             readonly revision?: components["schemas"]["Revision"] | null;
+            readonly review?: components["schemas"]["Waits"] | null;
             /** @description The description as the pages show it, for the owner and reviewers. */
             readonly description_html?: string;
         };
@@ -2620,7 +2733,7 @@ export interface components {
         /** @description One decision about many projects: `items`, or `ids` for whichever versions there are. */
         DecisionsInput: {
             /** @enum {string} */
-            decision: "approve" | "reject" | "unpublish" | "delete";
+            decision: "approve" | "reject" | "unpublish" | "request_changes" | "delete";
             /**
              * @example [
              *       {
@@ -2633,6 +2746,11 @@ export interface components {
             ids?: number[];
             /** @example The link is dead. */
             reason?: string | null;
+            /**
+             * @description For the owners; with `request_changes`, which needs it.
+             * @example Which licence does it have?
+             */
+            message?: string;
         } & (unknown | unknown);
         /** @description A project as a decision has left it. */
         ReviewedProject: {
@@ -2677,6 +2795,7 @@ export interface components {
             readonly version: number;
             readonly rejection_reason?: string | null;
             readonly revision?: components["schemas"]["Revision"] | null;
+            readonly review?: components["schemas"]["Waits"] | null;
             readonly queue_position?: number | null;
             /** @description The description as the pages show it, for the owner and administrators. */
             readonly description_html?: string;
@@ -2738,6 +2857,7 @@ export interface components {
             readonly version: number;
             readonly rejection_reason?: string | null;
             readonly revision?: components["schemas"]["Revision"] | null;
+            readonly review?: components["schemas"]["Waits"] | null;
             /** @description The recent votes that count. */
             counted: number;
             /** @description Those of them with a sign. `unverified` is one where the service sends mail. */
@@ -2758,6 +2878,11 @@ export interface components {
         ReasonInput: {
             /** @example The link is dead. */
             reason?: string | null;
+        };
+        /** @description What is missing in a submission. */
+        ChangesInput: {
+            /** @example Which licence does it have? */
+            message: string;
         };
         /** @description The voter. */
         Voter: {
@@ -3044,7 +3169,7 @@ export interface components {
             host: string;
             format: string;
             /** @description The events that are sent to it. */
-            events: ("project.approved" | "project.submitted" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.edited" | "project.answered" | "project.reported" | "webhook.test" | "project.edit_approved" | "project.edit_rejected" | "report.settled")[];
+            events: ("project.approved" | "project.submitted" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.edited" | "project.changes_requested" | "project.answered" | "project.reported" | "webhook.test" | "project.edit_approved" | "project.edit_rejected" | "project.message" | "report.settled")[];
             deliveries: components["schemas"]["DeliveryCounts"];
         };
         /** @description The endpoints, in the order of the configuration. */
@@ -3169,7 +3294,7 @@ export interface components {
             /** Format: date-time */
             at: string;
             /** @enum {string} */
-            event: "submitted" | "edited" | "edit_held" | "edit_approved" | "edit_rejected" | "edit_withdrawn" | "approved" | "rejected" | "unpublished" | "resubmitted";
+            event: "submitted" | "edited" | "edit_held" | "edit_approved" | "edit_rejected" | "edit_withdrawn" | "approved" | "rejected" | "unpublished" | "changes_requested" | "resubmitted";
             /** @description The reason of a rejection or unpublishing, if one was given. */
             reason?: string;
         };
@@ -3214,6 +3339,7 @@ export interface components {
             readonly version: number;
             readonly rejection_reason?: string | null;
             readonly revision?: components["schemas"]["Revision"] | null;
+            readonly review?: components["schemas"]["Waits"] | null;
             history: components["schemas"]["TimelineEvent"][];
         };
         /** @description An entry of the thread of a project of the caller, or one that the caller wrote as a reviewer. */
@@ -3506,6 +3632,7 @@ export interface components {
             readonly version: number;
             readonly rejection_reason?: string | null;
             readonly revision?: components["schemas"]["Revision"] | null;
+            readonly review?: components["schemas"]["Waits"] | null;
             readonly queue_position?: number | null;
             /** @description The description as the pages show it, for the owner and administrators. */
             readonly description_html?: string;
@@ -3725,7 +3852,7 @@ export interface components {
         /** @description One decision about many projects: `items`, or `ids` for whichever versions there are. */
         ReviewDecisionsInput: {
             /** @enum {string} */
-            decision: "approve" | "reject" | "unpublish";
+            decision: "approve" | "reject" | "unpublish" | "request_changes";
             /**
              * @example [
              *       {
@@ -3738,6 +3865,11 @@ export interface components {
             ids?: number[];
             /** @example The link is dead. */
             reason?: string | null;
+            /**
+             * @description For the owners; with `request_changes`, which needs it.
+             * @example Which licence does it have?
+             */
+            message?: string;
         } & (unknown | unknown);
         /** @description A project as reviewers see it, with the numbers of its owner's submissions. */
         ReviewDetail: {
@@ -3791,6 +3923,7 @@ export interface components {
             readonly version: number;
             readonly rejection_reason?: string | null;
             readonly revision?: components["schemas"]["Revision"] | null;
+            readonly review?: components["schemas"]["Waits"] | null;
             readonly queue_position?: number | null;
             /** @description The description as the pages show it, for the owner and administrators. */
             readonly description_html?: string;
@@ -3799,6 +3932,13 @@ export interface components {
         ClaimInput: {
             /** @default false */
             take_over: boolean;
+        };
+        /** @description A message of a reviewer to the owner, or a note to the other reviewers. */
+        ReviewerMessageInput: {
+            /** @example Reads **CSV**: https://example.org/csv. */
+            text: string;
+            /** @description Whether it is a note, which the owner never sees. Default false. */
+            internal?: boolean;
         };
         /** @description The project of some reports. */
         ReportedProject: {
@@ -4614,6 +4754,23 @@ export interface components {
         };
         /**
          * @description - `not_owner`: The project belongs to somebody else; its owner and administrators may change it.
+         *     - `email_not_verified`: This service accepts submissions, or submissions and votes, only of members who have confirmed their e-mail address. A link is mailed at registration; POST /api/auth/email/verification mails it again.
+         *     - `cross_site_request`: A page of another origin caused this write. Writes are accepted from the service's own origin, from the origins that it is configured to trust, and from programs that send a bearer token. A program with a cookie has to send the service's own address in Origin.
+         */
+        NotOwnerOrEmailNotVerifiedOrCrossSiteRequest: {
+            headers: {
+                "X-Request-ID": components["headers"]["X-Request-ID"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /**
+         * @description - `not_owner`: The project belongs to somebody else; its owner and administrators may change it.
          *     - `cross_site_request`: A page of another origin caused this write. Writes are accepted from the service's own origin, from the origins that it is configured to trust, and from programs that send a bearer token. A program with a cookie has to send the service's own address in Origin.
          */
         NotOwnerOrCrossSiteRequest: {
@@ -4730,6 +4887,23 @@ export interface components {
          *     - `other_user`: X-Expected-User named another account than the one that is signed in; nothing was changed. A page sends the id of the account that it shows with each write, because another tab may have changed the session.
          */
         InvalidTransitionOrClaimedOrOtherUser: {
+            headers: {
+                "X-Request-ID": components["headers"]["X-Request-ID"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /**
+         * @description - `own_submission`: The service is configured so that nobody decides about a project of their own: another reviewer or administrator has to. Deleting it is allowed.
+         *     - `reviewer_required`: Everything under /api/review is for reviewers and administrators. A write is refused in the same way if the caller's role or one of the caller's categories was taken away while it was being made.
+         *     - `passkey_required`: This service takes administrators only in sessions that a passkey opened, and by tokens that were made in such a session. Until then an administrator is a member. The page of the account adds a passkey.
+         */
+        OwnSubmissionOrReviewerRequiredOrPasskeyRequired: {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
@@ -4878,7 +5052,7 @@ export interface operations {
     adminLog: {
         parameters: {
             query?: {
-                action?: "project.submitted" | "project.imported" | "project.edited" | "project.edit_held" | "project.edit_approved" | "project.edit_rejected" | "project.edit_withdrawn" | "project.approval_given" | "project.approval_withdrawn" | "project.approved" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.votes_discounted" | "project.votes_counted" | "project.resubmitted" | "message.erased" | "user.role_changed" | "user.categories_changed" | "user.status_changed" | "user.signed_out" | "user.deleted" | "user.renamed" | "user.identity_added" | "user.identity_removed" | "user.passkey_added" | "user.passkey_removed" | "user.passkeys_reset" | "user.registered" | "user.signed_in" | "user.password_changed" | "user.email_changed" | "user.token_created" | "user.token_revoked" | "users.signed_out" | "users.tokens_revoked" | "category.created" | "category.changed" | "category.deleted" | "webhook.redelivered" | "webhook.tested" | "counters.repaired" | "report.settled";
+                action?: "project.submitted" | "project.imported" | "project.edited" | "project.edit_held" | "project.edit_approved" | "project.edit_rejected" | "project.edit_withdrawn" | "project.approval_given" | "project.approval_withdrawn" | "project.approved" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.votes_discounted" | "project.votes_counted" | "project.changes_requested" | "project.resubmitted" | "message.erased" | "user.role_changed" | "user.categories_changed" | "user.status_changed" | "user.signed_out" | "user.deleted" | "user.renamed" | "user.identity_added" | "user.identity_removed" | "user.passkey_added" | "user.passkey_removed" | "user.passkeys_reset" | "user.registered" | "user.signed_in" | "user.password_changed" | "user.email_changed" | "user.token_created" | "user.token_revoked" | "users.signed_out" | "users.tokens_revoked" | "category.created" | "category.changed" | "category.deleted" | "webhook.redelivered" | "webhook.tested" | "counters.repaired" | "report.settled";
                 project_id?: number;
                 /** @description The id of the user that the entry is about. */
                 user_id?: number;
@@ -4968,7 +5142,7 @@ export interface operations {
     adminLogFile: {
         parameters: {
             query?: {
-                action?: "project.submitted" | "project.imported" | "project.edited" | "project.edit_held" | "project.edit_approved" | "project.edit_rejected" | "project.edit_withdrawn" | "project.approval_given" | "project.approval_withdrawn" | "project.approved" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.votes_discounted" | "project.votes_counted" | "project.resubmitted" | "message.erased" | "user.role_changed" | "user.categories_changed" | "user.status_changed" | "user.signed_out" | "user.deleted" | "user.renamed" | "user.identity_added" | "user.identity_removed" | "user.passkey_added" | "user.passkey_removed" | "user.passkeys_reset" | "user.registered" | "user.signed_in" | "user.password_changed" | "user.email_changed" | "user.token_created" | "user.token_revoked" | "users.signed_out" | "users.tokens_revoked" | "category.created" | "category.changed" | "category.deleted" | "webhook.redelivered" | "webhook.tested" | "counters.repaired" | "report.settled";
+                action?: "project.submitted" | "project.imported" | "project.edited" | "project.edit_held" | "project.edit_approved" | "project.edit_rejected" | "project.edit_withdrawn" | "project.approval_given" | "project.approval_withdrawn" | "project.approved" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.votes_discounted" | "project.votes_counted" | "project.changes_requested" | "project.resubmitted" | "message.erased" | "user.role_changed" | "user.categories_changed" | "user.status_changed" | "user.signed_out" | "user.deleted" | "user.renamed" | "user.identity_added" | "user.identity_removed" | "user.passkey_added" | "user.passkey_removed" | "user.passkeys_reset" | "user.registered" | "user.signed_in" | "user.password_changed" | "user.email_changed" | "user.token_created" | "user.token_revoked" | "users.signed_out" | "users.tokens_revoked" | "category.created" | "category.changed" | "category.deleted" | "webhook.redelivered" | "webhook.tested" | "counters.repaired" | "report.settled";
                 project_id?: number;
                 /** @description The id of the user that the entry is about. */
                 user_id?: number;
@@ -5242,6 +5416,8 @@ export interface operations {
                 first_time?: "true";
                 /** @description Only projects that the caller, another or nobody claims. */
                 claimed?: "me" | "others" | "none";
+                /** @description Projects that wait, or whose changes wait, for the reviewers (as with waiting=true) or for their owners: those that were taken down, or of which changes were asked for. */
+                waiting_for?: "review" | "owner";
                 /** @description Default newest; in a list of pending projects or of the queue oldest. */
                 sort?: "newest" | "popular" | "upvotes" | "oldest";
             };
@@ -5341,6 +5517,7 @@ export interface operations {
                      *           "version": 3,
                      *           "rejection_reason": null,
                      *           "revision": null,
+                     *           "review": null,
                      *           "description_html": "<p>Routing, templates and a development server, and little else.</p>"
                      *         }
                      *       ],
@@ -5470,6 +5647,7 @@ export interface operations {
                      *             "version": 3,
                      *             "rejection_reason": null,
                      *             "revision": null,
+                     *             "review": null,
                      *             "queue_position": null,
                      *             "description_html": "<p>Routing, templates and a development server, and little else.</p>"
                      *           },
@@ -5568,6 +5746,7 @@ export interface operations {
                      *           "version": 3,
                      *           "rejection_reason": null,
                      *           "revision": null,
+                     *           "review": null,
                      *           "counted": 0,
                      *           "doubtful": 0,
                      *           "new_accounts": 0,
@@ -5693,6 +5872,7 @@ export interface operations {
                      *       "version": 3,
                      *       "rejection_reason": null,
                      *       "revision": null,
+                     *       "review": null,
                      *       "queue_position": null,
                      *       "description_html": "<p>Routing, templates and a development server, and little else.</p>"
                      *     }
@@ -5886,6 +6066,125 @@ export interface operations {
                      *       "version": 3,
                      *       "rejection_reason": null,
                      *       "revision": null,
+                     *       "review": null,
+                     *       "queue_position": null,
+                     *       "description_html": "<p>Routing, templates and a development server, and little else.</p>"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ReviewedProject"];
+                };
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["OwnSubmissionOrAdminRequiredOrPasskeyRequiredOrCrossSiteRequest"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["InvalidTransitionOrOtherUser"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["UnavailableOrReadOnly"];
+        };
+    };
+    adminRequestChanges: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The project's ETag, or its `version` in quotes: if its current version is another one, the answer is 412 and nothing changes. */
+                "If-Match"?: string;
+                /** @description The `id` of the account that the page shows. If another account is signed in, the answer is 409 `other_user` and nothing changes. */
+                "X-Expected-User"?: string;
+            };
+            path: {
+                /** @example 42 */
+                project_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "message": "Which licence does it have?"
+                 *     }
+                 */
+                "application/json": components["schemas"]["ChangesInput"];
+            };
+        };
+        responses: {
+            /** @description A project as a decision has left it. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "approvals": {
+                     *         "required": 2,
+                     *         "given": [
+                     *           {
+                     *             "user": {
+                     *               "id": 42,
+                     *               "username": "ada"
+                     *             },
+                     *             "at": "2026-11-20T10:00:00.123456Z"
+                     *           }
+                     *         ]
+                     *       },
+                     *       "id": 42,
+                     *       "slug": "web-frameworks",
+                     *       "title": "Flask",
+                     *       "tagline": "A lightweight web framework",
+                     *       "author": "Pallets",
+                     *       "description": "Routing, templates and a development server, and little else.",
+                     *       "url": "https://flask.example",
+                     *       "repository_url": "https://code.example/flask",
+                     *       "logo_url": "https://flask.example/logo.svg",
+                     *       "logo": {
+                     *         "64": "/images/5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d.webp",
+                     *         "256": "/images/a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3.webp"
+                     *       },
+                     *       "pictures": [
+                     *         {
+                     *           "640": "/images/c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7.webp",
+                     *           "1280": "/images/0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e.webp",
+                     *           "id": 42,
+                     *           "alt": "The list of a project's routes",
+                     *           "width": 1280,
+                     *           "height": 800
+                     *         }
+                     *       ],
+                     *       "tags": [
+                     *         "python",
+                     *         "web"
+                     *       ],
+                     *       "category": {
+                     *         "slug": "web-frameworks",
+                     *         "name": "Web frameworks"
+                     *       },
+                     *       "status": "live",
+                     *       "upvotes": 128,
+                     *       "has_upvoted": null,
+                     *       "owner": {
+                     *         "id": 42,
+                     *         "username": "ada"
+                     *       },
+                     *       "created_at": "2026-11-20T10:00:00.123456Z",
+                     *       "updated_at": "2026-11-20T10:00:00.123456Z",
+                     *       "submitted_at": "2026-11-20T10:00:00.123456Z",
+                     *       "published_at": "2026-11-20T14:30:00.000000Z",
+                     *       "version": 3,
+                     *       "rejection_reason": null,
+                     *       "revision": null,
+                     *       "review": null,
                      *       "queue_position": null,
                      *       "description_html": "<p>Routing, templates and a development server, and little else.</p>"
                      *     }
@@ -6003,6 +6302,7 @@ export interface operations {
                      *       "version": 3,
                      *       "rejection_reason": null,
                      *       "revision": null,
+                     *       "review": null,
                      *       "queue_position": null,
                      *       "description_html": "<p>Routing, templates and a development server, and little else.</p>"
                      *     }
@@ -6654,7 +6954,7 @@ export interface operations {
                 state?: "pending" | "delivered" | "dead";
                 /** @description An endpoint's name; an unknown one finds nothing. */
                 endpoint?: string;
-                event?: "project.approved" | "project.submitted" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.edited" | "project.answered" | "project.reported" | "webhook.test" | "project.edit_approved" | "project.edit_rejected" | "report.settled" | "account.password_reset" | "account.email_verification" | "account.email_changed" | "account.password_changed" | "account.passkey_added" | "account.passkey_removed";
+                event?: "project.approved" | "project.submitted" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.edited" | "project.changes_requested" | "project.answered" | "project.reported" | "webhook.test" | "project.edit_approved" | "project.edit_rejected" | "project.message" | "report.settled" | "account.password_reset" | "account.email_verification" | "account.email_changed" | "account.password_changed" | "account.passkey_added" | "account.passkey_removed";
                 project_id?: number;
             };
             header?: never;
@@ -7470,6 +7770,7 @@ export interface operations {
                      *           "version": 3,
                      *           "rejection_reason": null,
                      *           "revision": null,
+                     *           "review": null,
                      *           "history": [
                      *             {
                      *               "at": "2026-11-20T10:00:00.123456Z",
@@ -8924,6 +9225,7 @@ export interface operations {
                      *           "version": 3,
                      *           "rejection_reason": null,
                      *           "revision": null,
+                     *           "review": null,
                      *           "queue_position": null,
                      *           "description_html": "<p>Routing, templates and a development server, and little else.</p>"
                      *         }
@@ -8987,6 +9289,7 @@ export interface operations {
                      *           "version": 3,
                      *           "rejection_reason": null,
                      *           "revision": null,
+                     *           "review": null,
                      *           "queue_position": null,
                      *           "description_html": "<p>Routing, templates and a development server, and little else.</p>"
                      *         }
@@ -9116,6 +9419,7 @@ export interface operations {
                      *       "version": 3,
                      *       "rejection_reason": null,
                      *       "revision": null,
+                     *       "review": null,
                      *       "queue_position": null,
                      *       "description_html": "<p>Routing, templates and a development server, and little else.</p>"
                      *     }
@@ -9458,6 +9762,7 @@ export interface operations {
                      *       "version": 3,
                      *       "rejection_reason": null,
                      *       "revision": null,
+                     *       "review": null,
                      *       "queue_position": null,
                      *       "description_html": "<p>Routing, templates and a development server, and little else.</p>"
                      *     }
@@ -9586,6 +9891,7 @@ export interface operations {
                      *       "version": 3,
                      *       "rejection_reason": null,
                      *       "revision": null,
+                     *       "review": null,
                      *       "queue_position": null,
                      *       "description_html": "<p>Routing, templates and a development server, and little else.</p>"
                      *     }
@@ -9595,7 +9901,7 @@ export interface operations {
             };
             400: components["responses"]["MalformedJson"];
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["NotOwnerOrCrossSiteRequest"];
+            403: components["responses"]["NotOwnerOrEmailNotVerifiedOrCrossSiteRequest"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["DuplicateOrOtherUser"];
             412: components["responses"]["PreconditionFailed"];
@@ -9736,6 +10042,7 @@ export interface operations {
                      *       "version": 3,
                      *       "rejection_reason": null,
                      *       "revision": null,
+                     *       "review": null,
                      *       "queue_position": null,
                      *       "description_html": "<p>Routing, templates and a development server, and little else.</p>"
                      *     }
@@ -10070,6 +10377,7 @@ export interface operations {
                      *       "version": 3,
                      *       "rejection_reason": null,
                      *       "revision": null,
+                     *       "review": null,
                      *       "queue_position": null,
                      *       "description_html": "<p>Routing, templates and a development server, and little else.</p>"
                      *     }
@@ -10180,6 +10488,7 @@ export interface operations {
                      *       "version": 3,
                      *       "rejection_reason": null,
                      *       "revision": null,
+                     *       "review": null,
                      *       "queue_position": null,
                      *       "description_html": "<p>Routing, templates and a development server, and little else.</p>"
                      *     }
@@ -10292,6 +10601,7 @@ export interface operations {
                      *       "version": 3,
                      *       "rejection_reason": null,
                      *       "revision": null,
+                     *       "review": null,
                      *       "queue_position": null,
                      *       "description_html": "<p>Routing, templates and a development server, and little else.</p>"
                      *     }
@@ -10434,6 +10744,7 @@ export interface operations {
                      *           "version": 3,
                      *           "rejection_reason": null,
                      *           "revision": null,
+                     *           "review": null,
                      *           "queue_position": null,
                      *           "description_html": "<p>Routing, templates and a development server, and little else.</p>"
                      *         }
@@ -10781,6 +11092,8 @@ export interface operations {
                 first_time?: "true";
                 /** @description Only projects that the caller, another or nobody claims. */
                 claimed?: "me" | "others" | "none";
+                /** @description Projects that wait, or whose changes wait, for the reviewers (as with waiting=true) or for their owners: those that were taken down, or of which changes were asked for. */
+                waiting_for?: "review" | "owner";
                 /** @description Default newest; in a list of pending projects or of the queue oldest. */
                 sort?: "newest" | "popular" | "upvotes" | "oldest";
             };
@@ -10880,6 +11193,7 @@ export interface operations {
                      *           "version": 3,
                      *           "rejection_reason": null,
                      *           "revision": null,
+                     *           "review": null,
                      *           "description_html": "<p>Routing, templates and a development server, and little else.</p>"
                      *         }
                      *       ],
@@ -11009,6 +11323,7 @@ export interface operations {
                      *             "version": 3,
                      *             "rejection_reason": null,
                      *             "revision": null,
+                     *             "review": null,
                      *             "queue_position": null,
                      *             "description_html": "<p>Routing, templates and a development server, and little else.</p>"
                      *           },
@@ -11137,6 +11452,7 @@ export interface operations {
                      *       "version": 3,
                      *       "rejection_reason": null,
                      *       "revision": null,
+                     *       "review": null,
                      *       "queue_position": null,
                      *       "description_html": "<p>Routing, templates and a development server, and little else.</p>"
                      *     }
@@ -11302,6 +11618,7 @@ export interface operations {
                      *       "version": 3,
                      *       "rejection_reason": null,
                      *       "revision": null,
+                     *       "review": null,
                      *       "queue_position": null,
                      *       "description_html": "<p>Routing, templates and a development server, and little else.</p>"
                      *     }
@@ -11499,6 +11816,137 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    reviewMessages: {
+        parameters: {
+            query?: {
+                limit?: number;
+                /** @description `next_cursor` or `prev_cursor` of an earlier answer to the same filters and sort. */
+                cursor?: string;
+            };
+            header?: never;
+            path: {
+                /** @example 42 */
+                project_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The entries of a thread, oldest first. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "id": 42,
+                     *           "at": "2026-11-20T10:00:00.123456Z",
+                     *           "from": "reviewers",
+                     *           "kind": "rejected",
+                     *           "text": "The link is dead.",
+                     *           "author": {
+                     *             "id": 42,
+                     *             "username": "ada"
+                     *           }
+                     *         }
+                     *       ],
+                     *       "pagination": {
+                     *         "limit": 20,
+                     *         "next_cursor": null,
+                     *         "prev_cursor": null
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["MessagePage"];
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["OwnSubmissionOrReviewerRequiredOrPasskeyRequired"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    reviewWriteMessage: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `id` of the account that the page shows. If another account is signed in, the answer is 409 `other_user` and nothing changes. */
+                "X-Expected-User"?: string;
+            };
+            path: {
+                /** @example 42 */
+                project_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "text": "Reads **CSV**: https://example.org/csv.",
+                 *       "internal": true
+                 *     }
+                 */
+                "application/json": components["schemas"]["ReviewerMessageInput"];
+            };
+        };
+        responses: {
+            /**
+             * @description An entry of a project's thread.
+             *
+             *     `author` is null if nobody has decided, for a reviewer whose account is deleted, and, unless the operator shows the
+             *     names of reviewers, for the owner of the project.
+             */
+            201: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": 42,
+                     *       "at": "2026-11-20T10:00:00.123456Z",
+                     *       "from": "reviewers",
+                     *       "kind": "rejected",
+                     *       "text": "The link is dead.",
+                     *       "author": {
+                     *         "id": 42,
+                     *         "username": "ada"
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Message"];
+                };
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["OwnSubmissionOrReviewerRequiredOrPasskeyRequiredOrCrossSiteRequest"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["OtherUser"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["UnavailableOrReadOnly"];
+        };
+    };
     reviewReject: {
         parameters: {
             query?: never;
@@ -11595,6 +12043,125 @@ export interface operations {
                      *       "version": 3,
                      *       "rejection_reason": null,
                      *       "revision": null,
+                     *       "review": null,
+                     *       "queue_position": null,
+                     *       "description_html": "<p>Routing, templates and a development server, and little else.</p>"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ReviewedProject"];
+                };
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["OwnSubmissionOrReviewerRequiredOrPasskeyRequiredOrCrossSiteRequest"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["InvalidTransitionOrOtherUser"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["UnavailableOrReadOnly"];
+        };
+    };
+    reviewRequestChanges: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The project's ETag, or its `version` in quotes: if its current version is another one, the answer is 412 and nothing changes. */
+                "If-Match"?: string;
+                /** @description The `id` of the account that the page shows. If another account is signed in, the answer is 409 `other_user` and nothing changes. */
+                "X-Expected-User"?: string;
+            };
+            path: {
+                /** @example 42 */
+                project_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "message": "Which licence does it have?"
+                 *     }
+                 */
+                "application/json": components["schemas"]["ChangesInput"];
+            };
+        };
+        responses: {
+            /** @description A project as a decision has left it. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "approvals": {
+                     *         "required": 2,
+                     *         "given": [
+                     *           {
+                     *             "user": {
+                     *               "id": 42,
+                     *               "username": "ada"
+                     *             },
+                     *             "at": "2026-11-20T10:00:00.123456Z"
+                     *           }
+                     *         ]
+                     *       },
+                     *       "id": 42,
+                     *       "slug": "web-frameworks",
+                     *       "title": "Flask",
+                     *       "tagline": "A lightweight web framework",
+                     *       "author": "Pallets",
+                     *       "description": "Routing, templates and a development server, and little else.",
+                     *       "url": "https://flask.example",
+                     *       "repository_url": "https://code.example/flask",
+                     *       "logo_url": "https://flask.example/logo.svg",
+                     *       "logo": {
+                     *         "64": "/images/5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d.webp",
+                     *         "256": "/images/a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3.webp"
+                     *       },
+                     *       "pictures": [
+                     *         {
+                     *           "640": "/images/c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7.webp",
+                     *           "1280": "/images/0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e.webp",
+                     *           "id": 42,
+                     *           "alt": "The list of a project's routes",
+                     *           "width": 1280,
+                     *           "height": 800
+                     *         }
+                     *       ],
+                     *       "tags": [
+                     *         "python",
+                     *         "web"
+                     *       ],
+                     *       "category": {
+                     *         "slug": "web-frameworks",
+                     *         "name": "Web frameworks"
+                     *       },
+                     *       "status": "live",
+                     *       "upvotes": 128,
+                     *       "has_upvoted": null,
+                     *       "owner": {
+                     *         "id": 42,
+                     *         "username": "ada"
+                     *       },
+                     *       "created_at": "2026-11-20T10:00:00.123456Z",
+                     *       "updated_at": "2026-11-20T10:00:00.123456Z",
+                     *       "submitted_at": "2026-11-20T10:00:00.123456Z",
+                     *       "published_at": "2026-11-20T14:30:00.000000Z",
+                     *       "version": 3,
+                     *       "rejection_reason": null,
+                     *       "revision": null,
+                     *       "review": null,
                      *       "queue_position": null,
                      *       "description_html": "<p>Routing, templates and a development server, and little else.</p>"
                      *     }
@@ -11712,6 +12279,7 @@ export interface operations {
                      *       "version": 3,
                      *       "rejection_reason": null,
                      *       "revision": null,
+                     *       "review": null,
                      *       "queue_position": null,
                      *       "description_html": "<p>Routing, templates and a development server, and little else.</p>"
                      *     }
@@ -12978,6 +13546,126 @@ export interface operations {
             };
         };
     };
+    onProjectChangesRequested: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description The notification's id; every try and every redelivery has the same.
+                 * @example msg_3f1c9a5b7d2e4f60
+                 */
+                "webhook-id": string;
+                /**
+                 * @description When this try was sent, in seconds since 1970.
+                 * @example 1795444200
+                 */
+                "webhook-timestamp": string;
+                /**
+                 * @description One `v1,` and base64 of HMAC-SHA256 over `id.timestamp.body` for each secret, separated by spaces (Standard Webhooks 1.0). Missing if the endpoint has no secret.
+                 * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+                 */
+                "webhook-signature"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "type": "project.changes_requested",
+                 *       "timestamp": "2026-11-20T10:00:00.123456Z",
+                 *       "data": {
+                 *         "project": {
+                 *           "id": 42,
+                 *           "slug": "flask",
+                 *           "title": "Flask",
+                 *           "tagline": "A lightweight web framework",
+                 *           "author": "Pallets",
+                 *           "description": "Routing, templates and a development server, and little else.",
+                 *           "url": "https://flask.example",
+                 *           "repository_url": "https://code.example/flask",
+                 *           "logo_url": "https://flask.example/logo.svg",
+                 *           "logo": {
+                 *             "64": "/images/5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d.webp",
+                 *             "256": "/images/a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3.webp"
+                 *           },
+                 *           "pictures": [
+                 *             {
+                 *               "640": "/images/c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7.webp",
+                 *               "1280": "/images/0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e.webp",
+                 *               "id": 42,
+                 *               "alt": "The list of a project's routes",
+                 *               "width": 1280,
+                 *               "height": 800
+                 *             }
+                 *           ],
+                 *           "tags": [
+                 *             "python",
+                 *             "web"
+                 *           ],
+                 *           "category": {
+                 *             "slug": "web-frameworks",
+                 *             "name": "Web frameworks"
+                 *           },
+                 *           "status": "live",
+                 *           "upvotes": 128,
+                 *           "owner": {
+                 *             "id": 42,
+                 *             "username": "ada"
+                 *           },
+                 *           "created_at": "2026-11-20T10:00:00.123456Z",
+                 *           "updated_at": "2026-11-20T10:00:00.123456Z",
+                 *           "submitted_at": "2026-11-20T10:00:00.123456Z",
+                 *           "published_at": "2026-11-20T14:30:00.000000Z"
+                 *         },
+                 *         "requested_by": {
+                 *           "id": 42,
+                 *           "username": "ada"
+                 *         },
+                 *         "message_id": 1
+                 *       }
+                 *     }
+                 */
+                "application/json": {
+                    /** @constant */
+                    type: "project.changes_requested";
+                    /** Format: date-time */
+                    timestamp: string;
+                    data: {
+                        project: components["schemas"]["WebhookProject"];
+                        /** @description The user that caused the event; null for a command of the operator. */
+                        requested_by: components["schemas"]["UserRef"] | null;
+                        /** @description The entry in the thread of the project; missing if an edit gave the project back. */
+                        message_id?: number;
+                    };
+                };
+            };
+        };
+        responses: {
+            /** @description The service gives up the notification at once. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The notification is delivered. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The service tries again, by its schedule. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
     onProjectAnswered: {
         parameters: {
             query?: never;
@@ -13054,7 +13742,8 @@ export interface operations {
                  *         "answered_by": {
                  *           "id": 42,
                  *           "username": "ada"
-                 *         }
+                 *         },
+                 *         "message_id": 1
                  *       }
                  *     }
                  */
@@ -13067,6 +13756,8 @@ export interface operations {
                         project: components["schemas"]["WebhookProject"];
                         /** @description The user that caused the event; null for a command of the operator. */
                         answered_by: components["schemas"]["UserRef"] | null;
+                        /** @description The entry in the thread of the project; missing if an edit gave the project back. */
+                        message_id?: number;
                     };
                 };
             };

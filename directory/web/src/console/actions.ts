@@ -9,7 +9,7 @@ export const actions: Record<Schemas["Audit"]["action"], string> = {
   "project.approval_given": "Approval given", "project.approval_withdrawn": "Approval taken back",
   "project.approved": "Project approved", "project.rejected": "Project rejected", "project.unpublished": "Project taken down",
   "project.deleted": "Project deleted", "project.votes_discounted": "Votes discounted", "project.votes_counted": "Votes counted again",
-  "project.resubmitted": "Given back", "message.erased": "Message erased",
+  "project.changes_requested": "Changes requested", "project.resubmitted": "Given back", "message.erased": "Message erased",
   "user.role_changed": "Role changed", "user.categories_changed": "Categories to review changed", "user.status_changed": "Suspended or restored",
   "user.signed_out": "Signed out everywhere", "user.deleted": "Account deleted",
   "user.renamed": "Username chosen", "user.identity_added": "Provider joined", "user.identity_removed": "Provider removed",

@@ -10,7 +10,8 @@ import { r } from "./review-text.ts";
 import { w } from "./text.ts";
 
 type Project = Schemas["QueueItem"];
-export type Decision = Schemas["DecisionsInput"]["decision"];
+/** What can be decided here without a message to the owner. */
+export type Decision = Exclude<Schemas["DecisionsInput"]["decision"], "request_changes">;
 
 const DECISIONS: Record<Decision, readonly Project["status"][]> = {
   approve: ["pending"], reject: ["pending"], unpublish: ["live"], delete: ["pending", "live", "rejected"],

@@ -89,7 +89,7 @@ export const r = {
     "project.approved": "approved it", "project.rejected": "rejected it", "project.unpublished": "took it down",
     "project.deleted": "deleted it", "project.edit_held": "sent changes of it", "project.edit_withdrawn": "withdrew the changes",
     "project.edit_approved": "approved the changes", "project.edit_rejected": "rejected the changes",
-    "project.resubmitted": "gave it back",
+    "project.changes_requested": "asked for changes", "project.resubmitted": "gave it back",
   } as Record<string, string>,
   isNow: "It changed after you looked. This is what it is now.",
   laterEdit: (name: string, when: string) => `${name} changed this submission ${when}. You see the version before.`,

@@ -30,6 +30,7 @@ export function sentence(entry: Entry, projectAt?: string): Part[] {
     case "project.deleted": return [by, { text: " deleted " }, project, end];
     case "project.votes_discounted": return [by, { text: ` discounted ${votes(entry)} of ` }, project, end];
     case "project.votes_counted": return [by, { text: ` counted ${votes(entry)} of ` }, project, { text: " again." }];
+    case "project.changes_requested": return [by, { text: " asked for changes of " }, project, end];
     case "project.resubmitted": return [by, { text: " gave " }, project, { text: " back to the reviewers." }];
     case "message.erased": return [by, { text: " erased a message about " }, project, end];
     case "user.role_changed": return [by, { text: " made " }, user, { text: madeTo[entry.to ?? ""] ?? " a member." }];
