@@ -204,3 +204,41 @@ def test_reports_are_settled_with_a_reply_or_by_taking_the_project_down(chromium
         expect(listed.filter(has_text="Lamp")).to_contain_text("Unfounded: It answers again.")
         expect(listed.filter(has_text="Torch")).to_contain_text("Acted on")
     assert world.stored(torch)["status"] != "live"
+
+
+def test_a_reviewer_asks_for_changes_and_sees_the_answer_and_the_notes_of_others(chromium, app, world, grace, linus):
+    ada = world.user("ada")
+    lamp, _ = (world.project(ada, "pending", title=title) for title in ("Lamp", "Lantern"))
+    with served(app) as site, visitor(chromium, site) as first, visitor(chromium, site) as second:
+        for person, name in ((first, "grace"), (second, "linus")):
+            person.page.clock.install()
+            person.enter(name).open("/admin/queue")
+            expect(person.page.get_by_label("Text", exact=True)).to_be_visible()
+        one, two = first.page, second.page
+        one.get_by_label("What you write").select_option("Note for reviewers")
+        one.get_by_label("Text", exact=True).fill("I know the owner.")
+        one.keyboard.press("Control+Enter")
+        expect(one.locator(".q-messages li.note")).to_contain_text("I know the owner.")
+        two.clock.fast_forward(9_000)
+        expect(two.locator(".q-messages li.note")).to_contain_text("grace Note")
+        two.keyboard.press("e")
+        expect(two.get_by_label("Text", exact=True)).to_be_focused()
+        two.keyboard.type("Say how to try it.")
+        two.reload()
+        expect(two.get_by_label("Text", exact=True)).to_have_value("Say how to try it.")
+        second.button("Ask for changes").click()
+        expect(rows(two)).to_have_count(1)
+        two.get_by_role("button", name="Undo").click()
+        expect(two.get_by_label("Text", exact=True)).to_have_value("Say how to try it.")
+        second.button("Ask for changes").click()
+        two.clock.fast_forward(5_000)
+        expect(two.locator(".q-outcomes li")).to_have_text("LampAsked for changes")
+        two.get_by_text("Filters", exact=True).click()
+        two.get_by_label("Waits for").select_option("The owner")
+        expect(rows(two)).to_have_text([re.compile("Lamp.*With the owner")])
+        body = {"text": "It is in the description now.", "resubmit": True}
+        assert world.caller(ada).post(f"/api/projects/{lamp}/messages", body).status_code == 201
+        second.open("/admin/queue")
+        expect(rows(two).first).to_contain_text("Answered")
+        expect(two.locator(".q-messages .timeline")).to_contain_text("It is in the description now.")
+        expect(two.get_by_label("Text", exact=True)).to_have_value("")

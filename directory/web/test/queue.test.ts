@@ -55,6 +55,7 @@ async function atQueue(count: number, readOnly = false) {
   server.on("GET /api/review/projects", () => server.page(Array.from({ length: count }, (_, place) => item(place + 1))));
   for (let id = 1; id <= count; id++) {
     server.on(`GET /api/review/projects/${id}/history`, () => server.page([entry(id, "project.submitted")]));
+    server.on(`GET /api/review/projects/${id}/messages`, () => server.page([]));
   }
   server.on("GET /api/admin/audit", (request) => {
     const asked = new URL(request.url).searchParams;

@@ -15,6 +15,7 @@ import { wasLive } from "../state/queue-record.ts";
 import { personAt, readOnly } from "../state/session.ts";
 import { t } from "../text.ts";
 import { Changed, Pictures } from "./difference.tsx";
+import { Messages } from "./queue-messages.tsx";
 import { Changes, History, Others } from "./queue-story.tsx";
 import { Team } from "./queue-team.tsx";
 import { r } from "./review-text.ts";
@@ -33,28 +34,31 @@ function Submission({ item: shown }: { item: Item }) {
   const { title, tagline, description_html, status, logo, pictures } = shown;
   return (
     <article class="q-item" aria-labelledby="q-title">
-      <header>
-        <Monogram name={title} logo={logo} />
-        <div class="grow">
-          <h2 id="q-title" dir="auto">{title}</h2>
-          <p dir="auto">{tagline}</p>
-        </div>
-      </header>
-      {waits(shown) ? <Actions url={shown.revision?.changes.url ?? shown.url} /> : <p class={`banner ${status}`}>{r.decidedAlready(t.states[status])}</p>}
-      <Team item={shown} />
-      {wasLive(shown) && <p class="banner pending">{r.wasLiveWhy}</p>}
-      <Later />
-      <SinceSeen item={shown} />
-      <Held item={shown} />
-      <Facts item={shown} />
-      {pictures.length > 0 && <section><h3>{r.fields.pictures}</h3><Pictures list={picturesOf(pictures)} /></section>}
-      <Changes />
-      <Others />
-      <History />
-      <section>
-        <h3>{r.description}</h3>
-        {description_html ? <Markdown html={description_html} /> : <p class="muted">{t.noDescription}</p>}
-      </section>
+      <div class="q-main">
+        <header>
+          <Monogram name={title} logo={logo} />
+          <div class="grow">
+            <h2 id="q-title" dir="auto">{title}</h2>
+            <p dir="auto">{tagline}</p>
+          </div>
+        </header>
+        {waits(shown) ? <Actions url={shown.revision?.changes.url ?? shown.url} /> : <p class={`banner ${status}`}>{r.decidedAlready(t.states[status])}</p>}
+        <Team item={shown} />
+        {wasLive(shown) && <p class="banner pending">{r.wasLiveWhy}</p>}
+        <Later />
+        <SinceSeen item={shown} />
+        <Held item={shown} />
+        <Facts item={shown} />
+        {pictures.length > 0 && <section><h3>{r.fields.pictures}</h3><Pictures list={picturesOf(pictures)} /></section>}
+        <Changes />
+        <Others />
+        <History />
+        <section>
+          <h3>{r.description}</h3>
+          {description_html ? <Markdown html={description_html} /> : <p class="muted">{t.noDescription}</p>}
+        </section>
+      </div>
+      <Messages item={shown} />
     </article>
   );
 }

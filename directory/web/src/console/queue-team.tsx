@@ -73,9 +73,11 @@ export function Team({ item: { id, claim, approvals } }: { item: Item }) {
 }
 
 /** The same of a row of the list. */
-export function TeamSigns({ item: { claim, approvals } }: { item: Item }) {
+export function TeamSigns({ item: { claim, approvals, answered, review } }: { item: Item }) {
   return (
     <>
+      {review?.waiting_for === "owner" && <span class="badge">{m.waitsForOwner}</span>}
+      {answered && <span class="badge pending">{m.answered}</span>}
       {approvals && approvals.given.length > 0 && <span class="badge pending">{m.part(approvals.given.length, approvals.required)}</span>}
       {claim && <span class="tag" title={m.claimed}>{isOthers(claim) ? claim.user.username : m.you}<span class="unseen"> {m.claimed}</span></span>}
     </>

@@ -2,10 +2,10 @@
 import type { Schemas } from "../api/client.ts";
 import { count, ended, t } from "../text.ts";
 
-type Decision = "approve" | "reject";
+type Decision = "approve" | "reject" | "request_changes";
 
 const done: Record<string, string> = {
-  approve: "Approved", reject: "Rejected",
+  approve: "Approved", reject: "Rejected", request_changes: "Asked for changes of",
   "project.approved": "approved", "project.rejected": "rejected", "project.unpublished": "took down",
   "project.edit_approved": "approved", "project.edit_rejected": "rejected",
 };
@@ -125,7 +125,7 @@ export const r = {
   lastDecision: "Last decision",
   outcomes: "Decisions",
   outcome: {
-    done: (decision: Decision) => done[decision] as string,
+    done: (decision: Decision) => (decision === "request_changes" ? "Asked for changes" : done[decision] as string),
     first: (name: string, action: string, when: string) => `${name} ${done[action] ?? "decided"} it first, ${when}`,
     firstUnknown: "Another reviewer decided it first",
     changed: "Not decided: it changed after you looked. Look again",
@@ -143,6 +143,8 @@ export const r = {
     [["a"], "Approve what is selected, or the submission that is shown"],
     [["r"], "Reject it: a digit takes a reason, Enter sends; in a reason of your own Ctrl+Enter does"],
     [["c"], "Claim it, so that the others see who looks at it, or release it"],
+    [["m"], "Write to the owner; Ctrl+Enter sends"],
+    [["e"], "Ask the owner for changes"],
     [["u"], "Undo the last decision, within 5 seconds"],
     [["o"], "Open the website in a new tab"],
     [["h"], "Show or hide the history"],

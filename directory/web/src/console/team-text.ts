@@ -33,4 +33,18 @@ export const m = {
   replyHint: "Reporters with an account read it. They never see who settled it.",
   settled: (title: string) => `The reports about ${title} are settled.`,
   takeDownWhy: "The project is no longer listed, and its reports are settled as acted on. It waits for its owner, who sees the reason.",
+
+  waitsForOwner: "With the owner",
+  answered: "Answered",
+  messages: "Messages",
+  from: { owner: "The owner", reviewers: "A reviewer", service: "The service" },
+  kind: {
+    message: "", note: "Note", changes_requested: "asked for changes", approved: "approved", rejected: "rejected", unpublished: "took down",
+    appeal: "Appeal", appeal_upheld: "upheld the decision", appeal_reversed: "reversed the decision",
+  },
+  wordless: "Without words",
+  what: "What you write",
+  text: "Text",
+  write: { message: "Send to the owner", note: "Note for reviewers", changes: "Ask for changes" },
+  hint: { message: "The owner reads it.", note: "Owners never see notes.", changes: "What the owner has to change before you look again." },
 } as const;

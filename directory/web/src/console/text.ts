@@ -38,7 +38,7 @@ export const w = {
   filter: {
     q: "Search", status: "State", category: "Category", owner: "Owner", counted: "Votes", sort: "Order", role: "Role", state: "State", endpoint: "Endpoint",
     event: "Event", project_id: "Project number", user_id: "User number", actor_id: "By user number", action: "Action", actor: "By user",
-    user: "About user", since: "From", until: "To", kind: "Kind", claimed: "Claimed", first_time: "First submission", imports: "Imports", created_from: "Joined from", created_to: "Joined to", email_domain: "E-mail domain", email_verified: "Address confirmed", live: "Ever live",
+    user: "About user", since: "From", until: "To", kind: "Kind", claimed: "Claimed", waiting_for: "Waits for", first_time: "First submission", imports: "Imports", created_from: "Joined from", created_to: "Joined to", email_domain: "E-mail domain", email_verified: "Address confirmed", live: "Ever live",
   } as Record<string, string>,
   values: {
     live: "Live", pending: "Pending", rejected: "Rejected", active: "Active", suspended: "Suspended", member: "Member", reviewer: "Reviewer", admin: "Administrator",
@@ -48,6 +48,7 @@ export const w = {
     "account.password_reset": "Link for a new password", "account.email_verification": "Link to confirm an address",
     "account.email_changed": "Notice of a new address", "account.password_changed": "Notice of a new password", "account.passkey_added": "Notice of a new passkey", "account.passkey_removed": "Notice of a removed passkey",
   } as Record<string, string>,
+  waiting_for: { review: "Review", owner: "The owner" } as Record<string, string>,
   hidden: "Hidden", usual: "Default", yes: "Yes", no: "No",
   clear: "Clear",
   showAll: "Show all",

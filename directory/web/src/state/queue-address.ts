@@ -2,6 +2,7 @@
 import { categories } from "./categories.ts";
 import { Filtering } from "./filtering.ts";
 import { address } from "./router.ts";
+import { w } from "../console/text.ts";
 
 export const PATH = "/admin/queue";
 export const OWNER = /^[a-z0-9_-]{3,32}$|^me$/i;
@@ -12,6 +13,7 @@ export const filters = new Filtering([
   { name: "owner", pattern: OWNER },
   { name: "kind", values: ["submission", "revision"] },
   { name: "first_time", values: ["true"], named: { true: "Yes" } },
+  { name: "waiting_for", values: ["owner"], unset: w.waiting_for.review, named: w.waiting_for },
   { name: "claimed", values: ["none", "me", "others"] },
 ], PATH);
 

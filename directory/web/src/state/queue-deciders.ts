@@ -6,13 +6,13 @@ import { isAdministrator } from "./session.ts";
 export type Decider = Entry;
 type Answer = Schemas["Decision"];
 
-const ACTIONS = { approve: "project.approved", reject: "project.rejected" } as const;
-const EDIT_ACTIONS = { approve: "project.edit_approved", reject: "project.edit_rejected" } as const;
+const ACTIONS = { approve: "project.approved", reject: "project.rejected", request_changes: "project.changes_requested" } as const;
+const EDIT_ACTIONS = { ...ACTIONS, approve: "project.edit_approved", reject: "project.edit_rejected" } as const;
 const [MOST, FEW] = [100, 20]; // entries
-type Action = (typeof ACTIONS | typeof EDIT_ACTIONS)["approve" | "reject"];
+type Action = (typeof ACTIONS | typeof EDIT_ACTIONS)[keyof typeof ACTIONS];
 
 /** The last decision about each of the projects that an answer says are decided; of `edits` about their changes. */
-export async function deciders(answers: readonly Answer[], decision: "approve" | "reject", edits: readonly number[]): Promise<Map<number, Entry>> {
+export async function deciders(answers: readonly Answer[], decision: keyof typeof ACTIONS, edits: readonly number[]): Promise<Map<number, Entry>> {
   const found = new Map<number, Entry>();
   const held = answers.filter((each) => each.status === 200).map((each) => each.id);
   const others = answers.filter((each) => each.status === 409 || (each.status === 412 && !(each.project && waits(each.project))));

@@ -16,7 +16,7 @@ import { waits } from "./queue-story.ts";
 import { address } from "./router.ts";
 import { learn, onNewCaller, readOnly, user } from "./session.ts";
 
-export type Decision = "approve" | "reject";
+export type Decision = "approve" | "reject" | "request_changes";
 export interface Outcome {
   id: number;
   title: string;
@@ -37,6 +37,7 @@ const MOST = 100; // items of one request
 const MOST_OUTCOMES = 200;
 
 export const waiting = signal<readonly Batch[]>([]);
+export const onGone: ((ids: readonly number[]) => void)[] = []; // called with the items that are decided
 export const sending = signal(0); // requests that are under way
 export const outcomes = signal<readonly Outcome[]>([]); // newest first
 export const told = signal({ text: "", bad: false, turn: 0 }); // what is said of the last act
@@ -178,7 +179,8 @@ interface Settled {
 
 async function sendPart({ decision, reason }: Batch, items: readonly Item[]): Promise<Settled> {
   const settled: Settled = { outcomes: [], gone: [], done: [], back: [], fresh: [], kept: "" };
-  const body = { decision, items: items.map(({ id, version }) => ({ id, version })), ...(reason && { reason }) };
+  const text = reason && (decision === "request_changes" ? { message: reason } : { reason });
+  const body = { decision, items: items.map(({ id, version }) => ({ id, version })), ...text };
   try {
     const answer = await post(body);
     const edits = items.filter((each) => each.status === "live").map((each) => each.id);
@@ -219,7 +221,7 @@ function judge(item: Item, answer: Schemas["Decision"], decision: Decision, deci
   settled.gone.push(id);
   if (status === 404) return note(settled, item, r.outcome.gone);
   const isOwn = decider?.actor?.id === user.peek()?.id;
-  if (status === 200 && item.status === "pending" && (isOwn || !decider)) settled.done.push({ owner: item.owner.id, state: decision === "approve" ? "live" : "rejected" });
+  if (status === 200 && item.status === "pending" && decision !== "request_changes" && (isOwn || !decider)) settled.done.push({ owner: item.owner.id, state: decision === "approve" ? "live" : "rejected" });
   if (status === 200 && (isOwn || !decider)) return note(settled, item, r.outcome.done(decision), true);
   note(settled, item, decider ? r.outcome.first(decider.actor?.username ?? r.system, decider.action, ago(decider.at)) : r.outcome.firstUnknown);
 }
@@ -235,6 +237,7 @@ function settle({ outcomes: found, gone, done, back, fresh, kept }: Settled): vo
     outcomes.value = [...found, ...outcomes.peek()].slice(0, MOST_OUTCOMES);
     for (const each of fresh) replace(each);
     drop(gone);
+    for (const each of onGone) each(gone);
     recount(done);
     decided.value = without(decided.peek(), returned);
     if (isOpen() && !isNarrow() && !current.peek()) go(rows.peek()[0]?.id ?? 0);

@@ -1,6 +1,6 @@
 // The history of the item that is shown. It is read when a row is rested on, so that moving fast asks for nothing.
 import { computed, effect, signal, untracked } from "@preact/signals";
-import { api, ask } from "../api/client.ts";
+import { api, ask, Problem, type Schemas } from "../api/client.ts";
 import { replace } from "./queue-record.ts";
 import { current, item, keepAddress, readItem } from "./queue.ts";
 import { type Entry, storyOf } from "./queue-story.ts";
@@ -13,6 +13,8 @@ const PAGES = 3; // of a hundred entries each
 interface ProjectHistory {
   id: number;
   entries: readonly Entry[];
+  /** Null where they are not for the caller. */
+  messages: readonly Schemas["Message"][] | null;
 }
 export const history = new Resource<ProjectHistory>();
 export const historyOpen = signal(false);
@@ -50,7 +52,16 @@ async function read(id: number, signal: AbortSignal): Promise<ProjectHistory> {
     entries.push(...found.items);
     cursor = found.pagination.next_cursor;
   }
-  return { id, entries };
+  return { id, entries, messages: await readMessages(id, signal) };
+}
+
+async function readMessages(id: number, signal: AbortSignal): Promise<readonly Schemas["Message"][] | null> {
+  try {
+    return (await ask(api.GET("/api/review/projects/{project_id}/messages", { params: { path: { project_id: id } }, signal }))).items;
+  } catch (error) {
+    if (error instanceof Problem && error.status === 403) return null; // one's own project
+    throw error;
+  }
 }
 
 function askPage(params: { path: { project_id: number }; query: { limit: number; cursor?: string } }, signal: AbortSignal) {

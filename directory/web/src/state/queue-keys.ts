@@ -6,6 +6,7 @@ import { safeAddress } from "../parts/address.ts";
 import { approve, approving, askReason, confirmApproval, rejecting, undo } from "./queue-decisions.ts";
 import { historyOpen, toggleHistory } from "./queue-history.ts";
 import { choose, confirmReason } from "./queue-reason.ts";
+import { startWriting } from "./queue-writing.ts";
 import { clearSelection, current, isOpen, item, move, selected, selectTo, toggle } from "./queue.ts";
 import { navigate } from "./router.ts";
 import { isAdministrator, mayReview } from "./session.ts";
@@ -27,6 +28,8 @@ const ACTS: Record<string, () => void> = {
   o: openWebsite,
   h: toggleHistory,
   c: toggleClaim,
+  m: () => startWriting("message"),
+  e: () => startWriting("changes"),
   escape: clear,
 };
 const MOVING = ["j", "k"];

@@ -43,7 +43,7 @@ async function catchUp(): Promise<void> {
   const kept = now.items.flatMap((each) => {
     const found = fresh.get(each.id);
     fresh.delete(each.id);
-    if (isKept(each)) return [found ? { ...each, owner_stats: found.owner_stats, claim: found.claim, ...(found.version === each.version && { approvals: found.approvals }) } : each];
+    if (isKept(each)) return [found ? { ...each, owner_stats: found.owner_stats, claim: found.claim, answered: found.answered, ...(found.version === each.version && { approvals: found.approvals }) } : each];
     return found ? [found] : isBeyond(each) ? [each] : [];
   });
   const added = now.next ? [] : [...fresh.values()];

@@ -28,7 +28,7 @@ export interface Story {
   later: Entry | null;
 }
 
-const DECISIONS = ["project.approved", "project.rejected", "project.unpublished", "project.edit_approved", "project.edit_rejected"];
+const DECISIONS = ["project.approved", "project.rejected", "project.unpublished", "project.edit_approved", "project.edit_rejected", "project.changes_requested"];
 const EDITS = ["project.edited", "project.edit_held", "project.edit_withdrawn"];
 
 export function isDecision(entry: Entry): boolean {
