@@ -306,9 +306,11 @@ def test_an_answer_is_an_event_without_its_text(make_app: Any) -> None:
     assert "555" not in str(sent["payload"])
 
 
-def test_a_project_that_is_gone_has_no_place_for_a_message(app: Flask, world: World, ada: Caller) -> None:
+@pytest.mark.parametrize("is_there", [False, True])
+def test_the_rule_itself_knows_the_owner_alone(app: Flask, world: World, ada: Caller, is_there: bool) -> None:
     from directory.errors import NotFound
     from directory.services.review import conversation
 
+    project = world.project(status="pending") if is_there else 999
     with app.app_context(), pytest.raises(NotFound):
-        transaction(lambda: conversation.answer(999, "Look.", by=ada, notify=[]))
+        transaction(lambda: conversation.answer(project, "Look.", by=ada, notify=[]))
