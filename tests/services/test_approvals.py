@@ -168,6 +168,9 @@ VOIDS: dict[str, Callable[..., None]] = {
     "an edit by the owner": by_owner,
     "an edit by an administrator": lambda app, project, by, _ada: edit(app, project, by, tagline="Another tagline"),
     "an edit by who approved": lambda app, project, _by, ada: edit(app, project, ada, tagline="Another tagline"),
+    "a request for changes": lambda app, project, by, _ada: run(
+        app, lambda: moderation.decide(project, "request_changes", by=by, notify=[], reason="Why?")
+    ),
     "a rejection": lambda app, project, by, _ada: reject(app, project, by),
     "a demotion": set_ada(role=Role.MEMBER),
     "a suspension": set_ada(status=AccountStatus.SUSPENDED),

@@ -134,9 +134,9 @@ def test_a_suspended_person_claims_nothing(app: Flask, world: World, waiting: in
         run(app, lambda: claims.release(waiting, by=eve))
 
 
-def decide(decision: str, required: int = 1) -> Callable[..., None]:
+def decide(decision: str, **given: Any) -> Callable[..., None]:
     return lambda app, project, _ada, bea: run(
-        app, lambda: moderation.decide(project, decision, by=bea, notify=[], required=required)
+        app, lambda: moderation.decide(project, decision, by=bea, notify=[], **given)
     )
 
 
@@ -172,6 +172,7 @@ ENDS: dict[str, Callable[..., None]] = {
     "an approval": decide("approve"),
     "an approval that does not suffice": decide("approve", required=2),
     "a rejection": decide("reject"),
+    "a request for changes": decide("request_changes", reason="Why?"),
     "an edit by the owner": by_owner,
     "a takedown": take_down,
     "a demotion": change_ada(role=Role.MEMBER),
