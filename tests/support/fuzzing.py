@@ -181,7 +181,7 @@ class Fuzzer:
         if operation.path.endswith("/settle"):
             case.path_parameters["project_id"] = project = self.world.project()
             self.world.report(project)
-        if operation.path.endswith(("/claim", "/approval")) and self.caller:
+        if operation.path.endswith(("/claim", "/approval")) and self.caller and self.role == "admin":
             case.path_parameters["project_id"] = project = self.world.project(status="pending")
             self.world.approve(project, self.caller)
         if "/messages" in operation.path and "project_id" in case.path_parameters:
