@@ -749,7 +749,7 @@ def test_the_owner_gets_a_mail_about_a_decision_with_its_reason(
             "reject",
             "Your changes to “Old” were not accepted",
             "were reviewed and not accepted. The project stays live as it was.\n\nThe reason: No.",
-            "/mine",
+            "/mine/{}",
         ),
     ],
 )
