@@ -24,9 +24,12 @@ from tests.support.lists import ORDERS, THIS_YEAR, by_each_filter
 on_postgresql = pytest.mark.parametrize("migrated", ["postgresql"], indirect=True)
 # No public answer shows these; the last is computed from others.
 HIDDEN = {
-    "users": {"email", "email_verified_at", "may_rename", "notify", "password_hash", "last_seen_at", "deleted_at"},
+    "users": {
+        "email", "email_verified_at", "may_rename", "notify", "password_hash", "last_seen_at", "deleted_at",
+        "review_categories",
+    },
     "projects": {"listed_at", "repository_key"},
-}
+}  # fmt: skip
 UNSEEN = {"project_search_removals"}  # tells whether matches have to be counted again, not how many there are
 CHANGED = {
     "tag_counts": "tag",

@@ -112,8 +112,13 @@ def settings_of(request: pytest.FixtureRequest, where: str) -> dict[str, str]:
     return {"REDIS_URL": request.getfixturevalue("storage").url, "WEB_CONCURRENCY": "2"}
 
 
+STORES = pytest.mark.parametrize(
+    ("migrated", "where"), [("sqlite", "memory"), ("postgresql", "redis")], indirect=["migrated"]
+)
+
+
 @pytest.mark.parametrize("worker", ["loop", "gthread"])
-@pytest.mark.parametrize("where", ["memory", "redis"])
+@STORES
 def test_the_owner_signs_in_from_home_and_from_elsewhere_while_others_guess_again(
     request: pytest.FixtureRequest, start: Any, worker: str, where: str
 ) -> None:
@@ -124,7 +129,7 @@ def test_the_owner_signs_in_from_home_and_from_elsewhere_while_others_guess_agai
 
 
 @pytest.mark.parametrize("worker", ["loop", "gthread"])
-@pytest.mark.parametrize("where", ["memory", "redis"])
+@STORES
 def test_of_guesses_from_a_thousand_addresses_at_once_few_are_judged(
     request: pytest.FixtureRequest, start: Any, worker: str, where: str
 ) -> None:
@@ -156,7 +161,7 @@ def test_while_redis_is_gone_each_process_counts_guesses_by_itself(start: Any, s
     assert ask_to_sign_in(port, "198.51.100.9") == 200
 
 
-@pytest.mark.parametrize("where", ["memory", "redis"])
+@STORES
 def test_the_owner_signs_in_while_strangers_sign_in_at_random_names_without_end(
     request: pytest.FixtureRequest, start: Any, where: str
 ) -> None:
