@@ -264,3 +264,13 @@ def test_each_format_of_the_table_is_accepted_by_the_settings_and_sends_its_own_
 def test_a_format_that_is_not_in_the_table_sends_nothing() -> None:
     with pytest.raises(KeyError):
         formats.render("teams", json.dumps(event("Tool")), SITE)
+
+
+@pytest.mark.parametrize("style", ["discord", "slack"])
+def test_a_report_is_sent_with_its_kind(style: str) -> None:
+    given = event("Lamp", "project.reported")
+    given["data"]["kind"] = "broken_link"
+    message = sent(style, given)
+
+    assert "Project reported" in " ".join(texts(message))
+    assert "broken link" in " ".join(texts(message))
