@@ -70,8 +70,7 @@ def create_app(config: Mapping[str, Any]) -> Flask:
         part.init_app(app)
     for routes in (
         projects, project_pictures, messages, reports, logos, categories, tags, users, session, auth, recovery,
-        providers,
-        passkeys, account_deletion, markdown, admin, review, system,
+        providers, passkeys, account_deletion, markdown, admin, review, system,
     ):  # fmt: skip
         app.register_blueprint(routes.bp)
     app.extensions["files"] = files.Files(app)

@@ -22,11 +22,6 @@ def admin(app: Flask, world: World) -> Api:
     return Api(app, world.caller(world.admin("root")).token)
 
 
-@pytest.fixture
-def ada(world: World) -> Caller:
-    return world.user("ada")
-
-
 def entries(caller: Api, project: int) -> list[tuple[str, str, str]]:
     items = caller.get(f"/api/projects/{project}/messages").json["items"]
     assert all(item.keys() == ENTRY for item in items)

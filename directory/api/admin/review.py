@@ -6,10 +6,8 @@ from flask import Response
 
 from directory.api.blueprints import admin as bp
 from directory.api.schemas.projects import CategoryInput, CategoryOutput
-from directory.api.schemas.review import (
-    AuditFileQuery,
-    AuditPage,
-    AuditQuery,
+from directory.api.schemas.review import AuditFileQuery, AuditPage, AuditQuery
+from directory.api.schemas.votes import (
     DoubtfulPage,
     DoubtfulQuery,
     VoteDecisionsInput,

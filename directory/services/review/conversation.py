@@ -3,8 +3,6 @@
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import select
-
 from directory.errors import InvalidTransition, NotFound
 from directory.extensions import db
 from directory.models import MessageKind, Project, Sender, Status, now
@@ -27,7 +25,7 @@ def answer(
     InvalidTransition if nothing waits for the owner.
     """
     require_active(by)
-    at, project = now(), _locked(project_id)
+    at, project = now(), submissions.locked(project_id)
     if project.owner_id != by.id:
         raise NotFound
     if resubmit:
@@ -45,7 +43,7 @@ def write(project_id: int, text: str, *, by: Caller, notify: list[Endpoint], int
     `by` may not review, and for a note about a project of one's own.
     """
     require_active(by)
-    project = _locked(project_id)
+    project = submissions.locked(project_id)
     if not permissions.may(by, "review", project.category_id) or (internal and project.owner_id == by.id):
         raise NotFound
     kind = MessageKind.NOTE if internal else MessageKind.MESSAGE
@@ -54,14 +52,6 @@ def write(project_id: int, text: str, *, by: Caller, notify: list[Endpoint], int
     if not internal and project.owner_id != by.id:
         outbox.enqueue(WRITTEN, project_id, by=by, endpoints=notify, message_id=added["id"])
     return added
-
-
-def _locked(project_id: int) -> Project:
-    query = select(Project).where(Project.id == project_id).with_for_update(key_share=True)
-    project = db.session.scalars(query, execution_options={"populate_existing": True}).one_or_none()
-    if project is None:
-        raise NotFound
-    return project
 
 
 def _resubmit(project: Project, *, by: Caller, at: datetime) -> None:

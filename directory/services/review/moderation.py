@@ -306,10 +306,10 @@ def _request(cases: list[_Case], terms: Terms, *, by: Caller | None, notify: lis
             values = {**waits, "change_requests": table.change_requests + 1}
             modify(update(table).where(key.in_(some)).values(values))
     modify(update(Project).where(Project.id.in_(ids)).values(version=Project.version + 1))
-    states = [{"from_state": project.status, "to_state": project.status} for project in projects]
+    facts = {"action": event, "at": at}
     entries = [
-        {**audit.about(project), "action": event, "at": at, **state}
-        for project, state in zip(projects, states, strict=True)
+        {**audit.about(project), **facts, "from_state": project.status, "to_state": project.status}
+        for project in projects
     ]
     audit.record_each(entries, by=by)
     thread.record_each(thread.entries_of(KINDS[REQUEST], projects, terms.reason), by=by, at=at)
@@ -318,14 +318,7 @@ def _request(cases: list[_Case], terms: Terms, *, by: Caller | None, notify: lis
         outbox.enqueue_each(event, catalog.all_stored(ids), by=by, endpoints=notify, messages=messages)
 
 
-def _move(
-    projects: list[Any],
-    decision: str,
-    *,
-    by: Caller | None,
-    notify: list[Endpoint],
-    terms: Terms,
-) -> set[int]:
+def _move(projects: list[Any], decision: str, *, by: Caller | None, notify: list[Endpoint], terms: Terms) -> set[int]:
     """Move locked projects to another state, those with enough approvals, and return their ids.
 
     A trigger deletes the revision of a project that is no longer live.

@@ -153,15 +153,19 @@ def delete_each(
     modify(delete(Project).where(Project.id.in_(ids)))
 
 
-def _locked(project_id: int, by: Caller, versions: Container[int] | None) -> Project:
-    """Lock the project, and check that `by` may change it and that its version is allowed.
-
-    It raises if there is no row to lock: deleting the votes without that lock deadlocked in tests.
-    """
+def locked(project_id: int) -> Project:
+    """The project, locked. Raises NotFound: deleting the votes without that lock deadlocked in tests."""
     query = select(Project).where(Project.id == project_id).with_for_update(key_share=True)
     project = db.session.scalars(query, execution_options={"populate_existing": True}).one_or_none()
+    if project is None:
+        raise NotFound
+    return project
+
+
+def _locked(project_id: int, by: Caller, versions: Container[int] | None) -> Project:
+    """Lock the project, and check that `by` may change it and that its version is allowed."""
+    project = locked(project_id)
     catalog.require_editable(project, by)
-    assert project is not None  # noqa: S101 (require_editable refuses None)
     if versions is not None and project.version not in versions:
         raise PreconditionFailed
     return project

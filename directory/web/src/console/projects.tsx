@@ -3,17 +3,16 @@ import { api, ask, type Schemas } from "../api/client.ts";
 import { pathOf, safeAddress } from "../parts/address.ts";
 import { Time } from "../parts/time.tsx";
 import { categories, loadCategories } from "../state/categories.ts";
-import { say } from "../state/notice.ts";
 import { OWNER } from "../state/queue-address.ts";
 import type { Page } from "../state/router.ts";
 import { isAdministrator, mayReview, personAt, readOnly } from "../state/session.ts";
 import { t } from "../text.ts";
-import { ask as question } from "./dialog-state.ts";
 import { BulkActions, outcomes } from "./bulk.tsx";
 import { Frame } from "./frame.tsx";
 import { Listing, type Query } from "./listing.ts";
 import { OutcomeList } from "./queue-outcomes.tsx";
 import { Listed, type Column } from "./table.tsx";
+import { takeDown } from "./take-down.ts";
 import { w } from "./text.ts";
 import { v } from "./votes-text.ts";
 
@@ -86,21 +85,8 @@ function Actions({ project }: { project: Project }) {
       {isAdministrator.value && <a href={`/admin/audit?project_id=${id}`} aria-label={`${w.log}: ${title}`}>{w.log}</a>}
       {status === "pending" && <a href={`/admin/queue/${id}`} aria-label={`${w.review}: ${title}`}>{w.review}</a>}
       {status === "live" && (
-        <button type="button" class="link" aria-label={w.takeDownOf(title)} disabled={readOnly.value} onClick={() => takeDown(project)}>{w.takeDown}</button>
+        <button type="button" class="link" aria-label={w.takeDownOf(title)} disabled={readOnly.value} onClick={() => takeDown(project, w.takeDownWhy, () => list.again())}>{w.takeDown}</button>
       )}
     </span>
   );
-}
-
-function takeDown({ id, title, version }: Project): void {
-  question({
-    title: w.takeDownOf(title), text: w.takeDownWhy, action: w.takeDown, danger: true,
-    fields: [{ name: "reason", label: w.reason, kind: "text", optional: true }],
-    act: async ({ reason }) => {
-      const params = { path: { project_id: id }, header: { "If-Match": `"${version}"` } };
-      const answer = ask(api.PUT("/api/review/projects/{project_id}/unpublish", { params, body: reason?.trim() ? { reason } : {} }));
-      await answer.finally(() => void list.again()); // also where another version or state is the reason of a refusal
-      say(w.takenDownOne(title));
-    },
-  });
 }

@@ -10,6 +10,7 @@ import { ask as question } from "./dialog-state.ts";
 import { Frame } from "./frame.tsx";
 import { Listing, type Query } from "./listing.ts";
 import { Listed, type Column } from "./table.tsx";
+import { takeDown } from "./take-down.ts";
 import { m } from "./team-text.ts";
 import { w } from "./text.ts";
 
@@ -71,7 +72,7 @@ function Actions({ group: { project, outcome } }: { group: Group }) {
   return (
     <span class="acts">
       {website && <a href={website} target="_blank" rel="nofollow ugc noopener noreferrer" aria-label={`${t.visit}: ${project.title}`}>{w.website}</a>}
-      {project.status === "live" && act(w.takeDown, w.takeDown, () => takeDown(project))}
+      {project.status === "live" && act(w.takeDown, w.takeDown, () => takeDown(project, m.takeDownWhy, () => list.again()))}
       {!outcome && act(m.settle.acted, m.settle.acted, () => settle(project, "acted"))}
       {!outcome && act(m.settle.unfounded, m.settle.unfounded, () => settle(project, "unfounded"))}
     </span>
@@ -87,20 +88,6 @@ function settle({ id, title }: Group["project"], outcome: Outcome): void {
       await ask(api.PUT("/api/review/reports/{project_id}/settle", { params: { path: { project_id: id } }, body }));
       say(m.settled(title));
       void list.again();
-    },
-  });
-}
-
-/** Take the project down, which settles its reports. */
-function takeDown({ id, title, version }: Group["project"]): void {
-  question({
-    title: w.takeDownOf(title), text: m.takeDownWhy, action: w.takeDown, danger: true,
-    fields: [{ name: "reason", label: w.reason, kind: "text", optional: true }],
-    act: async ({ reason = "" }) => {
-      const params = { path: { project_id: id }, header: { "If-Match": `"${version}"` } };
-      const answer = ask(api.PUT("/api/review/projects/{project_id}/unpublish", { params, body: reason.trim() ? { reason } : {} }));
-      await answer.finally(() => void list.again());
-      say(w.takenDownOne(title));
     },
   });
 }

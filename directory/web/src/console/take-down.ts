@@ -1,0 +1,19 @@
+// The question that takes a live project down.
+import { api, ask } from "../api/client.ts";
+import { say } from "../state/notice.ts";
+import { ask as question } from "./dialog-state.ts";
+import { w } from "./text.ts";
+
+/** `why` says what follows; `again` reads the list that the project is in. */
+export function takeDown({ id, title, version }: { id: number; title: string; version: number }, why: string, again: () => unknown): void {
+  question({
+    title: w.takeDownOf(title), text: why, action: w.takeDown, danger: true,
+    fields: [{ name: "reason", label: w.reason, kind: "text", optional: true }],
+    act: async ({ reason }) => {
+      const params = { path: { project_id: id }, header: { "If-Match": `"${version}"` } };
+      const answer = ask(api.PUT("/api/review/projects/{project_id}/unpublish", { params, body: reason?.trim() ? { reason } : {} }));
+      await answer.finally(() => void again()); // also where another version or state is the reason of a refusal
+      say(w.takenDownOne(title));
+    },
+  });
+}
