@@ -4,7 +4,7 @@ It may import `db`, `extensions`, `errors` and `logs`.
 """
 
 from directory.models.accounts import MailLink, Session, Token, User, UserCount, UserSubmissions
-from directory.models.base import NEVER, AccountStatus, DeliveryState, LinkPurpose, Role, Status, now
+from directory.models.base import LOCAL, NEVER, AccountStatus, DeliveryState, LinkPurpose, Role, Status, now
 from directory.models.identities import Identity, Passkey, PasskeyChallenge, SignInAttempt
 from directory.models.ledger import DAY_COUNTS, AuditEntry, AuditRetention, Delivery, DeliveryAttempt
 from directory.models.messages import Message, MessageKind, Sender

@@ -4,7 +4,19 @@ from sqlalchemy import CheckConstraint, ForeignKey, Index, String, UniqueConstra
 from sqlalchemy.orm import Mapped, mapped_column
 
 from directory.extensions import db
-from directory.models.base import NEVER, AccountStatus, BigId, Id, Instant, JsonIds, LinkPurpose, Role, now, one_of
+from directory.models.base import (
+    LOCAL,
+    NEVER,
+    AccountStatus,
+    BigId,
+    Id,
+    Instant,
+    JsonIds,
+    LinkPurpose,
+    Role,
+    now,
+    one_of,
+)
 
 
 class User(db.Model):  # type: ignore[name-defined,misc]
@@ -14,8 +26,9 @@ class User(db.Model):  # type: ignore[name-defined,misc]
     not an address, and its `password_hash` is empty. `last_seen_at` is NEVER until the first sign-in. `notify` says
     whether decisions about the user's projects are mailed. `may_rename` is true until the user of an account that a
     provider opened has chosen the username. `review_categories` are the ids of the categories that a reviewer may
-    review, null for all; ids of deleted categories may be among them, and no other category gets one. Triggers maintain
-    `user_counts` and `user_submissions`.
+    review, null for all; ids of deleted categories may be among them, and no other category gets one. `role_source` is
+    LOCAL, or the name of the provider that gave the role. With `must_verify` the account may do little until its
+    address is confirmed. Triggers maintain `user_counts` and `user_submissions`.
     """
 
     __tablename__ = "users"
@@ -44,6 +57,8 @@ class User(db.Model):  # type: ignore[name-defined,misc]
     notify: Mapped[bool] = mapped_column(default=True, server_default=true())
     may_rename: Mapped[bool] = mapped_column(default=False, server_default=false())
     review_categories: Mapped[list[int] | None] = mapped_column(JsonIds)
+    role_source: Mapped[str] = mapped_column(String(16), default=LOCAL, server_default=LOCAL)
+    must_verify: Mapped[bool] = mapped_column(default=False, server_default=false())
 
     @property
     def email_verified(self) -> bool:
@@ -113,7 +128,7 @@ class MailLink(db.Model):  # type: ignore[name-defined,misc]
 class Session(db.Model):  # type: ignore[name-defined,misc]
     """A signed-in browser. The cookie's 256-bit id is stored as its SHA-256 alone.
 
-    `by_passkey` says whether a passkey opened it.
+    `by_passkey` says whether a passkey opened it, `by_provider` whether a provider did.
     """
 
     __tablename__ = "sessions"
@@ -130,6 +145,7 @@ class Session(db.Model):  # type: ignore[name-defined,misc]
     last_seen_at: Mapped[Instant] = mapped_column(default=now)
     user_agent: Mapped[str] = mapped_column(String(300), default="")
     by_passkey: Mapped[bool] = mapped_column(default=False, server_default=false())
+    by_provider: Mapped[bool] = mapped_column(default=False, server_default=false())
 
 
 class Token(db.Model):  # type: ignore[name-defined,misc]

@@ -31,6 +31,9 @@ class Role(StrEnum):
     ADMIN = "admin"
 
 
+LOCAL = "local"  # the source of a role that no provider gave
+
+
 class AccountStatus(StrEnum):
     """The states of an account."""
 
