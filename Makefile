@@ -3,7 +3,7 @@ SHELL := /bin/sh
 .SHELLFLAGS := -euc
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run dev web test lint check fuzz bench chaos fmt lint-api tests-for screenshots lighthouse lock wheel sbom trial release audit servers clean
+.PHONY: help run dev web test lint check fuzz bench chaos fmt words lint-api tests-for screenshots lighthouse lock wheel sbom trial release audit servers clean
 
 PYTHON ?= python3
 WORKERS ?= 2
@@ -97,6 +97,9 @@ chaos: .venv/.test .venv/.compiled ## Kill, freeze and cut off what the service 
 fmt: .venv/.test ## Format the code and mend what can be mended
 	@$(BIN)/ruff check --fix --exit-zero
 	@$(BIN)/ruff format
+
+words: .venv/.test ## Record the words of every page, form, refusal and mail in tests/pages/words again: read the difference
+	@RECORD_WORDS=1 $(BIN)/python -m pytest -q -n 0 tests/pages/test_words.py
 
 lint-api: .venv/.run ## Lint docs/openapi.json with spectral and redocly (needs node; installs both into .venv/node)
 	@npm install --prefix .venv/node --silent --no-audit --no-fund --ignore-scripts $(API_LINTERS)
