@@ -1,4 +1,4 @@
-"""Writes the keys of addresses and the search entries again, for a migration that comes with a new rule for them.
+"""Writes the keys of projects and the search entries again, for a migration that comes with a new rule for them.
 
 Migrations hand in the rules of today, and not copies: a later rule comes with a migration that rewrites again. On
 PostgreSQL each portion is a transaction of its own: an edit waits for one portion, and all may be done again. A process
@@ -18,7 +18,7 @@ from directory.db.portions import Portions
 from directory.db.schema_changes import in_portion
 
 _TEXTS = ("title", "tagline", "author", "description", "url", "repository_url")
-_NAMES = ("id", "owner_id", *_TEXTS, "url_key", "repository_key")
+_NAMES = ("id", "owner_id", *_TEXTS, "url_key", "repository_key", "domain", "text_key")
 _PROJECTS = sa.table("projects", *map(sa.column, _NAMES), sa.column("tags", sa.JSON))
 POSTGRESQL = (
     (
@@ -38,6 +38,7 @@ _DUPLICATE = text(
 )
 _REPOSITORY = text("UPDATE projects SET repository_key = :repository WHERE id = :id")
 _PROJECT = text("UPDATE projects SET url_key = :key WHERE id = :id")
+_RULE_KEYS = text("UPDATE projects SET domain = :domain, text_key = :text_key WHERE id = :id")
 _LOG = text("UPDATE audit_entries SET url_key = :key WHERE url_key = :old AND project_id = :id")
 # Entries of deleted projects, and those that a project left behind with an address. They follow the last project that
 # had the key, because the address of each is not known.
@@ -48,6 +49,7 @@ _REST_OF_LOG = text(
 
 Entry = Callable[[Any], Mapping[str, Any]]
 Keys = Callable[[Any], tuple[str, str, str | None]]  # of the address, one apart from duplicates, of the repository
+RuleKeys = Callable[[Any], tuple[str | None, str | None]]  # the domain of the website, the digest of the description
 Entries = Sequence[tuple[Row[Any], Any]]  # projects, each with what is written of it
 
 
@@ -76,6 +78,20 @@ def rewrite_keys(keys: Keys) -> None:
         return project.url_key not in (key, apart) or project.repository_key != repository
 
     _rewrite("keys of addresses", is_old, keys, _write_keys)
+
+
+def rewrite_rule_keys(keys: RuleKeys) -> None:
+    """Compute the keys of projects that rules count by again."""
+
+    def is_old(project: Any) -> bool:
+        return (project.domain, project.text_key) != keys(project)
+
+    _rewrite("keys of rules", is_old, keys, _write_rule_keys)
+
+
+def _write_rule_keys(bind: Connection, projects: Entries) -> None:
+    rows = [{"id": project.id, "domain": domain, "text_key": key} for project, (domain, key) in projects]
+    bind.execute(_RULE_KEYS, rows)
 
 
 def _write_keys(bind: Connection, projects: Entries) -> None:

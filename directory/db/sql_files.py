@@ -11,6 +11,8 @@ from sqlite3 import complete_statement
 
 from sqlalchemy import Connection, MetaData
 
+from directory.db import first_rows
+
 FOLDER = Path(__file__).parent / "sql"
 TABLES = "tables"  # the file of the tables without a model, for a new database alone
 # Files whose table a migration makes: earlier ones cannot install them.
@@ -40,11 +42,12 @@ def install(bind: Connection, *files: str) -> None:
 
 
 def create(bind: Connection, metadata: MetaData) -> None:
-    """Make all tables, functions and triggers in an empty database, as a database that was migrated has them."""
+    """Make all tables, functions, triggers and first rows in an empty database, as a migrated one has them."""
     metadata.create_all(bind, checkfirst=False)
     for statement in statements(bind.dialect.name, TABLES):
         _execute(bind, statement)
     install(bind, *names(bind.dialect.name))
+    first_rows.insert_rules(bind)
 
 
 def statements(dialect: str, file: str) -> list[str]:

@@ -23,3 +23,4 @@ from directory.models.projects import (
 )
 from directory.models.reports import Report, ReportKind, ReportOutcome
 from directory.models.reviews import Approval, ReviewClaim
+from directory.models.rules import Effect, Judged, Rule, RuleAction, RuleDay, RuleFacts, RulePreview, RuleState

@@ -28,7 +28,8 @@ class AuditEntry(db.Model):  # type: ignore[name-defined,misc]
     the same URL. `project_title` is the project's title after the change, `changes` what an edit changed: by field an
     object with `from` and `to`. Both are null in entries older than the columns. `waited_seconds` is the time from
     submission to this decision. `votes` has of a decision about votes their number and the ids of the voters.
-    `category_id` is, in the entry of a deletion, the last category of the project.
+    `category_id` is, in the entry of a deletion, the last category of the project. `rule_id` is the rule that was
+    changed, or that decided.
     """
 
     __tablename__ = "audit_entries"
@@ -58,6 +59,7 @@ class AuditEntry(db.Model):  # type: ignore[name-defined,misc]
     changes: Mapped[dict[str, Any] | None] = mapped_column(JsonObject)
     votes: Mapped[dict[str, Any] | None] = mapped_column(JsonObject)
     category_id: Mapped[int | None] = mapped_column(BigId)
+    rule_id: Mapped[int | None] = mapped_column(BigId)
 
 
 class AuditRetention(db.Model):  # type: ignore[name-defined,misc]

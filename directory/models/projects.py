@@ -105,6 +105,8 @@ class Project(db.Model):  # type: ignore[name-defined,misc]
     sort=popular, `listed_at` the time by which sort=newest goes, `version` what an ETag names. `owner_since` is when a
     pending project was taken down, or changes were asked for: from then on it waits for its owner, and is not in the
     queue. At `closes_at` it is rejected. `change_requests` counts the requests since the last approval or rejection.
+    Until `held_until` a rule holds the pending project or its revision. `domain` is the registrable domain of the
+    website, `text_key` a digest of the description (services/text/keys.py).
     Triggers keep `project_tags`, `picture_uses`, `standings` and the categories' counters.
     """
 
@@ -125,6 +127,10 @@ class Project(db.Model):  # type: ignore[name-defined,misc]
         Index("ix_projects_queue", "submitted_at", "id", **only_where("status = 'pending' AND owner_since IS NULL")),
         Index("ix_projects_with_owner", "category_id", **only_where("owner_since IS NOT NULL")),
         Index(None, "closes_at", **CLOSING),  # what its owner did not answer in time
+        Index(None, "held_until", **only_where("held_until IS NOT NULL")),  # what a rule holds
+        Index(None, "domain", "status", **only_where("domain IS NOT NULL")),  # the projects of a domain, by state
+        # Whether a rejected project has a description.
+        Index("ix_projects_text_key", "text_key", **only_where("status = 'rejected' AND text_key IS NOT NULL")),
         Index(None, "category_id", "status", "submitted_at", "id"),  # the queue of a category; its projects
         Index(None, "owner_id", "status", "listed_at", "id"),  # an owner's projects; a user's statistics
         Index(None, "listed_at", "id"),  # an administrator's list of every state
@@ -160,6 +166,9 @@ class Project(db.Model):  # type: ignore[name-defined,misc]
     owner_since: Mapped[Instant | None]
     closes_at: Mapped[Instant | None]
     change_requests: Mapped[int] = mapped_column(Integer, default=0, server_default=text("0"))
+    held_until: Mapped[Instant | None]
+    domain: Mapped[str | None] = mapped_column(String(255))
+    text_key: Mapped[str | None] = mapped_column(String(32))
     listed_at: Mapped[datetime] = mapped_column(
         UtcDateTime(), Computed("COALESCE(published_at, created_at)", persisted=True)
     )

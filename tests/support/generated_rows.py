@@ -1,16 +1,18 @@
 """Rows for every table, of whatever its columns can hold on either database."""
 
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC, date, datetime, timedelta, timezone
+from types import SimpleNamespace
 from typing import Any
 
 from hypothesis import strategies as st
-from sqlalchemy import JSON, Boolean, Column, Float, Integer, LargeBinary, String, Table, insert
+from sqlalchemy import JSON, Boolean, Column, Date, Float, Integer, LargeBinary, String, Table, insert
 
 from directory.extensions import db
 from directory.models import Project, Upvote, now
 from directory.models.base import LogoAddresses, Pictures, UtcDateTime, addresses, logo_addresses, small_digest
 from directory.services.catalog import search_index
 from directory.services.catalog.ranking import hot
+from directory.services.text.keys import keys_of
 
 FIRST_ID = 2**52  # beyond what fits into a float or into 32 bits
 SETTLED = {"state": "dead", "settled_at": now(), "lease_token": "t", "leased_until": now()}
@@ -26,6 +28,7 @@ def texts(length: int | None) -> st.SearchStrategy[str]:
 
 def _values(column: Column[Any]) -> st.SearchStrategy[Any]:
     kinds = {
+        Date: lambda: st.dates(date(1970, 1, 2), date(2199, 1, 1)),
         String: lambda: texts(column.type.length),  # type: ignore[attr-defined]
         LargeBinary: lambda: st.binary(max_size=40),
         LogoAddresses: st.none,
@@ -55,6 +58,9 @@ def everything() -> st.SearchStrategy[dict[str, list[dict[str, Any]]]]:
 
 SAME = {
     "mail_links": {"purpose": "reset"},
+    "rules": {"effect": "hold", "state": "dry", "reason": None},
+    "rule_facts": {"kind": "submission", "account_id": FIRST_ID},
+    "rule_actions": {"effect": "mark", "project_id": FIRST_ID},
     "messages": {"project_id": FIRST_ID, "sender": "reviewers", "kind": "note"},
     "reports": {
         "project_id": FIRST_ID, "reporter_id": None, "address_key": None, "kind": "spam", "outcome": None,
@@ -76,6 +82,7 @@ def _consistent(tables: dict[str, list[dict[str, Any]]]) -> dict[str, list[dict[
         row["parent_id"] = FIRST_ID if n else None
     tables["audit_retention"] = tables["audit_retention"][:1]
     tables["category_slugs"] = [{"slug": "former", "category_id": FIRST_ID}]
+    tables["rule_days"] = [{**row, "rule_id": FIRST_ID} for row in tables["rule_days"][:1]]
     tables["approvals"] = [{**row, "project_id": FIRST_ID} for row in tables["approvals"][:1]]  # of the first user
     tables["vote_discounts"] = [{"user_id": FIRST_ID, "project_id": FIRST_ID}]
     tables["revisions"] = _revisions(tables["revisions"], tables["projects"])
@@ -83,6 +90,7 @@ def _consistent(tables: dict[str, list[dict[str, Any]]]) -> dict[str, list[dict[
         votes = 0 if n else len(tables["users"]) - 1  # one of which is discounted
         rank = hot(votes, row["published_at"] or row["created_at"])
         row |= {"status": "live" if row["published_at"] else "rejected", "upvotes": votes, "hot": rank}
+        row["domain"], row["text_key"] = keys_of(SimpleNamespace(**row))
         row["owner_since"] = None  # only pending projects wait for their owners
     return tables
 
@@ -110,7 +118,7 @@ def _revisions(rows: list[dict[str, Any]], projects: list[dict[str, Any]]) -> li
 def _fixed(n: int) -> dict[str, Any]:
     """What has to be unique, or to point at something, of the nth row."""
     unique = ("username", "email", "slug", "token_hash", "url_key", "webhook_id", "subject", "state_hash")
-    unique += ("credential_id",)
+    unique += ("credential_id", "name", "digest")
     owners = ("user_id", "owner_id", "category_id", "actor_id", "delivery_id", "author_id", "unread_by")
     counters = ("live_projects", "pending_projects", "rejected_projects")
     return (

@@ -12,6 +12,7 @@ from directory.extensions import db
 from directory.models import Category, Project
 from directory.services.catalog import category_slugs
 from directory.services.text.equal_addresses import repository_key, url_key
+from directory.services.text.keys import domain_of, text_key
 from directory.services.text.rules import slugify
 
 NO_CATEGORY = "There is no such category."
@@ -186,7 +187,9 @@ def columns(fields: Mapping[str, Any], categories: Mapping[str, int] | None = No
     if "title" in found:
         found["slug"] = slugify(found["title"])
     if "url" in found:
-        found["url_key"] = url_key(found["url"])
+        found["url_key"], found["domain"] = url_key(found["url"]), domain_of(found["url"])
+    if "description" in found:
+        found["text_key"] = text_key(found["description"])
     if "repository_url" in found:
         found["repository_key"] = repository_key(found["repository_url"])
     return found

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import orjson
-from sqlalchemy import Connection, FromClause, Row, Table, create_engine, func, literal, select, table, text
+from sqlalchemy import Connection, FromClause, Row, Table, create_engine, delete, func, literal, select, table, text
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import DBAPIError
 
@@ -23,7 +23,7 @@ from directory.db.errors import is_unavailable
 from directory.db.paging import AnySelect
 from directory.db.transactions import lift_time_limits, on_postgresql
 from directory.errors import Conflict
-from directory.extensions import db
+from directory.extensions import db, modify
 from directory.models import (
     DAY_COUNTS,
     PasskeyChallenge,
@@ -31,6 +31,8 @@ from directory.models import (
     Project,
     ProjectTag,
     ReviewClaim,
+    Rule,
+    RuleState,
     Session,
     TagCount,
     UserCount,
@@ -104,6 +106,7 @@ def begin() -> None:
         lift_time_limits()
         names = ", ".join(each.name for each in everything)
         connection.exec_driver_sql(f"LOCK TABLE {names} IN SHARE ROW EXCLUSIVE MODE")
+    modify(delete(Rule).where(Rule.version == 1, Rule.state == RuleState.OFF))  # those that come with the service
     filled = [each.name for each in everything if connection.execute(select(each).limit(1)).first()]
     if filled:
         raise Conflict(f"The database to fill is not empty; it has {', '.join(filled)}.")

@@ -1,8 +1,8 @@
 """Compare the copies and counters that triggers maintain with the rows, and repair them.
 
 Counted again are the votes that count, the rank, the standing, the tags, the key of the address and the search entry of
-every project, and the counters of categories, users, tags and days. Revisions lose the fields that need no decision,
-and projects that are not pending no longer wait for their owners.
+every project, the keys that rules count by, and the counters of categories, users, tags and days. Revisions lose the
+fields that need no decision, and projects that are not pending no longer wait for their owners.
 
 A look takes no locks, so what it finds is a suspicion: a vote may come between two of its statements. `confirm` looks
 again under the locks that writers take, and what it finds is a fault.
@@ -61,11 +61,13 @@ from directory.services.catalog.queries import COUNTERS
 from directory.services.catalog.ranking import hot
 from directory.services.review import revisions, submissions
 from directory.services.text.equal_addresses import repository_key, url_keys
+from directory.services.text.keys import keys_of
 from directory.services.votes.counted_votes import COUNTS
 
 LOOKED_AT_ONCE = 2_000
 
-_ADDRESS = (Project.url, Project.url_key, Project.repository_url, Project.repository_key)
+_KEYS = (Project.url_key, Project.repository_key, Project.domain, Project.text_key)
+_ADDRESS = (Project.url, Project.repository_url, *_KEYS)
 # The columns of a project that its vote ranking repeats.
 _STANDING = tuple(column.name for column in VoteRanking.__table__.c if column.name != "project_id")
 
@@ -244,6 +246,11 @@ def _key_faults(project: Any) -> Iterator[Fault]:
         yield Fault("url_key", project.id, project.url_key, keys[0])
     if project.repository_key != (right := repository_key(project.repository_url)):
         yield Fault("repository_key", project.id, project.repository_key, right)
+    domain, text_key = keys_of(project)
+    if project.domain != domain:
+        yield Fault("domain", project.id, project.domain, domain)
+    if project.text_key != text_key:
+        yield Fault("text_key", project.id, project.text_key, text_key)
 
 
 def _shown(value: Any) -> str:
@@ -274,13 +281,14 @@ def _retag(fault: Fault) -> None:
 
 def _rekey(fault: Fault) -> None:
     """Give a project the keys of its addresses, or a key apart where it is a duplicate of another of its owner."""
-    columns = select(Project.id, Project.owner_id, *_ADDRESS)
+    columns = select(Project.id, Project.owner_id, Project.description, *_ADDRESS)
     project = db.session.execute(columns.where(Project.id == fault.project_id)).one()
     key, apart = url_keys(project)
     is_url = key != apart  # the rules of today take its URL for one
     is_taken = is_url and submissions.duplicate(project.owner_id, project.url, project.repository_url, but=project.id)
     keys = {"url_key": apart if is_taken else key, "repository_key": repository_key(project.repository_url)}
-    modify(update(Project).where(Project.id == project.id).values(keys))
+    domain, text_key = keys_of(project)
+    modify(update(Project).where(Project.id == project.id).values(**keys, domain=domain, text_key=text_key))
 
 
 def _release(fault: Fault) -> None:
@@ -297,7 +305,7 @@ def _reindex(fault: Fault) -> None:
 
 _REPAIRS = {
     "upvotes": _recount, "hot": _recount, "standing": _stand, "tags": _retag, "search": _reindex, "url_key": _rekey,
-    "repository_key": _rekey, "owner_since": _release,
+    "repository_key": _rekey, "domain": _rekey, "text_key": _rekey, "owner_since": _release,
 }  # fmt: skip
 
 

@@ -23,6 +23,7 @@ from directory.services.catalog.ranking import hot
 from directory.services.pictures import logos
 from directory.services.pictures.project_pictures import described
 from directory.services.text.equal_addresses import repository_key, url_key
+from directory.services.text.keys import domain_of, text_key
 from directory.services.text.rules import slugify
 
 VOTE = ("user_id", "project_id", "created_at")
@@ -126,6 +127,8 @@ def _project(draft: Draft, key: str) -> dict[str, Any]:
         "slug": slugify(draft.fields["title"]),
         "url_key": key,
         "repository_key": _repository(draft),
+        "domain": domain_of(draft.fields["url"]),
+        "text_key": text_key(draft.fields["description"]),
         "status": draft.status.value,
         "rejection_reason": draft.rejection_reason,
         "upvotes": draft.upvotes,

@@ -30,7 +30,7 @@ from directory.services.text.equal_addresses import needs_no_review
 NO_MOVE = {"from_state": Status.LIVE, "to_state": Status.LIVE}
 TAKEN = "The owner has another project with this URL."
 # The columns that an approved revision writes.
-EDITED = (*fields.WRITTEN, "logo", "pictures", "slug", "url_key", "repository_key", "category_id")
+EDITED = (*fields.WRITTEN, "logo", "pictures", "slug", "url_key", "repository_key", "category_id", "domain", "text_key")
 _P = Project.__table__
 _EDIT = update(_P).where(_P.c.id == bindparam("project"))
 _EDIT = _EDIT.values({name: bindparam(f"new_{name}") for name in EDITED})

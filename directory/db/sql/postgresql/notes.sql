@@ -38,7 +38,7 @@ BEGIN
         (
             SELECT string_agg(quote_ident(attname), ', ' ORDER BY attname) FROM pg_attribute
             WHERE attrelid = 'projects'::regclass AND attnum > 0 AND NOT attisdropped
-                AND attname NOT IN ('upvotes', 'hot', 'listed_at', 'repository_key')
+                AND attname NOT IN ('upvotes', 'hot', 'listed_at', 'repository_key', 'domain', 'text_key')
         )
     );
 END $do$;

@@ -9,7 +9,7 @@ END;
 
 CREATE TRIGGER audit_entries_unchanged
 BEFORE UPDATE OF id, action, at, actor_id, project_id, user_id, from_state, to_state, reason, waited_seconds,
-    project_title, changes, votes, category_id ON audit_entries
+    project_title, changes, votes, category_id, rule_id ON audit_entries
 BEGIN
     SELECT RAISE(ABORT, 'the log is append-only');
 END;

@@ -1,0 +1,47 @@
+"""The rows that a new database has: rules that an administrator may switch on."""
+
+from datetime import UTC, datetime
+
+import sqlalchemy as sa
+from sqlalchemy import Connection
+from sqlalchemy.dialects.postgresql import JSONB
+
+_JSON = sa.JSON().with_variant(JSONB(), "postgresql")
+_RULES = sa.table(
+    "rules",
+    sa.column("name"),
+    sa.column("judges", _JSON),
+    sa.column("conditions", sa.JSON()),
+    *map(sa.column, ("effect", "state", "version")),
+    sa.column("changed_at", sa.DateTime(timezone=True)),
+)
+_NEW = {"fact": "account_hours", "is": "<", "value": 24}
+RULES = (
+    (
+        "New account with a disposable address",
+        ["submission"],
+        [_NEW, {"fact": "email_disposable", "is": "=", "value": True}],
+        "mark",
+    ),
+    (
+        "Text of a rejected project",
+        ["submission", "edit"],
+        [{"fact": "text_of_rejected", "is": "=", "value": True}],
+        "hold",
+    ),
+    (
+        "New account in a wave of submissions",
+        ["submission"],
+        [_NEW, {"fact": "approved", "is": "<", "value": 1}, {"fact": "burst", "is": ">=", "value": 10}],
+        "hold",
+    ),
+)
+
+
+def insert_rules(bind: Connection) -> None:
+    """Add the rules that come with the service, all off."""
+    at = datetime.now(UTC)
+    at = at if bind.dialect.name == "postgresql" else at.replace(tzinfo=None)
+    names = ("name", "judges", "conditions", "effect")
+    rows = [{**dict(zip(names, rule, strict=True)), "state": "off", "version": 1, "changed_at": at} for rule in RULES]
+    bind.execute(sa.insert(_RULES), rows)

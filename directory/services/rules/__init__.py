@@ -1,0 +1,1 @@
+"""Rules of the administrators, which judge what members submit, edit and register."""
