@@ -36,6 +36,7 @@ from directory.models.base import (
 
 WITH_LOGO = only_where("logo IS NOT NULL")
 CLOSING = only_where("closes_at IS NOT NULL")
+HELD = only_where("held_until IS NOT NULL")
 # The key, or a part of it, of rows that go with their project.
 OfProject = Annotated[
     int, mapped_column(BigId, ForeignKey("projects.id", ondelete="CASCADE"), primary_key=True, autoincrement=False)
@@ -105,7 +106,7 @@ class Project(db.Model):  # type: ignore[name-defined,misc]
     sort=popular, `listed_at` the time by which sort=newest goes, `version` what an ETag names. `owner_since` is when a
     pending project was taken down, or changes were asked for: from then on it waits for its owner, and is not in the
     queue. At `closes_at` it is rejected. `change_requests` counts the requests since the last approval or rejection.
-    Until `held_until` a rule holds the pending project or its revision. `domain` is the registrable domain of the
+    Until `held_until` a rule holds it out of the queue. `domain` is the registrable domain of the
     website, `text_key` a digest of the description (services/text/keys.py).
     Triggers keep `project_tags`, `picture_uses`, `standings` and the categories' counters.
     """
@@ -124,10 +125,15 @@ class Project(db.Model):  # type: ignore[name-defined,misc]
         Index(None, "status", "category_id", "listed_at", "id"),
         Index(None, "status", "submitted_at", "id"),  # the projects of a state, oldest first
         # The review queue, and a project's place in it; those that are not in it.
-        Index("ix_projects_queue", "submitted_at", "id", **only_where("status = 'pending' AND owner_since IS NULL")),
+        Index(
+            "ix_projects_queue",
+            "submitted_at",
+            "id",
+            **only_where("status = 'pending' AND owner_since IS NULL AND held_until IS NULL"),
+        ),
         Index("ix_projects_with_owner", "category_id", **only_where("owner_since IS NOT NULL")),
         Index(None, "closes_at", **CLOSING),  # what its owner did not answer in time
-        Index(None, "held_until", **only_where("held_until IS NOT NULL")),  # what a rule holds
+        Index(None, "held_until", **HELD),  # what a rule holds
         Index(None, "domain", "status", **only_where("domain IS NOT NULL")),  # the projects of a domain, by state
         # Whether a rejected project has a description.
         Index("ix_projects_text_key", "text_key", **only_where("status = 'rejected' AND text_key IS NOT NULL")),
@@ -180,8 +186,8 @@ class Revision(db.Model):  # type: ignore[name-defined,misc]
     `changes` has the new values by field, as callers write them. The new category is in a column of its own, because
     it may be renamed meanwhile, and must not be deleted. A refused revision has no changes and no `submitted_at`, the
     `reason` of the refusal, if one was given, and in `rejected` the values by field, the category too. `logo` is the
-    one in the changes or in `rejected`, so that it is kept. `owner_since`, `closes_at` and `change_requests` are as
-    those of a project. A trigger deletes the revision of a project that is no longer live.
+    one in the changes or in `rejected`, so that it is kept. `owner_since`, `closes_at`, `change_requests` and
+    `held_until` are as those of a project. A trigger deletes the revision of a project that is no longer live.
     """
 
     __tablename__ = "revisions"
@@ -191,6 +197,7 @@ class Revision(db.Model):  # type: ignore[name-defined,misc]
         Index(None, "submitted_at", "project_id", **only_where("submitted_at IS NOT NULL")),  # the review queue
         Index(None, "category"),  # a category that is renamed or deleted
         Index(None, "closes_at", **CLOSING),  # what its owner did not answer in time
+        Index(None, "held_until", **HELD),  # what a rule holds
         Index(None, "logo", **WITH_LOGO),  # whether a logo is used
     )
 
@@ -206,6 +213,7 @@ class Revision(db.Model):  # type: ignore[name-defined,misc]
     owner_since: Mapped[Instant | None]
     closes_at: Mapped[Instant | None]
     change_requests: Mapped[int] = mapped_column(Integer, default=0, server_default=text("0"))
+    held_until: Mapped[Instant | None]
 
 
 class PictureUse(db.Model):  # type: ignore[name-defined,misc]

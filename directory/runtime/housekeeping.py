@@ -2,9 +2,9 @@
 
 It also deletes approvals of earlier versions, and unused pictures.
 
-It also rejects what owners did not answer in time. A deliverer does it, and where none runs with the server, a thread
-of each worker. They may do it at once. A clock may be wrong, so a table that would lose more than half of its rows is
-left to a person, who runs `flask tidy --all`.
+It also rejects what owners did not answer in time, and releases what rules held for long enough. A deliverer does it,
+and where none runs with the server, a thread of each worker. They may do it at once. A clock may be wrong, so a table
+that would lose more than half of its rows is left to a person, who runs `flask tidy --all`.
 """
 
 import logging
@@ -23,7 +23,7 @@ from directory.services.deleting import MostWouldGo
 from directory.services.delivery import claims
 from directory.services.delivery.schedule import DeliveryPolicy
 from directory.services.pictures import logos
-from directory.services.review import approvals, moderation, reports
+from directory.services.review import approvals, holding, moderation, reports
 from directory.services.review import claims as review_claims
 from directory.services.sign_in import attempts, passkeys
 
@@ -58,7 +58,8 @@ def purges(policy: DeliveryPolicy, audit_days: int | None, *, guarded: bool = Tr
 def tidy(app: Flask, policy: DeliveryPolicy) -> bool:
     """Delete a portion of each kind, each in a transaction of its own. Return whether there may be more.
 
-    It also counts the votes of the days that have ended, and rejects what owners did not answer in time.
+    It also counts the votes of the days that have ended, rejects what owners did not answer in time, and releases what
+    rules held for long enough.
     """
     if app.config["READ_ONLY"]:
         return False
@@ -67,6 +68,7 @@ def tidy(app: Flask, policy: DeliveryPolicy) -> bool:
         _attempt(app, "day_counts", lambda _most: day_counts.close())
         if app.config["CHANGES_DAYS"]:
             due = {"projects": partial(moderation.close, notify=app.extensions["webhooks"]), **due}
+        due = {"holds": holding.release_due, **due}
         return AT_ONCE in [_attempt(app, table, purge) for table, purge in due.items()]
 
 

@@ -46,6 +46,8 @@ ACTIONS = (
     "project.votes_counted",
     "project.changes_requested",
     "project.resubmitted",
+    "project.released",
+    "project.returned",
     "message.erased",
     "user.role_changed",
     "user.categories_changed",
@@ -96,6 +98,7 @@ EVENTS = {
         "unpublished",
         "changes_requested",
         "resubmitted",
+        "returned",
     )
 }
 IMPORTED = "project.imported"

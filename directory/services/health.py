@@ -30,7 +30,7 @@ from directory.models import (
     now,
 )
 from directory.services.accounts.sessions import LIFETIME
-from directory.services.catalog.columns import in_queue
+from directory.services.catalog.columns import in_queue, revision_in_queue
 from directory.services.delivery.channels import MAIL
 from directory.services.delivery.claims import PENDING, RECIPIENT_REFUSED
 from directory.services.delivery.schedule import DELAYS, RETENTION
@@ -59,7 +59,7 @@ FAILED_MAILS = select(func.count()).where(
 EXPIRIES = (SignInAttempt.expires_at, PasskeyChallenge.expires_at, MailLink.expires_at)
 QUEUE = (
     select(func.min(Project.submitted_at)).where(in_queue(Project)),
-    select(func.min(Revision.submitted_at)),
+    select(func.min(Revision.submitted_at)).where(revision_in_queue(Revision)),
 )
 SCRAPE_SECONDS = 3.0  # a scrape waits no longer for `ledger`
 COUNTED = ("project.submitted", "project.approved", "project.rejected", "project.unpublished")

@@ -195,6 +195,7 @@ TABLE = {
         "401 403 403 403 401 200 200 404 200",
         "401 403 403 403 401 409 409 404 409",
     ),
+    "PUT /api/review/projects/<id:project_id>/release": IN_CATEGORY,
     "GET /api/review/projects/<id:project_id>/messages": IN_CATEGORY,
     "POST /api/review/projects/<id:project_id>/messages": states("401 403 403 403 401 201 201 404 201"),
     "POST /api/review/projects/decisions": REVIEW,  # each item has a status of its own

@@ -62,7 +62,7 @@ EXPORT |= below("identities[]", "issuer", "subject", *IDENTITY) | below("passkey
 CATEGORY = {"slug", "name", "description", "live_projects"}
 # An actor is null where the command line acted.
 AUDIT = {"id", "action", "at", "actor", "actor.id", "actor.username", "project_id", "user_id", "from", "to", "reason"}
-AUDIT |= {"project.id", "project.title", "user", "changes", "votes"}
+AUDIT |= {"project.id", "project.title", "user", "changes", "rule_id", "votes"}
 # Of the fixture's own entries one is an edit, one is about a user and one about votes.
 LOG = AUDIT | {"project", "user.id", "user.username", "changes.title.from", "changes.title.to"}
 LOG |= below("votes", "number", "user_ids")
@@ -211,6 +211,7 @@ ANSWERS = {
     "POST /api/projects/<id:project_id>/messages": MESSAGE,
     "GET /api/admin/projects": items(QUEUED, PAGES),
     **{f"PUT /api/{under}/projects/<id:project_id>/request-changes": REVIEWED for under in ("admin", "review")},
+    "PUT /api/review/projects/<id:project_id>/release": REVIEWED,
     "PUT /api/admin/projects/<id:project_id>/approve": REVIEWED,
     "PUT /api/admin/projects/<id:project_id>/reject": REVIEWED,
     "PUT /api/admin/projects/<id:project_id>/unpublish": REVIEWED,
@@ -461,6 +462,7 @@ ELSEWHERE = {
         ),
         revised() | approved(),
     ),
+    "PUT /api/review/projects/<id:project_id>/release": revised() | approved(),
     "GET /api/review/projects/<id:project_id>": revised() | approved() | claimed(),
     **dict.fromkeys(
         ("GET /api/admin/projects", "GET /api/review/projects"),

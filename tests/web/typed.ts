@@ -122,6 +122,8 @@ async function requests(id: number): Promise<void> {
   const asked = await good(admin.PUT("/api/review/projects/{project_id}/request-changes", { ...params, body: { message: "Why?" } }));
   await good(admin.PUT("/api/admin/projects/{project_id}/request-changes", { ...params, body: { message: "Why?" } }));
   expect("waits", [asked.review?.waiting_for, "owner"]);
+  const released = await good(admin.PUT("/api/review/projects/{project_id}/release", params)); // it is not held
+  expect("held", [released.review?.held, false]);
   const listed = await good(admin.GET("/api/review/projects", { params: { query: { waiting_for: "owner" } } }));
   expect("with the owner", [listed.items.map((each) => each.id).includes(id), true]);
   await good(admin.POST("/api/review/projects/{project_id}/messages", { ...params, body: { text: "A note", internal: true } }));

@@ -35,7 +35,7 @@ from directory.http.receivers import subscribers
 from directory.http.validation import JsonBody
 from directory.services import audit, permissions
 from directory.services.catalog import additions, catalog
-from directory.services.review import approvals, claims, moderation, reports, waiting
+from directory.services.review import approvals, claims, holding, moderation, reports, waiting
 
 QUEUE_FILTERS = {*QueueQuery().fields} - {*PageQuery().fields, "sort"}
 DECISIONS, REVIEW_DECISIONS = DecisionsInput(), ReviewDecisionsInput()
@@ -47,11 +47,13 @@ DECISIONS, REVIEW_DECISIONS = DecisionsInput(), ReviewDecisionsInput()
 def queue(query: dict[str, Any]) -> Any:
     """List projects of every state; with waiting=true the review queue, oldest first.
 
-    The queue has the pending projects, and the live ones with changes that wait for review. `status` narrows it to one
-    of the two, and so does `kind`. Filters that contradict each other find nothing.
+    The queue has the pending projects, and the live ones with changes that wait for review; what rules hold is not in
+    it, but in the list with held=true. `status` narrows it to one of the two, and so does `kind`. Filters that
+    contradict each other find nothing.
     """
     filters = catalog.review_scope(by=caller(), **{name: query.get(name) for name in QUEUE_FILTERS})
-    waits = (filters.waiting or filters.with_owner or filters.status == "pending") and query.get("sort") is None
+    waits = filters.waiting or filters.with_owner or filters.held or filters.status == "pending"
+    waits = waits and query.get("sort") is None
     page, headers = listing(filters, "oldest" if waits else order(query), query, reviews=True)
     additions.add_background(page["items"])
     _add_people(page["items"])
@@ -155,6 +157,22 @@ def request_changes(project_id: int, body: dict[str, Any]) -> Any:
     changes nothing; another one is refused while it waits for its owner: write a message.
     """
     return _decided(project_id, moderation.REQUEST, body)
+
+
+@review.put("/projects/<id:project_id>/release")
+@reviewer_required
+@decides
+@documented(raises=(OwnSubmission,))
+@operation(answer=ReviewedProject())
+def release_from_hold(project_id: int) -> Any:
+    """Put what a rule holds out of the queue, a pending project or the changes of a live one, into the queue.
+
+    It takes its old place there, and raises no version. What is not held stays as it is.
+    """
+    holding.release(project_id, by=caller(), self_review=current_app.config["SELF_REVIEW"])
+    found = catalog.many([project_id], viewer=caller())
+    approvals.add([*found.values()], _required())
+    return found[project_id]
 
 
 def _decided(project_id: int, decision: str, body: dict[str, Any]) -> Any:

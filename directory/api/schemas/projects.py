@@ -196,7 +196,10 @@ class WaitsOutput(Strict):
         allow_none=True,
         metadata={"description": "When it is rejected if the owner does not answer; null if never."},
     )
-    held = fields.Boolean(required=True, metadata={"description": "False: nothing is kept out of the queue."})
+    held = fields.Boolean(
+        required=True,
+        metadata={"description": "Whether a rule holds it out of the queue, for 14 days at most, for a closer look."},
+    )
 
 
 class ProjectOutput(Strict):

@@ -61,6 +61,10 @@ class QueueQuery(PageQuery):
             "their owners: those that were taken down, or of which changes were asked for."
         },
     )
+    held = Word(
+        ("true",),
+        metadata={"description": "Only what rules hold out of the queue; `oldest` is the default order."},
+    )
     sort = Word(
         tuple(SORTS),
         metadata={"description": "Default newest; in a list of pending projects or of the queue oldest."},
@@ -340,8 +344,9 @@ class JudgedVotes(Strict):
 class AuditOutput(Strict):
     """One change, or one act about an account or a category.
 
-    `actor` is null for a command of the operator. `project` and `user` are null if the entry is not about one. The log
-    has no network address and no e-mail address. Of sign-ins it has those of administrators.
+    `actor` is null for a command of the operator and for what the service did itself. `project` and `user` are null if
+    the entry is not about one. The log has no network address and no e-mail address. Of sign-ins it has those of
+    administrators.
     """
 
     id = fields.Integer(required=True)
@@ -367,6 +372,9 @@ class AuditOutput(Strict):
             "with its slug; the delivery that was sent again, or the number of them; the endpoint that was tested; the "
             "number of faults that were repaired. Otherwise null."
         },
+    )
+    rule_id = fields.Integer(
+        required=True, allow_none=True, metadata={"description": "The rule that decided; otherwise null."}
     )
     votes = fields.Nested(
         JudgedVotes,

@@ -58,10 +58,10 @@ class Filters:
 
     `tag` is a tag, or up to five that commas separate, of which all must match. `published` is a period's text
     (`periods`). With `waiting` the list contains only projects that wait for review, with `with_owner` those that wait
-    for their owners. `categories` are the ids of those that a reviewer may review. With `first_time` the list contains
-    only projects of owners of whose projects none was decided before. `claimed_by` is the id of the person whose claims
-    it has, `claimed_by_others` of the one whose claims it leaves out; with `unclaimed` it has no claims. `nothing` is
-    set if no project can match.
+    for their owners, with `held` those that are held out of the queue. `categories` are the ids of those that a
+    reviewer may review. With `first_time` the list contains only projects of owners of whose projects none was decided
+    before. `claimed_by` is the id of the person whose claims it has, `claimed_by_others` of the one whose claims it
+    leaves out; with `unclaimed` it has no claims. `nothing` is set if no project can match.
     """
 
     status: str | None = None
@@ -73,6 +73,7 @@ class Filters:
     q: str | None = None
     waiting: str | None = None
     with_owner: str | None = None
+    held: str | None = None
     published: str | None = None
     categories: tuple[int, ...] | None = None
     first_time: str | None = None
@@ -166,10 +167,10 @@ def review_scope(
     changes. An owner without a decision has pending projects alone. `claimed` is "me", "others" or "none".
     """
     states = [each for each in (status, KINDS.get(kind or ""), Status.PENDING if first_time else None) if each]
-    own = owner == "me"
+    own, is_elsewhere = owner == "me", (waiting_for or filters.get("held")) is not None
     return Filters(
         status=states[0] if states else None, nothing="true" if len({*states}) > 1 else None, first_time=first_time,
-        waiting="true" if waiting_for == "review" or (kind == "revision" and waiting_for is None) else waiting,
+        waiting="true" if waiting_for == "review" or (kind == "revision" and not is_elsewhere) else waiting,
         with_owner="true" if waiting_for == "owner" else None, owner=None if own else owner,
         owner_id=by.id if own else None, categories=permissions.categories(by),
         claimed_by=by.id if claimed == "me" else None, claimed_by_others=by.id if claimed == "others" else None,
@@ -438,9 +439,8 @@ def _view(row: Row, viewer: Caller | None, *, reviews: bool = False) -> dict[str
         waits = len(NAMES) + len(REVISION)
         project["revision"] = held = revision(*row[len(NAMES) : waits])
         submitted_at = None if held is None else held["submitted_at"]
-        project["review"] = review(
-            project["status"], project["submitted_at"], submitted_at, *row[waits : after(signed_in=True)]
-        )
+        columns = row[waits : after(signed_in=True)]
+        project["review"] = review(project["status"], project["submitted_at"], submitted_at, columns)
     else:
         del project["rejection_reason"]
     return project

@@ -1,5 +1,6 @@
 """The columns of a project in answers."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
@@ -43,18 +44,28 @@ ID, STATUS, OWNER, DESCRIPTION = (NAMES.index(name) for name in ("id", "status",
 # The additional columns for a signed-in caller: the revision, and for whom it or the project waits, which only owners
 # and reviewers see.
 REVISION = (R.changes, R.category, R.submitted_at, R.reason, R.rejected)
-WAITS = (P.owner_since, P.closes_at, R.owner_since, R.closes_at)
+WAITS = (P.owner_since, P.closes_at, P.held_until, R.owner_since, R.closes_at, R.held_until)
 PENDING: ColumnElement[str] = literal_column(f"'{Status.PENDING}'")
 
 
-def in_queue(project: Any = P) -> ColumnElement[bool]:
-    """Whether a project waits for review: it is pending, and does not wait for its owner."""
+def with_reviewers(project: Any = P) -> ColumnElement[bool]:
+    """Whether a project waits for review, in the queue or held: it is pending, and does not wait for its owner."""
     return and_(project.status == PENDING, project.owner_since.is_(None))
 
 
-def revision_in_queue(revision: Any = R) -> ColumnElement[bool]:
-    """Whether a revision waits for review: it is not rejected, and does not wait for its owner."""
+def revision_with_reviewers(revision: Any = R) -> ColumnElement[bool]:
+    """Whether a revision waits for review, in the queue or held: it is not rejected, and not with its owner."""
     return and_(revision.submitted_at.is_not(None), revision.owner_since.is_(None))
+
+
+def in_queue(project: Any = P) -> ColumnElement[bool]:
+    """Whether a project is in the queue: it waits for review, and is not held."""
+    return and_(with_reviewers(project), project.held_until.is_(None))
+
+
+def revision_in_queue(revision: Any = R) -> ColumnElement[bool]:
+    """Whether a revision is in the queue: it waits for review, and is not held."""
+    return and_(revision_with_reviewers(revision), revision.held_until.is_(None))
 
 
 def after(signed_in: bool) -> int:
@@ -113,19 +124,28 @@ def review(
     status: str,
     submitted_at: datetime,
     revision_submitted_at: datetime | None,
-    owner_since: datetime | None,
-    closes_at: datetime | None,
-    revision_owner_since: datetime | None,
-    revision_closes_at: datetime | None,
+    waits: Sequence[datetime | None],
 ) -> dict[str, Any] | None:
-    """For whom a project or its revision waits, since when, and when it closes; None if neither waits."""
+    """For whom a project or its revision waits, since when, when it closes, and whether it is held.
+
+    None if neither waits. `waits` has the columns WAITS.
+    """
+    owner_since, closes_at, held_until, *of_revision = waits
     if status == Status.LIVE and revision_submitted_at is not None:
-        submitted_at, owner_since, closes_at = revision_submitted_at, revision_owner_since, revision_closes_at
+        submitted_at, (owner_since, closes_at, held_until) = revision_submitted_at, of_revision
     elif status != Status.PENDING:
         return None
     if owner_since is None:
-        return {"waiting_for": "review", "since": submitted_at, "closes_at": None, "held": False}
+        return {"waiting_for": "review", "since": submitted_at, "closes_at": None, "held": held_until is not None}
     return {"waiting_for": "owner", "since": owner_since, "closes_at": closes_at, "held": False}
+
+
+def held() -> AnySelect:
+    """The ids of the projects that are held out of the queue, or whose revisions are."""
+    pending = select(P.id).where(P.held_until.is_not(None), with_reviewers())
+    changed = select(R.project_id).where(R.held_until.is_not(None), revision_with_reviewers())
+    found = union_all(pending, changed).subquery("held")
+    return select(found.c.id)
 
 
 def with_owner() -> AnySelect:
@@ -137,7 +157,7 @@ def with_owner() -> AnySelect:
 
 
 def waiting(dialect: str) -> Subquery:
-    """The table of projects that wait for review: those `in_queue`, and live ones with pending changes.
+    """The table of the queue: projects that are `in_queue`, and live ones whose changes are.
 
     `submitted_at` is that of the project, or of its changes. Each kind is read in the order of its index: PostgreSQL
     does so only if each part has its own ORDER BY, SQLite only if it has none. `unindexed` prevents SQLite from looking
@@ -157,7 +177,7 @@ def waiting(dialect: str) -> Subquery:
 
 
 def queue_position() -> ColumnElement[Any]:
-    """The project's place in the queue, from 1; null if it does not wait. For a statement of `with_revision`."""
+    """The project's place in the queue, from 1; null if it is not there. For a statement of `with_revision`."""
     since = case((in_queue(), P.submitted_at), (revision_in_queue(), R.submitted_at))
     pending, changed = projects.alias("pending"), revisions.alias("changed")
     here = tuple_(since, P.id)

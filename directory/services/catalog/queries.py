@@ -36,6 +36,7 @@ from directory.services.catalog.category_slugs import id_asked_for
 from directory.services.catalog.claimed import C, claimed
 from directory.services.catalog.columns import (
     PENDING,
+    held,
     queue_position,
     revision_in_queue,
     shown,
@@ -119,6 +120,7 @@ class ListShape:
             "owner_id": lambda: owner_id == bindparam("owner_id"),
             "voter_id": lambda: project_id.in_(select(upvotes.c.project_id).where(BY_VOTER)),
             "with_owner": lambda: project_id.in_(with_owner()),
+            "held": lambda: project_id.in_(held()),
             "tag": lambda: project_id.in_(tagged),
             "tag_of_each": lambda: is_tagged(project_id),
             **{name: partial(is_tagged, project_id, name) for name in TAGS[1:]},
@@ -385,14 +387,16 @@ def _capped_total(shape: ListShape) -> AnySelect:
 def _counters(shape: ListShape) -> AnySelect:
     """The total by the counters of the categories; for the queue plus the pending revisions, which are few.
 
-    Pending projects that wait for their owners are not in the queue.
+    Pending projects that wait for their owners, or are held, are not in the queue.
     """
     counters = list(COUNTERS.values()) if shape.status is None else [COUNTERS[Status(shape.status)]]
     if "waiting" in shape.filters:
         counters = [COUNTERS[Status.PENDING]]
     total: ColumnElement[Any] = func.coalesce(func.sum(sum(counters[1:], start=counters[0])), 0)
     if "waiting" in shape.filters:
-        total += _changed(shape).scalar_subquery() - _with_owner(shape).scalar_subquery()
+        total += _changed(shape).scalar_subquery()
+        total -= _pending(shape, P.owner_since.is_not(None)).scalar_subquery()
+        total -= _pending(shape, P.held_until.is_not(None), P.owner_since.is_(None)).scalar_subquery()
     query: AnySelect = select(total).select_from(categories)
     if "category" in shape.filters:
         query = query.where(categories.c.id == id_asked_for())
@@ -414,11 +418,11 @@ def _changed(shape: ListShape) -> AnySelect:
     return query.correlate(None)
 
 
-def _with_owner(shape: ListShape) -> AnySelect:
-    """The number of pending projects that wait for their owners."""
+def _pending(shape: ListShape, *conditions: ColumnElement[bool]) -> AnySelect:
+    """The number of pending projects that meet the conditions, of which an index has few."""
     is_pending = unindexed(P.status, shape.dialect) == PENDING
     query: AnySelect = select(func.count()).select_from(projects)
-    return query.where(P.owner_since.is_not(None), is_pending, *_by_category(shape)).correlate(None)
+    return query.where(*conditions, is_pending, *_by_category(shape)).correlate(None)
 
 
 @lru_cache

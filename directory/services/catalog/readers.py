@@ -89,7 +89,7 @@ def seen_by_owner(own: str | None) -> Iterator[tuple[str, dict[str, Any]]]:
     for project_id, reason, changes, category, revised_at, note, rejected, status, *times in orjson.loads(own or "[]"):
         at, submitted_at, *waits = (_instant(each) for each in (revised_at, *times))
         held = revision(changes, category, at, note, rejected)
-        turn = review(status, submitted_at, at, *waits)
+        turn = review(status, submitted_at, at, waits)
         yield str(project_id), {"rejection_reason": reason, "revision": held, "review": turn}
 
 

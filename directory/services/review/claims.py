@@ -22,7 +22,7 @@ from directory.models import Project, ReviewClaim, Revision, User, now
 from directory.services import permissions
 from directory.services.catalog import catalog
 from directory.services.catalog.claimed import C, holds
-from directory.services.catalog.columns import in_queue, revision_in_queue
+from directory.services.catalog.columns import revision_with_reviewers, with_reviewers
 from directory.services.clock import database_clock
 from directory.services.identity import Caller, require_active
 from directory.services.timestamps import timestamp
@@ -37,8 +37,8 @@ def take(project_id: int, *, by: Caller, minutes: int, take_over: bool = False) 
     `take_over`.
     """
     require_active(by, unchanged=True)
-    changes = select(R.project_id).where(R.project_id == P.id, revision_in_queue()).exists()
-    columns = select(P.version, P.status, P.category_id, or_(in_queue(), changes).label("waits"))
+    changes = select(R.project_id).where(R.project_id == P.id, revision_with_reviewers()).exists()
+    columns = select(P.version, P.status, P.category_id, or_(with_reviewers(), changes).label("waits"))
     query = columns.where(P.id == project_id).with_for_update(read=True, of=P.id.table)
     project = db.session.execute(query).one_or_none()
     if project is None or not permissions.may(by, "review", project.category_id):

@@ -22,7 +22,7 @@ from directory.services.catalog.ranking import hot
 from directory.services.delivery import outbox
 from directory.services.delivery.channels import Endpoint
 from directory.services.identity import Caller, require_active
-from directory.services.review import approvals, claims, reports, revisions, submissions, thread, waiting
+from directory.services.review import approvals, claims, holding, reports, revisions, submissions, thread, waiting
 
 REQUEST = "request_changes"
 PAST = {"approve": "approved", "reject": "rejected", "unpublish": "unpublished", REQUEST: "changes_requested"}
@@ -46,14 +46,15 @@ class Terms:
 
     With `self_review` "refuse" nobody decides about their own. An approval moves the state if `required` people have
     approved the version. `answer_within` is how long the owner has to answer where the decision leaves something with
-    the owner, None for ever. `only_closed` leaves out what does not wait for its owner, or not long enough to be closed
-    by now.
+    the owner, None for ever. `rule_id` is the rule that decides. `only_closed` leaves out what does not wait for its
+    owner, or not long enough to be closed by now.
     """
 
     reason: str | None = None
     self_review: str = "allow"
     required: int = 1
     answer_within: timedelta | None = None
+    rule_id: int | None = None
     only_closed: bool = False
 
 
@@ -87,6 +88,11 @@ class _Case:
         """Whether it waits for its owner, and the time for an answer is over."""
         waits = self.state in {WAITING, Status.PENDING} and self.waits.owner_since is not None
         return waits and self.waits.closes_at is not None and self.waits.closes_at <= now()
+
+    @property
+    def is_held(self) -> bool:
+        """Whether a rule holds it out of the queue."""
+        return self.waits.held_until is not None
 
     def is_decided(self, decision: str, reason: str | None) -> bool:
         """Whether the decision was already made: of requests for changes the same one."""
@@ -177,6 +183,14 @@ def close(most: int, *, notify: list[Endpoint]) -> int:
     return len(together)
 
 
+def reject_by_rule(project_id: int, rule_id: int, reason: str, *, notify: list[Endpoint]) -> None:
+    """Reject a pending project, or the waiting changes of a live one, with the reason of a rule. Nobody has decided it.
+
+    The calling function has stored the project, or what an edit has changed in it, in the same transaction.
+    """
+    _decide("reject", {project_id: None}, by=None, notify=notify, terms=Terms(reason, rule_id=rule_id))
+
+
 def _hold(by: Caller, decision: str, required: int) -> None:
     """Lock the caller's account. A demotion deletes the caller's approvals, so it waits for the one that is made."""
     require_active(by, unchanged=decision == "approve" and required > 1)
@@ -234,6 +248,7 @@ def _approve(due: list[_Case], *, by: Caller, notify: list[Endpoint], terms: Ter
     if kept := given - moved - refused:
         approvals.record([case.project for case in due if case.id in kept], by=by, at=at, reason=terms.reason)
         claims.end(kept)
+        holding.end(kept & {case.id for case in due if case.is_held})
     return refusals
 
 
@@ -249,7 +264,7 @@ def _apply(
         given: Any = {"reason": terms.reason, "required": terms.required}
         moved, taken = revisions.approve_each(revised, by=by, notify=notify, **given)
     elif revised:
-        revisions.reject_each(revised, by=by, notify=notify, reason=terms.reason)
+        revisions.reject_each(revised, by=by, notify=notify, reason=terms.reason, rule_id=terms.rule_id)
     moved |= _move(projects, decision, by=by, notify=notify, terms=terms)
     return moved, {project_id: Duplicate(["url"], revisions.TAKEN) for project_id in taken}
 
@@ -258,7 +273,7 @@ def _locked(project_ids: Iterable[int]) -> list[_Case]:
     """The projects that exist, locked in the order of their ids, with their revisions."""
     columns = (Project.id, Project.owner_id, Project.url_key, Project.title, Project.status, Project.version)
     query = select(*columns, Project.category_id, Project.submitted_at, Project.upvotes)
-    query = query.add_columns(Project.published_at, Project.owner_since, Project.closes_at)
+    query = query.add_columns(Project.published_at, Project.owner_since, Project.closes_at, Project.held_until)
     query = query.where(Project.id.in_(list(project_ids))).order_by(Project.id)
     projects = list(db.session.execute(query.with_for_update(key_share=True)))
     live = [project.id for project in projects if project.status == Status.LIVE]
@@ -298,7 +313,7 @@ def _request(cases: list[_Case], terms: Terms, *, by: Caller | None, notify: lis
     """Have locked pending projects and revisions wait for their owners, with the message in their threads."""
     at, event, projects = now(), f"project.{PAST[REQUEST]}", [case.project for case in cases]
     ids = [project.id for project in projects]
-    waits = {"owner_since": at, "closes_at": waiting.closing(at, terms.answer_within)}
+    waits = {"owner_since": at, "closes_at": waiting.closing(at, terms.answer_within), "held_until": None}
     pending = [case.id for case in cases if case.state == Status.PENDING]
     revised = [case.id for case in cases if case.state == WAITING]
     for table, key, some in ((Project, Project.id, pending), (Revision, Revision.project_id, revised)):
@@ -340,7 +355,7 @@ def _move(projects: list[Any], decision: str, *, by: Caller | None, notify: list
     if not moved:
         return moved
     projects = [project for project in projects if project.id in moved]
-    facts = {"action": event, "at": at, "to_state": target, "reason": reason}
+    facts = {"action": event, "at": at, "to_state": target, "reason": reason, "rule_id": terms.rule_id}
     entries = [
         {
             **audit.about(project),
@@ -359,8 +374,8 @@ def _move(projects: list[Any], decision: str, *, by: Caller | None, notify: list
 
 
 def _waited(project: Any, at: datetime) -> float | None:
-    """How long the project has waited for review; None if it did not."""
-    waits = project.status == Status.PENDING and project.owner_since is None
+    """How long the project has waited in the queue; None if it did not."""
+    waits = project.status == Status.PENDING and project.owner_since is None and project.held_until is None
     return (at - project.submitted_at).total_seconds() if waits else None
 
 

@@ -240,7 +240,14 @@ def _write_each(projects: list[SimpleNamespace], at: datetime, required: int) ->
     return ids
 
 
-def reject_each(held: Mapping[int, Revision], *, by: Caller | None, notify: list[Endpoint], reason: str | None) -> None:
+def reject_each(
+    held: Mapping[int, Revision],
+    *,
+    by: Caller | None,
+    notify: list[Endpoint],
+    reason: str | None,
+    rule_id: int | None = None,
+) -> None:
     """Reject the changes of the projects; their owners see the reason. The calling function has locked the projects."""
     at = now()
     waited = {project_id: _waited(revision, at) for project_id, revision in held.items()}
@@ -250,7 +257,7 @@ def reject_each(held: Mapping[int, Revision], *, by: Caller | None, notify: list
     modify(raising)
     columns = (Project.id, Project.owner_id, Project.url_key, Project.title)
     projects = list(db.session.execute(select(*columns).where(Project.id.in_(held)).order_by(Project.id)))
-    facts = {"action": "project.edit_rejected", "at": at, "reason": reason, **NO_MOVE}
+    facts = {"action": "project.edit_rejected", "at": at, "reason": reason, "rule_id": rule_id, **NO_MOVE}
     entries = [{**audit.about(project), **facts, "waited_seconds": waited[project.id]} for project in projects]
     audit.record_each(entries, by=by)
     thread.record_each(thread.entries_of(MessageKind.REJECTED, projects, reason), by=by, at=at)
@@ -293,8 +300,8 @@ def drop_all(owner_id: int) -> None:
 
 
 def _waited(revision: Revision, at: datetime) -> float | None:
-    """How long a revision has waited for review; None if it waits for its owner."""
-    if revision.owner_since is not None:
+    """How long a revision has waited for review; None if it waits for its owner, or is held."""
+    if revision.owner_since is not None or revision.held_until is not None:
         return None
     assert revision.submitted_at is not None  # noqa: S101 (a revision that is decided waits)
     return (at - revision.submitted_at).total_seconds()

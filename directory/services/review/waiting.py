@@ -8,8 +8,8 @@ from datetime import datetime, timedelta
 
 from directory.models import Project, Revision, Status
 
-PATIENCE = 3  # requests of one submission after which it keeps its place in the queue
-ENDED = {"owner_since": None, "closes_at": None, "change_requests": 0}  # the columns after a decision
+PATIENCE = 3  # requests of one submission after which it keeps its place in the queue # The columns after a decision.
+ENDED = {"owner_since": None, "closes_at": None, "change_requests": 0, "held_until": None}
 
 
 def closing(at: datetime, answer_within: timedelta | None) -> datetime | None:

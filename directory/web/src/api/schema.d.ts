@@ -142,8 +142,9 @@ export interface paths {
         };
         /**
          * List projects of every state; with waiting=true the review queue, oldest first
-         * @description The queue has the pending projects, and the live ones with changes that wait for review. `status` narrows it to one
-         *     of the two, and so does `kind`. Filters that contradict each other find nothing.
+         * @description The queue has the pending projects, and the live ones with changes that wait for review; what rules hold is not in
+         *     it, but in the list with held=true. `status` narrows it to one of the two, and so does `kind`. Filters that
+         *     contradict each other find nothing.
          *
          *     Needs an administrator.
          */
@@ -1702,8 +1703,9 @@ export interface paths {
         };
         /**
          * List projects of every state; with waiting=true the review queue, oldest first
-         * @description The queue has the pending projects, and the live ones with changes that wait for review. `status` narrows it to one
-         *     of the two, and so does `kind`. Filters that contradict each other find nothing.
+         * @description The queue has the pending projects, and the live ones with changes that wait for review; what rules hold is not in
+         *     it, but in the list with held=true. `status` narrows it to one of the two, and so does `kind`. Filters that
+         *     contradict each other find nothing.
          *
          *     Needs a reviewer of the project's category, or an administrator.
          */
@@ -1902,6 +1904,28 @@ export interface paths {
          *     Needs a reviewer of the project's category, or an administrator.
          */
         put: operations["reviewReject"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/review/projects/{project_id}/release": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Put what a rule holds out of the queue, a pending project or the changes of a live one, into the queue
+         * @description It takes its old place there, and raises no version. What is not held stays as it is.
+         *
+         *     Needs a reviewer of the project's category, or an administrator.
+         */
+        put: operations["reviewReleaseFromHold"];
         post?: never;
         delete?: never;
         options?: never;
@@ -2508,11 +2532,11 @@ export interface components {
             number: number;
             user_ids: number[];
         };
-        /** @description One change, or one act about an account or a category. `actor` is null for a command of the operator. `project` and `user` are null if the entry is not about one. The log has no network address and no e-mail address. Of sign-ins it has those of administrators. */
+        /** @description One change, or one act about an account or a category. `actor` is null for a command of the operator and for what the service did itself. `project` and `user` are null if the entry is not about one. The log has no network address and no e-mail address. Of sign-ins it has those of administrators. */
         Audit: {
             id: number;
             /** @enum {string} */
-            action: "project.submitted" | "project.imported" | "project.edited" | "project.edit_held" | "project.edit_approved" | "project.edit_rejected" | "project.edit_withdrawn" | "project.approval_given" | "project.approval_withdrawn" | "project.approved" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.votes_discounted" | "project.votes_counted" | "project.changes_requested" | "project.resubmitted" | "message.erased" | "user.role_changed" | "user.categories_changed" | "user.status_changed" | "user.signed_out" | "user.deleted" | "user.renamed" | "user.identity_added" | "user.identity_removed" | "user.passkey_added" | "user.passkey_removed" | "user.passkeys_reset" | "user.registered" | "user.signed_in" | "user.password_changed" | "user.email_changed" | "user.token_created" | "user.token_revoked" | "users.signed_out" | "users.tokens_revoked" | "category.created" | "category.changed" | "category.deleted" | "webhook.redelivered" | "webhook.tested" | "counters.repaired" | "report.settled";
+            action: "project.submitted" | "project.imported" | "project.edited" | "project.edit_held" | "project.edit_approved" | "project.edit_rejected" | "project.edit_withdrawn" | "project.approval_given" | "project.approval_withdrawn" | "project.approved" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.votes_discounted" | "project.votes_counted" | "project.changes_requested" | "project.resubmitted" | "project.released" | "project.returned" | "message.erased" | "user.role_changed" | "user.categories_changed" | "user.status_changed" | "user.signed_out" | "user.deleted" | "user.renamed" | "user.identity_added" | "user.identity_removed" | "user.passkey_added" | "user.passkey_removed" | "user.passkeys_reset" | "user.registered" | "user.signed_in" | "user.password_changed" | "user.email_changed" | "user.token_created" | "user.token_revoked" | "users.signed_out" | "users.tokens_revoked" | "category.created" | "category.changed" | "category.deleted" | "webhook.redelivered" | "webhook.tested" | "counters.repaired" | "report.settled";
             /** Format: date-time */
             at: string;
             actor: components["schemas"]["UserRef"] | null;
@@ -2528,6 +2552,8 @@ export interface components {
             changes: {
                 [key: string]: components["schemas"]["Change"];
             } | null;
+            /** @description The rule that decided; otherwise null. */
+            rule_id: number | null;
             /** @description The number and the voters of the votes that a decision changed; otherwise null. */
             votes: components["schemas"]["JudgedVotes"] | null;
         };
@@ -2648,7 +2674,7 @@ export interface components {
              * @description When it is rejected if the owner does not answer; null if never.
              */
             closes_at: string | null;
-            /** @description False: nothing is kept out of the queue. */
+            /** @description Whether a rule holds it out of the queue, for 14 days at most, for a closer look. */
             held: boolean;
         };
         /** @description A project as reviewers see it in a list, with the numbers of its owner's submissions. */
@@ -3294,7 +3320,7 @@ export interface components {
             /** Format: date-time */
             at: string;
             /** @enum {string} */
-            event: "submitted" | "edited" | "edit_held" | "edit_approved" | "edit_rejected" | "edit_withdrawn" | "approved" | "rejected" | "unpublished" | "changes_requested" | "resubmitted";
+            event: "submitted" | "edited" | "edit_held" | "edit_approved" | "edit_rejected" | "edit_withdrawn" | "approved" | "rejected" | "unpublished" | "changes_requested" | "resubmitted" | "returned";
             /** @description The reason of a rejection or unpublishing, if one was given. */
             reason?: string;
         };
@@ -5052,7 +5078,7 @@ export interface operations {
     adminLog: {
         parameters: {
             query?: {
-                action?: "project.submitted" | "project.imported" | "project.edited" | "project.edit_held" | "project.edit_approved" | "project.edit_rejected" | "project.edit_withdrawn" | "project.approval_given" | "project.approval_withdrawn" | "project.approved" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.votes_discounted" | "project.votes_counted" | "project.changes_requested" | "project.resubmitted" | "message.erased" | "user.role_changed" | "user.categories_changed" | "user.status_changed" | "user.signed_out" | "user.deleted" | "user.renamed" | "user.identity_added" | "user.identity_removed" | "user.passkey_added" | "user.passkey_removed" | "user.passkeys_reset" | "user.registered" | "user.signed_in" | "user.password_changed" | "user.email_changed" | "user.token_created" | "user.token_revoked" | "users.signed_out" | "users.tokens_revoked" | "category.created" | "category.changed" | "category.deleted" | "webhook.redelivered" | "webhook.tested" | "counters.repaired" | "report.settled";
+                action?: "project.submitted" | "project.imported" | "project.edited" | "project.edit_held" | "project.edit_approved" | "project.edit_rejected" | "project.edit_withdrawn" | "project.approval_given" | "project.approval_withdrawn" | "project.approved" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.votes_discounted" | "project.votes_counted" | "project.changes_requested" | "project.resubmitted" | "project.released" | "project.returned" | "message.erased" | "user.role_changed" | "user.categories_changed" | "user.status_changed" | "user.signed_out" | "user.deleted" | "user.renamed" | "user.identity_added" | "user.identity_removed" | "user.passkey_added" | "user.passkey_removed" | "user.passkeys_reset" | "user.registered" | "user.signed_in" | "user.password_changed" | "user.email_changed" | "user.token_created" | "user.token_revoked" | "users.signed_out" | "users.tokens_revoked" | "category.created" | "category.changed" | "category.deleted" | "webhook.redelivered" | "webhook.tested" | "counters.repaired" | "report.settled";
                 project_id?: number;
                 /** @description The id of the user that the entry is about. */
                 user_id?: number;
@@ -5118,6 +5144,7 @@ export interface operations {
                      *           },
                      *           "user": null,
                      *           "changes": null,
+                     *           "rule_id": 1,
                      *           "votes": null
                      *         }
                      *       ],
@@ -5142,7 +5169,7 @@ export interface operations {
     adminLogFile: {
         parameters: {
             query?: {
-                action?: "project.submitted" | "project.imported" | "project.edited" | "project.edit_held" | "project.edit_approved" | "project.edit_rejected" | "project.edit_withdrawn" | "project.approval_given" | "project.approval_withdrawn" | "project.approved" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.votes_discounted" | "project.votes_counted" | "project.changes_requested" | "project.resubmitted" | "message.erased" | "user.role_changed" | "user.categories_changed" | "user.status_changed" | "user.signed_out" | "user.deleted" | "user.renamed" | "user.identity_added" | "user.identity_removed" | "user.passkey_added" | "user.passkey_removed" | "user.passkeys_reset" | "user.registered" | "user.signed_in" | "user.password_changed" | "user.email_changed" | "user.token_created" | "user.token_revoked" | "users.signed_out" | "users.tokens_revoked" | "category.created" | "category.changed" | "category.deleted" | "webhook.redelivered" | "webhook.tested" | "counters.repaired" | "report.settled";
+                action?: "project.submitted" | "project.imported" | "project.edited" | "project.edit_held" | "project.edit_approved" | "project.edit_rejected" | "project.edit_withdrawn" | "project.approval_given" | "project.approval_withdrawn" | "project.approved" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.votes_discounted" | "project.votes_counted" | "project.changes_requested" | "project.resubmitted" | "project.released" | "project.returned" | "message.erased" | "user.role_changed" | "user.categories_changed" | "user.status_changed" | "user.signed_out" | "user.deleted" | "user.renamed" | "user.identity_added" | "user.identity_removed" | "user.passkey_added" | "user.passkey_removed" | "user.passkeys_reset" | "user.registered" | "user.signed_in" | "user.password_changed" | "user.email_changed" | "user.token_created" | "user.token_revoked" | "users.signed_out" | "users.tokens_revoked" | "category.created" | "category.changed" | "category.deleted" | "webhook.redelivered" | "webhook.tested" | "counters.repaired" | "report.settled";
                 project_id?: number;
                 /** @description The id of the user that the entry is about. */
                 user_id?: number;
@@ -5418,6 +5445,8 @@ export interface operations {
                 claimed?: "me" | "others" | "none";
                 /** @description Projects that wait, or whose changes wait, for the reviewers (as with waiting=true) or for their owners: those that were taken down, or of which changes were asked for. */
                 waiting_for?: "review" | "owner";
+                /** @description Only what rules hold out of the queue; `oldest` is the default order. */
+                held?: "true";
                 /** @description Default newest; in a list of pending projects or of the queue oldest. */
                 sort?: "newest" | "popular" | "upvotes" | "oldest";
             };
@@ -5948,6 +5977,7 @@ export interface operations {
                      *           },
                      *           "user": null,
                      *           "changes": null,
+                     *           "rule_id": 1,
                      *           "votes": null
                      *         }
                      *       ],
@@ -6751,6 +6781,7 @@ export interface operations {
                      *           },
                      *           "user": null,
                      *           "changes": null,
+                     *           "rule_id": 1,
                      *           "votes": null
                      *         }
                      *       ]
@@ -11094,6 +11125,8 @@ export interface operations {
                 claimed?: "me" | "others" | "none";
                 /** @description Projects that wait, or whose changes wait, for the reviewers (as with waiting=true) or for their owners: those that were taken down, or of which changes were asked for. */
                 waiting_for?: "review" | "owner";
+                /** @description Only what rules hold out of the queue; `oldest` is the default order. */
+                held?: "true";
                 /** @description Default newest; in a list of pending projects or of the queue oldest. */
                 sort?: "newest" | "popular" | "upvotes" | "oldest";
             };
@@ -11794,6 +11827,7 @@ export interface operations {
                      *           },
                      *           "user": null,
                      *           "changes": null,
+                     *           "rule_id": 1,
                      *           "votes": null
                      *         }
                      *       ],
@@ -12057,6 +12091,112 @@ export interface operations {
             404: components["responses"]["NotFound"];
             409: components["responses"]["InvalidTransitionOrOtherUser"];
             412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["UnavailableOrReadOnly"];
+        };
+    };
+    reviewReleaseFromHold: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `id` of the account that the page shows. If another account is signed in, the answer is 409 `other_user` and nothing changes. */
+                "X-Expected-User"?: string;
+            };
+            path: {
+                /** @example 42 */
+                project_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A project as a decision has left it. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "approvals": {
+                     *         "required": 2,
+                     *         "given": [
+                     *           {
+                     *             "user": {
+                     *               "id": 42,
+                     *               "username": "ada"
+                     *             },
+                     *             "at": "2026-11-20T10:00:00.123456Z"
+                     *           }
+                     *         ]
+                     *       },
+                     *       "id": 42,
+                     *       "slug": "web-frameworks",
+                     *       "title": "Flask",
+                     *       "tagline": "A lightweight web framework",
+                     *       "author": "Pallets",
+                     *       "description": "Routing, templates and a development server, and little else.",
+                     *       "url": "https://flask.example",
+                     *       "repository_url": "https://code.example/flask",
+                     *       "logo_url": "https://flask.example/logo.svg",
+                     *       "logo": {
+                     *         "64": "/images/5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d.webp",
+                     *         "256": "/images/a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3.webp"
+                     *       },
+                     *       "pictures": [
+                     *         {
+                     *           "640": "/images/c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7.webp",
+                     *           "1280": "/images/0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e.webp",
+                     *           "id": 42,
+                     *           "alt": "The list of a project's routes",
+                     *           "width": 1280,
+                     *           "height": 800
+                     *         }
+                     *       ],
+                     *       "tags": [
+                     *         "python",
+                     *         "web"
+                     *       ],
+                     *       "category": {
+                     *         "slug": "web-frameworks",
+                     *         "name": "Web frameworks"
+                     *       },
+                     *       "status": "live",
+                     *       "upvotes": 128,
+                     *       "has_upvoted": null,
+                     *       "owner": {
+                     *         "id": 42,
+                     *         "username": "ada"
+                     *       },
+                     *       "created_at": "2026-11-20T10:00:00.123456Z",
+                     *       "updated_at": "2026-11-20T10:00:00.123456Z",
+                     *       "submitted_at": "2026-11-20T10:00:00.123456Z",
+                     *       "published_at": "2026-11-20T14:30:00.000000Z",
+                     *       "version": 3,
+                     *       "rejection_reason": null,
+                     *       "revision": null,
+                     *       "review": null,
+                     *       "queue_position": null,
+                     *       "description_html": "<p>Routing, templates and a development server, and little else.</p>"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ReviewedProject"];
+                };
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["OwnSubmissionOrReviewerRequiredOrPasskeyRequiredOrCrossSiteRequest"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["OtherUser"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["ValidationFailed"];
