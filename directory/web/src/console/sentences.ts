@@ -11,7 +11,7 @@ export interface Part {
 
 /** "grace approved Flask." The project leads to `projectAt`, or to its page. */
 export function sentence(entry: Entry, projectAt?: string): Part[] {
-  const by = userPart(entry.actor, "The operator");
+  const by = userPart(entry.actor, entry.rule_id ? "A rule" : "The operator");
   const project = projectPart(entry, projectAt);
   const user = userPart(entry.user, entry.user_id ? `user ${entry.user_id}` : "a user", entry.user_id);
   switch (entry.action) {
@@ -32,6 +32,8 @@ export function sentence(entry: Entry, projectAt?: string): Part[] {
     case "project.votes_counted": return [by, { text: ` counted ${votes(entry)} of ` }, project, { text: " again." }];
     case "project.changes_requested": return [by, { text: " asked for changes of " }, project, end];
     case "project.resubmitted": return [by, { text: " gave " }, project, { text: " back to the reviewers." }];
+    case "project.released": return [userPart(entry.actor, "The service"), { text: " put " }, project, { text: ", which a rule had held, into the queue." }];
+    case "project.returned": return [by, { text: " put " }, project, { text: " back into the queue, against what a rule had done." }];
     case "message.erased": return [by, { text: " erased a message about " }, project, end];
     case "user.role_changed": return [by, { text: " made " }, user, { text: madeTo[entry.to ?? ""] ?? " a member." }];
     case "user.categories_changed": return [by, { text: " changed what " }, user, { text: " may review." }];
