@@ -38,6 +38,7 @@ def test_a_claim_is_shown_to_those_who_review_and_taken_over(app: Flask, world: 
     refused = claim(some, project)
     assert (refused.status_code, refused.json["code"], refused.json["claim"]) == (409, "claimed", own.json)
     assert claim(some, project, take_over=False).status_code == 409
+    assert claim(some, project, take_over=1).json["errors"][0]["pointer"] == "#/take_over"
     taken = claim(some, project, take_over=True)
     assert (taken.status_code, taken.json["user"]["username"]) == (200, "some")
     for under in ("review", "admin"):

@@ -89,7 +89,7 @@ def test_of_real_projects_those_are_near_that_share_most_words(app: Flask, api: 
         made = [*_read()]
         db.session.remove()
     chance, compared = random.Random(1), 0
-    for line in chance.sample(file.read_text().splitlines(), 25 if file == REAL else 8):
+    for line in chance.sample(file.read_text().splitlines(), 25 if file == REAL else 4):
         row = json.loads(line)
         words = [word for word in row["tagline"].lower().split() if word.isalpha() and word[-1] != "s"]
         asked = list(dict.fromkeys(words))[: chance.randint(2, 5)]
@@ -98,7 +98,7 @@ def test_of_real_projects_those_are_near_that_share_most_words(app: Flask, api: 
         if len(asked) > 1:
             assert [item["id"] for item in answer["nearest"]] == near(made, Filters(status="live", q=query)), query
             compared += bool(answer["nearest"])
-    assert compared > 3
+    assert compared > (3 if file == REAL else 1)
 
 
 def _read() -> Iterator[Made]:

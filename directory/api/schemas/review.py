@@ -16,7 +16,20 @@ from directory.api.schemas.projects import (
     ProjectOutput,
     UserRef,
 )
-from directory.http.fields import DayOrTime, Few, Matching, Number, Prose, Search, Slug, Strict, Timestamp, Whole, Word
+from directory.http.fields import (
+    DayOrTime,
+    Few,
+    Flag,
+    Matching,
+    Number,
+    Prose,
+    Search,
+    Slug,
+    Strict,
+    Timestamp,
+    Whole,
+    Word,
+)
 from directory.models.base import HIGHEST_ID
 from directory.services.audit import ACTIONS, EVENTS
 from directory.services.catalog.additions import OWNER_SUSPENDED, WARNINGS
@@ -147,7 +160,7 @@ class Claimable(Strict):
 class ClaimInput(Strict):
     """Whether to take over a claim of somebody else."""
 
-    take_over = fields.Boolean(load_default=False, metadata={"default": False})
+    take_over = Flag(load_default=False, metadata={"default": False})
 
 
 class ReviewedProject(ProjectDetail, Approved):

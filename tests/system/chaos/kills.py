@@ -45,7 +45,7 @@ def killed_over_and_over(at: Stage, kills: int) -> Load:
 @scenario(
     "kill -9 of the whole service in mid-write, on SQLite",
     "acknowledged writes present, integrity ok, count = rows, outbox complete",
-    short={"kills": 6},
+    short={"kills": 3},
     long={"kills": 200},
 )
 def service_on_sqlite(kills: int) -> Outcome:
@@ -60,7 +60,7 @@ def service_on_sqlite(kills: int) -> Outcome:
 @scenario(
     "kill -9 of the whole service in mid-write, on PostgreSQL",
     "acknowledged writes present, count = rows, outbox complete",
-    short={"kills": 4},
+    short={"kills": 2},
     long={"kills": 20},
 )
 def service_on_postgresql(kills: int) -> Outcome:

@@ -13,7 +13,7 @@ from tests.system.chaos.stage import stage
 @scenario(
     "PostgreSQL restarts under load",
     "0 failed requests once it is up, nothing acknowledged lost",
-    short={"restarts": 2},
+    short={"restarts": 1},
     long={"restarts": 10},
 )
 def restarted(restarts: int) -> Outcome:

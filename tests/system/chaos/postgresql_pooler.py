@@ -12,7 +12,7 @@ from tests.system.chaos.stage import live_project, stage
 @scenario(
     "PgBouncer restarts under load, by SIGTERM and by SIGKILL",
     "0 failed requests once one was answered after it, nothing acknowledged lost, no answer stale",
-    short={"restarts": 2},
+    short={"restarts": 1},
     long={"restarts": 12},
 )
 def restarted(restarts: int) -> Outcome:

@@ -62,7 +62,7 @@ def again(at: Stage, by: Person, project: int, lost: list[Answer]) -> Step:
 @scenario(
     "a worker is killed every 0.5 s",
     "only requests in flight on it fail, each succeeds when asked once more, nothing acknowledged lost",
-    short={"kills": 4},
+    short={"kills": 2},
     long={"kills": 40},
 )
 def killed(kills: int) -> Outcome:
@@ -104,7 +104,7 @@ def keep_alive(port: int, token: str) -> Iterator[Step]:
 @scenario(
     "the server is reloaded (HUP) under load",
     "0 failed requests, over new and over keep-alive connections",
-    short={"reloads": 2},
+    short={"reloads": 1},
     long={"reloads": 6},
 )
 def reloaded(reloads: int) -> Outcome:

@@ -32,7 +32,7 @@ def seen(per_database: dict[str, list[Answer]]) -> str:
 @scenario(
     "32 togglers on 8 accounts and 3 projects",
     "count = rows, votes = parity of the acknowledged toggles, 0 x 5xx",
-    short={"seconds": 3.0},
+    short={"seconds": 2.0},
     long={"seconds": 60.0},
 )
 def togglers(seconds: float) -> Outcome:
@@ -52,7 +52,7 @@ def togglers(seconds: float) -> Outcome:
 @scenario(
     "16 togglers, 4 authors who delete, 3 moderators on the same projects",
     "no deadlock reaches a caller: 0 x 5xx; count = rows, no state skipped, one event per approval",
-    short={"sqlite": 4.0, "postgresql": 4.0},
+    short={"sqlite": 2.0, "postgresql": 2.0},
     long={"sqlite": 15.0, "postgresql": 60.0},  # with a single writer there is nothing to lock in two orders
 )
 def everything_at_once(**seconds: float) -> Outcome:

@@ -32,7 +32,7 @@ def watching(at: Stage) -> Iterator[Flask]:
 @scenario(
     "kill -9 of webhook deliverers in a loop, a receiver that fails now and then",
     "every approval is told, with a good signature; at most as many told twice as there were kills",
-    short={"approvals": 60},
+    short={"approvals": 30},
     long={"approvals": 400},
 )
 def deliverers_killed(approvals: int) -> Outcome:
