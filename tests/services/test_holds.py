@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 from flask import Flask
-from sqlalchemy import select, update
+from sqlalchemy import insert, select, update
 
 from directory.db.transactions import transaction
 from directory.extensions import db
-from directory.models import AuditEntry, Project, Revision, now
+from directory.models import AuditEntry, Project, Revision, RuleAction, now
 from directory.runtime import housekeeping
 from directory.services import health
 from directory.services.delivery.schedule import DeliveryPolicy
@@ -271,3 +271,28 @@ def test_webhooks_and_the_owner_by_mail_learn_of_a_rejection_by_a_rule(make_app:
     mailed, sent = outbox(app)
     assert mailed == sent
     assert (sent["type"], sent["data"]["rejected_by"], sent["data"]["reason"]) == ("project.rejected", None, REASON)
+
+
+# --- Marks ------------------------------------------------------------------------------------------------------------
+
+
+def test_an_item_names_the_rules_that_matched_what_waits_whatever_they_did(
+    app: Flask, world: World, admin: Api, ada: Caller, item: int
+) -> None:
+    revised, earlier = shown(admin, item)["status"] == "live", now() - timedelta(days=1)
+    notes = [
+        ("Links", revised, now()),
+        ("Ban", revised, now()),
+        ("Old", revised, earlier),
+        ("Other", not revised, now()),
+    ]
+    facts = {"rule_id": 1, "project_id": item, "acted": False, "effect": "mark", "version": 1}
+    rows = [{**facts, "rule_name": name, "of_revision": of, "at": at} for name, of, at in notes]
+
+    with app.app_context():
+        transaction(lambda: db.session.execute(insert(RuleAction), rows * 2))
+    marked = ["rule:Ban", "rule:Links"]
+    [listed] = admin.get(QUEUE).json["items"]
+    assert listed["warnings"] == admin.get(f"/api/review/projects/{item}").json["warnings"] == marked
+    admin.put(f"/api/admin/users/{ada.id}", {"status": "suspended"})
+    assert admin.get(f"/api/review/projects/{item}").json["warnings"] == ["owner_suspended", *marked]

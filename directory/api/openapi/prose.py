@@ -144,6 +144,7 @@ EXAMPLES: dict[str, Any] = {
     "userVerification": "required",
     "user_agent": "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0",
     "username": "ada",
+    "warnings": ["owner_suspended"],
     "webhook_id": "msg_3f1c9a5b7d2e4f60819ab2c3d4e5f607",
 }  # fmt: skip
 # By the name of a schema: examples of its members that differ from those above.

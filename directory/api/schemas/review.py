@@ -32,7 +32,7 @@ from directory.http.fields import (
 )
 from directory.models.base import HIGHEST_ID
 from directory.services.audit import ACTIONS, EVENTS
-from directory.services.catalog.additions import OWNER_SUSPENDED, WARNINGS
+from directory.services.catalog.additions import BY_RULE, OWNER_SUSPENDED, WARNINGS
 from directory.services.catalog.catalog import KINDS
 from directory.services.catalog.orders import SORTS
 from directory.services.review.moderation import REQUEST
@@ -105,14 +105,14 @@ class Background(Strict):
         metadata={"description": "Whether the owner wrote the last entry in its thread, notes aside."},
     )
     warnings = fields.List(
-        Word(WARNINGS),
+        fields.String(metadata={"pattern": f"^({'|'.join(WARNINGS)}|{BY_RULE}.*)$"}),
         required=True,
         metadata={
             "description": "What a reviewer should look at. `lookalike_title`: the title has letters that look like "
             "Latin ones and are of another script, in one word with Latin letters or as all its letters of that "
             "script. `same_repository`: another project of any state has its repository or website as its own "
             "repository, or its repository as its own website. `owner_suspended`: the owner's account is suspended or "
-            "deleted."
+            "deleted. `rule:` and a name: a rule of the administrators has matched what waits."
         },
     )
 

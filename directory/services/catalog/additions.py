@@ -4,13 +4,13 @@ from datetime import datetime
 from functools import cache
 from typing import Any
 
-from sqlalchemy import String, bindparam, cast, func, literal_column, select, tuple_, union_all
+from sqlalchemy import String, bindparam, case, cast, func, literal_column, select, tuple_, union_all
 from sqlalchemy.orm import aliased
 
 from directory.db.paging import AnySelect, Window
 from directory.db.statements import Prepared, Row, among
 from directory.extensions import db
-from directory.models import Message, MessageKind, Project, Sender, Status
+from directory.models import Message, MessageKind, Project, Revision, RuleAction, Sender, Status
 from directory.services import permissions
 from directory.services.catalog import catalog
 from directory.services.catalog.columns import waiting
@@ -19,11 +19,12 @@ from directory.services.text import markdown
 from directory.services.text.characters import has_lookalikes
 from directory.services.text.equal_addresses import repository_key
 
-P = Project.__table__.c
+P, R, M = Project.__table__.c, Revision.__table__.c, RuleAction.__table__.c
 LOOKALIKES = "lookalike_title"  # letters of the title look like those of another script
 OWNER_SUSPENDED = "owner_suspended"  # the owner's account is suspended
 SAME_REPOSITORY = "same_repository"  # another project has its repository, as repository or as website
 WARNINGS = (LOOKALIKES, SAME_REPOSITORY, OWNER_SUSPENDED)
+BY_RULE = "rule:"  # and the name of a rule that matched
 
 
 def add_background(projects: list[dict[str, Any]]) -> None:
@@ -36,7 +37,7 @@ def add_background(projects: list[dict[str, Any]]) -> None:
         project["answered"] = others.have_answer(project)
         found = {LOOKALIKES: has_lookalikes(project["title"]), SAME_REPOSITORY: others.have_repository(project)}
         found[OWNER_SUSPENDED] = is_of_suspended(project)
-        project["warnings"] = [warning for warning in WARNINGS if found[warning]]
+        project["warnings"] = [*(warning for warning in WARNINGS if found[warning]), *others.marks(project)]
         project["description_html"] = html
 
 
@@ -70,6 +71,10 @@ class _Others:
     def have_answer(self, project: dict[str, Any]) -> bool:
         """Whether the owner wrote the last entry in the thread of a project, notes aside."""
         return ("answered", str(project["id"])) in self._found
+
+    def marks(self, project: dict[str, Any]) -> list[str]:
+        """The warnings of the rules that matched what waits of a project, in the order of their names."""
+        return sorted(kind for kind, key in self._found if kind.startswith(BY_RULE) and key == str(project["id"]))
 
     def have_repository(self, project: dict[str, Any]) -> bool:
         """Whether the website or the repository of a project, as its revision would have them, is another's repository,
@@ -127,8 +132,8 @@ def _counts(dialect: str) -> Prepared:
 
 @cache
 def _others(dialect: str) -> Prepared:
-    """How many others have the URL of each project, and whether its owner wrote last; by key of an address the first
-    and the last project that has it.
+    """How many others have the URL of each project, whether its owner wrote last, and the rules that matched it; by key
+    of an address the first and the last project that has it.
     """
     other = aliased(Project)
     same = (other.url_key == Project.url_key) & (other.id != Project.id)
@@ -136,7 +141,7 @@ def _others(dialect: str) -> Prepared:
     query: AnySelect = select(*number, func.count().label("first"), literal_column("0").label("last")).join(other, same)
     query = query.where(among(Project.id, dialect)).group_by(Project.id)
     keyed = [_keyed("website", P.url_key, dialect), _keyed("repository", P.repository_key, dialect)]
-    return Prepared(union_all(query, _answered(dialect), *keyed))
+    return Prepared(union_all(query, _answered(dialect), _marked(dialect), *keyed))
 
 
 def _answered(dialect: str) -> AnySelect:
@@ -146,6 +151,18 @@ def _answered(dialect: str) -> AnySelect:
     columns: Any = (literal_column("'answered'").label("kind"), cast(Project.id, String).label("key"))
     query: AnySelect = select(*columns, literal_column("1").label("first"), literal_column("0").label("last"))
     return query.where(among(Project.id, dialect), last == literal_column(f"'{Sender.OWNER}'"))
+
+
+def _marked(dialect: str) -> AnySelect:
+    """The rules that have matched each project, or its changes, since these were submitted."""
+    revised = M.of_revision.is_(True)
+    since = case((revised, R.submitted_at), else_=P.submitted_at)
+    kind: Any = (literal_column(f"'{BY_RULE}'").op("||")(M.rule_name).label("kind"), cast(P.id, String).label("key"))
+    numbers: Any = (literal_column("0").label("first"), literal_column("0").label("last"))
+    query: AnySelect = select(*kind, *numbers).join_from(M.id.table, P.id.table, P.id == M.project_id)
+    query = query.outerjoin(R.project_id.table, R.project_id == P.id)
+    is_live = P.status == literal_column(f"'{Status.LIVE}'")
+    return query.where(among(M.project_id, dialect), M.of_revision == is_live, M.at >= since).distinct()
 
 
 def _keyed(kind: str, column: Any, dialect: str) -> AnySelect:

@@ -118,6 +118,10 @@ OF_DECISIONS = {
         "Something has to be changed in {}",
         "Your project {} was reviewed. Before it can be accepted, the reviewers ask for changes:",
     ),
+    "project.returned": (
+        "Your project is in the review queue again: {}",
+        "A rule of the site had held or rejected {}. That was undone: it is in the review queue at its old place.",
+    ),
     "project.message": ("A message about {}", "The reviewers have written to you about your project {}:"),
 }
 # Those with a message, whose text the mail has; they lead to the thread.

@@ -2688,8 +2688,8 @@ export interface components {
             earlier: number;
             /** @description Whether the owner wrote the last entry in its thread, notes aside. */
             answered: boolean;
-            /** @description What a reviewer should look at. `lookalike_title`: the title has letters that look like Latin ones and are of another script, in one word with Latin letters or as all its letters of that script. `same_repository`: another project of any state has its repository or website as its own repository, or its repository as its own website. `owner_suspended`: the owner's account is suspended or deleted. */
-            warnings: ("lookalike_title" | "same_repository" | "owner_suspended")[];
+            /** @description What a reviewer should look at. `lookalike_title`: the title has letters that look like Latin ones and are of another script, in one word with Latin letters or as all its letters of that script. `same_repository`: another project of any state has its repository or website as its own repository, or its repository as its own website. `owner_suspended`: the owner's account is suspended or deleted. `rule:` and a name: a rule of the administrators has matched what waits. */
+            warnings: string[];
             readonly id: number;
             /** @description From the title, for readable links; not unique. */
             readonly slug: string;
@@ -3195,7 +3195,7 @@ export interface components {
             host: string;
             format: string;
             /** @description The events that are sent to it. */
-            events: ("project.approved" | "project.submitted" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.edited" | "project.changes_requested" | "project.answered" | "project.reported" | "webhook.test" | "project.edit_approved" | "project.edit_rejected" | "project.message" | "report.settled")[];
+            events: ("project.approved" | "project.submitted" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.edited" | "project.changes_requested" | "project.answered" | "project.reported" | "webhook.test" | "project.edit_approved" | "project.edit_rejected" | "project.message" | "project.returned" | "report.settled")[];
             deliveries: components["schemas"]["DeliveryCounts"];
         };
         /** @description The endpoints, in the order of the configuration. */
@@ -3906,8 +3906,8 @@ export interface components {
             earlier: number;
             /** @description Whether the owner wrote the last entry in its thread, notes aside. */
             answered: boolean;
-            /** @description What a reviewer should look at. `lookalike_title`: the title has letters that look like Latin ones and are of another script, in one word with Latin letters or as all its letters of that script. `same_repository`: another project of any state has its repository or website as its own repository, or its repository as its own website. `owner_suspended`: the owner's account is suspended or deleted. */
-            warnings: ("lookalike_title" | "same_repository" | "owner_suspended")[];
+            /** @description What a reviewer should look at. `lookalike_title`: the title has letters that look like Latin ones and are of another script, in one word with Latin letters or as all its letters of that script. `same_repository`: another project of any state has its repository or website as its own repository, or its repository as its own website. `owner_suspended`: the owner's account is suspended or deleted. `rule:` and a name: a rule of the administrators has matched what waits. */
+            warnings: string[];
             /** @description Null if one is enough or nothing waits. */
             approvals: components["schemas"]["Approvals"] | null;
             readonly id: number;
@@ -5499,7 +5499,7 @@ export interface operations {
                      *           "earlier": 0,
                      *           "answered": true,
                      *           "warnings": [
-                     *             "lookalike_title"
+                     *             "owner_suspended"
                      *           ],
                      *           "id": 42,
                      *           "slug": "flask",
@@ -6985,7 +6985,7 @@ export interface operations {
                 state?: "pending" | "delivered" | "dead";
                 /** @description An endpoint's name; an unknown one finds nothing. */
                 endpoint?: string;
-                event?: "project.approved" | "project.submitted" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.edited" | "project.changes_requested" | "project.answered" | "project.reported" | "webhook.test" | "project.edit_approved" | "project.edit_rejected" | "project.message" | "report.settled" | "account.password_reset" | "account.email_verification" | "account.email_changed" | "account.password_changed" | "account.passkey_added" | "account.passkey_removed";
+                event?: "project.approved" | "project.submitted" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.edited" | "project.changes_requested" | "project.answered" | "project.reported" | "webhook.test" | "project.edit_approved" | "project.edit_rejected" | "project.message" | "project.returned" | "report.settled" | "account.password_reset" | "account.email_verification" | "account.email_changed" | "account.password_changed" | "account.passkey_added" | "account.passkey_removed";
                 project_id?: number;
             };
             header?: never;
@@ -11179,7 +11179,7 @@ export interface operations {
                      *           "earlier": 0,
                      *           "answered": true,
                      *           "warnings": [
-                     *             "lookalike_title"
+                     *             "owner_suspended"
                      *           ],
                      *           "id": 42,
                      *           "slug": "flask",
@@ -11426,7 +11426,7 @@ export interface operations {
                      *       "earlier": 0,
                      *       "answered": true,
                      *       "warnings": [
-                     *         "lookalike_title"
+                     *         "owner_suspended"
                      *       ],
                      *       "approvals": {
                      *         "required": 2,

@@ -22,7 +22,7 @@ const EVENTS: Record<NonNullable<Query<"/api/admin/webhooks/deliveries">["event"
   "project.approved": true, "project.submitted": true, "project.rejected": true, "project.unpublished": true,
   "project.deleted": true, "project.edited": true, "project.changes_requested": true, "project.answered": true,
   "project.reported": true, "webhook.test": true, "project.edit_approved": true, "project.edit_rejected": true,
-  "project.message": true, "report.settled": true, "account.password_reset": true, "account.email_verification": true,
+  "project.message": true, "project.returned": true, "report.settled": true, "account.password_reset": true, "account.email_verification": true,
   "account.email_changed": true, "account.password_changed": true,
   "account.passkey_added": true, "account.passkey_removed": true,
 };

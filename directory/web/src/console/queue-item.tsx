@@ -15,6 +15,7 @@ import { wasLive } from "../state/queue-record.ts";
 import { personAt, readOnly } from "../state/session.ts";
 import { t } from "../text.ts";
 import { Changed, Pictures } from "./difference.tsx";
+import { HeldOut } from "./queue-held.tsx";
 import { Messages } from "./queue-messages.tsx";
 import { Changes, History, Others } from "./queue-story.tsx";
 import { Team } from "./queue-team.tsx";
@@ -44,6 +45,7 @@ function Submission({ item: shown }: { item: Item }) {
         </header>
         {waits(shown) ? <Actions url={shown.revision?.changes.url ?? shown.url} /> : <p class={`banner ${status}`}>{r.decidedAlready(t.states[status])}</p>}
         <Team item={shown} />
+        <HeldOut item={shown} />
         {wasLive(shown) && <p class="banner pending">{r.wasLiveWhy}</p>}
         <Later />
         <SinceSeen item={shown} />

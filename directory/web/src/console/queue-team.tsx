@@ -6,6 +6,7 @@ import { patch } from "../state/queue-record.ts";
 import { type Item, item, readItem } from "../state/queue.ts";
 import { readOnly, user } from "../state/session.ts";
 import { act, ask as question } from "./dialog-state.ts";
+import { r } from "./review-text.ts";
 import { m } from "./team-text.ts";
 
 /** Whether a claim is somebody else's. */
@@ -77,6 +78,7 @@ export function TeamSigns({ item: { claim, approvals, answered, review } }: { it
   return (
     <>
       {review?.waiting_for === "owner" && <span class="badge">{m.waitsForOwner}</span>}
+      {review?.held && <span class="badge pending">{r.heldBadge}</span>}
       {answered && <span class="badge pending">{m.answered}</span>}
       {approvals && approvals.given.length > 0 && <span class="badge pending">{m.part(approvals.given.length, approvals.required)}</span>}
       {claim && <span class="tag" title={m.claimed}>{isOthers(claim) ? claim.user.username : m.you}<span class="unseen"> {m.claimed}</span></span>}

@@ -18,6 +18,7 @@ import { isAdministrator, readOnly } from "../state/session.ts";
 import { t } from "../text.ts";
 import { Frame } from "./frame.tsx";
 import { ItemPane, once } from "./queue-item.tsx";
+import { isHeldLane, Lanes } from "./queue-held.tsx";
 import { Outcomes } from "./queue-outcomes.tsx";
 import { ApprovalDialog } from "./queue-approve.tsx";
 import { ReasonDialog } from "./queue-reject.tsx";
@@ -49,7 +50,7 @@ function Queue() {
         <Filters listing={filters} />
       </details>
       <div class="q-panes">
-        <div class="q-list"><TooFew /><List /><Outcomes /></div>
+        <div class="q-list"><TooFew /><Lanes /><List /><Outcomes /></div>
         <Pane />
       </div>
       <ApprovalDialog />
@@ -98,6 +99,7 @@ function Loading() {
 }
 
 function Nothing() {
+  if (isHeldLane()) return <Empty title={r.heldNone} why={r.heldNoneWhy}><a class="button" href={PATH}>{r.toQueue}</a></Empty>;
   if (filters.filtered) return <Empty title={w.nothing} why={w.nothingWhy}><a class="button" href={filters.whole}>{w.showAll}</a></Empty>;
   return <Empty title={r.empty} why={r.emptyWhy}>{isAdministrator.value && <a class="button" href="/admin">{w.toDashboard}</a>}</Empty>;
 }
@@ -158,7 +160,7 @@ function Row({ item, isShown, isReached }: RowProps) {
         <TeamSigns item={item} />
         {changed.value.has(id) && <span class="badge pending">{r.changedBadge}</span>}
         {warnings.map((warning) => (
-          <span key={warning} class="tag" title={r.warnings[warning].text}>{r.warnings[warning].sign}<span class="unseen"> {r.warnings[warning].text}</span></span>
+          <span key={warning} class="tag" title={r.warning(warning).text}>{r.warning(warning).sign}<span class="unseen"> {r.warning(warning).text}</span></span>
         ))}
         {earlier > 0 && <span class="tag" title={r.again(earlier)}>+{t.number(earlier)}<span class="unseen"> {r.again(earlier)}</span></span>}
         <span class="q-owner muted small">{owner.username}</span>

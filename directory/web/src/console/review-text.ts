@@ -10,6 +10,12 @@ const done: Record<string, string> = {
   "project.edit_approved": "approved", "project.edit_rejected": "rejected",
 };
 
+const warnings: Record<string, { sign: string; text: string }> = {
+  lookalike_title: { sign: "Aа", text: "The title has letters that look like those of another alphabet" },
+  owner_suspended: { sign: "⊘", text: "The owner is suspended" },
+  same_repository: { sign: "⑂", text: "Another project has the same repository" },
+};
+
 export const r = {
   queue: "Review queue",
   list: "Submissions and changes that wait for review",
@@ -31,12 +37,16 @@ export const r = {
   changesBadge: "Live: changes",
   held: "Changes to this live project",
   heldWhy: "Visitors see the project as it is below until the changes are approved. If they are rejected, it stays so. Submitted",
-  /** For each warning of a queue's item a short sign, and what it says. */
-  warnings: {
-    lookalike_title: { sign: "Aа", text: "The title has letters that look like those of another alphabet" },
-    owner_suspended: { sign: "⊘", text: "The owner is suspended" },
-    same_repository: { sign: "⑂", text: "Another project has the same repository" },
-  },
+  /** A short sign for a warning of a queue's item, and what it says. */
+  warning: (warning: string) => warnings[warning] ?? { sign: warning.slice(5), text: `The rule “${warning.slice(5)}” has matched it` },
+  lanes: { review: "To review", held: "Held", owner: "With the owner" },
+  lanesOf: "Parts of the queue",
+  heldBadge: "Held",
+  heldBy: "A rule holds this out of the queue, for 14 days at most. A decision ends that, too.",
+  release: "Put it into the queue",
+  released: (title: string) => `${title} is in the queue.`,
+  heldNone: "Nothing is held",
+  heldNoneWhy: "Submissions appear here while a rule that holds matches them. Administrators write rules.",
   wasLive: "Was live",
   wasLiveWhy: "This project was live before. It was taken down, or its owner changed it.",
   approveAgain: (number: number, title: string) => (number > 1 ? `Approve ${count(number, "submission")}?` : `Approve ${title}?`),

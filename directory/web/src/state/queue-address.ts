@@ -14,6 +14,7 @@ export const filters = new Filtering([
   { name: "kind", values: ["submission", "revision"] },
   { name: "first_time", values: ["true"], named: { true: "Yes" } },
   { name: "waiting_for", values: ["owner"], unset: w.waiting_for.review, named: w.waiting_for },
+  { name: "held", values: ["true"], named: { true: w.yes }, fromLinks: true },
   { name: "claimed", values: ["none", "me", "others"] },
 ], PATH);
 

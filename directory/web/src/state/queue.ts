@@ -99,7 +99,7 @@ function asShown(found: Item): Item {
 export async function read(cursor: string | null, signal?: AbortSignal, limit = PAGE): Promise<Queue> {
   const wanted = wantedBy(address.peek().searchParams, filters.filters);
   if (!wanted) return { items: [], total: 0, next: null };
-  const whole = wanted.waiting_for ? { sort: "oldest" as const } : { waiting: "true" as const };
+  const whole = wanted.waiting_for || wanted.held ? { sort: "oldest" as const } : { waiting: "true" as const };
   const query = { ...whole, limit, ...wanted, ...(cursor && { cursor }) };
   const { items, pagination } = await withSession(ask(api.GET("/api/review/projects", { params: { query }, signal })));
   return { items, total: pagination.total, next: pagination.next_cursor };
