@@ -47,8 +47,9 @@ RATELIMITS = {
 SERVING = frozenset(
     {
         "HOST", "PORT", "THREADS", "SERVER_WORKER", "WEB_CONCURRENCY", "REDIS_URL", "RATELIMIT_ENABLED", "CORS_ORIGINS",
-        "TRUSTED_PROXIES", "RESPONSE_CACHE", "PUBLIC_MAX_AGE", "OIDC_PROVIDERS", "REQUIRE_PASSKEY", "SELF_REVIEW",
-        "APPROVALS_REQUIRED", "CLAIM_MINUTES", "METRICS_ENABLED", "HSTS_SUBDOMAINS",
+        "TRUSTED_PROXIES", "RESPONSE_CACHE", "PUBLIC_MAX_AGE", "READS", "OPEN_PAGES",
+        "OIDC_PROVIDERS", "REQUIRE_PASSKEY", "SELF_REVIEW", "APPROVALS_REQUIRED", "CLAIM_MINUTES",
+        "METRICS_ENABLED", "HSTS_SUBDOMAINS",
         "OTEL_EXPORTER_OTLP_ENDPOINT", "SENTRY_DSN", "WEB_ENABLED", "SITE_TAGLINE", "SITE_HEADLINE", "SITE_ACCENT",
         "SITE_LOGO", "SITE_IMAGE", "SITE_LINKS", "SITE_DIR", "SECURITY_CONTACT", "LOG_LEVEL", "LOG_FORMAT",
         *GITHUB, *RATELIMITS,
@@ -97,6 +98,8 @@ def load(environ: Mapping[str, str] | None = None) -> dict[str, Any]:
         "READ_ONLY": _flag(env, "READ_ONLY", False),
         "RESPONSE_CACHE": _flag(env, "RESPONSE_CACHE", True),
         "PUBLIC_MAX_AGE": _count(env, "PUBLIC_MAX_AGE", 86_400),
+        "READS": _choice(env, "READS", "public", {"public", "members"}),
+        "OPEN_PAGES": _read(env, "OPEN_PAGES", "imprint,privacy,terms", site.page_names),
         "REPORTS": _choice(env, "REPORTS", "off", {"off", "members", "everybody"}),
         "REVIEW_ON_EDIT": _choice(env, "REVIEW_ON_EDIT", "material", {"material", "always", "never"}),
         "SELF_REVIEW": _choice(env, "SELF_REVIEW", "allow", {"allow", "refuse"}),
@@ -132,6 +135,7 @@ def load(environ: Mapping[str, str] | None = None) -> dict[str, Any]:
     settings |= {name: _read(env, name, default, values.ratelimit) for name, default in RATELIMITS.items()}
     _one_process_on_memory(settings)
     _shared_caches_count_no_reads(settings)
+    _shared_caches_hold_nothing_private(settings)
     _mail_has_its_name_and_links(settings)
     _providers_know_the_way_back(settings)
     _passkeys_have_their_host(settings)
@@ -396,6 +400,13 @@ def _shared_caches_count_no_reads(settings: dict[str, Any]) -> None:
     """A cache would give one caller's RateLimit to others, and the reads that it answers would not be counted."""
     if settings["PUBLIC_MAX_AGE"] is not None and settings["RATELIMIT_READ"] and settings["RATELIMIT_ENABLED"]:
         why = "leave it out where RATELIMIT_READ is set: a CDN would repeat what one caller has left to all others"
+        raise ConfigError("PUBLIC_MAX_AGE", why)
+
+
+def _shared_caches_hold_nothing_private(settings: dict[str, Any]) -> None:
+    """A CDN would give anybody what one member has read."""
+    if settings["PUBLIC_MAX_AGE"] is not None and settings["READS"] == "members":
+        why = "leave it out where READS=members: a CDN would give to anybody what a member has read"
         raise ConfigError("PUBLIC_MAX_AGE", why)
 
 

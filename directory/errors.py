@@ -90,6 +90,10 @@ class Unauthenticated(DirectoryError):
     default = "You are not signed in. Sign in, and try again."
 
 
+class MembersOnly(Unauthenticated):
+    """The directory is closed (READS=members), and the caller is anonymous."""
+
+
 class InvalidCredentials(DirectoryError):
     """A wrong login or password; the answer does not say which."""
 

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from settings.values import web_address
 
 LONGEST_TAGLINE, LONGEST_LABEL, MOST_LINKS = 140, 50, 20
+PAGE_NAME = re.compile("[a-z0-9]+(-[a-z0-9]+)*")
 LARGEST = 512 * 1024  # bytes of a picture, which is held in memory
 LINK = '{"label": "Imprint", "url": "/imprint"}'
 
@@ -50,6 +51,15 @@ def _is_address(url: Any) -> bool:
     if not isinstance(url, str) or not url.isprintable() or re.search(r'[\s<>"\\]', url):
         return False
     return bool(web_address(url) or re.fullmatch("mailto:[^@]+@[^@]+", url) or re.fullmatch("/(?!/).*", url))
+
+
+def page_names(value: str) -> frozenset[str]:
+    """The names of pages of the operator, with commas between them."""
+    names = frozenset(name for each in value.split(",") if (name := each.strip()))
+    for name in sorted(names):
+        if not PAGE_NAME.fullmatch(name):
+            raise ValueError(f"{name!r} is not the name of a page, such as imprint: use a-z, 0-9 and hyphens")
+    return names
 
 
 def security_contact(value: str) -> str:

@@ -5,7 +5,7 @@ import re
 from flask import Blueprint, Response
 
 from directory.errors import NotFound
-from directory.http.access import public
+from directory.http.access import for_other_sites, public
 from directory.http.endpoint import operation
 from directory.http.files import FOREVER
 from directory.services.pictures import logos
@@ -23,5 +23,5 @@ def picture(name: str) -> Response:
         raise NotFound
     response = Response(logos.picture(name), content_type="image/webp")
     response.headers["Cache-Control"] = FOREVER
-    response.headers["Cross-Origin-Resource-Policy"] = "cross-origin"
+    response.headers.update(for_other_sites())
     return response

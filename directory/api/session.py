@@ -39,6 +39,7 @@ def show() -> Any:
         "site": {"name": site.name, "url": site.url or None},
         "registration_open": config["REGISTRATION_OPEN"],
         "read_only": config["READ_ONLY"],
+        "reads": config["READS"],
         "password_reset": receivers.configured_mail_server() is not None,
         "passkeys": has_passkeys(),
         "providers": [{"name": one.name, "label": one.label} for one in current_app.extensions["providers"].values()],

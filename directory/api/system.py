@@ -9,7 +9,8 @@ from directory.api import openapi
 from directory.api.schemas.site import FeedQuery, Health, Readiness
 from directory.errors import NotFound, Unavailable
 from directory.http import docs, feed, metrics, readiness
-from directory.http.access import public
+from directory.http.access import is_closed, public
+from directory.http.authentication import viewer
 from directory.http.endpoint import documented, operation, tag
 from directory.http.files import FOREVER
 from directory.http.problem_kinds import KINDS
@@ -42,9 +43,10 @@ def readyz() -> Any:
     decide nothing: without the one each process counts rate limits by itself, and the others wait in the outbox.
     """
     ready, checks = readiness.checks()
+    told = {} if is_closed() and viewer() is None else {**build.described(), "checks": checks}
     if not ready:
-        raise Unavailable("The service is not ready.", **build.described(), checks=checks)
-    return {"status": "ready", **build.described(), "checks": checks}, NO_STORE
+        raise Unavailable("The service is not ready.", **told)
+    return {"status": "ready", **told}, NO_STORE
 
 
 @bp.get("/metrics")

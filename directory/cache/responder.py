@@ -9,6 +9,9 @@ For signed-in readers the snapshot, the readers, and their votes for the project
 by one statement for all who wait. If the public response is valid at that snapshot, the reader's is the public one with
 the reader's own parts filled in. Single objects are read together in the same way. The event loop and signed-in readers
 get them from the database each time; for an anonymous reader a thread stores the response, as it does pages.
+
+Where only members may read, it responds to readers alone whom a statement has identified before: to all others the
+application responds. So neither the response to a stranger nor its time depends on what is stored.
 """
 
 import logging
@@ -28,6 +31,7 @@ from directory.cache.single_flight import SingleFlight
 from directory.cache.snapshot_source import ReadVotes, Snapshot, SnapshotSource
 from directory.cache.store import Store, count_nothing
 from directory.cache.tuning import (
+    ADMITTED_MAX,
     BYPASS_ALL_SECONDS,
     BYPASS_SECONDS,
     BYPASSES_MAX,
@@ -39,11 +43,11 @@ from directory.db import deadline
 from directory.db.errors import log_failure
 from directory.db.statements import Row
 from directory.errors import DirectoryError
-from directory.http import authentication, endpoint
+from directory.http import access, authentication, endpoint
 from directory.http.cache_policy import CacheTags
 from directory.http.exchange import Exchange
 from directory.http.headers import of_app
-from directory.services.accounts import last_uses
+from directory.services.accounts import last_uses, sessions
 from directory.services.accounts.sessions import Credential
 
 CAPACITY = 6 * 2**20  # bytes of responses in the memory of a process
@@ -89,6 +93,8 @@ class Responder:
         self._headers = of_app(flask)
         self._flights = SingleFlight()
         self._waiting: deque[PendingRead] = deque()
+        self._is_closed = access.is_closed(flask)
+        self._admitted: set[Credential | None] = set()  # where only members may read
         self._bypassed_until: dict[Credential | None, float] = {}  # by time.monotonic()
         self._all_bypassed_until = 0.0
 
@@ -97,6 +103,8 @@ class Responder:
 
         For an anonymous reader the response may turn out to be invalid when the snapshot is read.
         """
+        if self._is_closed and read.credential not in self._admitted:
+            return None
         if read.credential is not None and self._is_bypassed(read.credential):
             return None
         match = self.routes.find_by_id(read)
@@ -118,6 +126,8 @@ class Responder:
         """
         if self.snapshots.should_connect:  # for the loop, which has no time for it
             self.snapshots.snapshot()
+        if self._is_closed and not self._admit(read.credential):
+            return None
         if read.credential is None:
             public = self._find_or_make(read)
             return None if public is None else ReaderResponse(self.in_form(public, read), None)
@@ -359,6 +369,24 @@ class Responder:
     def _private(self, public: CachedResponse, user_id: int, body: bytes, etag: str) -> ReaderResponse:
         return ReaderResponse(public.for_reader(body, etag), user_id)
 
+    # Where only members may read: the readers to whom the cache may respond.
+
+    def _admit(self, credential: Credential | None) -> bool:
+        """Whether a statement identifies the reader, now or earlier; it is then remembered."""
+        if credential is None or credential in self._admitted:
+            return credential is not None
+        try:
+            with self._flask.app_context(), deadline.within(THREAD_TIMEOUT):
+                is_reader = sessions.caller_of(credential, sessions.NONE_PREFETCHED) is not None
+        except Exception as error:  # the application answers
+            log_failure(log, "reader not identified", error)
+            return False
+        if is_reader:
+            if len(self._admitted) >= ADMITTED_MAX:
+                self._admitted.clear()
+            self._admitted.add(credential)
+        return is_reader
+
     # Signed-in callers for whom the cache is bypassed: the application answers their reads for a while.
 
     def _is_bypassed(self, credential: Credential | None) -> bool:
@@ -374,5 +402,6 @@ class Responder:
         """Let the application answer the next reads of unknown callers: the cache would not identify them again."""
         if len(self._bypassed_until) >= BYPASSES_MAX:
             self._bypassed_until.clear()
+        self._admitted.difference_update(each.read.credential for each in pending if each.is_unknown)
         until = time.monotonic() + BYPASS_SECONDS
         self._bypassed_until |= {each.read.credential: until for each in pending if each.is_unknown}

@@ -11,7 +11,7 @@ from flask import Flask
 
 from directory.cache.personal_body import PersonalParts
 from directory.cache.reads import Read
-from directory.http import endpoint
+from directory.http import access, endpoint
 from directory.http.codings import TEXTS, takes_gzip
 from directory.http.exchange import Exchange
 from directory.http.headers import VARY, AnswerHeaders, CommonHeaders, Facts, Headers, of_app, without_common
@@ -127,7 +127,8 @@ def constant_responses(app: Flask) -> dict[tuple[str, str, str], CachedResponse]
         view: Any = app.view_functions[rule.endpoint]
         spec: endpoint.Operation = getattr(view, "operation", endpoint.Operation())
         # Where reads are rate-limited there is no response cache, because each read has to be counted.
-        if spec.constant or (spec.cache.constant and "response_cache" in app.extensions):
+        is_constant = spec.constant or (spec.cache.constant and "response_cache" in app.extensions)
+        if is_constant and access.is_open(app, rule.rule):
             with app.app_context():
                 content = endpoint.read(spec, view.view, Exchange("GET", rule.rule, "", ""), {})
             for scheme in SCHEMES:

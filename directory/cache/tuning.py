@@ -14,3 +14,4 @@ READERS_MAX = 64  # signed-in reads that an iteration answers: each takes 0.1 ms
 # How long the application answers a caller whom the cache did not identify, and all signed-in callers after a failure.
 BYPASS_SECONDS, BYPASS_ALL_SECONDS = 1.0, 5.0
 BYPASSES_MAX = 1_000  # such callers that are remembered
+ADMITTED_MAX = 10_000  # readers that a process remembers where only members may read

@@ -1,9 +1,10 @@
 """Access: the callers that may use a route. A decorator names them, and `check` decides, once for each request.
 
-`endpoint` calls it before the request is counted, read or validated.
+`endpoint` calls it before the request is counted, read or validated. Before that `admit` refuses what no route takes,
+and, where READS=members, whatever an anonymous caller asks for that is not open.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -13,7 +14,14 @@ from sqlalchemy.orm import Session
 from werkzeug.exceptions import NotFound
 
 from directory import errors
-from directory.errors import AdminRequired, DirectoryError, PasskeyRequired, ReviewerRequired, Unauthenticated
+from directory.errors import (
+    AdminRequired,
+    DirectoryError,
+    MembersOnly,
+    PasskeyRequired,
+    ReviewerRequired,
+    Unauthenticated,
+)
 from directory.extensions import db
 from directory.http import rate_limits, write_checks
 from directory.http.authentication import bearer_of, caller, viewer
@@ -30,6 +38,23 @@ CLOSED: dict[str, tuple[Action, set[str]]] = {
     "/api/admin/": ("administer", {"admin"}),
     "/api/review/": ("review", {"reviewer", "admin"}),
 }
+# What anonymous callers may use where READS=members, with the operator's pages in OPEN_PAGES. All else is for members,
+# and so is a new route.
+OPEN = frozenset(
+    {
+        "/healthz", "/readyz", "/metrics", "/api/session", "/assets/<name>", "/robots.txt", "/favicon.svg",
+        "/favicon.ico", "/apple-touch-icon.png", "/manifest.webmanifest", "/.well-known/security.txt",
+        "/.well-known/change-password", "/language", "/api/problems", "/api/problems/<code>",
+        # Signing in, up and out.
+        "/sign-in", "/login", "/sign-up", "/register", "/sign-out", "/api/auth/register", "/api/auth/login",
+        "/api/auth/logout", "/api/auth/passkeys/login/options", "/api/auth/passkeys/login",
+        "/api/auth/providers/<provider>", "/api/auth/providers/<provider>/callback",
+        # What mail leads to.
+        "/forgot", "/reset", "/verify", "/mail-off", "/api/auth/password/forgot", "/api/auth/password/reset",
+        "/api/auth/email/verify", "/api/auth/notifications/<token>",
+    }
+)  # fmt: skip
+DOCS_FILE, OPEN_FILES = "/api/docs/<version>/<name>", {"pages.css", "favicon-32x32.png"}  # of the plainest open pages
 REQUIRED: dict[str, Action] = {"admin": "administer", "reviewer": "review"}  # what access rules require
 
 
@@ -95,12 +120,51 @@ def _named(view: View, access: str) -> View:
     return view
 
 
+def is_closed(app: Flask | None = None) -> bool:
+    """Whether only members may read (READS=members)."""
+    return bool((app or current_app).config["READS"] == "members")
+
+
+def for_other_sites() -> dict[str, str]:
+    """The header of a picture that pages of other sites may show; nothing where only members may read."""
+    return {} if is_closed() else {"Cross-Origin-Resource-Policy": "cross-origin"}
+
+
+def is_open(app: Flask, rule: str, arguments: Mapping[str, Any] | None = None) -> bool:
+    """Whether anonymous callers may use the route of a rule, or its address with these arguments."""
+    if not is_closed(app) or rule in OPEN or rule in app.extensions.get("open_pages", ()):
+        return True
+    return rule == DOCS_FILE and (arguments or {}).get("name") in OPEN_FILES
+
+
+def require_reader(exchange: Exchange) -> None:
+    """Refuse anonymous callers whatever is not open, where only members may read. Raises MembersOnly.
+
+    The answer does not depend on what is there: it comes before the view, and before 404 and 405. No OPTIONS is open.
+    """
+    if not is_closed() or (exchange.method != "OPTIONS" and _is_open()):
+        return
+    try:
+        reader = viewer()
+    except Unauthenticated as error:
+        raise MembersOnly(error.detail) from None
+    if reader is None:
+        raise MembersOnly
+
+
+def _is_open() -> bool:
+    rule = request.url_rule
+    return rule is not None and is_open(current_app, rule.rule, request.view_args)
+
+
 def admit(exchange: Exchange) -> None:
     """Refuse what no route takes, before the view and what decorates it. Raises the errors of each check.
 
-    These are writes that `write_checks` refuses, and bad bearer tokens, on public routes too. Unknown paths under
-    /api/admin and /api/review, and impossible ids there, are closed as the routes there are.
+    These are reads of anonymous callers where only members may read, writes that `write_checks` refuses, and bad bearer
+    tokens, on public routes too. Unknown paths under /api/admin and /api/review, and impossible ids there, are closed
+    as the routes there are.
     """
+    require_reader(exchange)
     if request.routing_exception is None:
         if not exchange.is_read:
             write_checks.check(exchange)

@@ -17,21 +17,29 @@ def is_trusted(origin: str | None) -> bool:
     return origin in current_app.config["CORS_ORIGINS"]
 
 
-def preflight() -> Response | None:
-    """Answer OPTIONS: a CORS preflight, or a query for the methods of a path.
-
-    A trusted origin's preflight succeeds even for an unknown path, so that the browser sends the request and the page
-    gets its 404. Otherwise the browser would report a CORS failure, and the author would search the settings.
-    """
+def passes() -> bool:
+    """Whether an OPTIONS is the preflight of a trusted origin. The log has those of others."""
     origin, is_preflight = request.headers.get("Origin"), "Access-Control-Request-Method" in request.headers
-    passes = is_preflight and is_trusted(origin)
-    if is_preflight and origin is not None and not passes:
+    if is_preflight and origin is not None and not is_trusted(origin):
         log.info("preflight refused", extra={"origin": origin[:ORIGIN_MAX], "path": request.path})
-    if request.routing_exception is not None and not passes:
+    return is_preflight and is_trusted(origin)
+
+
+def options(*, is_preflight: bool, is_closed: bool) -> Response | None:
+    """Answer OPTIONS: the preflight of a trusted origin, or a query for the methods of a path.
+
+    Such a preflight succeeds even for an unknown path, so that the browser sends the request and the page gets its 404.
+    Otherwise the browser would report a CORS failure, and the author would search the settings. If only members may
+    read (`is_closed`), it is answered alike for every path, because it has no credentials.
+    """
+    if request.routing_exception is not None and not is_preflight:
         return None
-    response = Response(status=204, headers={"Allow": ", ".join(_methods())})
+    methods = ANY_METHOD if is_preflight and is_closed else _methods()
+    response = Response(status=204, headers={"Allow": ", ".join(methods)})
     del response.headers["Content-Type"]
-    if passes:
+    if is_preflight and is_closed:
+        response.headers["Cache-Control"] = "no-store"
+    if is_preflight:
         response.headers["Access-Control-Allow-Methods"] = response.headers["Allow"]
         response.headers["Access-Control-Allow-Headers"] = ALLOWED_HEADERS
         response.headers["Access-Control-Max-Age"] = "600"

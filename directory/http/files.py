@@ -14,7 +14,7 @@ from werkzeug.datastructures import ETags
 from werkzeug.http import parse_etags
 
 from directory.errors import NotFound
-from directory.http import endpoint, hooks
+from directory.http import access, endpoint, hooks
 from directory.http.codings import takes_gzip
 from directory.http.exchange import ROUTE, received
 from directory.http.headers import Headers
@@ -69,8 +69,12 @@ class Files:
         self._app, self._finds = app, dict[str, tuple[str, Find]]()
 
     def add(self, rule: str, find: Find) -> None:
-        """Register `find` for the files of a public route without a rate limit. Its rule is `/word/<name>`."""
-        self._finds[rule.split("/")[1]] = rule, find
+        """Register `find` for the files of a public route without a rate limit. Its rule is `/word/<name>`.
+
+        A route that is for members alone is left to the application, which knows who asks.
+        """
+        if access.is_open(self._app, rule):
+            self._finds[rule.split("/")[1]] = rule, find
 
     def answer(self, environ: dict[str, Any], began: float) -> Answer | None:
         """The answer to a request for a file, equal to the application's; None if the application has to answer.

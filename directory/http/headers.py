@@ -24,6 +24,7 @@ SECURITY = {
 HSTS = ("Strict-Transport-Security", "max-age=31536000")
 PUBLIC, PRIVATE, NO_STORE = "public, no-cache", "private, no-cache", "no-store"
 NO_STORE_PATHS = ("/api/admin/", "/api/review/", "/api/auth/")
+ASSETS = "/assets/"  # the files of the pages, the same for everybody in a directory that only members read, too
 VARY, CACHE_CONTROL = "Vary", "Cache-Control"
 _REPLACED = {VARY, CACHE_CONTROL}
 _DECISIVE = {*_REPLACED, "Set-Cookie", *SECURITY}  # an answer's own headers that the common ones depend on
@@ -59,12 +60,13 @@ class AnswerHeaders:
     """Completes the headers of the answers of one application, or of a server that has none."""
 
     def __init__(
-        self, *, max_age: int | None = None, origins: Collection[str] = (), hsts_subdomains: bool = False
-    ) -> None:
-        """Take PUBLIC_MAX_AGE, CORS_ORIGINS and HSTS_SUBDOMAINS."""
+        self, *, max_age: int | None = None, origins: Collection[str] = (), hsts_subdomains: bool = False,
+        is_closed: bool = False,
+    ) -> None:  # fmt: skip
+        """Take PUBLIC_MAX_AGE, CORS_ORIGINS and HSTS_SUBDOMAINS, and whether only members may read."""
         # Caches revalidate a public answer each time, except a shared cache with PUBLIC_MAX_AGE.
         self.public = PUBLIC if max_age is None else f"public, max-age=0, must-revalidate, s-maxage={max_age}"
-        self._origins = origins
+        self._origins, self._is_closed = origins, is_closed
         self._hsts = (HSTS[0], f"{HSTS[1]}; includeSubDomains") if hsts_subdomains else HSTS
         self._made = lru_cache(256)(self._make)
 
@@ -82,7 +84,9 @@ class AnswerHeaders:
         """
         decisive = {name: value for name, value in own if name in _DECISIVE}
         caching = self._caching(decisive, status, facts)
-        is_constant = facts.is_constant or "immutable" in caching
+        if self._is_closed and not facts.path.startswith(ASSETS):
+            caching = _private(caching)
+        is_constant = facts.is_constant or ("immutable" in caching and not caching.startswith("private"))
         origin = facts.origin if facts.origin in self._origins else None
         security = tuple(name for name in SECURITY if name in decisive)
         return self._made(facts.scheme, caching, decisive.get(VARY, ""), is_constant, origin, security)
@@ -110,6 +114,12 @@ class AnswerHeaders:
         ])  # fmt: skip
 
 
+def _private(caching: str) -> str:
+    """A Cache-Control that lets no shared cache store the answer."""
+    directives = (each.strip() for each in caching.split(","))
+    return ", ".join(["private", *(each for each in directives if each not in ("public", "private"))])
+
+
 def _allowing(origin: str) -> dict[str, str]:
     """The headers that allow a page of a trusted origin to read the answer."""
     return {
@@ -129,8 +139,9 @@ def init_app(app: Flask) -> None:
     """Give an application its headers."""
     config = app.config
     app.extensions["headers"] = AnswerHeaders(
-        max_age=config["PUBLIC_MAX_AGE"], origins=config["CORS_ORIGINS"], hsts_subdomains=config["HSTS_SUBDOMAINS"]
-    )
+        max_age=config["PUBLIC_MAX_AGE"], origins=config["CORS_ORIGINS"], hsts_subdomains=config["HSTS_SUBDOMAINS"],
+        is_closed=config["READS"] == "members",
+    )  # fmt: skip
 
 
 def of_app(app: Flask | None = None) -> AnswerHeaders:

@@ -47,10 +47,18 @@ class Exchanges:
 def _begin() -> Response | None:
     """Answer OPTIONS, and refuse what no route takes; then Flask calls the view."""
     exchange = _bind()
-    if exchange.method == "OPTIONS" and (response := cors.preflight()) is not None:
+    if exchange.method == "OPTIONS" and (response := _options(exchange)) is not None:
         return response
     access.admit(exchange)
     return None
+
+
+def _options(exchange: Exchange) -> Response | None:
+    is_preflight, is_closed = cors.passes(), access.is_closed()
+    if not is_preflight:
+        access.require_reader(exchange)
+    exchange.is_constant = exchange.is_constant and not is_closed
+    return cors.options(is_preflight=is_preflight, is_closed=is_closed)
 
 
 def _bind() -> Exchange:

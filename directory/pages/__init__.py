@@ -65,6 +65,7 @@ def init_app(app: Flask) -> None:
     if app.config["SITE_DIR"] and with_pages:
         own.use(app, own_site)
         app.register_blueprint(own.routes(app, own_site))
+        app.extensions["open_pages"] = own.open_pages(app, own_site)
         own.try_out(app)
     if with_pages:
         app.register_blueprint(addresses.routes({page.name for page in own_site.pages}))

@@ -3,15 +3,13 @@
 from typing import Any
 
 from directory.db.paging import Window
-from directory.http.access import public
+from directory.http.access import for_other_sites, public
 from directory.http.cache_policy import CacheTags
 from directory.http.endpoint import operation
 from directory.pages.badge_drawing import DARK, LIGHT, drawn
 from directory.pages.layout import PAGE, Page, PageAnswer, bp, here
 from directory.services.catalog import catalog, periods
 from directory.services.catalog.periods import WEEK
-
-HEADERS = {"Cross-Origin-Resource-Policy": "cross-origin"}  # it is made for other sites
 
 
 @bp.get("/p/<id:project_id>/badge.svg")
@@ -28,7 +26,7 @@ def badge(project_id: int, query: dict[str, str]) -> PageAnswer:
     page = Page(drawn(here().name, votes, DARK if query.get("theme") == "dark" else LIGHT).encode())
     # Another project becomes the first only by a vote that moves it to as many votes as the first one has, or past it.
     page.tags = CacheTags((project_id, first["id"]), first["upvotes"], first["upvotes"])
-    return page, HEADERS
+    return page, for_other_sites()
 
 
 def _first(week: str) -> dict[str, Any] | None:

@@ -8,7 +8,7 @@ from flask import Blueprint, Response, current_app, redirect
 
 from directory.errors import NotFound
 from directory.http import docs
-from directory.http.access import public
+from directory.http.access import is_closed, public
 from directory.http.endpoint import operation
 from directory.models import now
 from directory.pages.layout import tagged
@@ -27,7 +27,9 @@ XML = '<?xml version="1.0" encoding="UTF-8"?>\n<{root} xmlns="http://www.sitemap
 @public
 @operation(tier="read", page=True)
 def robots() -> Response:
-    """Let crawlers in, and name the sitemap where there is one."""
+    """Let crawlers in, and name the sitemap where there is one. Where only members may read, keep them out."""
+    if is_closed():
+        return tagged("User-agent: *\nDisallow: /\n", "text/plain; charset=utf-8")
     site = _mapped()
     named = "" if site is None else f"\nSitemap: {site.address(SITEMAP)}\n"
     return tagged(f"User-agent: *\nDisallow: /*?*tag=*,\nDisallow: /*?*tag=*%2C\n{named}", "text/plain; charset=utf-8")
@@ -79,7 +81,7 @@ def security() -> Response:
 @public
 @operation(tier="read", page=True)
 def sitemap_index() -> Response:
-    """List the parts of the sitemap; 404 where the site's address is not known, or has no pages."""
+    """List the parts of the sitemap; 404 where the site has no known address or no pages, or is closed."""
     site = _require_mapped()
     parts: list[int | str] = [*sitemap.parts()]
     parts += [LISTS] if parts else []
@@ -119,9 +121,9 @@ def sitemap_lists() -> Response:
 
 
 def _mapped() -> Site | None:
-    """The site, if it has pages and an address that crawlers can be given."""
+    """The site, if it has pages and an address that crawlers can be given, and everybody may read it."""
     site: Site = current_app.extensions["site"]
-    return site if site.url and current_app.config["WEB_ENABLED"] else None
+    return site if site.url and current_app.config["WEB_ENABLED"] and not is_closed() else None
 
 
 def _require_mapped() -> Site:

@@ -1,6 +1,7 @@
 """The page of an address that has none."""
 
 from contextlib import suppress
+from typing import Any
 
 from flask import Response, current_app, request
 from sqlalchemy.exc import SQLAlchemyError
@@ -10,10 +11,31 @@ from werkzeug.routing import RequestRedirect
 from directory import errors
 from directory.http import problem_details
 from directory.http.authentication import viewer
-from directory.http.exchange import READS
-from directory.pages.layout import MAILED_LINKS, OWN_PAGES, bp, explained, with_page
+from directory.http.exchange import READS, current
+from directory.pages.forms import NO_STORE
+from directory.pages.layout import MAILED_LINKS, OWN_PAGES, bp, explained, own_address, with_page
+from directory.pages.sign_in_form import sign_in_form
 
 KINDS = (problem_details.MEDIA_TYPE, "text/html")  # at an address without a route; the first where both are welcome
+
+
+@bp.app_errorhandler(errors.MembersOnly)
+def members_only(error: errors.MembersOnly) -> Response:
+    """Answer 401 to an anonymous caller of a directory that only members read: people get the page that signs in.
+
+    It does not depend on what is at the address, and leads back to it. A form that was sent after the session had ended
+    is kept.
+    """
+    response = problem_details.answer(error)
+    if request.path.startswith("/api/"):
+        return response
+    current().identify(None)  # also with a token that is not valid
+    view: Any = current_app.view_functions.get(request.endpoint or "")
+    is_form = request.method == "POST" and hasattr(view, "form_again")
+    to = {"next": own_address()}
+    shown = view.form_again(response) if is_form else sign_in_form(query=to, reason="Sign in to go on.")
+    response.headers.update(NO_STORE)
+    return with_page(response, shown)
 
 
 @bp.app_errorhandler(404)

@@ -10,7 +10,7 @@ from flask import Blueprint, Flask, Response, current_app, render_template, requ
 from markupsafe import Markup
 
 from directory.errors import NotFound
-from directory.http import docs, problem_details
+from directory.http import access, docs, problem_details
 from directory.http.authentication import viewer
 from directory.http.cache_policy import CachePolicy, CacheTags
 from directory.http.endpoint import HTML, operation, tag
@@ -100,10 +100,18 @@ def _rendered(
     script = head.script() if head.data else ""
     policy = POLICY.format(f" {source_of(script)}" if script else "") if files else PLAIN_POLICY
     facts = {"head": head, "data": script, "files": files, "viewer": by, "site": here()}
-    facts |= {"own_pages": current_app.extensions["own_site"].pages, "assets": "" if files else docs.assets()}
+    is_outside = access.is_closed() and by is None and not values.get("is_shell")
+    facts |= {"own_pages": _own_pages(is_outside=is_outside), "is_outside": is_outside}
+    facts["assets"] = "" if files else docs.assets()
     page = Page(render_template(template, **facts, **values).encode())
     page.tags = tags
     return page, {"Content-Security-Policy": policy, **REFERRER}
+
+
+def _own_pages(*, is_outside: bool) -> list[Any]:
+    """The operator's pages; for an anonymous caller of a directory that only members read, those that are open."""
+    pages = current_app.extensions["own_site"].pages
+    return [page for page in pages if not is_outside or access.is_open(current_app, page.path)]
 
 
 def rendered(head: Head) -> PageAnswer:

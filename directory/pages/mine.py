@@ -16,7 +16,7 @@ from directory.db.errors import log_failure
 from directory.db.paging import Slice, Window
 from directory.db.transactions import transaction
 from directory.errors import NotFound, Unavailable
-from directory.http.access import login_required, own_required, owner_required, shows_reviewers
+from directory.http.access import is_closed, login_required, own_required, owner_required, shows_reviewers
 from directory.http.authentication import caller, viewer
 from directory.http.endpoint import operation
 from directory.http.exchange import current
@@ -136,7 +136,8 @@ def own_project(project_id: int, form: Form = EMPTY, query: Mapping[str, str] = 
         "mine_project.html", Head(project["title"], indexed=False), here=f"{HERE}/{project_id}", entry="forms",
         project=project, events=events, event_names=EVENTS, labels=FIELDS, revised=revised(project),
         said=SENT.get(query.get("done", ""), "").format(title=project["title"]),
-        badge=snippet(project, here()) if project["status"] == "live" else None, form=form, is_owner=is_owner,
+        badge=snippet(project, here()) if project["status"] == "live" and not is_closed() else None,
+        form=form, is_owner=is_owner,
         entries=found.items, earlier=found.previous, entry_names=ENTRIES, senders=SENDERS,
         waits=waits_for_owner(project), answer_max=ANSWER_MAX,
     )  # fmt: skip

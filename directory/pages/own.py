@@ -203,6 +203,11 @@ def routes(app: Flask, site: OwnSite) -> Blueprint:
     return bp
 
 
+def open_pages(app: Flask, site: OwnSite) -> frozenset[str]:
+    """The addresses of the pages that OPEN_PAGES names; a name without a page is passed over."""
+    return frozenset(page.path for page in site.pages if page.name in app.config["OPEN_PAGES"])
+
+
 def _view(page: OwnPage) -> Callable[..., Any]:
     @public
     @operation(tier="read", page=True, etag=True, personal=True, cache=layout.PAGE)

@@ -13,7 +13,7 @@ from directory.api import projects
 from directory.db.paging import Window
 from directory.errors import NotFound
 from directory.http import rate_limits
-from directory.http.access import login_required, owner_required, public
+from directory.http.access import for_other_sites, login_required, owner_required, public
 from directory.http.authentication import caller, pressed_vote, viewer, vote_cookie
 from directory.http.cache_policy import CacheTags
 from directory.http.endpoint import Versions, operation, tag
@@ -103,7 +103,7 @@ def card_of_project(project_id: int) -> Response:
     response = Response(b"" if has_it else cards.drawn(card), content_type="image/png")
     tag(response, card.name)
     response.headers["Cache-Control"] = "public, no-cache"
-    response.headers["Cross-Origin-Resource-Policy"] = "cross-origin"
+    response.headers.update(for_other_sites())
     return response
 
 

@@ -261,6 +261,7 @@ ANSWERS = {
         *below("site", "name", "url"),
         "registration_open",
         "read_only",
+        "reads",
         "reviewed_fields",
         "password_reset",
         "passkeys",

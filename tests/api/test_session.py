@@ -15,6 +15,7 @@ ANYBODY = {
     "site": {"name": "Project Directory", "url": None},
     "registration_open": True,
     "read_only": False,
+    "reads": "public",
     "password_reset": False,
     "passkeys": True,
     "providers": [],

@@ -77,6 +77,8 @@ def test_everything_has_a_default_that_works(instance):
         "READ_ONLY": False,
         "RESPONSE_CACHE": True,
         "PUBLIC_MAX_AGE": None,
+        "READS": "public",
+        "OPEN_PAGES": {"imprint", "privacy", "terms"},
         "REPORTS": "off",
         "REVIEW_ON_EDIT": "material",
         "CHANGES_DAYS": 30,
@@ -144,6 +146,8 @@ GOOD = [
     ("READ_ONLY", "1", True),
     ("RESPONSE_CACHE", "no", False),
     ("RATELIMIT_REPORTS", "9 per day", "9 per day"),
+    ("READS", "members", "members"),
+    ("OPEN_PAGES", "imprint, house-rules ,", {"imprint", "house-rules"}),
     ("REPORTS", "members", "members"),
     ("REPORTS", "everybody", "everybody"),
     ("REVIEW_ON_EDIT", "never", "never"),
@@ -279,6 +283,8 @@ NONSENSE = [
     *(("READ_ONLY", value) for value in ("on", "readonly")),
     *(("RESPONSE_CACHE", value) for value in ("off", "memory")),
     *((name, v) for name in ("PUBLIC_MAX_AGE", "AUDIT_RETENTION") for v in ("0", "-1", "1.5", "none", "99999")),
+    *(("READS", value) for value in ("none", "Members", "private")),
+    *(("OPEN_PAGES", value) for value in ("imprint.md", "Imprint", "/imprint", "a b", "*")),
     *(("REPORTS", value) for value in ("on", "Members", "all")),
     *(("REVIEW_ON_EDIT", value) for value in ("sometimes", "Material")),
     ("REVIEWER_NAMES", "true"),
@@ -356,6 +362,11 @@ def test_several_processes_need_redis_unless_nothing_is_counted():
 def test_a_cdn_and_a_limit_of_reads_exclude_each_other():
     assert refusal(PUBLIC_MAX_AGE="5", RATELIMIT_READ="9 per minute").startswith("PUBLIC_MAX_AGE: leave it out where")
     assert load(PUBLIC_MAX_AGE="5", RATELIMIT_READ="9 per minute", RATELIMIT_ENABLED="false")["PUBLIC_MAX_AGE"] == 5
+
+
+def test_a_cdn_and_a_closed_directory_exclude_each_other():
+    assert refusal(PUBLIC_MAX_AGE="5", READS="members").startswith("PUBLIC_MAX_AGE: leave it out where READS=members")
+    assert load(PUBLIC_MAX_AGE="5", READS="public")["PUBLIC_MAX_AGE"] == 5
 
 
 def test_a_process_ends_with_that_line_and_nothing_else():

@@ -55,6 +55,11 @@ class SessionState(Strict):
     site = fields.Nested(SiteOutput, required=True)
     registration_open = fields.Boolean(required=True)
     read_only = fields.Boolean(required=True)
+    reads = Word(
+        ("public", "members"),
+        required=True,
+        metadata={"description": "Who may read: everybody, or signed-in callers alone."},
+    )
     password_reset = fields.Boolean(required=True)
     passkeys = fields.Boolean(required=True, metadata={"description": "Whether one can sign in by a passkey."})
     passkey_required = fields.Boolean(
@@ -183,9 +188,9 @@ class Checks(Strict):
 
 
 class Readiness(Strict):
-    """The service can do its work."""
+    """The service can do its work. Where only members may read, anonymous callers get `status` alone."""
 
     status = Word(("ready",), required=True)
-    version = fields.String(required=True)
-    commit = fields.String(required=True, allow_none=True, metadata={"description": "Null if unknown."})
-    checks = fields.Nested(Checks, required=True)
+    version = fields.String()
+    commit = fields.String(allow_none=True, metadata={"description": "Null if unknown."})
+    checks = fields.Nested(Checks)

@@ -4079,6 +4079,11 @@ export interface components {
             site: components["schemas"]["Site"];
             registration_open: boolean;
             read_only: boolean;
+            /**
+             * @description Who may read: everybody, or signed-in callers alone.
+             * @enum {string}
+             */
+            reads: "public" | "members";
             password_reset: boolean;
             /** @description Whether one can sign in by a passkey. */
             passkeys: boolean;
@@ -4140,14 +4145,14 @@ export interface components {
             webhooks: components["schemas"]["WebhooksCheck"];
             mail: components["schemas"]["WebhooksCheck"] | null;
         };
-        /** @description The service can do its work. */
+        /** @description The service can do its work. Where only members may read, anonymous callers get `status` alone. */
         Readiness: {
             /** @enum {string} */
             status: "ready";
-            version: string;
+            version?: string;
             /** @description Null if unknown. */
-            commit: string | null;
-            checks: components["schemas"]["Checks"];
+            commit?: string | null;
+            checks?: components["schemas"]["Checks"];
         };
         /** @description A project as the public sees it, at the time of the event. */
         WebhookProject: {
@@ -12710,6 +12715,7 @@ export interface operations {
                      *       },
                      *       "registration_open": true,
                      *       "read_only": false,
+                     *       "reads": "public",
                      *       "password_reset": true,
                      *       "passkeys": true,
                      *       "passkey_required": false,
@@ -12927,7 +12933,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The service can do its work. */
+            /** @description The service can do its work. Where only members may read, anonymous callers get `status` alone. */
             200: {
                 headers: {
                     "X-Request-ID": components["headers"]["X-Request-ID"];
