@@ -7,9 +7,9 @@ from flask import Blueprint, Response, current_app
 
 from directory.api import openapi
 from directory.api.schemas.site import FeedQuery, Health, Readiness
-from directory.errors import NotFound, Unavailable
+from directory.errors import NotFound, Unauthenticated, Unavailable
 from directory.http import docs, feed, metrics, readiness
-from directory.http.access import is_closed, public
+from directory.http.access import is_closed, public, takes_feed_key
 from directory.http.authentication import viewer
 from directory.http.endpoint import documented, operation, tag
 from directory.http.files import FOREVER
@@ -119,10 +119,14 @@ def problem(code: str) -> Response:
 
 @bp.get("/api/projects.atom")
 @public
-@documented(media_types=("application/atom+xml",))
+@takes_feed_key
+@documented(media_types=("application/atom+xml",), raises=(Unauthenticated,))
 @operation(query=FeedQuery(), tier="read", etag=True)
 def atom(query: dict[str, str]) -> Response:
-    """Follow the 50 newest live projects as an Atom feed: all, or those of a category, of tags or of a period."""
+    """Follow the 50 newest live projects as an Atom feed: all, or those of a category, of tags or of a period.
+
+    With `key` (`POST /api/auth/feed-key`) a feed reader, which cannot sign in, reads it as a member.
+    """
     site, has_pages = current_app.extensions["site"], current_app.config["WEB_ENABLED"]
     document = feed.document(site, query, with_pages=has_pages)
     response = Response(document, content_type=feed.MEDIA_TYPE)

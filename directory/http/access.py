@@ -27,6 +27,7 @@ from directory.http import rate_limits, write_checks
 from directory.http.authentication import bearer_of, caller, viewer
 from directory.http.exchange import Exchange, current
 from directory.services import identity, permissions
+from directory.services.accounts import feed_keys
 from directory.services.catalog import catalog
 from directory.services.identity import Caller
 from directory.services.permissions import Action
@@ -105,6 +106,12 @@ def admin_required(view: View) -> View:
     return _named(view, "admin")
 
 
+def takes_feed_key(view: View) -> View:
+    """The route may be read by the key of a member's feed, as `key` in the query."""
+    view.takes_feed_key = True  # type: ignore[attr-defined]
+    return view
+
+
 def only_if(check: Callable[..., None]) -> Callable[[View], View]:
     """Before the query and the body are read, `check` gets the arguments of the path, and raises what refuses them."""
 
@@ -152,6 +159,19 @@ def require_reader(exchange: Exchange) -> None:
         raise MembersOnly
 
 
+def _identify_by_key(exchange: Exchange) -> None:
+    """Identify the caller by the feed key in the query, where the route takes one. Raises Unauthenticated."""
+    view: Any = current_app.view_functions.get(request.endpoint or "")
+    if not hasattr(view, "takes_feed_key") or "key" not in request.args:
+        return
+    keys = request.args.getlist("key")
+    reader = feed_keys.reader(keys[0]) if len(keys) == 1 else None
+    if reader is None:
+        raise Unauthenticated("The feed key is unknown, or has ended.")
+    if bearer_of(exchange.environ) is None:  # else that one alone says who calls
+        exchange.identify(reader)
+
+
 def _is_open() -> bool:
     rule = request.url_rule
     return rule is not None and is_open(current_app, rule.rule, request.view_args)
@@ -164,6 +184,7 @@ def admit(exchange: Exchange) -> None:
     tokens, on public routes too. Unknown paths under /api/admin and /api/review, and impossible ids there, are closed
     as the routes there are.
     """
+    _identify_by_key(exchange)
     require_reader(exchange)
     if request.routing_exception is None:
         if not exchange.is_read:

@@ -28,7 +28,8 @@ class User(db.Model):  # type: ignore[name-defined,misc]
     provider opened has chosen the username. `review_categories` are the ids of the categories that a reviewer may
     review, null for all; ids of deleted categories may be among them, and no other category gets one. `role_source` is
     LOCAL, or the name of the provider that gave the role. With `must_verify` the account may do little until its
-    address is confirmed. Triggers maintain `user_counts` and `user_submissions`.
+    address is confirmed. `feed_key_hash` is the SHA-256 of the key in the address of its feed, null without one.
+    Triggers maintain `user_counts` and `user_submissions`.
     """
 
     __tablename__ = "users"
@@ -40,6 +41,7 @@ class User(db.Model):  # type: ignore[name-defined,misc]
         Index(None, "created_at", "id"),  # the users list, newest first; signups a day
         Index(None, "role", "status", "id"),  # the active administrators, for the rule of the last administrator
         Index(None, "last_seen_at", "id"),  # the users list by last use
+        Index(None, "feed_key_hash"),  # each read of a feed by its key
         {"sqlite_autoincrement": True},
     )
 
@@ -59,6 +61,7 @@ class User(db.Model):  # type: ignore[name-defined,misc]
     review_categories: Mapped[list[int] | None] = mapped_column(JsonIds)
     role_source: Mapped[str] = mapped_column(String(16), default=LOCAL, server_default=LOCAL)
     must_verify: Mapped[bool] = mapped_column(default=False, server_default=false())
+    feed_key_hash: Mapped[str | None] = mapped_column(String(64))
 
     @property
     def email_verified(self) -> bool:

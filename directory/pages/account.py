@@ -13,6 +13,7 @@ from directory.api import account_deletion, auth, passkeys, providers, recovery
 from directory.api.schemas.accounts import DeletionInput, Email, Secret, Username
 from directory.db.transactions import transaction
 from directory.errors import NotFound
+from directory.http import feed as feeds
 from directory.http import receivers
 from directory.http.access import login_required, public
 from directory.http.authentication import caller
@@ -22,7 +23,7 @@ from directory.http.signing_in import has_passkeys
 from directory.models import now
 from directory.pages.forms import EMPTY, NO_STORE, Form, same_as, see_other, shows
 from directory.pages.head import Head
-from directory.pages.layout import PageAnswer, address_with, bp, page_view, show
+from directory.pages.layout import PageAnswer, address_with, bp, here, page_view, show
 from directory.pages.sign_in_form import again, asks_to_sign_in
 from directory.services.accounts import accounts
 from directory.services.accounts import sessions as credentials
@@ -49,6 +50,7 @@ SAID = {
     "session-ended": ("sessions", "The session is signed out."),
     "sessions-ended": ("sessions", "All other sessions are signed out."),
     "token-revoked": ("tokens", "The token is revoked."),
+    "feed-key-deleted": ("feed", "The address is deleted. Feed readers that have it read nothing any more."),
 }
 LEFT = "/account/deleted"
 NOT_SURE = "Please confirm this."
@@ -75,8 +77,13 @@ def _named(names: tuple[tuple[str, str], ...], header: str) -> str:
     return next((name for name, pattern in names if re.search(pattern, header)), "")
 
 
-def account_form(at: str = "", form: Form = EMPTY, done: str = "", made: Any = None, **_path: Any) -> PageAnswer:
-    """The page. It can show the refused form of the section `at`, the outcome `done`, or the new token `made`."""
+def account_form(
+    at: str = "", form: Form = EMPTY, done: str = "", made: Any = None, feed: str = "", **_path: Any
+) -> PageAnswer:
+    """The page. It can show the refused form of the section `at`, the outcome `done`, and what is shown only once.
+
+    That is the new token `made`, or the new address `feed`.
+    """
     if form.code == "unauthenticated":
         return again(form)
     by = caller()
@@ -87,7 +94,7 @@ def account_form(at: str = "", form: Form = EMPTY, done: str = "", made: Any = N
         form = replace(form, errors={**form.errors, "sure": NOT_SURE})
     page, headers = show(
         "account.html", Head("Your account", indexed=False), here=HERE, entry="forms", user=accounts.get(by.id), at=at,
-        form=form, empty=EMPTY, place=place, said=said, made=made, days=DAYS, agent=agent, **_lists(),
+        form=form, empty=EMPTY, place=place, said=said, made=made, feed=feed, days=DAYS, agent=agent, **_lists(),
     )  # fmt: skip
     return page, {**headers, **NO_STORE}
 
@@ -313,6 +320,26 @@ def revoke_token(token_id: int, query: dict[str, str]) -> Any:
     """Revoke a token."""
     auth.revoke_token.view(token_id=token_id)  # type: ignore[attr-defined]
     return _done("token-revoked")
+
+
+@bp.post("/account/feed-key")
+@shows(at("feed"))
+@login_required
+@replace(same_as(auth.make_feed_key), transactional=False)
+def make_feed_key(query: dict[str, str]) -> Any:
+    """Make the caller's feed key, and show the address with it on this answer alone."""
+    made = transaction(auth.make_feed_key.view)  # type: ignore[attr-defined]
+    return account_form(feed=here().address(address_with(feeds.PATH, key=made["key"])))
+
+
+@bp.post("/account/feed-key/delete")
+@shows(at("feed"))
+@login_required
+@same_as(auth.delete_feed_key)
+def delete_feed_key(query: dict[str, str]) -> Any:
+    """Delete the caller's feed key."""
+    auth.delete_feed_key.view()  # type: ignore[attr-defined]
+    return _done("feed-key-deleted")
 
 
 class DeletionForm(DeletionInput):

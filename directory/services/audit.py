@@ -66,6 +66,8 @@ ACTIONS = (
     "user.email_changed",
     "user.token_created",
     "user.token_revoked",
+    "user.feed_key_made",
+    "user.feed_key_deleted",
     "users.signed_out",
     "users.tokens_revoked",
     "category.created",

@@ -299,6 +299,7 @@ ANSWERS = {
     "POST /api/auth/passkeys/login": ACCOUNT,
     "GET /api/auth/tokens": items(TOKEN),
     "POST /api/auth/tokens": TOKEN | {"token"},
+    "POST /api/auth/feed-key": {"key"},
     "GET /healthz": {"status"},
 }
 WAITING = {

@@ -63,8 +63,8 @@ class Directory:
         assert len(self.digest) == 64
         self.secrets = {
             self.digest,
-            "handbook", "quagga", "basalt", "vermilion", "numbat", "zymurgy", "xiphias", "wombatina", "okapi", "narwhal",
-            "obsidian",
+            "handbook", "quagga", "basalt", "vermilion", "numbat", "zymurgy", "xiphias", "wombatina", "okapi",
+            "narwhal", "obsidian",
         }  # fmt: skip
 
     def addresses(self, app: Flask) -> Iterator[tuple[str, str, str]]:

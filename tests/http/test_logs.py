@@ -177,12 +177,16 @@ def test_passwords_tokens_and_cookies_never_appear(logged, monkeypatch):
     browser.post("/api/auth/login", login | {"password": SECRETS["guess"]})
     browser.post("/api/auth/login", {"login": SECRETS["guess"], "password": SECRETS["guess"]})
     issued = browser.post("/api/auth/tokens", {"name": "x"}).json["token"]
+    key = browser.post("/api/auth/feed-key").json["key"]
+    for given in (key, SECRETS["token"]):
+        Api(app).get(f"/api/projects.atom?key={given}", headers={"Referer": f"http://a/?key={given}"})
+    Api(app).get(f"/api/projects.atom?key={key}&limit=1")
     bad = {"Authorization": f"Bearer {SECRETS['token']}", "Cookie": f"{COOKIE}={SECRETS['cookie']}"}
     Api(app).get("/api/projects", headers=bad)
     Api(app).get("/api/projects", headers={"Cookie": bad["Cookie"]})
     browser.put("/api/auth/me", change | {"current_password": SECRETS["guess"]})
     browser.put("/api/auth/me", change)
-    made = [browser.cookie, issued]
+    made = [browser.cookie, issued, key]
     with monkeypatch.context() as broken:  # a fault whose statement holds a hash
         broken.setattr(sessions.secrets, "token_urlsafe", lambda _size: "the-same")
         for _ in range(2):

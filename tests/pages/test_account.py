@@ -175,6 +175,23 @@ def test_a_token_is_shown_once_on_the_answer_to_its_form_and_in_no_address(app, 
     assert Api(app, secret).get("/api/auth/me").status_code == 401
 
 
+def test_the_address_of_a_feed_is_shown_once_and_ends_by_its_button(app, browser):
+    assert "You have no address." in section(browser.get("/account"), "feed")
+    answer = browser.post("/account/feed-key")
+    assert (answer.status_code, answer.headers["Cache-Control"]) == (200, "no-store")
+    [address] = re.findall(
+        r'<code class="secret" tabindex="0">(/api/projects.atom\?key=[A-Za-z0-9_-]{43})</code>', answer.text
+    )
+    assert Api(app).get(address).status_code == 200
+    page = browser.get("/account")
+    assert address not in page.text
+    assert "You have an address." in section(page, "feed")
+    said, _ = sent(browser, "feed-key/delete")
+    assert "The address is deleted." in said
+    assert "You have no address." in said
+    assert Api(app).get(address).status_code == 401
+
+
 def test_a_token_without_days_never_expires_and_a_wrong_form_makes_none(app, browser):
     assert error_at(refused(browser, "tokens", 422, name=" "), "name") != ""
     assert error_at(refused(browser, "tokens", 422, name="x", days="31"), "days") != ""

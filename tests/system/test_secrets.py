@@ -79,13 +79,16 @@ def act(server: Serving, world: World) -> list[str]:
     ask(port, "GET", "/api/%0d%0a%7B%22level%22:1%7D", headers=bearer(PLANTED["a bad token"]))
     token = world.caller(user).token or ""
     issued = ask(port, "POST", "/api/auth/tokens", json={"name": "x"}, headers=bearer(token)).json["token"]
+    key = ask(port, "POST", "/api/auth/feed-key", headers=bearer(token)).json["key"]
+    for given in (key, PLANTED["a bad token"]):
+        ask(port, "GET", f"/api/projects.atom?key={given}", headers={"Referer": f"http://a/?key={given}"})
     change = {"password": PLANTED["a new password"], "current_password": PLANTED["a wrong password"]}
     ask(port, "PUT", "/api/auth/me", json=change, headers=bearer(token))
     ask(port, "PUT", "/api/auth/me", json=change | {"current_password": PASSWORD}, headers=bearer(token))
     project = world.project(status="pending")
     assert ask(port, "PUT", f"/api/admin/projects/{project}/approve", headers=bearer(admin)).status == 200
     assert ask(port, "PUT", f"/api/projects/{project}/upvote", headers=bearer(issued)).status == 200
-    return [token, admin, issued]
+    return [token, admin, issued, key]
 
 
 def until_told(server: Serving, message: str) -> None:

@@ -204,6 +204,9 @@ async function accounts(): Promise<void> {
   await good(anyone.POST("/api/auth/login", { body: { login: "eve", password } }));
   const token = await good(bob.POST("/api/auth/tokens", { body: { name: "one" } }));
   expect("tokens", [(await good(bob.GET("/api/auth/tokens"))).items[0]?.id, token.id]);
+  const { key } = await good(bob.POST("/api/auth/feed-key"));
+  expect("feed key", [key.length, 43]);
+  await good(bob.DELETE("/api/auth/feed-key"));
   await good(bob.DELETE("/api/auth/tokens/{token_id}", { params: { path: { token_id: token.id } } }));
   await good(bob.POST("/api/auth/login", { body: { login: "bob", password } }));
   const [session] = (await good(bob.GET("/api/auth/sessions"))).items;

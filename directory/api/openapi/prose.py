@@ -114,6 +114,7 @@ EXAMPLES: dict[str, Any] = {
     "location": "https://login.example/authorize?client_id=directory&state=example",
     "login": "ada",
     "may_rename": False,
+    "key": "TS8uXzvCF2mVr1yJqQhA0dE5bLw9nKgP3tRfZxYc7Uo",
     "message": "Which licence does it have?",
     "name": "Web frameworks",
     "password": "correct horse battery staple",

@@ -6,7 +6,7 @@ from typing import Any
 from marshmallow import fields, missing
 
 from directory.api.schemas.accounts import OwnUser
-from directory.http.fields import Matching, Prose, Published, Slug, Strict, Tags, Timestamp, Whole, Word
+from directory.http.fields import Line, Matching, Prose, Published, Slug, Strict, Tags, Timestamp, Whole, Word
 from directory.services.catalog.fields import NAMES
 from directory.services.text.rules import CATEGORY_SLUG_MAX, TAG_MAX
 
@@ -105,11 +105,12 @@ class MarkdownOutput(Strict):
 
 
 class FeedQuery(Strict):
-    """The filters of the feed; an unknown category or tag has no entries."""
+    """The filters of the feed; an unknown category or tag has no entries. `key` is a member's feed key."""
 
     category = Slug(CATEGORY_SLUG_MAX)
     tag = Tags()
     published = Published()
+    key = Line(1, 100)
 
 
 class TagQuery(Strict):

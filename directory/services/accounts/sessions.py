@@ -205,7 +205,7 @@ def end_all(user_id: int, *, keep: int | None = None) -> int:
 
 
 def end_everything(user_id: int) -> None:
-    """End all sessions of a user and all tokens."""
+    """End all sessions of a user, all tokens and the feed key."""
     end_all(user_id)
     revoke_tokens(user_id)
 
@@ -233,8 +233,15 @@ def end_portion(model: type[Session] | type[Token], last: int, most: int, *, but
 
 
 def revoke_tokens(user_id: int) -> None:
-    """Delete all tokens of a user."""
+    """Delete all tokens of a user, and the feed key, which also lets a program in."""
     modify(delete(Token).where(Token.user_id == user_id))
+    end_feed_key(user_id)
+
+
+def end_feed_key(user_id: int) -> bool:
+    """Delete the feed key of a user, and return whether there was one."""
+    ended = update(User).where(User.id == user_id, User.feed_key_hash.is_not(None)).values(feed_key_hash=None)
+    return modify(ended) > 0
 
 
 def end_for_removed_passkeys(user_id: int) -> None:

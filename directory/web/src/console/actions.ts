@@ -17,6 +17,7 @@ export const actions: Record<Schemas["Audit"]["action"], string> = {
   "user.passkey_added": "Passkey added", "user.passkey_removed": "Passkey removed", "user.passkeys_reset": "Passkeys reset",
   "user.registered": "Account opened", "user.signed_in": "Administrator signed in", "user.password_changed": "Password changed",
   "user.email_changed": "E-mail address changed", "user.token_created": "Access token created", "user.token_revoked": "Access token revoked",
+  "user.feed_key_made": "Feed key made", "user.feed_key_deleted": "Feed key deleted",
   "users.signed_out": "Everybody signed out", "users.tokens_revoked": "All access tokens revoked",
   "category.created": "Category created", "category.changed": "Category changed", "category.deleted": "Category deleted",
   "webhook.redelivered": "Delivery sent again", "webhook.tested": "Endpoint tested", "counters.repaired": "Counters repaired",

@@ -51,6 +51,8 @@ export function sentence(entry: Entry, projectAt?: string): Part[] {
     case "user.email_changed": return [by, { text: " changed their e-mail address." }];
     case "user.token_created": return [by, { text: " created an access token." }];
     case "user.token_revoked": return [by, { text: " revoked an access token." }];
+    case "user.feed_key_made": return [by, { text: " made a key for their feed." }];
+    case "user.feed_key_deleted": return [by, { text: " deleted the key of their feed." }];
     case "users.signed_out": return [by, { text: " signed everybody out." }];
     case "users.tokens_revoked": return [by, { text: " revoked all access tokens." }];
     case "category.created": return [by, { text: ` created the category ${changed(entry, "slug").to}.` }];
