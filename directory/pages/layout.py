@@ -130,7 +130,7 @@ def unbuilt() -> PageAnswer:
 def with_page(response: Response, answer: PageAnswer) -> Response:
     """A response with a page for its body; its status and its other headers stay."""
     page, headers = answer
-    response.set_data(page)
+    response.set_data(bytes(page))  # servers of WSGI take no subclass
     response.content_type = HTML
     response.headers.update(headers)
     return response

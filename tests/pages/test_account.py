@@ -75,7 +75,7 @@ def test_who_is_not_signed_in_is_led_to_the_page_that_signs_in_and_back(app, ada
 def test_every_section_is_there_and_no_form_lacks_the_account_that_it_shows(browser, ada):
     page = browser.get("/account")
     names = re.findall('<section class="card" id="([a-z]+)">', page.text)
-    assert names == ["profile", "password", "passkeys", "sessions", "tokens", "data", "leave"]
+    assert names == ["profile", "password", "passkeys", "sessions", "tokens", "feed", "data", "leave"]
     own = re.findall(r'<form[^>]*action="/account/.*?</form>', page.text, re.DOTALL)
     assert len(own) >= 4
     for form in own:

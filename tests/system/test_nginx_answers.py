@@ -5,7 +5,7 @@ import http.client
 import json
 import threading
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from socketserver import ThreadingMixIn
 from typing import Any
 from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
@@ -17,8 +17,10 @@ from directory.http.files import StoredFile
 from directory.http.headers import PUBLIC
 from directory.pages.own import OwnSite
 from tests.api.test_logos import owned, put
+from tests.support.browsers import COOKIE, Browser
 from tests.support.factories import World
 from tests.support.proxy import TLS, Nginx, nginx_there
+from tests.support.waiting import until
 
 __all__ = ["nginx_there"]
 
@@ -38,10 +40,16 @@ class Threads(ThreadingMixIn, WSGIServer):
 @pytest.fixture
 def port(nginx_there: None, app: Flask) -> Iterator[int]:
     """The port of nginx before the application."""
+    with before(app) as nginx:
+        yield nginx.port
+
+
+@contextmanager
+def before(app: Flask) -> Iterator[Nginx]:
     with make_server("127.0.0.1", 0, app.wsgi_app, Threads, Silent) as server:  # type: ignore[arg-type]
         threading.Thread(target=server.serve_forever, daemon=True).start()
         with closing(Nginx([server.server_port] * 2)) as nginx:
-            yield nginx.port
+            yield nginx
         server.shutdown()
 
 
@@ -135,6 +143,31 @@ def test_a_picture_is_asked_for_once_by_whoever_looks(app: Flask, asked: list[st
     assert first[0] == 200
     assert {body for _, _, body in others} == {first[2]}
     assert asked[1:] == [path]
+
+
+@on_sqlite
+def test_of_a_private_directory_nothing_is_kept_and_no_secret_is_logged(
+    nginx_there: None, make_app: Any, world: World
+) -> None:
+    """What a member has read a stranger does not get; the key of a feed and the token of a link are in no log."""
+    project, owner = owned(world)
+    picture, app = put(owner, project).json["logo"]["64"], make_app(READS="members")
+    app.extensions["own_site"] = OwnSite(files={"notes.txt": StoredFile("text/plain", b"Notes", None, PUBLIC)})
+    member = f"{COOKIE}={Browser(app).sign_in(owner.get('/api/auth/me').json['username']).cookie}"
+    key = owner.post("/api/auth/feed-key").json["key"]
+    with before(app) as nginx:
+        for path in (picture, "/static/notes.txt", "/api/docs", "/api/openapi.json"):
+            for _ in range(2):
+                assert ask(nginx.port, path, Cookie=member)[0] == 200, path
+                status, headers, _ = ask(nginx.port, path)
+                assert (status, headers["Cache-Control"]) == (401, "private, no-store"), path
+        assert ask(nginx.port, f"/api/projects.atom?key={key}")[0] == 200
+        ask(nginx.port, "/reset?token=planted-token")
+        ask(nginx.port, "/api/auth/notifications/1-planted-token", method="POST")
+        until(lambda: "notifications" in nginx.log.read_text())
+        log = nginx.log.read_text()
+    assert [secret for secret in (key, "planted-token") if secret in log] == []
+    assert '"request":"GET /api/projects.atom HTTP/1.1"' in log
 
 
 @on_sqlite
