@@ -3,7 +3,17 @@
 It may import `db`, `extensions`, `errors` and `logs`.
 """
 
-from directory.models.accounts import MailLink, Session, Token, User, UserCount, UserSubmissions
+from directory.models.accounts import (
+    STORED_ROLES,
+    MailLink,
+    Session,
+    Token,
+    User,
+    UserCount,
+    UserSubmissions,
+    role_of,
+    stored_as,
+)
 from directory.models.base import LOCAL, NEVER, AccountStatus, DeliveryState, LinkPurpose, Role, Status, now
 from directory.models.identities import Identity, Passkey, PasskeyChallenge, SignInAttempt
 from directory.models.ledger import DAY_COUNTS, AuditEntry, AuditRetention, Delivery, DeliveryAttempt

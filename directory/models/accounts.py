@@ -1,6 +1,21 @@
 """Accounts, browser sessions, API tokens and mailed links."""
 
-from sqlalchemy import CheckConstraint, ForeignKey, Index, String, UniqueConstraint, false, text, true
+from typing import Any
+
+from sqlalchemy import (
+    CheckConstraint,
+    ColumnElement,
+    ForeignKey,
+    Index,
+    String,
+    UniqueConstraint,
+    case,
+    false,
+    literal_column,
+    text,
+    true,
+)
+from sqlalchemy.ext.hybrid import hybrid_property
 from sqlalchemy.orm import Mapped, mapped_column
 
 from directory.extensions import db
@@ -16,7 +31,25 @@ from directory.models.base import (
     Role,
     now,
     one_of,
+    only_where,
 )
+
+STORED_ROLES = (Role.MEMBER, Role.ADMIN)
+
+
+def role_of(users: Any) -> ColumnElement[str]:
+    """The role of an account in a statement, from the columns of the table of users or of an alias."""
+    return _role(users.is_reviewer, users.role)
+
+
+def _role(is_reviewer: Any, stored_role: Any) -> ColumnElement[str]:
+    return case((is_reviewer, literal_column(f"'{Role.REVIEWER}'", String())), else_=stored_role)
+
+
+def stored_as(role: str) -> dict[str, Any]:
+    """The columns that store a role, with their values. Raises ValueError for an unknown one."""
+    is_reviewer = Role(role) == Role.REVIEWER
+    return {"stored_role": Role.MEMBER if is_reviewer else Role(role), "is_reviewer": is_reviewer}
 
 
 class User(db.Model):  # type: ignore[name-defined,misc]
@@ -30,16 +63,20 @@ class User(db.Model):  # type: ignore[name-defined,misc]
     LOCAL, or the name of the provider that gave the role. With `must_verify` the account may do little until its
     address is confirmed. `feed_key_hash` is the SHA-256 of the key in the address of its feed, null without one.
     Triggers maintain `user_counts` and `user_submissions`.
+
+    `role` is what the service calls the role. The database stores a reviewer as a member with `is_reviewer`, because
+    processes of the version before know no other role than member and admin.
     """
 
     __tablename__ = "users"
     __table_args__ = (
         UniqueConstraint("username"),  # login by name, the users list by name
         UniqueConstraint("email"),  # login by e-mail
-        one_of("role", Role),
+        one_of("role", STORED_ROLES),
         one_of("status", AccountStatus),
         Index(None, "created_at", "id"),  # the users list, newest first; signups a day
         Index(None, "role", "status", "id"),  # the active administrators, for the rule of the last administrator
+        Index("ix_users_reviewers", "id", **only_where("is_reviewer", "is_reviewer = 1")),  # reviewers and their number
         Index(None, "last_seen_at", "id"),  # the users list by last use
         Index(None, "feed_key_hash"),  # each read of a feed by its key
         {"sqlite_autoincrement": True},
@@ -49,7 +86,8 @@ class User(db.Model):  # type: ignore[name-defined,misc]
     username: Mapped[str] = mapped_column(String(32))
     email: Mapped[str] = mapped_column(String(254))
     password_hash: Mapped[str] = mapped_column(String(200))
-    role: Mapped[str] = mapped_column(String(16), default=Role.MEMBER)
+    stored_role: Mapped[str] = mapped_column("role", String(16), default=Role.MEMBER)
+    is_reviewer: Mapped[bool] = mapped_column(default=False, server_default=false())
     status: Mapped[str] = mapped_column(String(16), default=AccountStatus.ACTIVE)
     created_at: Mapped[Instant] = mapped_column(default=now)
     # The version before adds users without it while this one is installed.
@@ -62,6 +100,26 @@ class User(db.Model):  # type: ignore[name-defined,misc]
     role_source: Mapped[str] = mapped_column(String(16), default=LOCAL, server_default=LOCAL)
     must_verify: Mapped[bool] = mapped_column(default=False, server_default=false())
     feed_key_hash: Mapped[str | None] = mapped_column(String(64))
+
+    @hybrid_property
+    def role(self) -> str:
+        """The role of the account."""
+        return Role.REVIEWER if self.is_reviewer else self.stored_role
+
+    @role.inplace.setter
+    def _set_role(self, role: str) -> None:
+        for name, value in stored_as(role).items():
+            setattr(self, name, value)
+
+    @role.inplace.expression
+    @classmethod
+    def _role_in_sql(cls) -> ColumnElement[str]:
+        return _role(cls.is_reviewer, cls.stored_role)
+
+    @role.inplace.update_expression
+    @classmethod
+    def _update_role(cls, value: Any) -> list[tuple[Any, Any]]:
+        return [(getattr(cls, name), stored) for name, stored in stored_as(value).items()]
 
     @property
     def email_verified(self) -> bool:

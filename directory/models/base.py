@@ -1,5 +1,6 @@
 """Column types and words that several tables share."""
 
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from enum import StrEnum
 from hashlib import sha256
@@ -123,16 +124,15 @@ def now() -> datetime:
     return clock.corrected(datetime.now(UTC))
 
 
-def one_of(column: str, words: type[StrEnum]) -> CheckConstraint:
-    """A check that `column` holds one of the enumeration's words."""
+def one_of(column: str, words: Iterable[StrEnum]) -> CheckConstraint:
+    """A check that `column` holds one of the words, all of an enumeration or some."""
     listed = ", ".join(f"'{word.value}'" for word in words)
     return CheckConstraint(f"{column} IN ({listed})", name=column)
 
 
-def only_where(condition: str) -> dict[str, Any]:
-    """The options of an index that holds only the rows that meet a condition."""
-    where = text(condition)
-    return {"postgresql_where": where, "sqlite_where": where}
+def only_where(condition: str, on_sqlite: str | None = None) -> dict[str, Any]:
+    """The options of an index that holds only the rows that meet a condition, written as statements write it."""
+    return {"postgresql_where": text(condition), "sqlite_where": text(on_sqlite or condition)}
 
 
 # SQLite gives an automatic id to INTEGER keys only; both databases hold 63 bits.

@@ -14,6 +14,7 @@ from sqlalchemy import ColumnElement, Connection, Engine, and_, case, func, insp
 from directory.db.deadline import within
 from directory.db.paging import AnySelect
 from directory.models import (
+    STORED_ROLES,
     AccountStatus,
     AuditEntry,
     Delivery,
@@ -26,6 +27,7 @@ from directory.models import (
     Role,
     Session,
     SignInAttempt,
+    User,
     UserCount,
     now,
 )
@@ -62,6 +64,7 @@ QUEUE = (
     select(func.min(Revision.submitted_at)).where(revision_in_queue(Revision)),
 )
 SCRAPE_SECONDS = 3.0  # a scrape waits no longer for `ledger`
+REVIEWERS = select(func.count()).where(User.is_reviewer, User.status == AccountStatus.ACTIVE)
 COUNTED = ("project.submitted", "project.approved", "project.rejected", "project.unpublished")
 # Includes prepared transactions, which have no session.
 OLDEST_TRANSACTION = text(
@@ -213,6 +216,7 @@ def ledger(
         states = {(bool(of_mail), state): count for of_mail, state, count in connection.execute(by_state)}
         actions = dict(connection.execute(by_action.group_by(AuditEntry.action)).all())
         users = {(status, role): int(number) for status, role, number in connection.execute(by_status)}
+        reviewers = connection.scalar(REVIEWERS) or 0
         open_reports = connection.scalar(number_open()) if with_reports else 0
         oldest = {**dict(connection.execute(by_endpoint).all()), MAIL: connection.scalar(OLDEST_MAIL)}
         failed = connection.scalar(FAILED_MAILS) or 0
@@ -230,8 +234,8 @@ def ledger(
         {state: states.get((True, state), 0) for state in DeliveryState},
         failed,
         {action: actions.get(action, 0) for action in COUNTED},
-        {status: sum(users.get((status, role), 0) for role in Role) for status in AccountStatus},
-        sum(users.get((AccountStatus.ACTIVE, role), 0) for role in (Role.REVIEWER, Role.ADMIN)),
+        {status: sum(users.get((status, role), 0) for role in STORED_ROLES) for status in AccountStatus},
+        users.get((AccountStatus.ACTIVE, Role.ADMIN), 0) + reviewers,
         open_reports or 0,
         oldest,
         due,

@@ -6,18 +6,18 @@ Every question of this kind is answered here, from what the caller of a request 
 from dataclasses import replace
 from typing import Literal
 
-from sqlalchemy import ColumnElement, bindparam, select, true
+from sqlalchemy import ColumnElement, bindparam, or_, select, true
 
 from directory.db.statements import Prepared
 from directory.extensions import db
-from directory.models import AccountStatus, Category, Role, User
+from directory.models import AccountStatus, Category, Role, User, role_of
 from directory.services.identity import Caller
 
 Action = Literal["review", "administer"]
 ACTIONS: tuple[Action, ...] = ("review", "administer")
 _USER = User.__table__.c
 _PRESENT = Prepared(
-    select(_USER.role, _USER.review_categories).where(
+    select(role_of(_USER), _USER.review_categories).where(
         _USER.id == bindparam("id"), _USER.status == AccountStatus.ACTIVE.value
     )
 )
@@ -71,8 +71,9 @@ def somebody_else_may(by: Caller, action: Action, category_id: int) -> bool:
 
 def reviewers(*conditions: ColumnElement[bool]) -> list[Caller]:
     """The active accounts that may review something and meet the conditions, by one statement."""
-    columns = select(_USER.id, _USER.username, _USER.role, _USER.review_categories)
-    query = columns.where(_USER.role != Role.MEMBER.value, _USER.status == AccountStatus.ACTIVE.value)
+    columns = select(_USER.id, _USER.username, role_of(_USER), _USER.review_categories)
+    may_review = or_(_USER.role == Role.ADMIN.value, _USER.is_reviewer)
+    query = columns.where(may_review, _USER.status == AccountStatus.ACTIVE.value)
     return [
         Caller(user_id, username, role, review_categories=None if some is None else tuple(some))
         for user_id, username, role, some in db.session.execute(query.where(*conditions))

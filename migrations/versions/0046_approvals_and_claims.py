@@ -1,12 +1,11 @@
 """Approvals by several people, and claims of those who review.
 
-Triggers on `users` delete those of a person who may no longer review a project.
+0052 installs the triggers that delete those of a person who may no longer review a project.
 """
 
 import sqlalchemy as sa
 from alembic import op
 
-from directory.db import sql_files
 from directory.db.schema_changes import in_short_transaction
 
 revision = "0046"
@@ -45,7 +44,6 @@ def make_tables() -> None:
     )
     op.create_index(op.f("ix_review_claims_user_id"), "review_claims", ["user_id"])
     op.create_index(op.f("ix_review_claims_until"), "review_claims", ["until"])
-    sql_files.install(op.get_bind(), "reviewers")
 
 
 def of_person_and_project(table: str) -> list[sa.schema.SchemaItem]:
@@ -65,9 +63,5 @@ def of_person_and_project(table: str) -> list[sa.schema.SchemaItem]:
 
 def downgrade() -> None:
     """Go back: approvals that do not suffice yet, and claims, are lost."""
-    if op.get_bind().dialect.name == "postgresql":
-        op.execute("DROP FUNCTION users_reviewing_less CASCADE")
-    else:
-        op.execute("DROP TRIGGER users_reviewing_less")
     for table in TABLES:
         op.drop_table(table)

@@ -12,12 +12,13 @@ import pytest
 from alembic.operations import Operations
 from alembic.runtime.migration import MigrationContext
 from flask import Flask
-from sqlalchemy import Connection, inspect, text
+from sqlalchemy import Connection, inspect, or_, select, text
 from sqlalchemy.exc import DBAPIError, IntegrityError
 
 from directory.db import portions, schema_changes
 from directory.db.transactions import transaction
 from directory.extensions import db
+from directory.models import Approval, Role, User, now
 from directory.services import health
 from directory.services.data import recount
 from directory.services.votes import vote_review
@@ -318,20 +319,75 @@ def is_postgresql(connection: Connection) -> bool:
     return connection.dialect.name == "postgresql"
 
 
-def test_a_downgrade_makes_reviewers_members_and_counts_them(app: Flask, world: World, database: Database) -> None:
+ROLES = "CONSTRAINT ck_users_role CHECK (role IN ('member', 'admin'))"
+WITH_REVIEWER = ROLES.replace("'admin'", "'reviewer', 'admin'")
+
+
+def test_processes_of_the_version_before_take_a_reviewer_for_a_member(
+    app: Flask, world: World, database: Database
+) -> None:
     world.category("tools")
-    world.reviewer("tools"), world.reviewer(), world.user(), world.admin()
+    ada, bea, eve = world.reviewer("tools"), world.reviewer(), world.reviewer()
+    world.user(), world.admin()
+    everybody = {"member": 4, "admin": 1}
     with app.app_context():
+        assert roles() == roles("user_counts") == everybody
+        with pytest.raises(IntegrityError, match="role"):
+            write("UPDATE users SET role = 'reviewer'")
+        db.session.rollback()
+        for role in ("admin", "member"):  # an administrator of that version changes the role of ada, and deletes eve
+            write(f"UPDATE users SET role = '{role}' WHERE id = {ada.id}")
+        write(f"UPDATE users SET role = 'member', status = 'suspended', deleted_at = created_at WHERE id = {eve.id}")
+        left = select(User.id, User.role).where(or_(User.is_reviewer, User.review_categories.is_not(None)))
+        assert db.session.execute(left).all() == [(bea.id, Role.REVIEWER)]
         db.session.remove()
         flask_migrate.downgrade(revision="0042")
-        for table in ("users GROUP BY role", "user_counts WHERE users > 0 GROUP BY role"):
-            number = "count(*)" if table.startswith("users") else "sum(users)"
-            found = db.session.execute(text(f"SELECT role, {number} FROM {table}")).all()
-            assert {role: int(size) for role, size in found} == {"member": 3, "admin": 1}
+        assert roles() == roles("user_counts") == everybody
         db.session.remove()
         flask_migrate.upgrade()
-        with pytest.raises(IntegrityError, match="role"):
-            db.session.execute(text("UPDATE users SET role = 'owner'"))
-        db.session.rollback()
-        db.session.execute(text("UPDATE users SET role = 'reviewer' WHERE role = 'member'"))
+        assert db.session.execute(left).all() == []
+
+
+def test_reviewers_of_a_version_between_releases_stay_reviewers_with_their_approvals(
+    app: Flask, world: World, database: Database
+) -> None:
+    ada, project = world.reviewer(), world.project(status="pending")
+    with app.app_context():
+        db.session.add(Approval(project_id=project, user_id=ada.id, version=1, at=now()))
         db.session.commit()
+        flask_migrate.downgrade(revision="0051")
+        allow_reviewers()
+        write(f"UPDATE users SET role = 'reviewer' WHERE id = {ada.id}")
+        db.session.remove()
+        flask_migrate.upgrade()
+        assert db.session.scalars(select(User.role).where(User.id == ada.id)).one() == Role.REVIEWER
+        assert db.session.scalars(select(Approval.user_id)).all() == [ada.id]
+        assert roles() == roles("user_counts") == {"member": 2}
+        with pytest.raises(IntegrityError, match="role"):
+            write("UPDATE users SET role = 'reviewer'")
+
+
+def allow_reviewers() -> None:
+    with db.engine.connect() as connection:
+        driver: Any = connection.connection.dbapi_connection
+        if is_postgresql(connection):
+            connection.exec_driver_sql("ALTER TABLE users DROP CONSTRAINT ck_users_role")
+            connection.exec_driver_sql(f"ALTER TABLE users ADD {WITH_REVIEWER}")
+            connection.commit()
+            return
+        driver.execute("PRAGMA foreign_keys = OFF")
+        schema_changes.rebuild_on_sqlite(connection, "users", without=ROLES, having=WITH_REVIEWER)
+        connection.commit()
+        driver.execute("PRAGMA foreign_keys = ON")
+
+
+def write(statement: str) -> None:
+    db.session.execute(text(statement))
+    db.session.commit()
+
+
+def roles(table: str = "users") -> dict[str, int]:
+    """How many users have each stored role, by their rows or by the counters."""
+    number = "count(*)" if table == "users" else "sum(users)"
+    found = db.session.execute(text(f"SELECT role, {number} FROM {table} GROUP BY role")).all()
+    return {role: int(size) for role, size in found if size}

@@ -31,7 +31,9 @@ def leave(app: Flask, user: Caller, **options: Any) -> None:
 
 def rows(app: Flask, *columns: Any, **conditions: Any) -> list[tuple[Any, ...]]:
     """The columns of a model's rows, in the order of its primary key: PostgreSQL promises no order by itself."""
-    query = select(*columns).filter_by(**conditions).order_by(*inspect(columns[0].class_).primary_key)
+    model = columns[0].class_
+    query = select(*columns).where(*(getattr(model, name) == value for name, value in conditions.items()))
+    query = query.order_by(*inspect(model).primary_key)
     with app.app_context():
         return [tuple(row) for row in db.session.execute(query)]
 

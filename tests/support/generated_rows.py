@@ -77,7 +77,7 @@ def _consistent(tables: dict[str, list[dict[str, Any]]]) -> dict[str, list[dict[
         row |= SETTLED if n else UNSETTLED
     _have_logos(tables)
     for row in tables["users"]:
-        row |= {"status": "active", "role": "admin"}
+        row |= {"status": "active", "role": "member"}
     for n, row in enumerate(tables["tokens"]):
         row["parent_id"] = FIRST_ID if n else None
     tables["audit_retention"] = tables["audit_retention"][:1]

@@ -17,7 +17,7 @@ from directory.errors import (
     WrongPassword,
 )
 from directory.extensions import db
-from directory.models import AccountStatus, Role, User
+from directory.models import AccountStatus, Role, User, role_of
 from directory.services import audit, permissions
 from directory.services.accounts import mail_links, sessions, usernames
 from directory.services.accounts.passwords import check_password_rules, hash_password, needs_rehash, verify_password
@@ -27,7 +27,7 @@ from directory.services.text.rules import ascii_address
 CHOSEN = "Your username can no longer be changed."
 TAKEN = "This username or e-mail address is taken."
 U = User.__table__.c
-_ACCOUNT = Prepared(select(*U).where(U.id == bindparam("id")))
+_ACCOUNT = Prepared(select(*U, role_of(U)).where(U.id == bindparam("id")))
 
 
 def password_refusals(password: str | None, *, username: str | None, email: str | None) -> list[dict[str, str]]:
@@ -115,7 +115,7 @@ def own(by: Caller) -> dict[str, Any]:
     The account was authenticated, so it has a row: even that of a deleted account stays.
     """
     [row] = _ACCOUNT.all({"id": by.id})
-    columns = dict(zip(U.keys(), row, strict=True))
+    columns = dict(zip((*U.keys(), "role"), row, strict=True))
     derived = {"is_admin": columns["role"] == Role.ADMIN, "email_verified": columns["email_verified_at"] is not None}
     return {**columns, **derived, "permissions": permissions.named(by)}
 
@@ -249,7 +249,7 @@ def sign_out(user_id: int, *, by: Caller) -> None:
 
 def lock_admins_and(*user_ids: int) -> tuple[set[int], Any]:
     """The ids of the active administrators, and the row of the first user, all locked in the order of their ids."""
-    active = (User.role == Role.ADMIN) & (User.status == AccountStatus.ACTIVE)
+    active = (User.stored_role == Role.ADMIN) & (User.status == AccountStatus.ACTIVE)
     columns = select(User.id, User.role, User.status, User.deleted_at, User.review_categories)
     columns = columns.where(or_(active, User.id.in_(user_ids)))
     rows = list(db.session.execute(columns.order_by(User.id).with_for_update(key_share=True)))

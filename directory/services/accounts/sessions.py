@@ -27,7 +27,7 @@ from directory.db.batched_query import BatchedQuery
 from directory.db.statements import Row
 from directory.errors import Invalid, NotFound, Unauthenticated
 from directory.extensions import UNSYNCHRONISED, db, modify
-from directory.models import AccountStatus, Message, Role, Session, Token, User, now
+from directory.models import AccountStatus, Message, Role, Session, Token, User, now, role_of
 from directory.services import audit
 from directory.services.clock import database_clock
 from directory.services.deleting import delete_some, require_minority
@@ -59,7 +59,7 @@ def begin(user_id: int, *, user_agent: str, by_passkey: bool = False) -> str:
 # The parts of the queries that find a caller by a credential.
 _U = User.__table__.c
 _HAS_UNREAD = select(Message.id).where(Message.unread_by == _U.id).correlate(User.__table__).exists()
-_WHO = (_U.id, _U.username, _U.role, _U.review_categories, _HAS_UNREAD.label("has_unread"))
+_WHO = (_U.id, _U.username, role_of(_U), _U.review_categories, _HAS_UNREAD.label("has_unread"))
 _SESSION, _TOKEN = Session.__table__.c, Token.__table__.c
 _ACTIVE = User.__table__.c.status == AccountStatus.ACTIVE.value
 _LIVE_SESSION = and_(_SESSION.last_seen_at > bindparam("idle_since"), _SESSION.created_at > bindparam("oldest"))

@@ -39,7 +39,7 @@ def is_reserved(username: str) -> bool:
 
 
 def _reads_as_administrator(name: str) -> bool:
-    names = set(db.session.scalars(select(User.username).where(User.role == Role.ADMIN)))
+    names = set(db.session.scalars(select(User.username).where(User.stored_role == Role.ADMIN)))
     return name not in names and _reading(name) in map(_reading, names)
 
 

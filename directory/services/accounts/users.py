@@ -1,6 +1,6 @@
 """Users with their statistics for administrators, and the public profile of a user."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cache
 from typing import Any
@@ -11,7 +11,7 @@ from directory.db.paging import AnySelect, Slice, Sort, Window, fetch
 from directory.db.statements import Prepared, among
 from directory.errors import NotFound
 from directory.extensions import db
-from directory.models import NEVER, Project, Role, Status, Upvote, User, UserCount, UserSubmissions
+from directory.models import NEVER, Project, Role, Status, Upvote, User, UserCount, UserSubmissions, stored_as
 from directory.services import permissions
 from directory.services.text.rules import ascii_address
 
@@ -35,7 +35,7 @@ COLUMNS = (
     User.may_rename,
     User.review_categories,
 )
-NAMES = [column.name for column in COLUMNS]  # to ask a column for its name takes 20 µs
+NAMES = [column.key for column in COLUMNS]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,10 +67,16 @@ def page(filters: Filters, sort: str, window: Window) -> Slice:
 
 
 def total(filters: Filters) -> int:
-    """How many users match: a sum of stored counters, or a count if there are other filters than role and status."""
-    if filters != Filters(role=filters.role, status=filters.status):
+    """How many users match: a sum of stored counters, or a count if there are other filters than role and status.
+
+    Reviewers, who are few, are counted: the counters have them among the members.
+    """
+    if filters.role == Role.REVIEWER or filters != Filters(role=filters.role, status=filters.status):
         return db.session.scalar(select(func.count()).select_from(User).where(condition(filters))) or 0
-    return int(db.session.scalar(select(func.sum(UserCount.users)).where(*_role_and_status(filters, UserCount))) or 0)
+    given = ((UserCount.role, filters.role), (UserCount.status, filters.status))
+    number = db.session.scalar(select(func.sum(UserCount.users)).where(*(a == b for a, b in given if b is not None)))
+    reviewers = total(replace(filters, role=Role.REVIEWER)) if filters.role == Role.MEMBER else 0
+    return int(number or 0) - reviewers
 
 
 def one(user_id: int) -> dict[str, Any]:
@@ -149,7 +155,7 @@ def _view(row: Any, figures: dict[int, dict[str, Any]]) -> dict[str, Any]:
 
 def condition(filters: Filters) -> ColumnElement[bool]:
     """Whether a user matches the filters."""
-    terms = _role_and_status(filters, User)
+    terms = _role_and_status(filters)
     if filters.created_from is not None:
         terms.append(User.created_at >= filters.created_from)
     if filters.created_to is not None:
@@ -170,9 +176,10 @@ def condition(filters: Filters) -> ColumnElement[bool]:
     return and_(true(), *terms)
 
 
-def _role_and_status(filters: Filters, model: type[User | UserCount]) -> list[ColumnElement[bool]]:
-    given = ((model.role, filters.role), (model.status, filters.status))
-    return [column == value for column, value in given if value is not None]
+def _role_and_status(filters: Filters) -> list[ColumnElement[bool]]:
+    given = {} if filters.role is None else stored_as(filters.role)
+    given |= {} if filters.status is None else {"status": filters.status}
+    return [getattr(User, name) == value for name, value in given.items()]
 
 
 def public(username: str) -> dict[str, Any]:

@@ -27,7 +27,7 @@ from sqlalchemy import (
 
 from directory.db.batched_query import BatchedQuery
 from directory.db.paging import AnySelect
-from directory.models import Project, Role, Status, Upvote, User
+from directory.models import Project, Role, Status, Upvote, User, role_of
 from directory.services.accounts import sessions
 from directory.services.catalog.columns import (
     REVISION,
@@ -128,7 +128,8 @@ def projects() -> BatchedQuery:
             .outerjoin(users, users.c.id == P.owner_id)
             .outerjoin(revisions, R.project_id == P.id)
         )
-        who = (getattr(reader.c, name).label(f"reader_{name}") for name in ("id", "username", "role"))
+        values = {"id": reader.c.id, "username": reader.c.username, "role": role_of(reader.c)}
+        who = (value.label(f"reader_{name}") for name, value in values.items())
         position = case((sees_all, queue_position()), else_=null()).label("queue_position")
         columns = select(*who, *with_revision(reader.c.id).selected_columns, position)
         return columns.select_from(found).where(sessions.names_user(reader, session, token))

@@ -110,7 +110,7 @@ def waiting_changes() -> int:
 
 def default_owner() -> Caller | None:
     """The oldest active administrator."""
-    active = (User.role == Role.ADMIN, User.status == AccountStatus.ACTIVE)
+    active = (User.stored_role == Role.ADMIN, User.status == AccountStatus.ACTIVE)
     user = db.session.scalar(select(User).where(*active).order_by(User.created_at, User.id).limit(1))
     return Caller(user.id, user.username, user.role) if user else None
 

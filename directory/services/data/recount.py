@@ -365,14 +365,14 @@ def _repair_categories(faults: list[Fault]) -> None:
         modify(update(Category).where(Category.slug == fault.name).values({fault.kind: fault.right}))
 
 
-_USERS: AnySelect = select(User.role, User.status, func.count()).group_by(User.role, User.status)
+_USERS: AnySelect = select(User.stored_role, User.status, func.count()).group_by(User.stored_role, User.status)
 _OWNED = select(Project.owner_id, func.count().label("size")).group_by(Project.owner_id).subquery()
 _SIZE = func.coalesce(_OWNED.c.size, 0)
 _SUBMITTED: AnySelect = select(User.id, _SIZE).outerjoin(_OWNED, _OWNED.c.owner_id == User.id)
 
 
 def _compared_users() -> Iterator[Fault]:
-    """The numbers of users of a role and a status, and those of submissions of a user; a missing one is shown as -1."""
+    """The numbers of users of a stored role and a status, and a user's number of submissions; -1 if it is missing."""
     stored = {row[:2]: row[2] for row in db.session.execute(select(UserCount.role, UserCount.status, UserCount.users))}
     counted = {row[:2]: row[2] for row in db.session.execute(_USERS)}
     for kind in sorted({*stored, *counted}):

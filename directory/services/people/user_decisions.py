@@ -101,7 +101,7 @@ def is_skipped(error: DirectoryError) -> bool:
 
 def _conditions(decision: Decision) -> list[ColumnElement[bool]]:
     """Which accounts the decision is about, and not yet made for."""
-    found: list[Any] = [User.role != Role.ADMIN, User.deleted_at.is_(None), users.condition(decision.filters)]
+    found: list[Any] = [User.stored_role != Role.ADMIN, User.deleted_at.is_(None), users.condition(decision.filters)]
     if decision.ids is not None:
         found.append(User.id.in_(decision.ids))
     if decision.by is not None:
