@@ -111,6 +111,7 @@ def load(environ: Mapping[str, str] | None = None) -> dict[str, Any]:
         "PROVIDERS": _providers(env),
         "REQUIRE_VERIFIED_EMAIL": _choice(env, "REQUIRE_VERIFIED_EMAIL", "none", {"none", "submit", "vote"}),
         "REQUIRE_PASSKEY": _choice(env, "REQUIRE_PASSKEY", "none", {"none", "admins", "reviewers"}),
+        "APPEALS": _choice(env, "APPEALS", "off", {"off", "on"}),
         "CHANGES_DAYS": _whole(env, "CHANGES_DAYS", 30, 0, 3650),
         "REVIEWER_NAMES": _choice(env, "REVIEWER_NAMES", "hidden", {"hidden", "shown"}),
         "AUDIT_RETENTION": _count(env, "AUDIT_RETENTION", 36_500),

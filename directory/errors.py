@@ -2,10 +2,10 @@
 
 DirectoryError
 ├── Invalid     WrongPassword
-├── Forbidden   NotOwner, OwnSubmission, AdminRequired, ReviewerRequired, PasskeyRequired, AccountSuspended,
-│               EmailNotVerified, CrossSiteRequest, RegistrationClosed
-├── Conflict    InvalidTransition, ReportsSettled, NotVotable, Duplicate, LastAdmin, CategoryInUse, AccountDeleted,
-│               TooManyProjects, TooManyVotes, TooMany, Claimed
+├── Forbidden   NotOwner, OwnSubmission, OwnDecision, AdminRequired, ReviewerRequired, PasskeyRequired,
+│               AccountSuspended, EmailNotVerified, CrossSiteRequest, RegistrationClosed
+├── Conflict    InvalidTransition, ReportsSettled, NoAppeal, AppealNotPossible, NotVotable, Duplicate, LastAdmin,
+│               CategoryInUse, AccountDeleted, TooManyProjects, TooManyVotes, TooMany, Claimed
 └── each of the others; each class says what it means, and has its code
 """
 
@@ -119,6 +119,13 @@ class OwnSubmission(Forbidden):
     default = "This project is your own: somebody else has to decide about it."
 
 
+class OwnDecision(Forbidden):
+    """The appeal is against a decision of the caller, and somebody else may settle it."""
+
+    code = "own_decision"
+    default = "The appeal is against a decision of yours: somebody else has to settle it."
+
+
 class AdminRequired(Forbidden):
     """The route is for administrators."""
 
@@ -189,6 +196,22 @@ class InvalidTransition(Conflict):
 
     def __init__(self, current_status: str, wanted: str) -> None:
         super().__init__(f"A project that is {current_status} cannot be {wanted}.", current_status=current_status)
+
+
+class NoAppeal(Conflict):
+    """No appeal about the project is open."""
+
+    code = InvalidTransition.code
+
+    def __init__(self, current_status: str) -> None:
+        super().__init__("No appeal about this project is open.", current_status=current_status)
+
+
+class AppealNotPossible(Conflict):
+    """There is no decision that the owner may appeal against, or appeals are switched off."""
+
+    code = "appeal_not_possible"
+    default = "There is no decision here that you may appeal against, or no longer."
 
 
 class ReportsSettled(Conflict):

@@ -245,6 +245,12 @@ def require_reports() -> None:
         raise errors.NotFound
 
 
+def require_appeals() -> None:
+    """Raise AppealNotPossible while appeals are off."""
+    if current_app.config["APPEALS"] == "off":
+        raise errors.AppealNotPossible
+
+
 def require_claims(**_path: Any) -> None:
     """Raise NotFound while claims are off."""
     if not current_app.config["CLAIM_MINUTES"]:

@@ -42,6 +42,9 @@ KINDS = {
         "The service is configured so that nobody decides about a project of their own: another reviewer or "
         "administrator has to. Deleting it is allowed.",
     ),
+    "own_decision": Kind(
+        403, "Own decision", "The appeal is against a decision of the caller: another person has to settle it."
+    ),
     "admin_required": Kind(403, "Administrators only", "Everything under /api/admin is for administrators."),
     "reviewer_required": Kind(
         403,
@@ -102,7 +105,8 @@ KINDS = {
         409,
         "Not possible in this state",
         "The project's state does not allow the decision; current_status names the state. A project is approved or "
-        "rejected while it is pending, unpublished while it is live, and given back while it waits for its owner.",
+        "rejected while it is pending, unpublished while it is live, and given back while it waits for its owner. An "
+        "appeal is settled once.",
     ),
     "not_votable": Kind(409, "Not open to votes", "Only live projects can be voted for."),
     "duplicate": Kind(
@@ -116,6 +120,12 @@ KINDS = {
         409, "Last administrator", "The change would leave the directory without an active administrator."
     ),
     "category_in_use": Kind(409, "Category in use", "Projects belong to this category; move or delete them first."),
+    "appeal_not_possible": Kind(
+        409,
+        "No appeal possible",
+        "Appeals are switched off, or there is no rejection or unpublishing of the project that its owner may appeal "
+        "against: each one once, within 180 days, and not after an edit or another decision.",
+    ),
     "claimed": Kind(
         409,
         "Claimed by somebody else",

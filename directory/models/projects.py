@@ -108,7 +108,10 @@ class Project(db.Model):  # type: ignore[name-defined,misc]
     queue. At `closes_at` it is rejected. `change_requests` counts the requests since the last approval or rejection.
     Until `held_until` a rule holds it out of the queue. `domain` is the registrable domain of the
     website, `text_key` a digest of the description (services/text/keys.py).
-    Triggers keep `project_tags`, `picture_uses`, `standings` and the categories' counters.
+    `decided_at` and `decided_by` are those of a rejection or unpublishing that the owner may still appeal against, also
+    of a rejected revision; `appealed_at` is since when an appeal is open. `decided_by` is not a foreign key: accounts
+    are never removed, and are locked before projects. Triggers keep `project_tags`, `picture_uses`, `standings` and the
+    categories' counters.
     """
 
     __tablename__ = "projects"
@@ -137,6 +140,7 @@ class Project(db.Model):  # type: ignore[name-defined,misc]
         Index(None, "domain", "status", **only_where("domain IS NOT NULL")),  # the projects of a domain, by state
         # Whether a rejected project has a description.
         Index("ix_projects_text_key", "text_key", **only_where("status = 'rejected' AND text_key IS NOT NULL")),
+        Index(None, "appealed_at", **only_where("appealed_at IS NOT NULL")),  # the open appeals
         Index(None, "category_id", "status", "submitted_at", "id"),  # the queue of a category; its projects
         Index(None, "owner_id", "status", "listed_at", "id"),  # an owner's projects; a user's statistics
         Index(None, "listed_at", "id"),  # an administrator's list of every state
@@ -175,6 +179,9 @@ class Project(db.Model):  # type: ignore[name-defined,misc]
     held_until: Mapped[Instant | None]
     domain: Mapped[str | None] = mapped_column(String(255))
     text_key: Mapped[str | None] = mapped_column(String(32))
+    decided_at: Mapped[Instant | None]
+    decided_by: Mapped[int | None] = mapped_column(BigId)
+    appealed_at: Mapped[Instant | None]
     listed_at: Mapped[datetime] = mapped_column(
         UtcDateTime(), Computed("COALESCE(published_at, created_at)", persisted=True)
     )
@@ -185,9 +192,10 @@ class Revision(db.Model):  # type: ignore[name-defined,misc]
 
     `changes` has the new values by field, as callers write them. The new category is in a column of its own, because
     it may be renamed meanwhile, and must not be deleted. A refused revision has no changes and no `submitted_at`, the
-    `reason` of the refusal, if one was given, and in `rejected` the values by field, the category too. `logo` is the
-    one in the changes or in `rejected`, so that it is kept. `owner_since`, `closes_at`, `change_requests` and
-    `held_until` are as those of a project. A trigger deletes the revision of a project that is no longer live.
+    `reason` of the refusal, if one was given, and in `rejected` the values by field, the category too; `waited_since`
+    is what `submitted_at` was. `logo` is the one in the changes or in `rejected`, so that it is kept. `owner_since`,
+    `closes_at`, `change_requests` and `held_until` are as those of a project. A trigger deletes the revision of a
+    project that is no longer live.
     """
 
     __tablename__ = "revisions"
@@ -214,6 +222,7 @@ class Revision(db.Model):  # type: ignore[name-defined,misc]
     closes_at: Mapped[Instant | None]
     change_requests: Mapped[int] = mapped_column(Integer, default=0, server_default=text("0"))
     held_until: Mapped[Instant | None]
+    waited_since: Mapped[Instant | None]
 
 
 class PictureUse(db.Model):  # type: ignore[name-defined,misc]

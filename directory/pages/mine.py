@@ -10,6 +10,7 @@ from typing import Any
 from flask import current_app, request
 from sqlalchemy.exc import SQLAlchemyError
 
+from directory.api import appeals as api_appeals
 from directory.api import messages
 from directory.api.schemas.messages import ANSWER_MAX
 from directory.db.errors import log_failure
@@ -32,7 +33,7 @@ from directory.pages.sign_in_form import again, asks_to_sign_in
 from directory.services import audit
 from directory.services.catalog import additions, catalog
 from directory.services.identity import Caller
-from directory.services.review import reports, thread
+from directory.services.review import appeals, reports, thread
 
 log = logging.getLogger(__name__)
 HERE = "/mine"
@@ -49,6 +50,7 @@ SENT = {
     "review": "Your changes are sent. A reviewer will look at them.",
     "answered": "Your message is sent.",
     "resubmitted": "Your message is sent, and the project is back with the reviewers.",
+    "appealed": "Your appeal is sent. Another reviewer will look at the decision.",
 }
 own_page = operation(tier="read", page=True, parameters=True)
 
@@ -122,8 +124,13 @@ def _beside(chosen: dict[str, str], number: int, pages: int) -> tuple[str, str]:
     return previous, _address(chosen, number + 1) if number < min(pages, DEPTH // SIZE) else ""
 
 
-def own_project(project_id: int, form: Form = EMPTY, query: Mapping[str, str] = MappingProxyType({})) -> PageAnswer:
-    """The page of a project for its owner and administrators; the owner has the thread, and the form of an answer."""
+def own_project(
+    project_id: int, form: Form = EMPTY, query: Mapping[str, str] = MappingProxyType({}), appeal_form: Form = EMPTY
+) -> PageAnswer:
+    """The page of a project for its owner and administrators.
+
+    The owner has the thread, the form of an answer, and that of an appeal where one is possible, or was refused.
+    """
     by = viewer()
     if by is None:
         return again(form)
@@ -139,9 +146,19 @@ def own_project(project_id: int, form: Form = EMPTY, query: Mapping[str, str] = 
         badge=snippet(project, here()) if project["status"] == "live" and not is_closed() else None,
         form=form, is_owner=is_owner,
         entries=found.items, earlier=found.previous, entry_names=ENTRIES, senders=SENDERS,
-        waits=waits_for_owner(project), answer_max=ANSWER_MAX,
+        waits=waits_for_owner(project), answer_max=ANSWER_MAX, appeal_form=appeal_form,
+        may_appeal=is_owner and (appeal_form is not EMPTY or _may_appeal(project_id)),
     )  # fmt: skip
     return page, {**headers, **NO_STORE}
+
+
+def own_project_appeal(project_id: int, form: Form) -> PageAnswer:
+    """The page of a project whose owner appeals, with that form."""
+    return again(form) if viewer() is None else own_project(project_id, appeal_form=form)
+
+
+def _may_appeal(project_id: int) -> bool:
+    return current_app.config["APPEALS"] == "on" and appeals.is_possible(project_id)
 
 
 def _thread(project_id: int, before: str) -> Slice:
@@ -188,3 +205,13 @@ def answer(project_id: int, query: dict[str, str], body: dict[str, Any]) -> Any:
     messages.write.view(project_id=project_id, body=body)  # type: ignore[attr-defined]
     done = "resubmitted" if body.get("resubmit") else "answered"
     return see_other(address_with(f"{HERE}/{project_id}", done=done) + "#thread")
+
+
+@bp.post("/mine/<id:project_id>/appeal")
+@shows(own_project_appeal)
+@own_required
+@same_as(api_appeals.appeal)
+def appeal(project_id: int, query: dict[str, str], body: dict[str, Any]) -> Any:
+    """Ask for another look at the last decision."""
+    api_appeals.appeal.view(project_id=project_id, body=body)  # type: ignore[attr-defined]
+    return see_other(address_with(f"{HERE}/{project_id}", done="appealed") + "#thread")

@@ -10,7 +10,8 @@ EVENTS = {
     "unpublished": "Taken down", "edit_held": "Changes sent for review", "edit_approved": "Changes approved",
     "edit_rejected": "Changes not accepted", "edit_withdrawn": "Changes withdrawn",
     "changes_requested": "Changes asked for",
-    "resubmitted": "Given back to the reviewers", "returned": "Put back into the queue",
+    "resubmitted": "Given back to the reviewers", "returned": "Put back into the queue", "appealed": "Appealed",
+    "appeal_upheld": "Decision upheld", "appeal_reversed": "Decision reversed",
 }  # fmt: skip
 
 

@@ -28,7 +28,7 @@ from directory.models import (
 )
 from directory.models.base import UtcDateTime
 from directory.services import day_counts
-from directory.services.catalog.columns import in_queue, revision_in_queue
+from directory.services.catalog.columns import in_appeal, in_queue, revision_in_queue, with_owner
 from directory.services.day_counts import Counts
 
 TOP = 10
@@ -38,11 +38,12 @@ LOGGED = {
     "project.approved": "approvals",
     "project.rejected": "rejections",
 }
+APPEALS = {"project.appeal_upheld": "upheld", "project.appeal_reversed": "reversed"}
 APPROVALS = ("project.approved", "project.edit_approved")
 REJECTIONS = ("project.rejected", "project.edit_rejected")
 DECISIONS = (*APPROVALS, *REJECTIONS)
 SERIES = {**LOGGED, "upvotes": "upvotes", "signups": "signups"}
-KINDS = tuple({*SERIES, *DECISIONS})
+KINDS = tuple({*SERIES, *DECISIONS, *APPEALS})
 DAY = timedelta(days=1)
 EVER = date(1970, 1, 1)
 SINCE: ColumnElement[datetime] = bindparam("since", type_=UtcDateTime())
@@ -62,7 +63,7 @@ def dashboard(days: int) -> dict[str, Any]:
     return {
         "generated_at": at,
         "totals": _totals(counted),
-        "review": _review(since, reviewers),
+        "review": _review(since, counted, reviewers),
         "series": [_on(first + n * DAY, counted) for n in range(days)],
         "previous": {name: _number(counted, (kind,), before, first - DAY) for kind, name in SERIES.items()},
         "reviewers": reviewers,
@@ -85,16 +86,19 @@ def _totals(counted: Counts) -> dict[str, Any]:
     }
 
 
-def _review(since: datetime, reviewers: list[dict[str, Any]]) -> dict[str, Any]:
+def _review(since: datetime, counted: Counts, reviewers: list[dict[str, Any]]) -> dict[str, Any]:
     """The review of submissions and of changes of live projects, which wait in one queue.
 
     What nobody decided, the service or a rule, is in no rate and no median.
     """
-    pending, changed, oldest, oldest_change = db.session.execute(_review_query()).one()
+    pending, changed, oldest, oldest_change, with_owners, appeals = db.session.execute(_review_query()).one()
+    settled = {name: _number(counted, (kind,), since.date(), date.max) for kind, name in APPEALS.items()}
     approvals, rejections = (sum(each[name] for each in reviewers) for name in ("approved", "rejected"))
     decisions = approvals + rejections
     return {
         "queue_length": pending + changed,
+        "waiting_for_owner": with_owners,
+        "appeals": {"open": appeals, **settled},
         "oldest_submitted_at": min((at for at in (oldest, oldest_change) if at is not None), default=None),
         "median_seconds_to_decision": _median_wait(since),
         "approval_rate": approvals / decisions if decisions else None,
@@ -109,6 +113,8 @@ def _review_query() -> AnySelect:
         select(func.count()).where(is_changed),
         select(func.min(Project.submitted_at)).where(is_pending),
         select(func.min(Revision.submitted_at)).where(is_changed),
+        select(func.count()).select_from(with_owner().subquery("with_owner")),
+        select(func.count()).select_from(in_appeal().subquery("in_appeal")),
     )
     return select(*(query.scalar_subquery() for query in queries))
 

@@ -48,6 +48,9 @@ ACTIONS = (
     "project.resubmitted",
     "project.released",
     "project.returned",
+    "project.appealed",
+    "project.appeal_upheld",
+    "project.appeal_reversed",
     "message.erased",
     "user.role_changed",
     "user.categories_changed",
@@ -101,6 +104,9 @@ EVENTS = {
         "changes_requested",
         "resubmitted",
         "returned",
+        "appealed",
+        "appeal_upheld",
+        "appeal_reversed",
     )
 }
 IMPORTED = "project.imported"

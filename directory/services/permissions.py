@@ -3,6 +3,7 @@
 Every question of this kind is answered here, from what the caller of a request has, or from the account as it is now.
 """
 
+from collections.abc import Collection
 from dataclasses import replace
 from typing import Literal
 
@@ -64,9 +65,9 @@ def is_refused_own(by: Caller | None, owner_id: int, self_review: str) -> bool:
     return self_review == "refuse" and by is not None and by.id == owner_id
 
 
-def somebody_else_may(by: Caller, action: Action, category_id: int) -> bool:
-    """Whether another active account than the caller's may do this in a category."""
-    return any(may(person, action, category_id) for person in reviewers(_USER.id != by.id))
+def somebody_else_may(barred: Collection[int], action: Action, category_id: int) -> bool:
+    """Whether another active account than the barred ones may do this in a category."""
+    return any(may(person, action, category_id) for person in reviewers(_USER.id.not_in(barred)))
 
 
 def reviewers(*conditions: ColumnElement[bool]) -> list[Caller]:

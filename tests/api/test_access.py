@@ -102,6 +102,8 @@ TABLE = {
     "GET /api/projects/<id:project_id>/messages": states("401 404 200 404 401 404"),
     "POST /api/projects/<id:project_id>/messages": states("401 404 201 404 401 404"),
     "PUT /api/projects/<id:project_id>/messages/read": states("401 404 204 404 401 404"),
+    # Appeals are off; tests/api/test_appeals.py has them on.
+    "POST /api/projects/<id:project_id>/appeal": states("401 404 409 404 401 404"),
     "POST /api/projects/<id:project_id>/upvote": VOTE,
     "PUT /api/projects/<id:project_id>/upvote": VOTE,
     "DELETE /api/projects/<id:project_id>/upvote": VOTE,
@@ -200,6 +202,7 @@ TABLE = {
     "PUT /api/review/projects/<id:project_id>/release": IN_CATEGORY,
     "GET /api/review/projects/<id:project_id>/messages": IN_CATEGORY,
     "POST /api/review/projects/<id:project_id>/messages": states("401 403 403 403 401 201 201 404 201"),
+    "PUT /api/review/projects/<id:project_id>/appeal": states("401 403 403 403 401 200 200 404 200"),
     "POST /api/review/projects/decisions": REVIEW,  # each item has a status of its own
     "DELETE /api/review/projects/<id:project_id>/approval": states("401 403 403 403 401 404 404 404 404"),
     "PUT /api/review/projects/<id:project_id>/claim": states(
@@ -230,6 +233,7 @@ TABLE = {
     "GET /mine": OWN_PAGE,
     "GET /mine/<id:project_id>": states("303 403 200 403 401 200", pending="303 404 200 404 401 200"),
     "POST /mine/<id:project_id>": OWN_ROW,
+    "POST /mine/<id:project_id>/appeal": states("401 404 409 404 401 404"),
     "GET /account": OWN_PAGE,
     "GET /account/deleted": PUBLIC,
     "GET /account/<path:form>": DONE,
@@ -347,6 +351,7 @@ UNKNOWN_PASSKEY = "POST /api/auth/passkeys/login"
 def refusal(route, status):
     """The code that an error of this status must have here."""
     conflict = "not_votable" if route.rule.endswith("upvote") else "invalid_transition"
+    conflict = "appeal_not_possible" if route.rule.endswith("appeal") else conflict
     forbidden = "admin_required" if route.rule.startswith("/api/admin/") else "not_owner"
     forbidden = "reviewer_required" if route.rule.startswith("/api/review/") else forbidden
     forbidden = "sign_in_again" if route.rule.startswith("/api/auth/passkeys") else forbidden

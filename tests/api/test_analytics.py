@@ -44,6 +44,7 @@ def test_an_empty_directory_is_all_zeros(admin: Api) -> None:
     }  # fmt: skip
     assert figures["review"] == {
         "queue_length": 0, "oldest_submitted_at": None, "median_seconds_to_decision": None, "approval_rate": None,
+        "waiting_for_owner": 0, "appeals": {"open": 0, "upheld": 0, "reversed": 0},
     }  # fmt: skip
     zeros = {"submissions": 0, "imported": 0, "approvals": 0, "rejections": 0, "upvotes": 0}
     assert [{k: v for k, v in day.items() if k not in {"date", "signups"}} for day in figures["series"]] == [zeros] * 3

@@ -85,6 +85,7 @@ DASHBOARD = {"generated_at"} | below("totals.projects", "live", "pending", "reje
 DASHBOARD |= below("totals", "users.active", "users.suspended", "users.total", "upvotes")
 DASHBOARD |= (
     below("review", "queue_length", "oldest_submitted_at", "median_seconds_to_decision", "approval_rate")
+    | below("review", "waiting_for_owner", *below("appeals", "open", "upheld", "reversed"))
     | below("series[]", "date", *HAPPENED)
     | below("previous", *HAPPENED)
 )
@@ -209,7 +210,9 @@ ANSWERS = {
     "GET /api/projects/<id:project_id>/timeline": items({"at", "event"}, CURSORS),
     "GET /api/projects/<id:project_id>/messages": items(MESSAGE, CURSORS),
     "POST /api/projects/<id:project_id>/messages": MESSAGE,
+    "POST /api/projects/<id:project_id>/appeal": MESSAGE,
     "GET /api/admin/projects": items(QUEUED, PAGES),
+    "PUT /api/review/projects/<id:project_id>/appeal": REVIEWED,
     **{f"PUT /api/{under}/projects/<id:project_id>/request-changes": REVIEWED for under in ("admin", "review")},
     "PUT /api/review/projects/<id:project_id>/release": REVIEWED,
     "PUT /api/admin/projects/<id:project_id>/approve": REVIEWED,
@@ -345,7 +348,7 @@ class Keys:
 
 @pytest.fixture
 def app(make_app):
-    return make_app(GITHUB_CLIENT_ID="id", GITHUB_CLIENT_SECRET="secret", REPORTS="everybody")
+    return make_app(GITHUB_CLIENT_ID="id", GITHUB_CLIENT_SECRET="secret", REPORTS="everybody", APPEALS="on")
 
 
 @pytest.fixture
@@ -454,6 +457,8 @@ ELSEWHERE = {
     # test_messages.py
     "GET /api/projects/<id:project_id>/messages": below("items[].author", "id", "username"),
     "POST /api/projects/<id:project_id>/messages": below("author", "id", "username"),
+    "POST /api/projects/<id:project_id>/appeal": below("author", "id", "username"),
+    "PUT /api/review/projects/<id:project_id>/appeal": revised() | approved(),  # test_appeals.py
     "GET /api/review/reports": below("items[]", "outcome", "reply", "settled_at", "texts[].reporter.id")
     | {"items[].texts[].reporter.username"},  # as a settlement answers
     **dict.fromkeys(  # test_revisions.py, test_approvals.py

@@ -33,6 +33,8 @@ WRITABLE = {
     "PUT /api/projects/<id:project_id>/pictures": {"order"},
     "PUT /api/projects/<id:project_id>/pictures/<id:picture_id>": {"alt"},
     "POST /api/projects/<id:project_id>/messages": {"text", "resubmit"},
+    "POST /api/projects/<id:project_id>/appeal": {"text"},
+    "PUT /api/review/projects/<id:project_id>/appeal": {"outcome", "reason"},
     "PUT /api/projects/<id:project_id>/messages/read": {"up_to"},
     "POST /api/projects/<id:project_id>/reports": {"kind", "text"},
     "PUT /api/review/reports/<id:project_id>/settle": {"outcome", "reply"},
@@ -84,7 +86,7 @@ def everything(app):
 
 @pytest.fixture
 def app(make_app):
-    return make_app(REPORTS="everybody")
+    return make_app(REPORTS="everybody", APPEALS="on")
 
 
 @pytest.fixture

@@ -46,8 +46,8 @@ def test_what_the_owner_sees_stands_behind_the_public_members(text: str, voted: 
     changes = {"title": text, "tags": []}
     day = "2026-11-20 10:00:00.12"
     own = [
-        [33, text, changes, "games", day, None, None, "live", day, *[None] * 6],
-        [5, *[None] * 6, "live", day, *[None] * 6],
+        [33, text, changes, "games", day, None, None, "live", day, *[None] * 7],
+        [5, *[None] * 6, "live", day, *[None] * 7],
     ]
     at = "2026-11-20T10:00:00.120000Z"
     revision = {"changes": {**changes, "category": "games"}, "submitted_at": at, "reason": None}

@@ -92,6 +92,7 @@ def app(make_app):
         MAIL_FROM="directory@example.net",
         SITE_URL="https://example.net",
         REPORTS="everybody",
+        APPEALS="on",
     )
 
 
@@ -136,9 +137,10 @@ def found(complaints):
 
 @pytest.fixture
 def allowed(world, admin, owner):
-    """Who may call a route: an administrator, and of a thread the owner alone."""
+    """Who may call a route: an administrator, and of a thread and an appeal the owner alone."""
     own = world.caller(owner)
-    return lambda route: own if route.rule.startswith("/api/projects/<id:project_id>/messages") else admin
+    owned = ("/api/projects/<id:project_id>/messages", "/api/projects/<id:project_id>/appeal")
+    return lambda route: own if route.rule.startswith(owned) else admin
 
 
 def test_a_body_that_is_no_json_object_is_refused_on_every_route(app, allowed, targets):

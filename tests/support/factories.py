@@ -18,7 +18,7 @@ from directory.services.accounts.passwords import hash_password
 from directory.services.catalog import catalog
 from directory.services.identity import Caller
 from directory.services.pictures import logos, pictures, project_pictures
-from directory.services.review import moderation, submissions
+from directory.services.review import appeals, moderation, submissions
 from tests.support import votes as votes_of
 from tests.support.pictures import RED
 
@@ -173,6 +173,11 @@ class World:
         row = Report(project_id=project_id, reporter_id=(by or self.user()).id, kind="spam", text=text)
         with self.app.app_context():
             transaction(lambda: db.session.add(row))
+
+    def appeal(self, project_id: int, by: Caller) -> None:
+        """Have the owner of a rejected project appeal."""
+        with self.app.app_context():
+            transaction(lambda: appeals.appeal(project_id, "Look again.", by=by, notify=[]))
 
     def vote(self, project_id: int, by: Caller) -> None:
         with self.app.app_context():

@@ -191,6 +191,8 @@ class Fuzzer:
         if operation.path.endswith("/settle"):
             case.path_parameters["project_id"] = project = self.world.project()
             self.world.report(project)
+        if operation.path.endswith("/appeal"):
+            case.path_parameters["project_id"] = self._to_appeal(is_open="review" in operation.path)
         if operation.path.endswith(("/claim", "/approval")) and self.caller and self.role == "admin":
             case.path_parameters["project_id"] = project = self.world.project(status="pending")
             self.world.approve(project, self.caller)
@@ -199,6 +201,14 @@ class Fuzzer:
         if "picture_id" in case.path_parameters:
             project = self.world.project(self.caller)  # the ids of pictures are random
             case.path_parameters.update(project_id=project, picture_id=self.world.picture(project)["id"])
+
+    def _to_appeal(self, *, is_open: bool) -> int:
+        """A rejected project: the caller's own, or another's about which an appeal is open."""
+        owner = self.world.user() if is_open or self.caller is None else self.caller
+        project = self.world.project(owner, "rejected")
+        if is_open:
+            self.world.appeal(project, owner)
+        return project
 
     def _lead_to_what_exists(self, case: Any) -> None:
         path = case.path_parameters

@@ -83,6 +83,8 @@ def body(route: Route, project_id: int) -> dict[str, Any] | None:
         "PUT /api/admin/categories/<slug:slug>": {"description": f"Changed {number}"},
         "PUT /api/projects/<id:project_id>/pictures": {"order": []},
         "PUT /api/projects/<id:project_id>/pictures/<id:picture_id>": {"alt": f"Words {number}"},
+        "POST /api/projects/<id:project_id>/appeal": {"text": f"Words {number}"},
+        "PUT /api/review/projects/<id:project_id>/appeal": {"outcome": "upheld", "reason": f"Words {number}"},
         "POST /api/projects/<id:project_id>/messages": {"text": f"Words {number}"},
         "POST /api/review/projects/<id:project_id>/messages": {"text": f"Words {number}"},
         "PUT /api/projects/<id:project_id>/messages/read": {"up_to": number},
@@ -128,6 +130,7 @@ def form(route: Route) -> dict[str, str]:
         "POST /account/tokens": {"name": "new"},
         "POST /submit": {**project, "another": "true"},
         "POST /mine/<id:project_id>": {"text": f"Words {number}"},
+        "POST /mine/<id:project_id>/appeal": {"text": f"Words {number}"},
         "POST /mine/<id:project_id>/edit": {**project, "version": "1"},
         "POST /mine/<id:project_id>/pictures": {"alt": "A window"},  # without its file
         "POST /mine/<id:project_id>/pictures/<id:picture_id>": {"alt": f"Words {number}", "do": "words"},
@@ -169,7 +172,10 @@ class Targets:
     def _values(self, rule: str, status: str) -> Iterator[tuple[str, Any]]:
         makers = {
             "<id:project_id>": lambda: self.project(
-                status, revised="revision" in rule or "withdraw" in rule, reported="settle" in rule
+                "rejected" if "appeal" in rule else status,
+                revised="revision" in rule or "withdraw" in rule,
+                reported="settle" in rule,
+                appealed=rule.startswith("/api/review") and "appeal" in rule,
             ),
             "<id:user_id>": lambda: self.world.user().id,
             "<username:username>": lambda: self.world.user().username,
@@ -199,13 +205,15 @@ class Targets:
             if parameter in rule:
                 yield parameter, make()
 
-    def project(self, status: str, *, revised: bool = False, reported: bool = False) -> int:
+    def project(self, status: str, *, revised: bool = False, reported: bool = False, appealed: bool = False) -> int:
         """A project of the owner; the `latest`. A live one has changes that wait for review if `revised`."""
         self.latest = self.world.project(self.owner, status)
         if revised and status == "live":
             self.world.revise(self.latest, self.owner, title="Revised")
         if reported:
             self.world.report(self.latest)
+        if appealed:
+            self.world.appeal(self.latest, self.owner)
         return self.latest
 
     def picture(self) -> int:

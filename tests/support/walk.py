@@ -25,7 +25,7 @@ MAIL = {
 }  # fmt: skip
 SETTINGS = {
     **MAIL, "SITE_NAME": "Fieldbook", "SITE_LINKS": '[{"label": "Code", "url": "https://example.org/code"}]',
-    "REPORTS": "everybody", "GITHUB_CLIENT_ID": "id", "GITHUB_CLIENT_SECRET": "secret",
+    "REPORTS": "everybody", "APPEALS": "on", "GITHUB_CLIENT_ID": "id", "GITHUB_CLIENT_SECRET": "secret",
 }  # fmt: skip
 # A site that is read-only and closed, a strict one, and one without pages.
 OTHER_SETTINGS = (
@@ -289,6 +289,10 @@ class Walk:
         yield self.ask("own", f"/report/{self.live}", "bob", kind="x", text="y" * 1001)
         yield self.ask("own", f"/report/{self.live}", "bob", kind="spam")
         yield self.ask("own", f"/report/{self.live}?sent=1", "bob")
+        yield self.ask("own", f"/mine/{self.rejected}/appeal", "ada", text="")
+        yield self.ask("own", f"/mine/{self.live}/appeal", "ada", text="Look again.")
+        yield self.ask("own", f"/mine/{self.rejected}/appeal", "ada", text="Look again.")
+        yield self.ask("own", f"/mine/{self.rejected}", "ada")
         yield self.ask("own", f"/delete/{self.rejected}", "ada", nothing="")
 
     def account(self) -> Iterator[Shown]:

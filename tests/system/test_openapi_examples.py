@@ -127,7 +127,7 @@ def test_the_test_event_is_the_one_that_send_test_sends(document, closed):
 @pytest.mark.parametrize("event", sorted(ACTORS))
 def test_the_outbox_sends_what_the_document_says(make_app, document, closed, event):
     endpoint = {"url": "http://127.0.0.1:1/", "secret": "c2VjcmV0", "events": [event]}
-    world = World(app := make_app(WEBHOOK_ENDPOINTS=json.dumps([endpoint])))
+    world = World(app := make_app(WEBHOOK_ENDPOINTS=json.dumps([endpoint]), APPEALS="on"))
     owner, admin = world.caller(world.user()), world.caller(world.admin())
     world.category()
     project = {"title": "x", "tagline": "x", "url": "https://example.com", "category": "tools"}
@@ -140,6 +140,7 @@ def test_the_outbox_sends_what_the_document_says(make_app, document, closed, eve
     assert admin.put("/api/admin/projects/1/unpublish", {"reason": "So."}).status_code == 200
     assert admin.put("/api/admin/projects/1/request-changes", {"message": "Why?"}).status_code == 200
     assert owner.post("/api/projects/1/messages", {"text": "Why?"}).status_code == 201
+    assert owner.post("/api/projects/2/appeal", {"text": "Why?"}).status_code == 201
     assert owner.delete("/api/projects/1").status_code == 204
     with app.app_context():
         payloads = [json.loads(text) for text in db.session.scalars(select(Delivery.payload))]

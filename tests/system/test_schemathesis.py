@@ -21,7 +21,7 @@ from tests.support.variants import BACKENDS
 @pytest.fixture
 def app(make_app: Any, provider: LyingProvider) -> Flask:
     """The application with mail and a provider, without which their routes are 404."""
-    return make_app(ALLOW_INTERNAL_URLS="true", REPORTS="everybody", **MAIL, **provider.environment)  # type: ignore[no-any-return]
+    return make_app(ALLOW_INTERNAL_URLS="true", REPORTS="everybody", APPEALS="on", **MAIL, **provider.environment)  # type: ignore[no-any-return]
 
 
 # What a role may send does not depend on the database, and each run takes minutes: by itself a role runs on one.

@@ -59,7 +59,7 @@ def test_it_calls_every_operation_of_a_real_server(client, database, world, tmp_
     users = [world.admin("root"), world.user("ada"), world.user("bob")]
     tokens = [world.caller(user).token for user in users]
     settings = {**ENVIRONMENT, "DATABASE_URL": database.url, "WEBHOOK_ENDPOINTS": json.dumps(HOOK), **MAIL, **GITHUB}
-    settings["REPORTS"] = "everybody"
+    settings |= {"REPORTS": "everybody", "APPEALS": "on"}
     with serving(settings, tmp_path / "log") as server:
         called = json.loads(deno(client, "story.js", f"http://127.0.0.1:{server.port}", *tokens))
     document = json.loads((ROOT / "docs" / "openapi.json").read_text())

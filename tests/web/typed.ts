@@ -131,6 +131,17 @@ async function requests(id: number): Promise<void> {
   expect("notes", [items.at(-1)?.kind, "note"]);
 }
 
+/** Ada appeals against the rejection of the second project, which an administrator upholds: nobody else may settle it. */
+async function appeals(id: number): Promise<void> {
+  const params = { params: { path: { project_id: id } } };
+  const entry = await good(ada.POST("/api/projects/{project_id}/appeal", { ...params, body: { text: "Look again." } }));
+  expect("appeal", [entry.kind, "appeal"]);
+  const listed = await good(admin.GET("/api/review/projects", { params: { query: { waiting_for: "appeal" } } }));
+  expect("open appeals", [listed.items.map((each) => each.review?.waiting_for), ["appeal"]]);
+  const settled = await good(admin.PUT("/api/review/projects/{project_id}/appeal", { ...params, body: { outcome: "upheld", reason: "No." } }));
+  expect("settled appeal", [settled.review, null]);
+}
+
 async function votes([first = 0]: number[]): Promise<void> {
   const params = { params: { path: { project_id: first } } };
   expect("toggle", [(await good(bob.POST("/api/projects/{project_id}/upvote", params))).upvoted, true]);
@@ -321,6 +332,7 @@ const ids = await submissions();
 await review(ids);
 await logs(ids);
 await threads(ids);
+await appeals(ids[1] ?? 0);
 await votes(ids);
 await held(ids);
 await judged(ids);

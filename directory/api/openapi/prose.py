@@ -38,6 +38,7 @@ TAGS = {
     "projects": "Reading, submitting, changing and voting.",
     "pictures": "The pictures of projects.",
     "messages": "What the owner of a project and its reviewers write to each other.",
+    "appeals": "The appeals of owners against the rejection or unpublishing of a project.",
     "reports": "What visitors report to the reviewers, if the operator lets them.",
     "categories": "The categories of projects.",
     "markdown": "Descriptions as the pages show them.",

@@ -10,7 +10,7 @@ from directory.services.delivery.outbox import ACTORS, REPORTED, TEST, TEST_PROJ
 from directory.services.delivery.webhooks.formats import NAMES
 
 STATUS_AFTER = {"project.submitted": "pending", "project.rejected": "rejected", "project.unpublished": "pending"}
-WITH_MESSAGE = {"project.changes_requested", "project.answered"}
+WITH_MESSAGE = {"project.changes_requested", "project.answered", "project.appealed"}
 WITH_REASON = {"project.rejected", "project.unpublished"}
 HEADERS = {
     "webhook-id": ("The notification's id; every try and every redelivery has the same.", "msg_3f1c9a5b7d2e4f60"),

@@ -52,9 +52,9 @@ def queue(query: dict[str, Any]) -> Any:
     contradict each other find nothing.
     """
     filters = catalog.review_scope(by=caller(), **{name: query.get(name) for name in QUEUE_FILTERS})
-    waits = filters.waiting or filters.with_owner or filters.held or filters.status == "pending"
-    waits = waits and query.get("sort") is None
-    page, headers = listing(filters, "oldest" if waits else order(query), query, reviews=True)
+    waits = filters.waiting or filters.with_owner or filters.in_appeal or filters.held or filters.status == "pending"
+    sort = "oldest" if waits and query.get("sort") is None else order(query)
+    page, headers = listing(filters, sort, query, reviews=True)
     additions.add_background(page["items"])
     _add_people(page["items"])
     return page, headers
@@ -178,6 +178,11 @@ def release_from_hold(project_id: int) -> Any:
 def _decided(project_id: int, decision: str, body: dict[str, Any]) -> Any:
     given = {"versions": versions_allowed(), **_rules(body)}
     moderation.decide(project_id, decision, by=caller(), **given)
+    return after_decision(project_id)
+
+
+def after_decision(project_id: int) -> dict[str, Any]:
+    """A project as the caller has just left it."""
     # Without a check of access: an approved revision may have moved it out of the reviewer's categories.
     found = catalog.many([project_id], viewer=caller())
     approvals.add([*found.values()], _required())

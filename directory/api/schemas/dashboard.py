@@ -36,6 +36,14 @@ class Totals(Strict):
     upvotes = fields.Integer(required=True)
 
 
+class AppealCounts(Strict):
+    """The open appeals, and the outcomes of the days asked for."""
+
+    open = fields.Integer(required=True)
+    upheld = fields.Integer(required=True)
+    reversed = fields.Integer(required=True)
+
+
 class Review(Strict):
     """How the review goes, of submissions and of changes of live projects.
 
@@ -43,6 +51,10 @@ class Review(Strict):
     """
 
     queue_length = fields.Integer(required=True)
+    waiting_for_owner = fields.Integer(
+        required=True, metadata={"description": "Projects that wait, or whose changes wait, for their owners."}
+    )
+    appeals = fields.Nested(AppealCounts, required=True)
     oldest_submitted_at = Timestamp(required=True, allow_none=True)
     median_seconds_to_decision = fields.Float(required=True, allow_none=True)
     approval_rate = fields.Float(required=True, allow_none=True)

@@ -9,6 +9,7 @@ from directory.api.schemas.review import HistoryQuery
 from directory.http.fields import Flag, Number, Prose, Strict, Timestamp, Word
 from directory.models import MessageKind, Sender
 from directory.models.base import HIGHEST_ID
+from directory.services.review.appeals import REVERSED, UPHELD
 
 ANSWER_MAX = 4000
 
@@ -24,6 +25,19 @@ class AnswerInput(Strict):
     resubmit = Flag(
         metadata={"description": "Whether to give a project that waits for its owner back to the reviewers."}
     )
+
+
+class AppealInput(Strict):
+    """Why the owner asks for another look."""
+
+    text = Prose(1, ANSWER_MAX, required=True)
+
+
+class OutcomeInput(Strict):
+    """The outcome of an appeal, and the reason for the owner."""
+
+    outcome = Word((UPHELD, REVERSED), required=True)
+    reason = Prose(1, 2000, required=True)
 
 
 class ReviewerMessageInput(Strict):

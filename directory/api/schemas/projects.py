@@ -187,9 +187,9 @@ class RevisionOutput(Strict):
 
 
 class WaitsOutput(Strict):
-    """For whom a project, or its waiting changes, wait: for the reviewers or for the owner."""
+    """What a project, or changes of it, wait for: the reviewers, the owner, or the outcome of an appeal."""
 
-    waiting_for = Word(("review", "owner"), required=True)
+    waiting_for = Word(("review", "owner", "appeal"), required=True)
     since = Timestamp(required=True)
     closes_at = Timestamp(
         required=True,

@@ -68,10 +68,11 @@ class QueueQuery(PageQuery):
         ("me", "others", "none"), metadata={"description": "Only projects that the caller, another or nobody claims."}
     )
     waiting_for = Word(
-        ("review", "owner"),
+        ("review", "owner", "appeal"),
         metadata={
             "description": "Projects that wait, or whose changes wait, for the reviewers (as with waiting=true) or for "
-            "their owners: those that were taken down, or of which changes were asked for."
+            "their owners: those that were taken down, or of which changes were asked for; or about which an appeal is "
+            "open."
         },
     )
     held = Word(

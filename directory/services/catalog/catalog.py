@@ -58,10 +58,11 @@ class Filters:
 
     `tag` is a tag, or up to five that commas separate, of which all must match. `published` is a period's text
     (`periods`). With `waiting` the list contains only projects that wait for review, with `with_owner` those that wait
-    for their owners, with `held` those that are held out of the queue. `categories` are the ids of those that a
-    reviewer may review. With `first_time` the list contains only projects of owners of whose projects none was decided
-    before. `claimed_by` is the id of the person whose claims it has, `claimed_by_others` of the one whose claims it
-    leaves out; with `unclaimed` it has no claims. `nothing` is set if no project can match.
+    for their owners, with `in_appeal` those about which an appeal is open, with `held` those that are held out of the
+    queue. `categories` are the ids of those that a reviewer may review. With `first_time` the list contains only
+    projects of owners of whose projects none was decided before. `claimed_by` is the id of the person whose claims it
+    has, `claimed_by_others` of the one whose claims it leaves out; with `unclaimed` it has no claims. `nothing` is set
+    if no project can match.
     """
 
     status: str | None = None
@@ -74,6 +75,7 @@ class Filters:
     waiting: str | None = None
     with_owner: str | None = None
     held: str | None = None
+    in_appeal: str | None = None
     published: str | None = None
     categories: tuple[int, ...] | None = None
     first_time: str | None = None
@@ -171,7 +173,8 @@ def review_scope(
     return Filters(
         status=states[0] if states else None, nothing="true" if len({*states}) > 1 else None, first_time=first_time,
         waiting="true" if waiting_for == "review" or (kind == "revision" and not is_elsewhere) else waiting,
-        with_owner="true" if waiting_for == "owner" else None, owner=None if own else owner,
+        with_owner="true" if waiting_for == "owner" else None,
+        in_appeal="true" if waiting_for == "appeal" else None, owner=None if own else owner,
         owner_id=by.id if own else None, categories=permissions.categories(by),
         claimed_by=by.id if claimed == "me" else None, claimed_by_others=by.id if claimed == "others" else None,
         unclaimed="true" if claimed == "none" else None, **filters,

@@ -44,7 +44,7 @@ ID, STATUS, OWNER, DESCRIPTION = (NAMES.index(name) for name in ("id", "status",
 # The additional columns for a signed-in caller: the revision, and for whom it or the project waits, which only owners
 # and reviewers see.
 REVISION = (R.changes, R.category, R.submitted_at, R.reason, R.rejected)
-WAITS = (P.owner_since, P.closes_at, P.held_until, R.owner_since, R.closes_at, R.held_until)
+WAITS = (P.appealed_at, P.owner_since, P.closes_at, P.held_until, R.owner_since, R.closes_at, R.held_until)
 PENDING: ColumnElement[str] = literal_column(f"'{Status.PENDING}'")
 
 
@@ -126,11 +126,13 @@ def review(
     revision_submitted_at: datetime | None,
     waits: Sequence[datetime | None],
 ) -> dict[str, Any] | None:
-    """For whom a project or its revision waits, since when, when it closes, and whether it is held.
+    """For whom or what a project or its revision waits, since when, when it closes, and whether it is held.
 
     None if neither waits. `waits` has the columns WAITS.
     """
-    owner_since, closes_at, held_until, *of_revision = waits
+    appealed_at, owner_since, closes_at, held_until, *of_revision = waits
+    if appealed_at is not None:
+        return {"waiting_for": "appeal", "since": appealed_at, "closes_at": None, "held": False}
     if status == Status.LIVE and revision_submitted_at is not None:
         submitted_at, (owner_since, closes_at, held_until) = revision_submitted_at, of_revision
     elif status != Status.PENDING:
@@ -150,10 +152,16 @@ def held() -> AnySelect:
 
 def with_owner() -> AnySelect:
     """The ids of the projects that wait, or whose revisions wait, for their owners."""
-    down = select(P.id).where(P.owner_since.is_not(None), P.status == PENDING)
+    down = select(P.id).where(P.owner_since.is_not(None), P.status == PENDING, P.appealed_at.is_(None))
     asked = select(R.project_id).where(R.owner_since.is_not(None), R.submitted_at.is_not(None))
     found = union_all(down, asked).subquery("with_owner")
     return select(found.c.id)
+
+
+def in_appeal() -> AnySelect:
+    """The ids of the projects about which an appeal is open."""
+    appealed = projects.alias("appealed")
+    return select(appealed.c.id).where(appealed.c.appealed_at.is_not(None))
 
 
 def waiting(dialect: str) -> Subquery:

@@ -37,6 +37,7 @@ from directory.services.catalog.claimed import C, claimed
 from directory.services.catalog.columns import (
     PENDING,
     held,
+    in_appeal,
     queue_position,
     revision_in_queue,
     shown,
@@ -121,6 +122,7 @@ class ListShape:
             "voter_id": lambda: project_id.in_(select(upvotes.c.project_id).where(BY_VOTER)),
             "with_owner": lambda: project_id.in_(with_owner()),
             "held": lambda: project_id.in_(held()),
+            "in_appeal": lambda: project_id.in_(in_appeal()),
             "tag": lambda: project_id.in_(tagged),
             "tag_of_each": lambda: is_tagged(project_id),
             **{name: partial(is_tagged, project_id, name) for name in TAGS[1:]},

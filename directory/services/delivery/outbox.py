@@ -42,11 +42,13 @@ ACTORS = {
     "project.edited": "edited_by",
     "project.changes_requested": "requested_by",
     "project.answered": "answered_by",
+    "project.appealed": "appealed_by",
 }
 # Of events that only the owner of the project learns of, by mail.
 MAIL_ACTORS = {"project.edit_approved": "approved_by", "project.edit_rejected": "rejected_by"}
 REPORTED = "project.reported"
 MAIL_ACTORS |= {"project.message": "written_by", "project.returned": "returned_by"}
+MAIL_ACTORS |= {"project.appeal_upheld": "settled_by", "project.appeal_reversed": "settled_by"}
 TEST = "webhook.test"
 # No project has this id, and the event's type is another than an approval's: nobody takes a test for one.
 TEST_PROJECT = {

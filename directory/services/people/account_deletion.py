@@ -98,7 +98,7 @@ def _delete(target: Any, *, by: Caller | None, affected: set[int], notify: list[
         by = replace(by, username=name)
     audit.record("user.deleted", by=by, user_id=user_id, from_state=target.status, reason=reason)
     _delete_unlisted(affected, owner_id=user_id, by=by, notify=notify)
-    revisions.drop_all(user_id)
+    revisions.drop_all(user_id, by=by)
     thread.forget_user(user_id)
     reports.forget(user_id)
     sessions.end_everything(user_id)

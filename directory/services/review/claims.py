@@ -31,14 +31,15 @@ P, R = Project.__table__.c, Revision.__table__.c
 
 
 def take(project_id: int, *, by: Caller, minutes: int, take_over: bool = False) -> dict[str, Any]:
-    """Claim a project that waits for review, or renew the claim of `by`, and return it.
+    """Claim a project that waits for review or on an appeal, or renew the claim of `by`, and return it.
 
     Raises Unauthenticated, NotFound, InvalidTransition (it does not wait), and Claimed by somebody else unless
     `take_over`.
     """
     require_active(by, unchanged=True)
     changes = select(R.project_id).where(R.project_id == P.id, revision_with_reviewers()).exists()
-    columns = select(P.version, P.status, P.category_id, or_(with_reviewers(), changes).label("waits"))
+    waits = or_(with_reviewers(), changes, P.appealed_at.is_not(None)).label("waits")
+    columns = select(P.version, P.status, P.category_id, waits)
     query = columns.where(P.id == project_id).with_for_update(read=True, of=P.id.table)
     project = db.session.execute(query).one_or_none()
     if project is None or not permissions.may(by, "review", project.category_id):

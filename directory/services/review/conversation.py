@@ -10,7 +10,8 @@ from directory.services import audit, permissions
 from directory.services.delivery import outbox
 from directory.services.delivery.channels import Endpoint
 from directory.services.identity import Caller, require_active
-from directory.services.review import revisions, submissions, thread, waiting
+from directory.services.review import last_decision, revisions, submissions, thread, waiting
+from directory.services.review.last_decision import Overtaking
 
 WRITTEN = "project.message"  # is mailed to the owner alone
 
@@ -62,6 +63,7 @@ def _resubmit(project: Project, *, by: Caller, at: datetime) -> None:
     project.version += 1
     if given is project:
         submissions.give_back(project, at)
+        last_decision.overtake(project, Overtaking.EDIT, by=by, at=at)
     else:
         waiting.give_back(given, at)
     db.session.flush()

@@ -22,7 +22,18 @@ from directory.services.catalog.ranking import hot
 from directory.services.delivery import outbox
 from directory.services.delivery.channels import Endpoint
 from directory.services.identity import Caller, require_active
-from directory.services.review import approvals, claims, holding, reports, revisions, submissions, thread, waiting
+from directory.services.review import (
+    approvals,
+    claims,
+    holding,
+    last_decision,
+    reports,
+    revisions,
+    submissions,
+    thread,
+    waiting,
+)
+from directory.services.review.last_decision import Overtaking
 
 REQUEST = "request_changes"
 PAST = {"approve": "approved", "reject": "rejected", "unpublish": "unpublished", REQUEST: "changes_requested"}
@@ -274,6 +285,7 @@ def _locked(project_ids: Iterable[int]) -> list[_Case]:
     columns = (Project.id, Project.owner_id, Project.url_key, Project.title, Project.status, Project.version)
     query = select(*columns, Project.category_id, Project.submitted_at, Project.upvotes)
     query = query.add_columns(Project.published_at, Project.owner_since, Project.closes_at, Project.held_until)
+    query = query.add_columns(Project.appealed_at)
     query = query.where(Project.id.in_(list(project_ids))).order_by(Project.id)
     projects = list(db.session.execute(query.with_for_update(key_share=True)))
     live = [project.id for project in projects if project.status == Status.LIVE]
@@ -320,7 +332,9 @@ def _request(cases: list[_Case], terms: Terms, *, by: Caller | None, notify: lis
         if some:
             values = {**waits, "change_requests": table.change_requests + 1}
             modify(update(table).where(key.in_(some)).values(values))
-    modify(update(Project).where(Project.id.in_(ids)).values(version=Project.version + 1))
+    raising = update(Project).where(Project.id.in_(ids))
+    modify(raising.values(version=Project.version + 1, **last_decision.OVERTAKEN))
+    last_decision.end_appeals(projects, Overtaking.DECISION, by=by, at=at)
     facts = {"action": event, "at": at}
     entries = [
         {**audit.about(project), **facts, "from_state": project.status, "to_state": project.status}
@@ -344,7 +358,7 @@ def _move(projects: list[Any], decision: str, *, by: Caller | None, notify: list
     ids = [project.id for project in projects]
     values: dict[str, Any] = {"status": target, "updated_at": at, "version": Project.version + 1}
     values["rejection_reason"] = None if target is Status.LIVE else reason
-    values |= waiting.ENDED
+    values |= waiting.ENDED | (last_decision.OVERTAKEN if target is Status.LIVE else last_decision.made(by, at))
     if target is Status.LIVE:
         values |= _published(projects, at)
     elif target is Status.PENDING:
@@ -366,6 +380,7 @@ def _move(projects: list[Any], decision: str, *, by: Caller | None, notify: list
         for project in projects
     ]
     audit.record_each(entries, by=by)
+    last_decision.end_appeals(projects, Overtaking.DECISION, by=by, at=at)
     shown = None if target is Status.LIVE else reason
     thread.record_each(thread.entries_of(KINDS[decision], projects, shown), by=by, at=at)
     if outbox.wanting(event, notify):

@@ -95,7 +95,7 @@ def _require_settleable(project: Any, by: Caller) -> None:
     made = select(Report.id).where(Report.project_id == project.id, is_known).limit(1)
     if db.session.scalar(made) is None:
         raise NotFound
-    if project.owner_id == by.id and permissions.somebody_else_may(by, "review", project.category_id):
+    if project.owner_id == by.id and permissions.somebody_else_may({by.id}, "review", project.category_id):
         raise OwnSubmission
 
 

@@ -18,12 +18,13 @@ from directory.errors import Duplicate, Invalid
 from directory.extensions import UNSYNCHRONISED, db, modify
 from directory.models import Category, MessageKind, Project, Revision, Status, now
 from directory.services import audit
-from directory.services.catalog import catalog, fields, search_index
+from directory.services.catalog import catalog, category_slugs, fields, search_index
 from directory.services.catalog.fields import Changes
 from directory.services.delivery import outbox
 from directory.services.delivery.channels import Endpoint
 from directory.services.identity import Caller
-from directory.services.review import approvals, thread, waiting
+from directory.services.review import approvals, last_decision, thread, waiting
+from directory.services.review.last_decision import Overtaking
 from directory.services.text.equal_addresses import needs_no_review
 
 # For the log: an event of a revision leaves the project live.
@@ -34,12 +35,14 @@ EDITED = (*fields.WRITTEN, "logo", "pictures", "slug", "url_key", "repository_ke
 _P = Project.__table__
 _EDIT = update(_P).where(_P.c.id == bindparam("project"))
 _EDIT = _EDIT.values({name: bindparam(f"new_{name}") for name in EDITED})
-_EDIT = _EDIT.values(version=_P.c.version + 1, updated_at=bindparam("at"))
+_EDIT = _EDIT.values(version=_P.c.version + 1, updated_at=bindparam("at"), **last_decision.OVERTAKEN)
 # The logo stays, so that a rejected one can be sent again; so do the pictures, by the trigger of `picture_uses`.
-_REFUSE = update(Revision.__table__).where(Revision.__table__.c.project_id == bindparam("project"))
+_REVISION = Revision.__table__.c
+_REFUSE = update(Revision.__table__).where(_REVISION.project_id == bindparam("project"))
 _REFUSE = _REFUSE.values(
-    changes={}, category=None, submitted_at=None, reason=bindparam("why"), rejected=bindparam("values"), **waiting.ENDED
-)
+    changes={}, category=None, submitted_at=None, waited_since=_REVISION.submitted_at, reason=bindparam("why"),
+    rejected=bindparam("values"), **waiting.ENDED,
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +137,7 @@ def hold(project: Project, revision: Revision | None, planned: Plan, *, by: Call
         revision.changes = {name: value for name, value in planned.after.items() if name != "category"}
         revision.category, revision.logo = planned.after.get("category"), planned.after.get("logo")
         revision.submitted_at, revision.reason, revision.rejected = revision.submitted_at or at, None, None
+        revision.waited_since = None
         if revision.owner_since is not None and not by.is_admin:
             waiting.give_back(revision, at)
     with refusing(fk_revisions_category_categories=Invalid.field("category", fields.NO_CATEGORY)):
@@ -253,8 +257,8 @@ def reject_each(
     waited = {project_id: _waited(revision, at) for project_id, revision in held.items()}
     written = [{"project": project_id, "values": changes_of(revision)} for project_id, revision in held.items()]
     db.session.connection().execute(_REFUSE, [{**one, "why": reason} for one in written])
-    raising = update(Project).where(Project.id.in_(held)).values(version=Project.version + 1)
-    modify(raising)
+    raising = update(Project).where(Project.id.in_(held))
+    modify(raising.values(version=Project.version + 1, **last_decision.made(by, at)))
     columns = (Project.id, Project.owner_id, Project.url_key, Project.title)
     projects = list(db.session.execute(select(*columns).where(Project.id.in_(held)).order_by(Project.id)))
     facts = {"action": "project.edit_rejected", "at": at, "reason": reason, "rule_id": rule_id, **NO_MOVE}
@@ -278,6 +282,21 @@ def _notify(
         outbox.enqueue_each(event, projects, by=by, endpoints=notify, reason=reason, changes=changes)
 
 
+def restore(revision: Revision, at: datetime) -> None:
+    """Have rejected changes wait again, at their old place. A category that is gone is left out.
+
+    What an earlier release rejected has no place, and gets one at `at`. The calling function has locked the project.
+    Raises Invalid if the category is deleted at this moment.
+    """
+    values = dict(revision.rejected or {})
+    slug = values.pop("category", None)
+    revision.changes, revision.category = values, slug and category_slugs.present(slug)
+    revision.submitted_at, revision.waited_since = revision.waited_since or at, None
+    revision.reason, revision.rejected = None, None
+    with refusing(fk_revisions_category_categories=Invalid.field("category", fields.NO_CATEGORY)):
+        db.session.flush()
+
+
 def write(project: Project, changes: Changes, at: datetime) -> None:
     """Write the changed values into a project and the search index. Raises Invalid, IntegrityError."""
     for name, value in fields.columns({name: change["to"] for name, change in changes.items()}).items():
@@ -289,14 +308,18 @@ def write(project: Project, changes: Changes, at: datetime) -> None:
         search_index.index([project])
 
 
-def drop_all(owner_id: int) -> None:
+def drop_all(owner_id: int, *, by: Caller | None) -> None:
     """Delete the revisions of an owner's projects; the calling function has locked these and the account."""
     owned = select(Project.id).where(Project.owner_id == owner_id, Project.status == Status.LIVE)
     gone = delete(Revision).where(Revision.project_id.in_(owned)).returning(Revision.project_id)
     ids = list(db.session.scalars(gone, execution_options=UNSYNCHRONISED))
-    if ids:
-        raising = update(Project).where(Project.id.in_(ids)).values(version=Project.version + 1)
-        modify(raising)
+    if not ids:
+        return
+    columns = select(Project.id, Project.owner_id, Project.appealed_at)
+    projects = db.session.execute(columns.where(Project.id.in_(ids)).order_by(Project.id))
+    last_decision.end_appeals(projects, Overtaking.WITHDRAWAL, by=by, at=now())
+    raising = update(Project).where(Project.id.in_(ids))
+    modify(raising.values(version=Project.version + 1, **last_decision.OVERTAKEN))
 
 
 def _waited(revision: Revision, at: datetime) -> float | None:

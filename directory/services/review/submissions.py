@@ -17,7 +17,8 @@ from directory.services.delivery import outbox
 from directory.services.delivery.channels import Endpoint
 from directory.services.identity import Caller, require_active, require_verified
 from directory.services.pictures.project_pictures import Change
-from directory.services.review import claims, reports, revisions, waiting
+from directory.services.review import claims, last_decision, reports, revisions, waiting
+from directory.services.review.last_decision import Overtaking
 from directory.services.text.equal_addresses import Address, repository_key, url_key
 
 ADDRESS = frozenset({"url", "repository_url"})  # the fields that make duplicates
@@ -94,6 +95,7 @@ def edit(
     is_answer = _is_answer(project, revision, planned, by, needs_verified=needs_verified)
     if not by.is_admin:
         give_back(project, at)
+        last_decision.overtake(project, Overtaking.EDIT, by=by, at=at)
     if planned.changes:
         _write(project, planned.changes, at)
         states = {"from_state": was, "to_state": project.status}
@@ -119,6 +121,7 @@ def withdraw(project_id: int, *, by: Caller, versions: Container[int] | None = N
     if revision is None:
         raise NotFound
     project.version += 1
+    last_decision.overtake(project, Overtaking.WITHDRAWAL, by=by, at=now())
     db.session.delete(revision)
     db.session.flush()
     audit.record_project("project.edit_withdrawn", project, by=by, **revisions.NO_MOVE)

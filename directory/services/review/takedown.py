@@ -20,7 +20,8 @@ from directory.services.catalog import catalog, counters
 from directory.services.delivery import outbox
 from directory.services.delivery.channels import Endpoint
 from directory.services.identity import Caller
-from directory.services.review import reports, thread, waiting
+from directory.services.review import last_decision, reports, thread, waiting
+from directory.services.review.last_decision import Overtaking
 
 AT_ONCE = 1_000  # the most projects that one request takes down
 TOO_MANY = (
@@ -44,7 +45,8 @@ def take_down(user_id: int, *, by: Caller | None, notify: list[Endpoint], reason
         _notify(found, by=by, endpoints=notify, at=at, reason=reason)
     gone = [project for project in found if project.status == Status.LIVE]
     reports.mail_acted([project.id for project in gone], notify=notify)
-    _reject(found, at=at, reason=reason)
+    _reject(found, by=by, at=at, reason=reason)
+    last_decision.end_appeals(found, Overtaking.DECISION, by=by, at=at)
     entries = thread.entries_of(MessageKind.UNPUBLISHED, gone, reason)
     thread.record_each([*entries, *thread.entries_of(MessageKind.REJECTED, found, reason)], by=by, at=at)
     return {"unpublished": len(gone), "rejected": len(found)}
@@ -54,7 +56,7 @@ def _locked(user_id: int) -> list[Any]:
     """The user's live and pending projects, locked. Raises TooManyProjects."""
     columns = (Project.id, Project.owner_id, Project.status, Project.title, Project.url_key, Project.submitted_at)
     query = (
-        select(*columns, Project.owner_since, Project.held_until)
+        select(*columns, Project.owner_since, Project.held_until, Project.appealed_at)
         .where(Project.owner_id == user_id, Project.status.in_(OPEN))
         .order_by(Project.id)
     )
@@ -91,7 +93,7 @@ def _notify(
         outbox.enqueue_each(event, after, by=by, endpoints=endpoints, reason=reason)
 
 
-def _reject(projects: list[Any], *, at: datetime, reason: str | None) -> None:
+def _reject(projects: list[Any], *, by: Caller | None, at: datetime, reason: str | None) -> None:
     """Lock the counters of the projects, then reject all in one statement."""
     ids = [project.id for project in projects]
     counters.lock(ids)
@@ -100,6 +102,7 @@ def _reject(projects: list[Any], *, at: datetime, reason: str | None) -> None:
         "status": Status.REJECTED,
         "rejection_reason": reason,
         **waiting.ENDED,
+        **last_decision.made(by, at),
         "updated_at": at,
         "submitted_at": case((was_live, literal(at, UtcDateTime())), else_=Project.submitted_at),
         "version": Project.version + case((was_live, 2), else_=1),

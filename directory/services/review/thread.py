@@ -45,6 +45,13 @@ def record_each(entries: Iterable[Entry], *, by: Caller | None, at: datetime) ->
     bulk.load_dicts(Message, [_row(entry, sender, by, at) for entry in entries])
 
 
+def record_of_service(entries: Iterable[Entry], *, by: Caller | None, at: datetime) -> None:
+    """Add an entry of the service to each thread, about something that `by` did. Owners know what they did."""
+    rows = [_row(entry, Sender.SERVICE, None, at) for entry in entries]
+    known = {"unread_by": None}
+    bulk.load_dicts(Message, [row | known if by and by.id == row["unread_by"] else row for row in rows])
+
+
 def add(entry: Entry, *, sender: Sender, by: Caller, at: datetime) -> dict[str, Any]:
     """Add one entry in the name of `by`, and return it as reviewers see it. The calling function holds the project."""
     message = Message(**_row(entry, sender, by, at))
@@ -107,6 +114,13 @@ def requests(since: Mapping[int, datetime]) -> dict[int, str]:
     query = columns.where(Message.project_id.in_(since), Message.kind == MessageKind.CHANGES_REQUESTED)
     query = query.where(Message.at.in_({*since.values()}))
     return {row.project_id: row.text for row in db.session.execute(query) if row.at == since[row.project_id]}
+
+
+def last_judgement(project_id: int) -> str | None:
+    """The kind of the last entry of a thread that is a decision, an appeal or its outcome; None without any."""
+    others = (MessageKind.MESSAGE, MessageKind.NOTE)
+    query = select(Message.kind).where(Message.project_id == project_id, Message.kind.not_in(others))
+    return db.session.scalar(query.order_by(Message.id.desc()).limit(1))
 
 
 def newest_ids(project_ids: list[int]) -> dict[int, int]:

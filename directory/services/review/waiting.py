@@ -29,7 +29,7 @@ def reason_of(owner_since: datetime, closes_at: datetime) -> str:
 
 def on_owner(project: Project, revision: Revision | None) -> Project | Revision | None:
     """What waits for the owner: the project, its revision, or nothing."""
-    if project.status == Status.PENDING and project.owner_since is not None:
+    if project.status == Status.PENDING and project.owner_since is not None and project.appealed_at is None:
         return project
     if revision is not None and revision.submitted_at is not None and revision.owner_since is not None:
         return revision

@@ -123,9 +123,19 @@ OF_DECISIONS = {
         "A rule of the site had held or rejected {}. That was undone: it is in the review queue at its old place.",
     ),
     "project.message": ("A message about {}", "The reviewers have written to you about your project {}:"),
+    "project.appeal_upheld": (
+        "The decision about {} stays",
+        "Your appeal about your project {} was looked at. The decision stays:",
+    ),
+    "project.appeal_reversed": (
+        "Your appeal about {} was successful",
+        "Your appeal about your project {} was looked at, and the decision was reversed:",
+    ),
 }
 # Those with a message, whose text the mail has; they lead to the thread.
-OF_MESSAGES = {"project.changes_requested", "project.message"}
+OF_MESSAGES = {
+    "project.changes_requested", "project.message", "project.appeal_upheld", "project.appeal_reversed",
+}  # fmt: skip
 
 # The subject and the text of the mail to a reporter, by the outcome.
 REPORT_SETTLED = "report.settled"

@@ -23,6 +23,7 @@ NAMES = {
     "project.edited": "Project edited",
     "project.changes_requested": "Changes of a project requested",
     "project.answered": "Owner of a project answered",
+    "project.appealed": "Owner of a project appealed",
     "project.reported": "Project reported",
     "webhook.test": "Test of this webhook",
 }

@@ -1476,6 +1476,30 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/projects/{project_id}/appeal": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Ask for another look at the rejection of a project or of changes of it, or at its unpublishing
+         * @description Another person than the one who decided settles the appeal. It is possible once for each decision, within 180 days,
+         *     and not after an edit or another decision. Until the outcome the project waits for nothing else, and does not close.
+         *     Any other decision, and an edit or a withdrawal by the owner, end the appeal without an outcome.
+         *
+         *     Needs the project's owner.
+         */
+        post: operations["appealsAppeal"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/projects/{project_id}/logo": {
         parameters: {
             query?: never;
@@ -1787,6 +1811,31 @@ export interface paths {
          */
         get: operations["reviewProject"];
         put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/review/projects/{project_id}/appeal": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Settle the open appeal about a project: uphold the decision, or reverse it. One person is enough
+         * @description Who made the decision may not, unless nobody else may. A rejected project or revision whose rejection is reversed
+         *     waits again at its old place; an unpublished project is live again, which webhooks learn as an approval. If an
+         *     unpublishing is upheld, the project waits for its owner again. The owner gets the outcome and the reason by mail.
+         *     The same outcome again changes nothing. What was appealed while APPEALS was on can be settled after it is off.
+         *
+         *     Needs a reviewer of the project's category, or an administrator.
+         */
+        put: operations["reviewSettleAppeal"];
         post?: never;
         delete?: never;
         options?: never;
@@ -2371,6 +2420,26 @@ export interface webhooks {
         patch?: never;
         trace?: never;
     };
+    "project.appealed": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Owner of a project appealed
+         * @description The service sends `project.appealed` to each endpoint that asks for it, in the format `standard`.
+         */
+        post: operations["onProjectAppealed"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "project.reported": {
         parameters: {
             query?: never;
@@ -2429,7 +2498,7 @@ export interface components {
              * @description Stable; decide by this.
              * @enum {string}
              */
-            code: "malformed_json" | "bad_request" | "unauthenticated" | "invalid_credentials" | "not_owner" | "own_submission" | "admin_required" | "reviewer_required" | "passkey_required" | "account_suspended" | "email_not_verified" | "cross_site_request" | "registration_closed" | "sign_in_cancelled" | "sign_in_expired" | "sign_in_refused" | "sign_in_again" | "not_found" | "method_not_allowed" | "invalid_transition" | "not_votable" | "duplicate" | "last_admin" | "category_in_use" | "claimed" | "too_many_projects" | "too_many_votes" | "account_deleted" | "address_taken" | "identity_taken" | "too_many_passkeys" | "last_way_in" | "too_many" | "other_user" | "precondition_failed" | "too_large" | "unsupported_media_type" | "validation_failed" | "rate_limited" | "internal" | "provider_failed" | "unavailable" | "provider_unavailable" | "read_only";
+            code: "malformed_json" | "bad_request" | "unauthenticated" | "invalid_credentials" | "not_owner" | "own_submission" | "own_decision" | "admin_required" | "reviewer_required" | "passkey_required" | "account_suspended" | "email_not_verified" | "cross_site_request" | "registration_closed" | "sign_in_cancelled" | "sign_in_expired" | "sign_in_refused" | "sign_in_again" | "not_found" | "method_not_allowed" | "invalid_transition" | "not_votable" | "duplicate" | "last_admin" | "category_in_use" | "appeal_not_possible" | "claimed" | "too_many_projects" | "too_many_votes" | "account_deleted" | "address_taken" | "identity_taken" | "too_many_passkeys" | "last_way_in" | "too_many" | "other_user" | "precondition_failed" | "too_large" | "unsupported_media_type" | "validation_failed" | "rate_limited" | "internal" | "provider_failed" | "unavailable" | "provider_unavailable" | "read_only";
             /** @description To be quoted when the problem is reported. */
             request_id: string;
             /** @description With `validation_failed` and `duplicate`: the refused parts, by a JSON Pointer into the body or by the name of a query parameter. */
@@ -2474,9 +2543,18 @@ export interface components {
             users: components["schemas"]["UserCounts"];
             upvotes: number;
         };
+        /** @description The open appeals, and the outcomes of the days asked for. */
+        AppealCounts: {
+            open: number;
+            upheld: number;
+            reversed: number;
+        };
         /** @description How the review goes, of submissions and of changes of live projects. Median and rate are over the days asked for, null without a decision. */
         Review: {
             queue_length: number;
+            /** @description Projects that wait, or whose changes wait, for their owners. */
+            waiting_for_owner: number;
+            appeals: components["schemas"]["AppealCounts"];
             /** Format: date-time */
             oldest_submitted_at: string | null;
             median_seconds_to_decision: number | null;
@@ -2565,7 +2643,7 @@ export interface components {
         Audit: {
             id: number;
             /** @enum {string} */
-            action: "project.submitted" | "project.imported" | "project.edited" | "project.edit_held" | "project.edit_approved" | "project.edit_rejected" | "project.edit_withdrawn" | "project.approval_given" | "project.approval_withdrawn" | "project.approved" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.votes_discounted" | "project.votes_counted" | "project.changes_requested" | "project.resubmitted" | "project.released" | "project.returned" | "message.erased" | "user.role_changed" | "user.categories_changed" | "user.status_changed" | "user.signed_out" | "user.deleted" | "user.renamed" | "user.identity_added" | "user.identity_removed" | "user.passkey_added" | "user.passkey_removed" | "user.passkeys_reset" | "user.registered" | "user.signed_in" | "user.password_changed" | "user.email_changed" | "user.token_created" | "user.token_revoked" | "user.feed_key_made" | "user.feed_key_deleted" | "users.signed_out" | "users.tokens_revoked" | "category.created" | "category.changed" | "category.deleted" | "webhook.redelivered" | "webhook.tested" | "counters.repaired" | "report.settled";
+            action: "project.submitted" | "project.imported" | "project.edited" | "project.edit_held" | "project.edit_approved" | "project.edit_rejected" | "project.edit_withdrawn" | "project.approval_given" | "project.approval_withdrawn" | "project.approved" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.votes_discounted" | "project.votes_counted" | "project.changes_requested" | "project.resubmitted" | "project.released" | "project.returned" | "project.appealed" | "project.appeal_upheld" | "project.appeal_reversed" | "message.erased" | "user.role_changed" | "user.categories_changed" | "user.status_changed" | "user.signed_out" | "user.deleted" | "user.renamed" | "user.identity_added" | "user.identity_removed" | "user.passkey_added" | "user.passkey_removed" | "user.passkeys_reset" | "user.registered" | "user.signed_in" | "user.password_changed" | "user.email_changed" | "user.token_created" | "user.token_revoked" | "user.feed_key_made" | "user.feed_key_deleted" | "users.signed_out" | "users.tokens_revoked" | "category.created" | "category.changed" | "category.deleted" | "webhook.redelivered" | "webhook.tested" | "counters.repaired" | "report.settled";
             /** Format: date-time */
             at: string;
             actor: components["schemas"]["UserRef"] | null;
@@ -2692,10 +2770,10 @@ export interface components {
             /** @description The values that were rejected; absent while changes wait. */
             rejected?: components["schemas"]["RevisionChanges"];
         };
-        /** @description For whom a project, or its waiting changes, wait: for the reviewers or for the owner. */
+        /** @description What a project, or changes of it, wait for: the reviewers, the owner, or the outcome of an appeal. */
         Waits: {
             /** @enum {string} */
-            waiting_for: "review" | "owner";
+            waiting_for: "review" | "owner" | "appeal";
             /** Format: date-time */
             since: string;
             /**
@@ -3224,7 +3302,7 @@ export interface components {
             host: string;
             format: string;
             /** @description The events that are sent to it. */
-            events: ("project.approved" | "project.submitted" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.edited" | "project.changes_requested" | "project.answered" | "project.reported" | "webhook.test" | "project.edit_approved" | "project.edit_rejected" | "project.message" | "project.returned" | "report.settled")[];
+            events: ("project.approved" | "project.submitted" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.edited" | "project.changes_requested" | "project.answered" | "project.appealed" | "project.reported" | "webhook.test" | "project.edit_approved" | "project.edit_rejected" | "project.message" | "project.returned" | "project.appeal_upheld" | "project.appeal_reversed" | "report.settled")[];
             deliveries: components["schemas"]["DeliveryCounts"];
         };
         /** @description The endpoints, in the order of the configuration. */
@@ -3353,7 +3431,7 @@ export interface components {
             /** Format: date-time */
             at: string;
             /** @enum {string} */
-            event: "submitted" | "edited" | "edit_held" | "edit_approved" | "edit_rejected" | "edit_withdrawn" | "approved" | "rejected" | "unpublished" | "changes_requested" | "resubmitted" | "returned";
+            event: "submitted" | "edited" | "edit_held" | "edit_approved" | "edit_rejected" | "edit_withdrawn" | "approved" | "rejected" | "unpublished" | "changes_requested" | "resubmitted" | "returned" | "appealed" | "appeal_upheld" | "appeal_reversed";
             /** @description The reason of a rejection or unpublishing, if one was given. */
             reason?: string;
         };
@@ -3842,6 +3920,11 @@ export interface components {
              */
             category?: string;
         };
+        /** @description Why the owner asks for another look. */
+        AppealInput: {
+            /** @example Reads **CSV**: https://example.org/csv. */
+            text: string;
+        };
         /** @description An entry of a project's thread. `author` is null if nobody has decided, for a reviewer whose account is deleted, and, unless the operator shows the names of reviewers, for the owner of the project. */
         Message: {
             id: number;
@@ -3986,6 +4069,13 @@ export interface components {
             readonly queue_position?: number | null;
             /** @description The description as the pages show it, for the owner and administrators. */
             readonly description_html?: string;
+        };
+        /** @description The outcome of an appeal, and the reason for the owner. */
+        OutcomeInput: {
+            /** @enum {string} */
+            outcome: "upheld" | "reversed";
+            /** @example The link is dead. */
+            reason: string;
         };
         /** @description Whether to take over a claim of somebody else. */
         ClaimInput: {
@@ -4459,7 +4549,7 @@ export interface components {
             };
         };
         /**
-         * @description - `invalid_transition`: The project's state does not allow the decision; current_status names the state. A project is approved or rejected while it is pending, unpublished while it is live, and given back while it waits for its owner.
+         * @description - `invalid_transition`: The project's state does not allow the decision; current_status names the state. A project is approved or rejected while it is pending, unpublished while it is live, and given back while it waits for its owner. An appeal is settled once.
          *     - `duplicate`: Something with the same identity exists: a username, an e-mail address, a category's slug, or a project of the same owner with the same URL. Each member of errors points to a value that is taken; existing is your own project that has the URL.
          *     - `other_user`: X-Expected-User named another account than the one that is signed in; nothing was changed. A page sends the id of the account that it shows with each write, because another tab may have changed the session.
          */
@@ -4489,7 +4579,7 @@ export interface components {
             };
         };
         /**
-         * @description - `invalid_transition`: The project's state does not allow the decision; current_status names the state. A project is approved or rejected while it is pending, unpublished while it is live, and given back while it waits for its owner.
+         * @description - `invalid_transition`: The project's state does not allow the decision; current_status names the state. A project is approved or rejected while it is pending, unpublished while it is live, and given back while it waits for its owner. An appeal is settled once.
          *     - `other_user`: X-Expected-User named another account than the one that is signed in; nothing was changed. A page sends the id of the account that it shows with each write, because another tab may have changed the session.
          */
         InvalidTransitionOrOtherUser: {
@@ -4850,6 +4940,22 @@ export interface components {
             };
         };
         /**
+         * @description - `appeal_not_possible`: Appeals are switched off, or there is no rejection or unpublishing of the project that its owner may appeal against: each one once, within 180 days, and not after an edit or another decision.
+         *     - `other_user`: X-Expected-User named another account than the one that is signed in; nothing was changed. A page sends the id of the account that it shows with each write, because another tab may have changed the session.
+         */
+        AppealNotPossibleOrOtherUser: {
+            headers: {
+                "X-Request-ID": components["headers"]["X-Request-ID"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /**
          * @description - `too_many`: There is one more than there may be. The detail says of what, and how many.
          *     - `other_user`: X-Expected-User named another account than the one that is signed in; nothing was changed. A page sends the id of the account that it shows with each write, because another tab may have changed the session.
          */
@@ -4929,6 +5035,42 @@ export interface components {
         };
         /**
          * @description - `own_submission`: The service is configured so that nobody decides about a project of their own: another reviewer or administrator has to. Deleting it is allowed.
+         *     - `own_decision`: The appeal is against a decision of the caller: another person has to settle it.
+         *     - `reviewer_required`: Everything under /api/review is for reviewers and administrators. A write is refused in the same way if the caller's role or one of the caller's categories was taken away while it was being made.
+         *     - `passkey_required`: This service takes administrators only in sessions that a passkey opened, and by tokens that were made in such a session. Until then an administrator is a member. The page of the account adds a passkey.
+         *     - `cross_site_request`: A page of another origin caused this write. Writes are accepted from the service's own origin, from the origins that it is configured to trust, and from programs that send a bearer token. A program with a cookie has to send the service's own address in Origin.
+         */
+        OwnSubmissionOrOwnDecisionOrReviewerRequiredOrPasskeyRequiredOrCrossSiteRequest: {
+            headers: {
+                "X-Request-ID": components["headers"]["X-Request-ID"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /**
+         * @description - `invalid_transition`: The project's state does not allow the decision; current_status names the state. A project is approved or rejected while it is pending, unpublished while it is live, and given back while it waits for its owner. An appeal is settled once.
+         *     - `appeal_not_possible`: Appeals are switched off, or there is no rejection or unpublishing of the project that its owner may appeal against: each one once, within 180 days, and not after an edit or another decision.
+         *     - `other_user`: X-Expected-User named another account than the one that is signed in; nothing was changed. A page sends the id of the account that it shows with each write, because another tab may have changed the session.
+         */
+        InvalidTransitionOrAppealNotPossibleOrOtherUser: {
+            headers: {
+                "X-Request-ID": components["headers"]["X-Request-ID"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /**
+         * @description - `own_submission`: The service is configured so that nobody decides about a project of their own: another reviewer or administrator has to. Deleting it is allowed.
          *     - `reviewer_required`: Everything under /api/review is for reviewers and administrators. A write is refused in the same way if the caller's role or one of the caller's categories was taken away while it was being made.
          *     - `passkey_required`: This service takes administrators only in sessions that a passkey opened, and by tokens that were made in such a session. Until then an administrator is a member. The page of the account adds a passkey.
          *     - `cross_site_request`: A page of another origin caused this write. Writes are accepted from the service's own origin, from the origins that it is configured to trust, and from programs that send a bearer token. A program with a cookie has to send the service's own address in Origin.
@@ -4946,7 +5088,7 @@ export interface components {
             };
         };
         /**
-         * @description - `invalid_transition`: The project's state does not allow the decision; current_status names the state. A project is approved or rejected while it is pending, unpublished while it is live, and given back while it waits for its owner.
+         * @description - `invalid_transition`: The project's state does not allow the decision; current_status names the state. A project is approved or rejected while it is pending, unpublished while it is live, and given back while it waits for its owner. An appeal is settled once.
          *     - `claimed`: Another reviewer looks at the project: claim says who, and until when the others see that. Send take_over to claim it all the same. A claim stands in the way of no decision.
          *     - `other_user`: X-Expected-User named another account than the one that is signed in; nothing was changed. A page sends the id of the account that it shows with each write, because another tab may have changed the session.
          */
@@ -5053,6 +5195,12 @@ export interface operations {
                      *       },
                      *       "review": {
                      *         "queue_length": 1,
+                     *         "waiting_for_owner": 1,
+                     *         "appeals": {
+                     *           "open": 1,
+                     *           "upheld": 1,
+                     *           "reversed": 1
+                     *         },
                      *         "oldest_submitted_at": "2026-11-20T10:00:00.123456Z",
                      *         "median_seconds_to_decision": 0.5,
                      *         "approval_rate": 0.5
@@ -5116,7 +5264,7 @@ export interface operations {
     adminLog: {
         parameters: {
             query?: {
-                action?: "project.submitted" | "project.imported" | "project.edited" | "project.edit_held" | "project.edit_approved" | "project.edit_rejected" | "project.edit_withdrawn" | "project.approval_given" | "project.approval_withdrawn" | "project.approved" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.votes_discounted" | "project.votes_counted" | "project.changes_requested" | "project.resubmitted" | "project.released" | "project.returned" | "message.erased" | "user.role_changed" | "user.categories_changed" | "user.status_changed" | "user.signed_out" | "user.deleted" | "user.renamed" | "user.identity_added" | "user.identity_removed" | "user.passkey_added" | "user.passkey_removed" | "user.passkeys_reset" | "user.registered" | "user.signed_in" | "user.password_changed" | "user.email_changed" | "user.token_created" | "user.token_revoked" | "user.feed_key_made" | "user.feed_key_deleted" | "users.signed_out" | "users.tokens_revoked" | "category.created" | "category.changed" | "category.deleted" | "webhook.redelivered" | "webhook.tested" | "counters.repaired" | "report.settled";
+                action?: "project.submitted" | "project.imported" | "project.edited" | "project.edit_held" | "project.edit_approved" | "project.edit_rejected" | "project.edit_withdrawn" | "project.approval_given" | "project.approval_withdrawn" | "project.approved" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.votes_discounted" | "project.votes_counted" | "project.changes_requested" | "project.resubmitted" | "project.released" | "project.returned" | "project.appealed" | "project.appeal_upheld" | "project.appeal_reversed" | "message.erased" | "user.role_changed" | "user.categories_changed" | "user.status_changed" | "user.signed_out" | "user.deleted" | "user.renamed" | "user.identity_added" | "user.identity_removed" | "user.passkey_added" | "user.passkey_removed" | "user.passkeys_reset" | "user.registered" | "user.signed_in" | "user.password_changed" | "user.email_changed" | "user.token_created" | "user.token_revoked" | "user.feed_key_made" | "user.feed_key_deleted" | "users.signed_out" | "users.tokens_revoked" | "category.created" | "category.changed" | "category.deleted" | "webhook.redelivered" | "webhook.tested" | "counters.repaired" | "report.settled";
                 project_id?: number;
                 /** @description The id of the user that the entry is about. */
                 user_id?: number;
@@ -5207,7 +5355,7 @@ export interface operations {
     adminLogFile: {
         parameters: {
             query?: {
-                action?: "project.submitted" | "project.imported" | "project.edited" | "project.edit_held" | "project.edit_approved" | "project.edit_rejected" | "project.edit_withdrawn" | "project.approval_given" | "project.approval_withdrawn" | "project.approved" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.votes_discounted" | "project.votes_counted" | "project.changes_requested" | "project.resubmitted" | "project.released" | "project.returned" | "message.erased" | "user.role_changed" | "user.categories_changed" | "user.status_changed" | "user.signed_out" | "user.deleted" | "user.renamed" | "user.identity_added" | "user.identity_removed" | "user.passkey_added" | "user.passkey_removed" | "user.passkeys_reset" | "user.registered" | "user.signed_in" | "user.password_changed" | "user.email_changed" | "user.token_created" | "user.token_revoked" | "user.feed_key_made" | "user.feed_key_deleted" | "users.signed_out" | "users.tokens_revoked" | "category.created" | "category.changed" | "category.deleted" | "webhook.redelivered" | "webhook.tested" | "counters.repaired" | "report.settled";
+                action?: "project.submitted" | "project.imported" | "project.edited" | "project.edit_held" | "project.edit_approved" | "project.edit_rejected" | "project.edit_withdrawn" | "project.approval_given" | "project.approval_withdrawn" | "project.approved" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.votes_discounted" | "project.votes_counted" | "project.changes_requested" | "project.resubmitted" | "project.released" | "project.returned" | "project.appealed" | "project.appeal_upheld" | "project.appeal_reversed" | "message.erased" | "user.role_changed" | "user.categories_changed" | "user.status_changed" | "user.signed_out" | "user.deleted" | "user.renamed" | "user.identity_added" | "user.identity_removed" | "user.passkey_added" | "user.passkey_removed" | "user.passkeys_reset" | "user.registered" | "user.signed_in" | "user.password_changed" | "user.email_changed" | "user.token_created" | "user.token_revoked" | "user.feed_key_made" | "user.feed_key_deleted" | "users.signed_out" | "users.tokens_revoked" | "category.created" | "category.changed" | "category.deleted" | "webhook.redelivered" | "webhook.tested" | "counters.repaired" | "report.settled";
                 project_id?: number;
                 /** @description The id of the user that the entry is about. */
                 user_id?: number;
@@ -5481,8 +5629,8 @@ export interface operations {
                 first_time?: "true";
                 /** @description Only projects that the caller, another or nobody claims. */
                 claimed?: "me" | "others" | "none";
-                /** @description Projects that wait, or whose changes wait, for the reviewers (as with waiting=true) or for their owners: those that were taken down, or of which changes were asked for. */
-                waiting_for?: "review" | "owner";
+                /** @description Projects that wait, or whose changes wait, for the reviewers (as with waiting=true) or for their owners: those that were taken down, or of which changes were asked for; or about which an appeal is open. */
+                waiting_for?: "review" | "owner" | "appeal";
                 /** @description Only what rules hold out of the queue; `oldest` is the default order. */
                 held?: "true";
                 /** @description Default newest; in a list of pending projects or of the queue oldest. */
@@ -7023,7 +7171,7 @@ export interface operations {
                 state?: "pending" | "delivered" | "dead";
                 /** @description An endpoint's name; an unknown one finds nothing. */
                 endpoint?: string;
-                event?: "project.approved" | "project.submitted" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.edited" | "project.changes_requested" | "project.answered" | "project.reported" | "webhook.test" | "project.edit_approved" | "project.edit_rejected" | "project.message" | "project.returned" | "report.settled" | "account.password_reset" | "account.email_verification" | "account.email_changed" | "account.password_changed" | "account.passkey_added" | "account.passkey_removed";
+                event?: "project.approved" | "project.submitted" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.edited" | "project.changes_requested" | "project.answered" | "project.appealed" | "project.reported" | "webhook.test" | "project.edit_approved" | "project.edit_rejected" | "project.message" | "project.returned" | "project.appeal_upheld" | "project.appeal_reversed" | "report.settled" | "account.password_reset" | "account.email_verification" | "account.email_changed" | "account.password_changed" | "account.passkey_added" | "account.passkey_removed";
                 project_id?: number;
             };
             header?: never;
@@ -9231,7 +9379,7 @@ export interface operations {
             };
             path: {
                 /** @example not_found */
-                code: "malformed_json" | "bad_request" | "unauthenticated" | "invalid_credentials" | "not_owner" | "own_submission" | "admin_required" | "reviewer_required" | "passkey_required" | "account_suspended" | "email_not_verified" | "cross_site_request" | "registration_closed" | "sign_in_cancelled" | "sign_in_expired" | "sign_in_refused" | "sign_in_again" | "not_found" | "method_not_allowed" | "invalid_transition" | "not_votable" | "duplicate" | "last_admin" | "category_in_use" | "claimed" | "too_many_projects" | "too_many_votes" | "account_deleted" | "address_taken" | "identity_taken" | "too_many_passkeys" | "last_way_in" | "too_many" | "other_user" | "precondition_failed" | "too_large" | "unsupported_media_type" | "validation_failed" | "rate_limited" | "internal" | "provider_failed" | "unavailable" | "provider_unavailable" | "read_only";
+                code: "malformed_json" | "bad_request" | "unauthenticated" | "invalid_credentials" | "not_owner" | "own_submission" | "own_decision" | "admin_required" | "reviewer_required" | "passkey_required" | "account_suspended" | "email_not_verified" | "cross_site_request" | "registration_closed" | "sign_in_cancelled" | "sign_in_expired" | "sign_in_refused" | "sign_in_again" | "not_found" | "method_not_allowed" | "invalid_transition" | "not_votable" | "duplicate" | "last_admin" | "category_in_use" | "appeal_not_possible" | "claimed" | "too_many_projects" | "too_many_votes" | "account_deleted" | "address_taken" | "identity_taken" | "too_many_passkeys" | "last_way_in" | "too_many" | "other_user" | "precondition_failed" | "too_large" | "unsupported_media_type" | "validation_failed" | "rate_limited" | "internal" | "provider_failed" | "unavailable" | "provider_unavailable" | "read_only";
             };
             cookie?: never;
         };
@@ -10097,6 +10245,75 @@ export interface operations {
             404: components["responses"]["NotFound"];
             409: components["responses"]["OtherUser"];
             412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["UnavailableOrReadOnly"];
+        };
+    };
+    appealsAppeal: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `id` of the account that the page shows. If another account is signed in, the answer is 409 `other_user` and nothing changes. */
+                "X-Expected-User"?: string;
+            };
+            path: {
+                /** @example 42 */
+                project_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "text": "Reads **CSV**: https://example.org/csv."
+                 *     }
+                 */
+                "application/json": components["schemas"]["AppealInput"];
+            };
+        };
+        responses: {
+            /**
+             * @description An entry of a project's thread.
+             *
+             *     `author` is null if nobody has decided, for a reviewer whose account is deleted, and, unless the operator shows the
+             *     names of reviewers, for the owner of the project.
+             */
+            201: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": 42,
+                     *       "at": "2026-11-20T10:00:00.123456Z",
+                     *       "from": "reviewers",
+                     *       "kind": "rejected",
+                     *       "text": "The link is dead.",
+                     *       "author": {
+                     *         "id": 42,
+                     *         "username": "ada"
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Message"];
+                };
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["EmailNotVerifiedOrCrossSiteRequest"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["AppealNotPossibleOrOtherUser"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["ValidationFailed"];
@@ -11241,8 +11458,8 @@ export interface operations {
                 first_time?: "true";
                 /** @description Only projects that the caller, another or nobody claims. */
                 claimed?: "me" | "others" | "none";
-                /** @description Projects that wait, or whose changes wait, for the reviewers (as with waiting=true) or for their owners: those that were taken down, or of which changes were asked for. */
-                waiting_for?: "review" | "owner";
+                /** @description Projects that wait, or whose changes wait, for the reviewers (as with waiting=true) or for their owners: those that were taken down, or of which changes were asked for; or about which an appeal is open. */
+                waiting_for?: "review" | "owner" | "appeal";
                 /** @description Only what rules hold out of the queue; `oldest` is the default order. */
                 held?: "true";
                 /** @description Default newest; in a list of pending projects or of the queue oldest. */
@@ -11631,6 +11848,125 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];
+        };
+    };
+    reviewSettleAppeal: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The project's ETag, or its `version` in quotes: if its current version is another one, the answer is 412 and nothing changes. */
+                "If-Match"?: string;
+                /** @description The `id` of the account that the page shows. If another account is signed in, the answer is 409 `other_user` and nothing changes. */
+                "X-Expected-User"?: string;
+            };
+            path: {
+                /** @example 42 */
+                project_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "outcome": "upheld",
+                 *       "reason": "The link is dead."
+                 *     }
+                 */
+                "application/json": components["schemas"]["OutcomeInput"];
+            };
+        };
+        responses: {
+            /** @description A project as a decision has left it. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "approvals": {
+                     *         "required": 2,
+                     *         "given": [
+                     *           {
+                     *             "user": {
+                     *               "id": 42,
+                     *               "username": "ada"
+                     *             },
+                     *             "at": "2026-11-20T10:00:00.123456Z"
+                     *           }
+                     *         ]
+                     *       },
+                     *       "id": 42,
+                     *       "slug": "web-frameworks",
+                     *       "title": "Flask",
+                     *       "tagline": "A lightweight web framework",
+                     *       "author": "Pallets",
+                     *       "description": "Routing, templates and a development server, and little else.",
+                     *       "url": "https://flask.example",
+                     *       "repository_url": "https://code.example/flask",
+                     *       "logo_url": "https://flask.example/logo.svg",
+                     *       "logo": {
+                     *         "64": "/images/5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d.webp",
+                     *         "256": "/images/a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3.webp"
+                     *       },
+                     *       "pictures": [
+                     *         {
+                     *           "640": "/images/c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7.webp",
+                     *           "1280": "/images/0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e.webp",
+                     *           "id": 42,
+                     *           "alt": "The list of a project's routes",
+                     *           "width": 1280,
+                     *           "height": 800
+                     *         }
+                     *       ],
+                     *       "tags": [
+                     *         "python",
+                     *         "web"
+                     *       ],
+                     *       "category": {
+                     *         "slug": "web-frameworks",
+                     *         "name": "Web frameworks"
+                     *       },
+                     *       "status": "live",
+                     *       "upvotes": 128,
+                     *       "has_upvoted": null,
+                     *       "owner": {
+                     *         "id": 42,
+                     *         "username": "ada"
+                     *       },
+                     *       "created_at": "2026-11-20T10:00:00.123456Z",
+                     *       "updated_at": "2026-11-20T10:00:00.123456Z",
+                     *       "submitted_at": "2026-11-20T10:00:00.123456Z",
+                     *       "published_at": "2026-11-20T14:30:00.000000Z",
+                     *       "version": 3,
+                     *       "rejection_reason": null,
+                     *       "revision": null,
+                     *       "review": null,
+                     *       "queue_position": null,
+                     *       "description_html": "<p>Routing, templates and a development server, and little else.</p>"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ReviewedProject"];
+                };
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["OwnSubmissionOrOwnDecisionOrReviewerRequiredOrPasskeyRequiredOrCrossSiteRequest"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["InvalidTransitionOrAppealNotPossibleOrOtherUser"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["UnavailableOrReadOnly"];
         };
     };
     reviewWithdrawApproval: {
@@ -14015,6 +14351,126 @@ export interface operations {
                         project: components["schemas"]["WebhookProject"];
                         /** @description The user that caused the event; null for a command of the operator. */
                         answered_by: components["schemas"]["UserRef"] | null;
+                        /** @description The entry in the thread of the project; missing if an edit gave the project back. */
+                        message_id?: number;
+                    };
+                };
+            };
+        };
+        responses: {
+            /** @description The service gives up the notification at once. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The notification is delivered. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The service tries again, by its schedule. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onProjectAppealed: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description The notification's id; every try and every redelivery has the same.
+                 * @example msg_3f1c9a5b7d2e4f60
+                 */
+                "webhook-id": string;
+                /**
+                 * @description When this try was sent, in seconds since 1970.
+                 * @example 1795444200
+                 */
+                "webhook-timestamp": string;
+                /**
+                 * @description One `v1,` and base64 of HMAC-SHA256 over `id.timestamp.body` for each secret, separated by spaces (Standard Webhooks 1.0). Missing if the endpoint has no secret.
+                 * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+                 */
+                "webhook-signature"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "type": "project.appealed",
+                 *       "timestamp": "2026-11-20T10:00:00.123456Z",
+                 *       "data": {
+                 *         "project": {
+                 *           "id": 42,
+                 *           "slug": "flask",
+                 *           "title": "Flask",
+                 *           "tagline": "A lightweight web framework",
+                 *           "author": "Pallets",
+                 *           "description": "Routing, templates and a development server, and little else.",
+                 *           "url": "https://flask.example",
+                 *           "repository_url": "https://code.example/flask",
+                 *           "logo_url": "https://flask.example/logo.svg",
+                 *           "logo": {
+                 *             "64": "/images/5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d.webp",
+                 *             "256": "/images/a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3.webp"
+                 *           },
+                 *           "pictures": [
+                 *             {
+                 *               "640": "/images/c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7.webp",
+                 *               "1280": "/images/0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e.webp",
+                 *               "id": 42,
+                 *               "alt": "The list of a project's routes",
+                 *               "width": 1280,
+                 *               "height": 800
+                 *             }
+                 *           ],
+                 *           "tags": [
+                 *             "python",
+                 *             "web"
+                 *           ],
+                 *           "category": {
+                 *             "slug": "web-frameworks",
+                 *             "name": "Web frameworks"
+                 *           },
+                 *           "status": "live",
+                 *           "upvotes": 128,
+                 *           "owner": {
+                 *             "id": 42,
+                 *             "username": "ada"
+                 *           },
+                 *           "created_at": "2026-11-20T10:00:00.123456Z",
+                 *           "updated_at": "2026-11-20T10:00:00.123456Z",
+                 *           "submitted_at": "2026-11-20T10:00:00.123456Z",
+                 *           "published_at": "2026-11-20T14:30:00.000000Z"
+                 *         },
+                 *         "appealed_by": {
+                 *           "id": 42,
+                 *           "username": "ada"
+                 *         },
+                 *         "message_id": 1
+                 *       }
+                 *     }
+                 */
+                "application/json": {
+                    /** @constant */
+                    type: "project.appealed";
+                    /** Format: date-time */
+                    timestamp: string;
+                    data: {
+                        project: components["schemas"]["WebhookProject"];
+                        /** @description The user that caused the event; null for a command of the operator. */
+                        appealed_by: components["schemas"]["UserRef"] | null;
                         /** @description The entry in the thread of the project; missing if an edit gave the project back. */
                         message_id?: number;
                     };

@@ -80,10 +80,12 @@ function Dashboard() {
 }
 
 function Numbers({ figures: { review, totals } }: { figures: Figures }) {
-  const { queue_length, oldest_submitted_at: oldest, median_seconds_to_decision: median, approval_rate: rate } = review;
+  const { queue_length, waiting_for_owner, appeals, oldest_submitted_at: oldest, median_seconds_to_decision: median, approval_rate: rate } = review;
   const numbers: [string, ComponentChildren][] = [
     [w.waiting, <a href="/admin/queue">{t.number(queue_length)}</a>],
     [w.oldest, oldest ? ago(oldest) : w.noneWaits],
+    [w.withOwners, <a href="/admin/queue?waiting_for=owner">{t.number(waiting_for_owner)}</a>],
+    [w.appeals, <a href="/admin/queue?waiting_for=appeal">{w.appealsOf(appeals.open, appeals.upheld, appeals.reversed)}</a>],
     [w.decision, median === null ? w.decisionNone : w.duration(median)],
     [w.approvalRate, rate === null ? w.decisionNone : w.rate(rate)],
     [w.liveProjects, t.number(totals.projects.live)],

@@ -79,6 +79,7 @@ export function TeamSigns({ item: { claim, approvals, answered, review } }: { it
     <>
       {review?.waiting_for === "owner" && <span class="badge">{m.waitsForOwner}</span>}
       {review?.held && <span class="badge pending">{r.heldBadge}</span>}
+      {review?.waiting_for === "appeal" && <span class="badge pending">{m.appeal}</span>}
       {answered && <span class="badge pending">{m.answered}</span>}
       {approvals && approvals.given.length > 0 && <span class="badge pending">{m.part(approvals.given.length, approvals.required)}</span>}
       {claim && <span class="tag" title={m.claimed}>{isOthers(claim) ? claim.user.username : m.you}<span class="unseen"> {m.claimed}</span></span>}

@@ -100,6 +100,7 @@ export const r = {
     "project.deleted": "deleted it", "project.edit_held": "sent changes of it", "project.edit_withdrawn": "withdrew the changes",
     "project.edit_approved": "approved the changes", "project.edit_rejected": "rejected the changes",
     "project.changes_requested": "asked for changes", "project.resubmitted": "gave it back",
+    "project.appealed": "appealed", "project.appeal_upheld": "upheld the decision", "project.appeal_reversed": "reversed the decision",
   } as Record<string, string>,
   isNow: "It changed after you looked. This is what it is now.",
   laterEdit: (name: string, when: string) => `${name} changed this submission ${when}. You see the version before.`,

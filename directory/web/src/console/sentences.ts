@@ -34,6 +34,9 @@ export function sentence(entry: Entry, projectAt?: string): Part[] {
     case "project.resubmitted": return [by, { text: " gave " }, project, { text: " back to the reviewers." }];
     case "project.released": return [userPart(entry.actor, "The service"), { text: " put " }, project, { text: ", which a rule had held, into the queue." }];
     case "project.returned": return [by, { text: " put " }, project, { text: " back into the queue, against what a rule had done." }];
+    case "project.appealed": return [by, { text: " appealed about " }, project, end];
+    case "project.appeal_upheld": return [by, { text: " upheld the decision about " }, project, end];
+    case "project.appeal_reversed": return [by, { text: " reversed the decision about " }, project, end];
     case "message.erased": return [by, { text: " erased a message about " }, project, end];
     case "user.role_changed": return [by, { text: " made " }, user, { text: madeTo[entry.to ?? ""] ?? " a member." }];
     case "user.categories_changed": return [by, { text: " changed what " }, user, { text: " may review." }];

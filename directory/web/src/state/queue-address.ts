@@ -13,7 +13,7 @@ export const filters = new Filtering([
   { name: "owner", pattern: OWNER },
   { name: "kind", values: ["submission", "revision"] },
   { name: "first_time", values: ["true"], named: { true: "Yes" } },
-  { name: "waiting_for", values: ["owner"], unset: w.waiting_for.review, named: w.waiting_for },
+  { name: "waiting_for", values: ["owner", "appeal"], unset: w.waiting_for.review, named: w.waiting_for },
   { name: "held", values: ["true"], named: { true: w.yes }, fromLinks: true },
   { name: "claimed", values: ["none", "me", "others"] },
 ], PATH);
@@ -21,6 +21,11 @@ export const filters = new Filtering([
 /** The address of an item, or with 0 that of the list, with its filters. */
 export function addressOf(id: number): string {
   return (id ? `${PATH}/${id}` : PATH) + address.value.search;
+}
+
+/** Whether the list is of what waits for this. */
+export function isInLane(waitingFor: string): boolean {
+  return address.peek().searchParams.get("waiting_for") === waitingFor;
 }
 
 /** Whether an address is one of the queue. */

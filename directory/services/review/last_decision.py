@@ -1,0 +1,60 @@
+"""The last rejection or unpublishing of a project: who made it and when, kept with the project, and the open appeal.
+
+`decided_at` is the time of a decision that its owner may still appeal against, `decided_by` who made it: nobody, if the
+service did. `appealed_at` is the time of the open appeal. A later decision, and an edit, a withdrawal or a message by
+which the owner goes on, overtake the decision. If an appeal is open then, it ends without an outcome.
+"""
+
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Any
+
+from directory.models import MessageKind, Project, Status
+from directory.services.identity import Caller
+from directory.services.review import thread
+
+APPEAL_WITHIN = timedelta(days=180)
+OVERTAKEN: dict[str, Any] = {"decided_at": None, "decided_by": None, "appealed_at": None}
+
+
+class Overtaking(StrEnum):
+    """What ends an appeal without an outcome, as the thread says it."""
+
+    DECISION = "The appeal has ended without an outcome, because the reviewers made another decision."
+    EDIT = "The appeal has ended without an outcome, because the project was edited."
+    WITHDRAWAL = "The appeal has ended without an outcome, because the changes were withdrawn."
+
+
+def made(by: Caller | None, at: datetime) -> dict[str, Any]:
+    """The columns of a project after a rejection or an unpublishing; `by` is None if nobody has decided."""
+    return {"decided_at": at, "decided_by": by.id if by else None, "appealed_at": None}
+
+
+def may_be_appealed(project: Any, at: datetime, *, is_refused: bool) -> bool:
+    """Whether the owner may appeal: once, in time, and while nothing has overtaken the decision.
+
+    Of a live project the decision was about its revision; `is_refused` is whether it has one that is rejected.
+    """
+    if project.decided_at is None or project.appealed_at is not None or project.decided_at <= at - APPEAL_WITHIN:
+        return False
+    if project.status == Status.LIVE:
+        return is_refused
+    return project.status == Status.REJECTED or project.owner_since is not None
+
+
+def overtake(project: Project, why: Overtaking, *, by: Caller, at: datetime) -> None:
+    """Note that a change of a locked project has overtaken the last decision, and end an open appeal."""
+    end_appeals([project], why, by=by, at=at)
+    for name, value in OVERTAKEN.items():
+        setattr(project, name, value)
+
+
+def end_appeals(projects: Iterable[Any], why: Overtaking, *, by: Caller | None, at: datetime) -> None:
+    """Write into the threads of those projects whose appeal is open that it ends without an outcome.
+
+    The calling function has locked the projects, and changes their columns.
+    """
+    appealed = [project for project in projects if project.appealed_at is not None]
+    if appealed:
+        thread.record_of_service(thread.entries_of(MessageKind.MESSAGE, appealed, why), by=by, at=at)
