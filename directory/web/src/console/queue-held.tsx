@@ -1,7 +1,7 @@
 // What rules hold out of the queue: its lane in the list, and the way out of it.
 import { api, ask } from "../api/client.ts";
 import { say } from "../state/notice.ts";
-import { PATH } from "../state/queue-address.ts";
+import { filters, PATH } from "../state/queue-address.ts";
 import { patch } from "../state/queue-record.ts";
 import { drop, type Item } from "../state/queue.ts";
 import { address, withQuery } from "../state/router.ts";
@@ -19,6 +19,16 @@ const LANES = [
 function isLane({ held, waiting_for }: { held: string; waiting_for: string }): boolean {
   const query = address.value.searchParams;
   return (query.get("held") ?? "") === held && (query.get("waiting_for") ?? "") === waiting_for;
+}
+
+/** Whether the list is a part of a lane. */
+export function isNarrowed(): boolean {
+  return filters.filters.some(({ name }) => !["held", "waiting_for"].includes(name) && address.value.searchParams.get(name));
+}
+
+/** The names of the rules in the warnings of an item. */
+export function rulesOf(warnings: readonly string[]): string[] {
+  return warnings.filter((each) => each.startsWith("rule:")).map((each) => each.slice(5));
 }
 
 /** Whether the list is what is held, and nothing narrows it. */

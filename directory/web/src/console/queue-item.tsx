@@ -16,7 +16,7 @@ import { personAt, readOnly } from "../state/session.ts";
 import { t } from "../text.ts";
 import { Changed, Pictures } from "./difference.tsx";
 import { Appeal } from "./queue-appeal.tsx";
-import { HeldOut } from "./queue-held.tsx";
+import { HeldOut, rulesOf } from "./queue-held.tsx";
 import { Messages } from "./queue-messages.tsx";
 import { Changes, History, Others } from "./queue-story.tsx";
 import { Team } from "./queue-team.tsx";
@@ -134,6 +134,7 @@ const ELSEWHERE = ["title", "tagline", "description", "category", "tags", "logo"
 function Facts({ item: shown }: { item: Item }) {
   const { category, tags, owner, owner_stats, submitted_at } = shown;
   const texts: Record<string, unknown> = shown;
+  const rules = rulesOf(shown.warnings);
   const names = Object.keys(r.fields).filter((name) => texts[name] && !ELSEWHERE.includes(name));
   return (
     <dl class="q-facts">
@@ -144,6 +145,7 @@ function Facts({ item: shown }: { item: Item }) {
       <dt>{r.category}</dt><dd>{category.name}</dd>
       <dt>{r.tags}</dt><dd class="chips">{tags.length ? tags.map((tag) => <span class="tag" key={tag}>{tag}</span>) : <span class="muted">{r.noTags}</span>}</dd>
       <dt>{r.owner}</dt><dd><a href={personAt(owner)}>{owner.username}</a> <span class="muted">{r.record(owner_stats)}</span></dd>
+      {rules.length > 0 && [<dt key="rules">{r.matched}</dt>, <dd key="rule names" class="chips">{rules.map((name) => <span class="tag" key={name}>{name}</span>)}</dd>]}
       <dt>{r.submitted}</dt><dd><Time at={submitted_at} /></dd>
     </dl>
   );

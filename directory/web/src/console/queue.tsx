@@ -18,7 +18,7 @@ import { isAdministrator, readOnly } from "../state/session.ts";
 import { t } from "../text.ts";
 import { Frame } from "./frame.tsx";
 import { ItemPane, once } from "./queue-item.tsx";
-import { isHeldLane, Lanes } from "./queue-held.tsx";
+import { isHeldLane, isNarrowed, Lanes, rulesOf } from "./queue-held.tsx";
 import { Outcomes } from "./queue-outcomes.tsx";
 import { ApprovalDialog } from "./queue-approve.tsx";
 import { ReasonDialog } from "./queue-reject.tsx";
@@ -34,7 +34,7 @@ const unfolded = signal(false); // whether the filters are shown
 export const reviewQueue: Page = {
   enter: ([id = "0"]) => {
     enterQueue(Number(id));
-    if (filters.filtered) unfolded.value = true;
+    if (isNarrowed()) unfolded.value = true;
     if (!categories.data.peek()) loadCategories();
   },
   view: Queue,
@@ -159,15 +159,20 @@ function Row({ item, isShown, isReached }: RowProps) {
         {status === "live" && <span class="badge live">{r.changesBadge}</span>}
         <TeamSigns item={item} />
         {changed.value.has(id) && <span class="badge pending">{r.changedBadge}</span>}
-        {warnings.map((warning) => (
-          <span key={warning} class="tag" title={r.warning(warning).text}>{r.warning(warning).sign}<span class="unseen"> {r.warning(warning).text}</span></span>
-        ))}
+        {signs(warnings).map(({ sign, text }) => <span key={text} class="tag" title={text}>{sign}<span class="unseen"> {text}</span></span>)}
         {earlier > 0 && <span class="tag" title={r.again(earlier)}>+{t.number(earlier)}<span class="unseen"> {r.again(earlier)}</span></span>}
         <span class="q-owner muted small">{owner.username}</span>
         <span class="muted small"><Time at={since(item)} /></span>
       </a>
     </li>
   );
+}
+
+/** The signs of the warnings: one for all rules. */
+function signs(warnings: readonly string[]): { sign: string; text: string }[] {
+  const rules = rulesOf(warnings);
+  const others = warnings.flatMap((warning) => r.warnings[warning] ?? []);
+  return rules.length ? [...others, { sign: `⚑${t.number(rules.length)}`, text: `${r.matched}: ${rules.join(", ")}` }] : others;
 }
 
 /** Put the focus on a row that was gone to, once everything is drawn: behind an open dialog it could not take it. */

@@ -37,8 +37,9 @@ export const r = {
   changesBadge: "Live: changes",
   held: "Changes to this live project",
   heldWhy: "Visitors see the project as it is below until the changes are approved. If they are rejected, it stays so. Submitted",
-  /** A short sign for a warning of a queue's item, and what it says. */
-  warning: (warning: string) => warnings[warning] ?? { sign: warning.slice(5), text: `The rule “${warning.slice(5)}” has matched it` },
+  /** For each warning of a queue's item a short sign, and what it says. */
+  warnings,
+  matched: "Matched by the rules",
   lanes: { review: "To review", held: "Held", owner: "With the owner" },
   lanesOf: "Parts of the queue",
   heldBadge: "Held",
