@@ -6,18 +6,20 @@ import "../styles/pages.css";
 import { startApp } from "../parts/app.tsx";
 import { startConsoleKeys } from "../state/queue-keys.ts";
 import { startPending } from "../state/queue-pending.ts";
-import { audit } from "./audit.tsx";
-import { categories } from "./categories.tsx";
 import { dashboard } from "./dashboard.tsx";
-import { deliveries } from "./deliveries.tsx";
 import { KeyHelp } from "./key-help.tsx";
+import { later } from "./later.tsx";
 import { projectVotes } from "./project-votes.tsx";
 import { projects } from "./projects.tsx";
 import { DecisionBar } from "./queue-outcomes.tsx";
 import { reviewQueue } from "./queue.tsx";
 import { reports } from "./reports.tsx";
 import { user } from "./user.tsx";
+import { w } from "./text.ts";
 import { users } from "./users.tsx";
+
+/** The pages that are opened seldom, in a file of their own. */
+const rare = () => import("./rare-pages.ts");
 
 startConsoleKeys(); // first, so that no key is lost
 startPending();
@@ -31,7 +33,7 @@ startApp([
   { pattern: /^\/admin\/reports$/, page: reports },
   { pattern: /^\/admin\/users$/, page: users },
   { pattern: /^\/admin\/users\/(\d{1,19})$/, page: user },
-  { pattern: /^\/admin\/categories$/, page: categories },
-  { pattern: /^\/admin\/deliveries$/, page: deliveries },
-  { pattern: /^\/admin\/audit$/, page: audit },
+  { pattern: /^\/admin\/categories$/, page: later(w.pages["/admin/categories"], async () => (await rare()).categories) },
+  { pattern: /^\/admin\/deliveries$/, page: later(w.pages["/admin/deliveries"], async () => (await rare()).deliveries) },
+  { pattern: /^\/admin\/audit$/, page: later(w.pages["/admin/audit"], async () => (await rare()).audit) },
 ], <><DecisionBar /><KeyHelp /></>);

@@ -1,0 +1,4 @@
+// The pages that are opened seldom.
+export { audit } from "./audit.tsx";
+export { categories } from "./categories.tsx";
+export { deliveries } from "./deliveries.tsx";
