@@ -77,6 +77,7 @@ lint: .venv/.test $(PAGES) $(TOOLS) ## Check style, format, types and imports, o
 	@$(BIN)/ruff format --check
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-logo
+	@$(BIN)/python .ci/messages.py check
 	@$(WEB) check
 
 check: .venv/.compiled lint ## What lint checks, known faults, and the whole suite with its coverage: what a change must pass
@@ -98,7 +99,8 @@ fmt: .venv/.test ## Format the code and mend what can be mended
 	@$(BIN)/ruff check --fix --exit-zero
 	@$(BIN)/ruff format
 
-words: .venv/.test ## Record the words of every page, form, refusal and mail in tests/pages/words again: read the difference
+words: .venv/.test ## Collect the messages for translators, and record the words of all pages and mails again: read the difference
+	@$(BIN)/python .ci/messages.py
 	@RECORD_WORDS=1 $(BIN)/python -m pytest -q -n 0 tests/pages/test_words.py
 
 lint-api: .venv/.run ## Lint docs/openapi.json with spectral and redocly (needs node; installs both into .venv/node)

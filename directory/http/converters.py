@@ -9,6 +9,7 @@ from flask import Flask, Request
 from flask.sessions import SecureCookieSession, SessionInterface
 from werkzeug.routing import BaseConverter, MapAdapter
 
+from directory.language.templates import TranslatedEnvironment
 from directory.models.base import HIGHEST_ID
 from directory.services.text.rules import CATEGORY_SLUG_MAX, SLUG, USERNAME
 
@@ -67,6 +68,8 @@ class NoSession(SessionInterface):
 
 class Synchronous(Flask):
     """A Flask app of synchronous functions alone: it skips the check for others before each call."""
+
+    jinja_environment = TranslatedEnvironment
 
     def ensure_sync(self, func: Callable[..., Any]) -> Callable[..., Any]:
         """The function as it is."""

@@ -214,6 +214,7 @@ def init_app(app: Flask) -> None:
     app.jinja_env.filters |= {
         "day": _day, "number": "{:,}".format, "letters": letters, "tint": _tint, "markdown": _markdown,
         "path": path_of, "host": _host, "repository": _repository, "strip_width": _strip_width,
+        "enumerated": ", ".join,
     }  # fmt: skip
     app.jinja_env.globals |= {"address_with": address_with, "default_description": DESCRIPTION, "may": permissions.may}
     app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True

@@ -1,0 +1,51 @@
+"""Messages in English that can be translated where they are written into an answer, a page or a mail.
+
+A message is a string: its English text. So it can be logged, compared and joined by code that knows no language, but
+what is made of it by joining is not translated any more. Placeholders have names, as in "Give at most {number} tags.";
+a message has no HTML. `_` and `ngettext` take constants only: `.ci/messages.py` collects them for the translators.
+"""
+
+import re
+from typing import Self
+
+PLACEHOLDER = re.compile(r"\{(\w+)\}")
+
+
+class Message(str):
+    """A text with the message that it was made of, its `id`, and the values of its placeholders.
+
+    `many` is the plural of a message that depends on a number, otherwise empty.
+    """
+
+    __slots__ = ("facts", "id", "many", "number")
+    id: str
+    many: str
+    number: int
+    facts: dict[str, object]
+
+    def __new__(cls, message: str, many: str = "", number: int = 1, facts: dict[str, object] | None = None) -> Self:
+        """The message, or for another number than one `many`."""
+        facts = facts or {}
+        chosen = message if number == 1 or not many else many
+        made = super().__new__(cls, filled(chosen, facts) if facts else chosen)
+        made.id, made.many, made.number, made.facts = message, many, number, facts
+        return made
+
+    def __str__(self) -> str:
+        """The message itself, not a copy that cannot be translated: `str(error)` returns what it was raised with."""
+        return self
+
+
+def filled(text: str, facts: dict[str, object]) -> str:
+    """A text with values in the place of its placeholders."""
+    return PLACEHOLDER.sub(lambda found: str(facts[found[1]]) if found[1] in facts else found[0], text)
+
+
+def _(message: str, /, **facts: object) -> Message:
+    """A message."""
+    return Message(message, facts=facts)
+
+
+def ngettext(message: str, many: str, number: int, /, **facts: object) -> Message:
+    """A message that depends on a number, which is also the value of {number}."""
+    return Message(message, many, number, {"number": number, **facts})

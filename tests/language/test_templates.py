@@ -1,0 +1,74 @@
+"""Templates are translated when they are compiled, and their values are escaped in every language."""
+
+import pytest
+from jinja2 import DictLoader, TemplateSyntaxError
+
+from directory.http.converters import Synchronous
+from directory.language.catalogues import Catalogue
+from directory.language.messages import _, ngettext
+
+LINKED = "Hi {name}, {strong}you{end} may {link}go{end}"
+GERMAN = Catalogue("de", {("", LINKED): ("{link}Geh{end}, {name} & <{strong}du{end}>",), ("", "Yes"): ("Ja",)})
+# Arabic has a form for two.
+ARABIC = Catalogue("ar", {("", "{number} vote"): ("one", "two", "many {number}")}, lambda number: min(number, 3) - 1)
+
+
+def rendered(source, catalogue=None, **values):
+    app = Synchronous(__name__)
+    app.jinja_loader = DictLoader({"a.html": source})
+    app.jinja_env.filters["number"] = "{:,}".format
+    environment = app.jinja_env.speaking(catalogue) if catalogue else app.jinja_env
+    return environment.get_template("a.html").render(**values)
+
+
+SOURCE = f'<p>{{{{ _("{LINKED}", name=name, link="/a?b&c") }}}}</p>'
+
+
+def test_a_message_in_a_template_is_its_text_with_escaped_values():
+    said = '<p>Hi &lt;b&gt;, <strong>you</strong> may <a href="/a?b&amp;c">go</a></p>'
+    assert rendered(SOURCE, name="<b>") == said
+
+
+def test_a_translation_may_move_values_and_has_no_html():
+    said = '<p><a href="/a?b&amp;c">Geh</a>, &lt;b&gt; &amp; &lt;<strong>du</strong>&gt;</p>'
+    assert rendered(SOURCE, GERMAN, name="<b>") == said
+
+
+def test_a_message_that_is_an_argument_of_a_macro_or_chosen_by_a_condition_is_escaped_once():
+    macro = '{% macro m(text) %}<i title="{{ text }}">{% endmacro %}'
+    source = macro + '{{ m(_("Say {name}", name=name)) }}{{ _("{strong}A{end}") if name else _("B") }}'
+    assert rendered(source, name='"<') == '<i title="Say &#34;&lt;"><strong>A</strong>'
+
+
+@pytest.mark.parametrize(
+    ("number", "english", "arabic"),
+    [(1, "1 vote", "one"), (2, "2 votes", "two"), (3, "3 votes", "many 3"), (4000, "4,000 votes", "many 4,000")],
+)
+def test_a_number_chooses_the_form_by_the_rule_of_the_language(number, english, arabic):
+    source = '{{ ngettext("{number} vote", "{number} votes", n) }}'
+    assert (rendered(source, n=number), rendered(source, ARABIC, n=number)) == (english, arabic)
+    made = ngettext("{number} vote", "{number} votes", number)
+    assert ARABIC.say(made).replace(",", "") == arabic.replace(",", "")
+    assert rendered("{{ made }}", ARABIC, made=made).replace(",", "") == arabic.replace(",", "")
+
+
+def test_a_message_of_the_code_is_translated_where_it_is_shown_and_is_its_english_text_elsewhere():
+    error = ValueError(_("Yes"))
+    assert GERMAN.say(str(error)) == "Ja"
+    assert (rendered("{{ it }}", GERMAN, it=error.args[0]), rendered("{{ it }}", it=error.args[0])) == ("Ja", "Yes")
+    assert f"{error}" == "Yes"
+    outer = _("Say {word}.", word=_("Yes"))
+    assert (outer, GERMAN.say(outer), GERMAN.say("Yes")) == ("Say Yes.", "Say Ja.", "Yes")
+
+
+@pytest.mark.parametrize(
+    ("source", "why"),
+    [
+        ("{{ _(name) }}", "a constant"),
+        ('{{ _("a", "b") }}', "a constant"),
+        ('{{ _("{name}") }}', "no value for {name}"),
+    ],
+)
+def test_a_message_that_cannot_be_translated_is_an_error_of_the_template(source, why):
+    with pytest.raises(TemplateSyntaxError, match=why):
+        rendered(source)
