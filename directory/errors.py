@@ -12,14 +12,33 @@ DirectoryError
 from collections.abc import Sequence
 from typing import Any
 
+from directory.language.messages import _, ngettext
+
 ERRORS_MAX = 100  # a body of 64 KiB may hold ten thousand unknown members, and each refusal is longer than its cause
+
+# States, decisions and outcomes within a sentence.
+WORDS: dict[str, str] = {
+    each: each
+    for each in (
+        _("pending"), _("live"), _("rejected"), _("approved"), _("unpublished"), _("asked to be changed"), _("claimed"),
+        _("given back"), _("acted"), _("unfounded"),
+    )
+}  # fmt: skip
+IS_TAKEN = {
+    "username": _("This username is taken."),
+    "email": _("This email is taken."),
+    "url": _("This url is taken."),
+    "repository_url": _("This repository_url is taken."),
+    "slug": _("This slug is taken."),
+    "identity": _("This identity is taken."),
+}
 
 
 class DirectoryError(Exception):
     """A refusal with a stable code. `extra` holds further members of the answer."""
 
     code = "internal"
-    default = "Something went wrong."
+    default = _("Something went wrong.")
 
     def __init__(self, detail: str | None = None, **extra: Any) -> None:
         self.detail = detail or self.default
@@ -34,7 +53,7 @@ class Invalid(DirectoryError):
     """
 
     code = "validation_failed"
-    default = "Some values are not valid."
+    default = _("Some values are not valid.")
 
     def __init__(self, errors: list[dict[str, str]], detail: str | None = None) -> None:
         self.errors = errors
@@ -59,35 +78,35 @@ class WrongPassword(Invalid):
     """The caller gave another password than theirs."""
 
     def __init__(self) -> None:
-        super().__init__([{"pointer": "#/current_password", "detail": "This is not your password."}])
+        super().__init__([{"pointer": "#/current_password", "detail": _("This is not your password.")}])
 
 
 class MalformedJson(DirectoryError):
     """The body cannot be read as JSON."""
 
     code = "malformed_json"
-    default = "The body is not well-formed JSON in UTF-8."
+    default = _("The body is not well-formed JSON in UTF-8.")
 
 
 class TooLarge(DirectoryError):
     """The body is larger than allowed."""
 
     code = "too_large"
-    default = "This is too large: at most 64 KiB can be sent at once."
+    default = _("This is too large: at most 64 KiB can be sent at once.")
 
 
 class UnsupportedMediaType(DirectoryError):
     """The body is of another media type than JSON."""
 
     code = "unsupported_media_type"
-    default = "Send the body as application/json."
+    default = _("Send the body as application/json.")
 
 
 class Unauthenticated(DirectoryError):
     """The credentials are missing or not valid."""
 
     code = "unauthenticated"
-    default = "You are not signed in. Sign in, and try again."
+    default = _("You are not signed in. Sign in, and try again.")
 
 
 class MembersOnly(Unauthenticated):
@@ -98,7 +117,7 @@ class InvalidCredentials(DirectoryError):
     """A wrong login or password; the answer does not say which."""
 
     code = "invalid_credentials"
-    default = "The login or the password is wrong."
+    default = _("The login or the password is wrong.")
 
 
 class Forbidden(DirectoryError):
@@ -109,14 +128,14 @@ class NotOwner(Forbidden):
     """The project belongs to another user."""
 
     code = "not_owner"
-    default = "Only the owner of the project or an administrator may do this."
+    default = _("Only the owner of the project or an administrator may do this.")
 
 
 class OwnSubmission(Forbidden):
     """The project is the caller's own, and the service lets nobody review their own."""
 
     code = "own_submission"
-    default = "This project is your own: somebody else has to decide about it."
+    default = _("This project is your own: somebody else has to decide about it.")
 
 
 class OwnDecision(Forbidden):
@@ -130,42 +149,42 @@ class AdminRequired(Forbidden):
     """The route is for administrators."""
 
     code = "admin_required"
-    default = "Only an administrator may do this."
+    default = _("Only an administrator may do this.")
 
 
 class ReviewerRequired(Forbidden):
     """The route is for reviewers and administrators."""
 
     code = "reviewer_required"
-    default = "Only a reviewer or an administrator may do this."
+    default = _("Only a reviewer or an administrator may do this.")
 
 
 class PasskeyRequired(Forbidden):
     """Administrators must sign in by a passkey, and the caller did not."""
 
     code = "passkey_required"
-    default = "Administrators sign in by a passkey here. Add one in your account, and sign in by it."
+    default = _("Administrators sign in by a passkey here. Add one in your account, and sign in by it.")
 
 
 class AccountSuspended(Forbidden):
     """The password is right, but the account is suspended."""
 
     code = "account_suspended"
-    default = "This account is suspended."
+    default = _("This account is suspended.")
 
 
 class EmailNotVerified(Forbidden):
     """This requires a confirmed e-mail address."""
 
     code = "email_not_verified"
-    default = "Confirm your e-mail address first, by the link that was mailed to it."
+    default = _("Confirm your e-mail address first, by the link that was mailed to it.")
 
 
 class CrossSiteRequest(Forbidden):
     """A write was caused by a page of another site."""
 
     code = "cross_site_request"
-    default = (
+    default = _(
         "This was not sent from a page of this site, so nothing was changed. A program sends this site's address in "
         "the Origin header, or a bearer token in place of the cookie."
     )
@@ -175,14 +194,14 @@ class RegistrationClosed(Forbidden):
     """New accounts are not accepted."""
 
     code = "registration_closed"
-    default = "Registration is closed."
+    default = _("Registration is closed.")
 
 
 class NotFound(DirectoryError):
     """It does not exist, or the caller may not know of it."""
 
     code = "not_found"
-    default = "There is nothing here, or you may not see it."
+    default = _("There is nothing here, or you may not see it.")
 
 
 class Conflict(DirectoryError):
@@ -195,7 +214,9 @@ class InvalidTransition(Conflict):
     code = "invalid_transition"
 
     def __init__(self, current_status: str, wanted: str) -> None:
-        super().__init__(f"A project that is {current_status} cannot be {wanted}.", current_status=current_status)
+        status = WORDS.get(current_status, current_status)
+        detail = _("A project that is {status} cannot be {wanted}.", status=status, wanted=WORDS.get(wanted, wanted))
+        super().__init__(detail, current_status=current_status)
 
 
 class NoAppeal(Conflict):
@@ -220,25 +241,30 @@ class ReportsSettled(Conflict):
     code = InvalidTransition.code
 
     def __init__(self, outcome: str) -> None:
-        super().__init__(f"These reports were settled before as {outcome}, and no new one is open.")
+        super().__init__(
+            _(
+                "These reports were settled before as {outcome}, and no new one is open.",
+                outcome=WORDS.get(outcome, outcome),
+            )
+        )
 
 
 class NotVotable(Conflict):
     """Votes go to live projects only."""
 
     code = "not_votable"
-    default = "Only live projects can be voted for."
+    default = _("Only live projects can be voted for.")
 
 
 class Duplicate(Conflict):
     """Something with the same identity exists: each of `fields` holds a value that is taken."""
 
     code = "duplicate"
-    default = "This exists already."
+    default = _("This exists already.")
 
     def __init__(self, fields: Sequence[str] = (), detail: str | None = None, **extra: Any) -> None:
         if fields:
-            extra["errors"] = [{"pointer": f"#/{name}", "detail": f"This {name} is taken."} for name in fields]
+            extra["errors"] = [{"pointer": f"#/{name}", "detail": IS_TAKEN[name]} for name in fields]
         super().__init__(detail, **extra)
 
 
@@ -246,28 +272,28 @@ class LastAdmin(Conflict):
     """The change would leave no active administrator."""
 
     code = "last_admin"
-    default = "The last active administrator can be neither demoted nor suspended."
+    default = _("The last active administrator can be neither demoted nor suspended.")
 
 
 class CategoryInUse(Conflict):
     """Projects still use the category."""
 
     code = "category_in_use"
-    default = "Projects use this category."
+    default = _("Projects use this category.")
 
 
 class AccountDeleted(Conflict):
     """The account is deleted: its role, status, address and password stay as they are."""
 
     code = "account_deleted"
-    default = "This account is deleted. It cannot be changed or opened again."
+    default = _("This account is deleted. It cannot be changed or opened again.")
 
 
 class Claimed(Conflict):
     """Somebody else looks at the project: `claim` says who and until when."""
 
     code = "claimed"
-    default = "Somebody else looks at this project. Send take_over to claim it all the same."
+    default = _("Somebody else looks at this project. Send take_over to claim it all the same.")
 
 
 class TooManyProjects(Conflict):
@@ -292,14 +318,14 @@ class OtherUser(Conflict):
     """A write names in X-Expected-User another account than the one that is signed in."""
 
     code = "other_user"
-    default = "Another account is now signed in in this browser, so nothing was changed. Reload the page to go on."
+    default = _("Another account is now signed in in this browser, so nothing was changed. Reload the page to go on.")
 
 
 class PreconditionFailed(DirectoryError):
     """If-Match names another version than the current one, or If-None-Match names the current one."""
 
     code = "precondition_failed"
-    default = "The project has changed meanwhile. Load it again."
+    default = _("The project has changed meanwhile. Load it again.")
 
 
 class RateLimited(DirectoryError):
@@ -309,14 +335,20 @@ class RateLimited(DirectoryError):
 
     def __init__(self, retry_after: int, tier: str | None = None) -> None:
         self.retry_after, self.tier = retry_after, tier
-        super().__init__(f"Too many requests. Try again in {retry_after} second{'' if retry_after == 1 else 's'}.")
+        super().__init__(
+            ngettext(
+                "Too many requests. Try again in {number} second.",
+                "Too many requests. Try again in {number} seconds.",
+                retry_after,
+            )
+        )
 
 
 class Unavailable(DirectoryError):
     """The database cannot be reached, or a wait for it took too long."""
 
     code = "unavailable"
-    default = "The service cannot reach its database in time. Try again shortly."
+    default = _("The service cannot reach its database in time. Try again shortly.")
     retry_after = 2
 
 
@@ -324,5 +356,5 @@ class ReadOnly(DirectoryError):
     """The service is in read-only mode."""
 
     code = "read_only"
-    default = "Nothing can be changed at the moment, but everything can be read. Try again in some minutes."
+    default = _("Nothing can be changed at the moment, but everything can be read. Try again in some minutes.")
     retry_after = 60  # read-only periods take minutes; sooner retries would be refused as well

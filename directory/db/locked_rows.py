@@ -10,12 +10,13 @@ from contextlib import contextmanager
 from threading import Lock
 
 from directory.errors import Unavailable
+from directory.language.messages import _
 
 PAUSE = 1.0  # seconds for which a row is regarded as locked; Retry-After of the refused requests
 WAITING = 2  # callers of a process that may wait for locked rows at a time; each occupies a thread
 REMEMBERED = 1_000  # rows; when there are more, those that were found locked before PAUSE are forgotten
 
-_LOCKED = "This is being changed right now. Try again in a second."
+_LOCKED = _("This is being changed right now. Try again in a second.")
 
 
 class LockedRows:

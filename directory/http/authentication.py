@@ -17,6 +17,7 @@ from directory.errors import Unauthenticated, Unavailable
 from directory.extensions import login_manager
 from directory.http.converters import hookless
 from directory.http.exchange import current
+from directory.language.messages import _
 from directory.models import Role
 from directory.services.accounts import last_uses, sessions
 from directory.services.identity import Caller
@@ -69,7 +70,7 @@ def load(request: Request) -> Caller | None:
     found = None if credential is None else sessions.caller_of(credential, sessions.NONE_PREFETCHED)
     if found is None:
         if bearer_of(request.environ) is not None:
-            raise Unauthenticated("The bearer token is unknown, expired or revoked.")
+            raise Unauthenticated(_("The bearer token is unknown, expired or revoked."))
         return None
     caller, is_due = found
     if is_due:

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from flask import current_app, has_app_context
 from marshmallow import Schema, ValidationError, fields, missing
 
+from directory.language.messages import _
 from directory.services.catalog import periods, tags
 from directory.services.text import markdown
 from directory.services.text.characters import without_invisible
@@ -76,7 +77,7 @@ class Checked(fields.String):
 
     def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> str:
         if not isinstance(value, str):
-            raise ValidationError("Not a string.")
+            raise ValidationError(_("Not a string."))
         if self.longest is not None and len(value) > self.longest:
             raise ValidationError(self.says)
         try:
@@ -134,7 +135,7 @@ class Flag(fields.Boolean):
 
     def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> bool:
         if not isinstance(value, bool):
-            raise ValidationError("Must be true or false.")
+            raise ValidationError(_("Must be true or false."))
         return value
 
 
@@ -167,7 +168,7 @@ class Link(Checked):
     """An http or https URL without credentials, of up to 2,048 characters."""
 
     longest = 2 * URL_MAX
-    says = f"Must have 1 to {URL_MAX} characters."
+    says = _("Must have 1 to {number} characters.", number=URL_MAX)
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -219,7 +220,7 @@ class Slug(Matching):
     """Lower-case letters and digits in words joined by hyphens. Invisible characters are removed."""
 
     def __init__(self, maximum: int, **kwargs: Any) -> None:
-        says = f"Use 1 to {maximum} of a-z and 0-9 in words joined by single hyphens."
+        says = _("Use 1 to {maximum} of a-z and 0-9 in words joined by single hyphens.", maximum=maximum)
         super().__init__(SLUG.pattern.removeprefix("^").removesuffix("$"), maximum, says=says, **kwargs)
         document(self, minLength=1)
 
@@ -233,7 +234,7 @@ class Tags(Checked):
 
     _LONGEST = tags.MOST * (TAG_MAX + len(tags.SEPARATOR))
     longest = LONGER * _LONGEST
-    says = f"Give at most {tags.MOST} tags."
+    says = _("Give at most {number} tags.", number=tags.MOST)
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -248,7 +249,7 @@ class Tags(Checked):
         if len(names) > tags.MOST or len(value) > self._LONGEST:
             raise ValueError(self.says)
         if any(len(name) > TAG_MAX for name in names):
-            raise ValueError(f"A tag has at most {TAG_MAX} characters.")
+            raise ValueError(_("A tag has at most {number} characters.", number=TAG_MAX))
         return tags.SEPARATOR.join(map(Slug(TAG_MAX).check, names))
 
     def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> Any:
@@ -260,13 +261,13 @@ class Whole(fields.Integer):
 
     def __init__(self, least: int, most: int, *, says: str | None = None, **kwargs: Any) -> None:
         self.least, self.most = least, most
-        self.says = says or f"Not a whole number from {least} to {most}."
+        self.says = says or _("Not a whole number from {least} to {most}.", least=least, most=most)
         super().__init__(**kwargs)
         document(self, minimum=least, maximum=most)
 
     def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> int:
         if not re.fullmatch(r"0|[1-9][0-9]*", value):
-            raise ValidationError(f"Not a whole number from {self.least} to {self.most}.")
+            raise ValidationError(_("Not a whole number from {least} to {most}.", least=self.least, most=self.most))
         if len(value) > 19 or not self.least <= int(value) <= self.most:
             raise ValidationError(self.says)
         return int(value)
@@ -294,7 +295,7 @@ class Word(Checked):
     def check(self, value: str) -> str:
         """The word."""
         if value not in self.words:
-            raise ValueError(f"Must be one of: {', '.join(self.words)}.")
+            raise ValueError(_("Must be one of: {words}.", words=", ".join(self.words)))
         return value
 
 
@@ -321,10 +322,10 @@ class Few(fields.List[Any]):
 
     def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> list[Any]:
         if isinstance(value, list) and not self.least <= len(value) <= self.most:
-            raise ValidationError(f"Must be {self.least} to {self.most} {self.of}s.")
+            raise ValidationError(_("Must be {least} to {most} {of}s.", least=self.least, most=self.most, of=self.of))
         values = super()._deserialize(value, attr, data, **kwargs)
         if len(set(values if self.key is None else map(self.key, values))) < len(values):
-            raise ValidationError(f"The same {self.of} is given twice.")
+            raise ValidationError(_("The same {of} is given twice.", of=self.of))
         return values
 
 
@@ -346,7 +347,7 @@ class Timestamp(fields.Field[datetime]):
                 return datetime.fromisoformat(value.upper()).astimezone(UTC)
         except (ValueError, OverflowError):
             pass
-        raise ValidationError("Not a time in RFC 3339, such as 2026-11-20T10:00:00Z.")
+        raise ValidationError(_("Not a time in RFC 3339, such as 2026-11-20T10:00:00Z."))
 
 
 class DayOrTime(Timestamp):
@@ -366,7 +367,7 @@ class DayOrTime(Timestamp):
         try:
             day = date.fromisoformat(value)
         except ValueError:
-            raise ValidationError("There is no such day.") from None
+            raise ValidationError(_("There is no such day.")) from None
         if self.end and day == date.max:
             return datetime.combine(day, time.max, UTC)
         return datetime.combine(day, time.min, UTC) + timedelta(days=self.end)

@@ -6,6 +6,8 @@ from werkzeug.datastructures import Headers
 from werkzeug.http import parse_options_header
 from werkzeug.sansio.multipart import Data, Epilogue, Field, File, MultipartDecoder, NeedData
 
+from directory.language.messages import _
+
 PARTS_MAX = 30
 HEAD_MAX = 8_192  # bytes before the content of a part, where the name of its field and of its file are
 
@@ -14,7 +16,7 @@ class _Decoder(MultipartDecoder):
     def _parse_headers(self, data: bytes | bytearray) -> Headers:
         # Of a head as large as the body Werkzeug's parser takes two seconds.
         if len(data) > HEAD_MAX:
-            raise ValueError("The head of a part is too long.")
+            raise ValueError(_("The head of a part is too long."))
         return super()._parse_headers(data)
 
 
@@ -30,7 +32,7 @@ def decode(data: bytes, content_type: str) -> FormContent:
     """The content of a body. Raises ValueError if it cannot be read."""
     boundary = parse_options_header(content_type)[1].get("boundary", "")
     if not boundary or len(boundary) > 200:
-        raise ValueError("The boundary is missing.")
+        raise ValueError(_("The boundary is missing."))
     decoder = _Decoder(boundary.encode("ascii"), len(data), max_parts=PARTS_MAX)
     decoder.receive_data(data)
     decoder.receive_data(None)
@@ -40,7 +42,7 @@ def decode(data: bytes, content_type: str) -> FormContent:
             content.fields.append((head.name, body.decode("utf-8")))
         elif head.filename or body:  # a field without a chosen file has an empty one without a name
             if head.name in content.files:
-                raise ValueError("A field has two files.")
+                raise ValueError(_("A field has two files."))
             content.files[head.name] = body
     return content
 
@@ -49,10 +51,10 @@ def _parts(decoder: MultipartDecoder) -> list[tuple[Field | File, bytes]]:
     found: list[tuple[Field | File, bytearray]] = []
     while not isinstance(event := decoder.next_event(), Epilogue):
         if isinstance(event, NeedData):
-            raise ValueError("The body ends before its last boundary.")
+            raise ValueError(_("The body ends before its last boundary."))
         if isinstance(event, Field | File):
             if event.name is None:
-                raise ValueError("A part has no name.")
+                raise ValueError(_("A part has no name."))
             found.append((event, bytearray()))
         elif isinstance(event, Data):
             found[-1][1].extend(event.data)

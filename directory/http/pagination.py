@@ -13,6 +13,7 @@ from flask import current_app
 from directory.db.paging import Position, Slice, Window
 from directory.errors import Invalid
 from directory.http.exchange import current
+from directory.language.messages import _
 from directory.services import base64url
 
 DEPTH = 10_000  # items that page numbers can reach
@@ -33,10 +34,12 @@ def window(query: dict[str, Any], listed: dict[str, Any] | None = None) -> Windo
     limit, page, cursor = query["limit"], query.get("page"), query.get("cursor")
     if cursor is not None:
         if page is not None:
-            raise Invalid.parameter("page", "page and cursor exclude each other.")
+            raise Invalid.parameter("page", _("page and cursor exclude each other."))
         return Window(limit, page=None, position=_decode(cursor))
     if (page or 1) * limit > DEPTH:
-        raise Invalid.parameter("page", f"Pages end after {DEPTH:,} items. Go on with the cursor.")
+        raise Invalid.parameter(
+            "page", _("Pages end after {number} items. Go on with the cursor.", number=f"{DEPTH:,}")
+        )
     return Window(limit, page=page or 1)
 
 
@@ -114,7 +117,9 @@ def _decode(cursor: str) -> Position:
     signature, payload = data[:SIGNATURE_BYTES], data[SIGNATURE_BYTES:]
     known = (_signature(payload, key) for key in current_app.config["SECRET_KEYS"])
     if not payload or not any(hmac.compare_digest(signature, each) for each in known):
-        raise Invalid.parameter("cursor", "This cursor belongs to another list, or to other filters or another sort.")
+        raise Invalid.parameter(
+            "cursor", _("This cursor belongs to another list, or to other filters or another sort.")
+        )
     forward, types, keys = json.loads(payload)
     values = (datetime.fromisoformat(k) if t == "t" else k for t, k in zip(types, keys, strict=True))
     return Position(tuple(values), forward=bool(forward))

@@ -24,8 +24,9 @@ from directory.http.exchange import current, request_id
 from directory.http.headers import AnswerHeaders, Facts
 from directory.http.problem_kinds import KINDS
 from directory.http.wsgi import Answer
+from directory.language.messages import _
 
-NO_SPACE = "The disk of the database is full, so nothing can be changed. What is there can be read."
+NO_SPACE = _("The disk of the database is full, so nothing can be changed. What is there can be read.")
 log = logging.getLogger(__name__)
 MEDIA_TYPE = "application/problem+json"
 WITHOUT_APPLICATION = AnswerHeaders()
@@ -100,14 +101,14 @@ def without_request(status: int, detail: str) -> Answer:
 def of_framework(error: HTTPException) -> Response:
     """Errors of the framework and libraries, in our form."""
     if error.code == 405:
-        response = answer(_coded("method_not_allowed", f"{request.method} is not taken here."))
+        response = answer(_coded("method_not_allowed", _("{method} is not taken here.", method=request.method)))
         response.headers["Allow"] = ", ".join(sorted(getattr(error, "valid_methods", None) or ()))
         return response
     simple = {404: NotFound, 413: TooLarge, 415: UnsupportedMediaType, 503: Unavailable}
     if error.code in simple:
         return answer(simple[error.code]())
     if error.code is not None and 400 <= error.code < 500:
-        return answer(_coded("bad_request", "The request could not be understood."))
+        return answer(_coded("bad_request", _("The request could not be understood.")))
     return _internal(error)
 
 
@@ -121,7 +122,7 @@ def _database(error: SQLAlchemyError) -> Response:
 
 def _internal(error: Exception) -> Response:
     log.error("unhandled exception", exc_info=error)
-    return answer(DirectoryError("The service failed. Quote the request_id when you report it."))
+    return answer(DirectoryError(_("The service failed. Quote the request_id when you report it.")))
 
 
 def _coded(code: str, detail: str) -> DirectoryError:

@@ -13,6 +13,7 @@ from werkzeug.exceptions import RequestEntityTooLarge
 from directory.errors import Invalid, MalformedJson, TooLarge, UnsupportedMediaType
 from directory.http import multipart
 from directory.http.multipart import FormContent
+from directory.language.messages import _
 
 BODY_MAX, UPLOAD_MAX, PICTURE_MAX = 65_536, 2**20, 2**22
 # The requests whose bodies may be larger, by method and path. A form's limit is larger than that of its file, so that
@@ -46,7 +47,7 @@ def read_json(*, required: bool) -> tuple[Any, list[dict[str, str]]]:
     value, errors = _parse(data)
     if value is None:
         # No route takes null, and None would mean that there was no body.
-        raise Invalid([{"pointer": pointer([]), "detail": "Must be an object."}])
+        raise Invalid([{"pointer": pointer([]), "detail": _("Must be an object.")}])
     return value, errors
 
 
@@ -64,7 +65,7 @@ def read_form() -> FormContent:
     try:
         content = multipart.decode(data, content_type) if is_multipart else FormContent(_parsed_form(data))
     except (ValueError, RequestEntityTooLarge):
-        raise Invalid([{"pointer": pointer([]), "detail": "The form cannot be read."}]) from None
+        raise Invalid([{"pointer": pointer([]), "detail": _("The form cannot be read.")}]) from None
     if sum(len(name) + len(value) for name, value in content.fields) > BODY_MAX:
         raise TooLarge
     return content
@@ -81,9 +82,11 @@ def read_upload(media_types: Sequence[str]) -> bytes:
     try:
         data = _read_body(most)
     except TooLarge:
-        raise TooLarge(f"This is too large: at most {most // 1024:,} KiB can be sent.") from None
+        raise TooLarge(_("This is too large: at most {number} KiB can be sent.", number=f"{most // 1024:,}")) from None
     if given not in media_types:
-        raise UnsupportedMediaType(f"Send the body as {', '.join(media_types[:-1])} or {media_types[-1]}.")
+        raise UnsupportedMediaType(
+            _("Send the body as {types} or {last}.", types=", ".join(media_types[:-1]), last=media_types[-1])
+        )
     _require_no_coding()
     return data
 
@@ -108,13 +111,13 @@ def _parse(data: bytes) -> tuple[Any, list[dict[str, str]]]:
     try:
         text = data.decode("utf-8-sig")  # it ignores a byte order mark, as RFC 8259 section 8.1 allows
     except UnicodeDecodeError as error:
-        raise MalformedJson(f"The body is not UTF-8 at byte {error.start}.") from None
+        raise MalformedJson(_("The body is not UTF-8 at byte {number}.", number=error.start)) from None
     _require_shallow(text)
     try:
         value = _DECODER.decode(text)
     except json.JSONDecodeError as error:
         where = f"line {error.lineno}, column {error.colno}"
-        raise MalformedJson(f"The body is not well-formed JSON at {where}.") from None
+        raise MalformedJson(_("The body is not well-formed JSON at {where}.", where=where)) from None
     # UTF-8 has no surrogates, so only an escape can add one.
     return value, list(_lone_surrogates(value, [])) if "\\u" in text else []
 
@@ -142,7 +145,7 @@ def _read_body(most: int = BODY_MAX) -> bytes:
     if len(body) > most:
         raise TooLarge
     if len(body) < (declared or 0):
-        raise MalformedJson("The body ended before its Content-Length.")
+        raise MalformedJson(_("The body ended before its Content-Length."))
     return bytes(body)
 
 
@@ -159,7 +162,7 @@ def _read_chunk(size: int) -> bytes:
     except Exception as error:
         # Every server has its own exceptions for a closed connection or a malformed chunk (gunicorn's derive only from
         # Exception); all of them mean that the client did not send a whole body.
-        raise MalformedJson("The body broke off before its end.") from error
+        raise MalformedJson(_("The body broke off before its end.")) from error
 
 
 def _require_type(wanted: str) -> None:
@@ -167,15 +170,15 @@ def _require_type(wanted: str) -> None:
     # By hand, because Werkzeug's parser drops parameters that it cannot parse, and all but one of repeated ones.
     media, *parameters = request.headers.get("Content-Type", "").split(";")
     if media.strip(" \t").lower() != wanted:
-        raise UnsupportedMediaType(f"Send the body as {wanted}.")
+        raise UnsupportedMediaType(_("Send the body as {wanted}.", wanted=wanted))
     if any(each.strip(" \t").lower() not in ("", "charset=utf-8", 'charset="utf-8"') for each in parameters):
-        raise UnsupportedMediaType(f"Send {wanted} with no other parameter than charset=utf-8.")
+        raise UnsupportedMediaType(_("Send {wanted} with no other parameter than charset=utf-8.", wanted=wanted))
     _require_no_coding()
 
 
 def _require_no_coding() -> None:
     if request.headers.get("Content-Encoding", "identity").strip(" \t").lower() not in ("", "identity"):
-        raise UnsupportedMediaType("Send the body without a Content-Encoding.")
+        raise UnsupportedMediaType(_("Send the body without a Content-Encoding."))
 
 
 def _require_shallow(text: str) -> None:
@@ -188,33 +191,33 @@ def _require_shallow(text: str) -> None:
         elif token in ("]", "}"):
             depth -= 1
         if depth > DEPTH_MAX:
-            raise MalformedJson(f"The body nests deeper than {DEPTH_MAX} levels.")
+            raise MalformedJson(_("The body nests deeper than {number} levels.", number=DEPTH_MAX))
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     members: dict[str, Any] = {}
     for name, value in pairs:
         if name in members:
-            raise MalformedJson(f'The body names "{printable(name)}" twice in one object.')
+            raise MalformedJson(_('The body names "{name}" twice in one object.', name=printable(name)))
         members[name] = value
     return members
 
 
 def _constant(name: str) -> NoReturn:
-    raise MalformedJson(f"The body contains {name}, which is not valid JSON.")
+    raise MalformedJson(_("The body contains {name}, which is not valid JSON.", name=name))
 
 
 def _float(text: str) -> float:
     number = float(text)
     if not math.isfinite(number):
-        raise MalformedJson("The body holds a number that is too large.")
+        raise MalformedJson(_("The body holds a number that is too large."))
     return number
 
 
 def _integer(text: str) -> int:
     # `int` takes quadratic time; its own limit depends on how the interpreter was started.
     if len(text.lstrip("-")) > DIGITS_MAX:
-        raise MalformedJson("The body holds a number that is too large.")
+        raise MalformedJson(_("The body holds a number that is too large."))
     return int(text)
 
 
@@ -224,7 +227,7 @@ _DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_constant,
 def _lone_surrogates(value: Any, path: list[str | int]) -> Iterator[dict[str, str]]:
     """An error for each string, including names of members, that contains half of a surrogate pair."""
     if isinstance(value, str) and _SURROGATE.search(value):
-        yield {"pointer": pointer(path), "detail": "Must not contain half of a surrogate pair."}
+        yield {"pointer": pointer(path), "detail": _("Must not contain half of a surrogate pair.")}
     elif isinstance(value, list):
         for index, item in enumerate(value):
             yield from _lone_surrogates(item, [*path, index])

@@ -13,12 +13,24 @@ from directory.http import write_checks
 from directory.http.exchange import Exchange, current
 from directory.http.fields import Flag, Strict
 from directory.http.request_body import pointer, printable, read_form, read_json, read_upload
+from directory.language.messages import _
 
 PARAMETERS_MAX = 30
 _BAD_PERCENT = re.compile(b"%(?![0-9A-Fa-f]{2})")
 
 Errors = list[dict[str, str]]
 Check = Callable[[dict[str, Any]], Errors]
+
+
+# What marshmallow says itself, to be translated as our own messages are.
+LIBRARY: dict[str, str] = {
+    each: each
+    for each in (
+        _("Missing data for required field."), _("Field may not be null."), _("Unknown field."), _("Not a string."),
+        _("Not a valid string."), _("Not a valid integer."), _("Not a valid boolean."), _("Not a valid list."),
+        _("Invalid input type."), _("Not a valid mapping type."), _("Invalid value."),
+    )
+}  # fmt: skip
 
 
 class Nothing(Strict):
@@ -44,12 +56,12 @@ def read_query(query_string: bytes) -> dict[str, str]:
     """The query parameters by name. Raises Invalid if one is repeated, has no name or is not UTF-8."""
     parameters: dict[str, str] = {}
     for pair in filter(None, query_string.split(b"&")):
-        raw_name, _, raw_value = pair.partition(b"=")
+        raw_name, _equals, raw_value = pair.partition(b"=")
         name = _parameter_name(raw_name)
         if name in parameters:
-            raise Invalid.parameter(name, "Must be given once.")
+            raise Invalid.parameter(name, _("Must be given once."))
         if len(parameters) == PARAMETERS_MAX:
-            raise Invalid.parameter(name, f"There must be at most {PARAMETERS_MAX} parameters.")
+            raise Invalid.parameter(name, _("There must be at most {number} parameters.", number=PARAMETERS_MAX))
         try:
             parameters[name] = _unquote(raw_value)
         except ValueError as error:
@@ -77,20 +89,20 @@ def _parameter_name(raw: bytes) -> str:
     except ValueError as error:
         raise Invalid.parameter(printable(raw.decode("utf-8", "replace")), str(error)) from None
     if not name:
-        raise Invalid.parameter("", "Must have a name.")
+        raise Invalid.parameter("", _("Must have a name."))
     if name != printable(name):
-        raise Invalid.parameter(printable(name), "There is no such parameter.")
+        raise Invalid.parameter(printable(name), _("There is no such parameter."))
     return name
 
 
 def _unquote(raw: bytes) -> str:
     """The decoded text of a name or a value in a query string. Raises ValueError if it is not valid."""
     if _BAD_PERCENT.search(raw):
-        raise ValueError("Must write % as %25.")
+        raise ValueError(_("Must write % as %25."))
     try:
         return unquote_to_bytes(raw.replace(b"+", b" ")).decode("utf-8")
     except UnicodeDecodeError:
-        raise ValueError("Must be UTF-8.") from None
+        raise ValueError(_("Must be UTF-8.")) from None
 
 
 class Body:
@@ -122,7 +134,7 @@ class JsonBody(Body):
         if given is None:
             given = {}
         if not isinstance(given, dict):
-            raise Invalid([{"pointer": "#", "detail": "The body must be an object."}])
+            raise Invalid([{"pointer": "#", "detail": _("The body must be an object.")}])
         return _loaded(self, given, refused)
 
 
@@ -146,11 +158,11 @@ class FormBody(Body):
         for name in given:
             if isinstance(self.schema.fields.get(name), Flag):
                 given[name] = True
-        names = [name for name, _ in fields]
+        names = [name for name, _value in fields]
         repeated = dict.fromkeys(name for name in names if names.count(name) > 1)
-        refused = [{"pointer": pointer([name]), "detail": "Must be given once."} for name in repeated]
+        refused = [{"pointer": pointer([name]), "detail": _("Must be given once.")} for name in repeated]
         if not {*self.files} >= {*current().files}:
-            refused.append({"pointer": pointer([]), "detail": "A file was sent in a field that takes none."})
+            refused.append({"pointer": pointer([]), "detail": _("A file was sent in a field that takes none.")})
         return _loaded(self, given, refused)
 
 
@@ -225,4 +237,4 @@ def _flat(messages: Any, path: tuple[str | int, ...] = ()) -> list[tuple[tuple[s
             for step, below in sorted(messages.items(), key=lambda each: str(each[0]) if each[1] == unknown else "")
             for found in _flat(below, (*path, step) if step != "_schema" else path)
         ]
-    return [(path, str(message)) for message in messages]
+    return [(path, LIBRARY.get(message, str(message))) for message in messages]

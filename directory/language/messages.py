@@ -31,6 +31,10 @@ class Message(str):
         made.id, made.many, made.number, made.facts = message, many, number, facts
         return made
 
+    def filled(self, **facts: object) -> "Message":
+        """The message with values for its placeholders: for a message of a table, which has none of them yet."""
+        return Message(self.id, self.many, self.number, {**self.facts, **facts})
+
     def __str__(self) -> str:
         """The message itself, not a copy that cannot be translated: `str(error)` returns what it was raised with."""
         return self

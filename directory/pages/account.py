@@ -20,6 +20,7 @@ from directory.http.authentication import caller
 from directory.http.endpoint import operation
 from directory.http.fields import Flag, Line, Strict, Word
 from directory.http.signing_in import has_passkeys
+from directory.language.messages import _
 from directory.models import now
 from directory.pages.forms import EMPTY, NO_STORE, Form, same_as, see_other, shows
 from directory.pages.head import Head
@@ -30,31 +31,36 @@ from directory.services.accounts import sessions as credentials
 
 HERE = "/account"
 NEVER = "never"
-DAYS = ((NEVER, "Never"), ("30", "In 30 days"), ("90", "In 90 days"), ("365", "In a year"))  # until a token expires
+DAYS = (
+    (NEVER, _("Never")),
+    ("30", _("In 30 days")),
+    ("90", _("In 90 days")),
+    ("365", _("In a year")),
+)  # until a token expires
 # What the page says after a form was accepted, and the section that says it.
 SAID = {
-    "username": ("profile", "Your username is changed."),
-    "email": ("profile", "Your e-mail address is saved."),
-    "email-link": ("profile", "A link is on its way to the new address. The address is used once you confirm it."),
-    "mail-sent": ("mail", "The link is on its way."),
-    "notices": ("mail", "Saved."),
-    "password": ("password", "Your password is changed. Your other sessions are signed out."),
+    "username": ("profile", _("Your username is changed.")),
+    "email": ("profile", _("Your e-mail address is saved.")),
+    "email-link": ("profile", _("A link is on its way to the new address. The address is used once you confirm it.")),
+    "mail-sent": ("mail", _("The link is on its way.")),
+    "notices": ("mail", _("Saved.")),
+    "password": ("password", _("Your password is changed. Your other sessions are signed out.")),
     "password-tokens": (
         "password",
-        "Your password is changed. Your other sessions are signed out, and your tokens are revoked.",
+        _("Your password is changed. Your other sessions are signed out, and your tokens are revoked."),
     ),
-    "provider-removed": ("ways", "The provider is removed."),
-    "passkey-added": ("passkeys", "The passkey is added."),
-    "passkey-renamed": ("passkeys", "The passkey has another name."),
-    "passkey-removed": ("passkeys", "The passkey is removed."),
-    "session-ended": ("sessions", "The session is signed out."),
-    "sessions-ended": ("sessions", "All other sessions are signed out."),
-    "token-revoked": ("tokens", "The token is revoked."),
-    "feed-key-deleted": ("feed", "The address is deleted. Feed readers that have it read nothing any more."),
+    "provider-removed": ("ways", _("The provider is removed.")),
+    "passkey-added": ("passkeys", _("The passkey is added.")),
+    "passkey-renamed": ("passkeys", _("The passkey has another name.")),
+    "passkey-removed": ("passkeys", _("The passkey is removed.")),
+    "session-ended": ("sessions", _("The session is signed out.")),
+    "sessions-ended": ("sessions", _("All other sessions are signed out.")),
+    "token-revoked": ("tokens", _("The token is revoked.")),
+    "feed-key-deleted": ("feed", _("The address is deleted. Feed readers that have it read nothing any more.")),
 }
 LEFT = "/account/deleted"
-NOT_SURE = "Please confirm this."
-GONE = "It is gone already. The list below is up to date."
+NOT_SURE = _("Please confirm this.")
+GONE = _("It is gone already. The list below is up to date.")
 
 PROGRAMS = (
     ("Edge", r"Edg/"), ("Opera", r"OPR/"), ("Samsung Internet", r"SamsungBrowser/"), ("Firefox", r"Firefox/|FxiOS/"),
@@ -93,8 +99,8 @@ def account_form(
     if "sure" in form.errors:
         form = replace(form, errors={**form.errors, "sure": NOT_SURE})
     page, headers = show(
-        "account.html", Head("Your account", indexed=False), here=HERE, entry="forms", user=accounts.get(by.id), at=at,
-        form=form, empty=EMPTY, place=place, said=said, made=made, feed=feed, days=DAYS, agent=agent, **_lists(),
+        "account.html", Head(_("Your account"), indexed=False), here=HERE, entry="forms", user=accounts.get(by.id),
+        at=at, form=form, empty=EMPTY, place=place, said=said, made=made, feed=feed, days=DAYS, agent=agent, **_lists(),
     )  # fmt: skip
     return page, {**headers, **NO_STORE}
 
@@ -139,7 +145,7 @@ def account_page(query: dict[str, str]) -> PageAnswer:
 @page_view
 def left_page(query: dict[str, str]) -> PageAnswer:
     """Say to a person who has no account any more that it is deleted."""
-    return show("left.html", Head("Your account is deleted", indexed=False), entry="forms")
+    return show("left.html", Head(_("Your account is deleted"), indexed=False), entry="forms")
 
 
 @bp.get("/account/<path:form>")
@@ -238,7 +244,7 @@ def join_provider(query: dict[str, str], body: dict[str, Any]) -> Any:
     """Start to join a provider: a page that leads to it, because a form may lead to no other site (form-action)."""
     joining = providers.join.view(body=body)  # type: ignore[attr-defined]
     label = current_app.extensions["providers"][body["provider"]].label
-    head = Head(f"On to {label}", indexed=False)
+    head = Head(_("On to {provider}", provider=label), indexed=False)
     page, headers = show("leaving.html", head, here=HERE, label=label, location=joining.get_json()["location"])
     return page, {**headers, **NO_STORE, "Set-Cookie": joining.headers["Set-Cookie"]}
 

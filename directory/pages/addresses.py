@@ -14,8 +14,9 @@ from directory.errors import NotFound
 from directory.http import feed
 from directory.http.access import public
 from directory.http.endpoint import operation
+from directory.language.messages import _
 from directory.pages.build import media_type
-from directory.pages.head import Head
+from directory.pages.head import Head, paged
 from directory.pages.layout import (
     PAGE,
     PageAnswer,
@@ -49,7 +50,7 @@ OPENSEARCH = """<?xml version="1.0" encoding="UTF-8"?>
 @operation(tier="read", page=True, etag=True, personal=True, cache=PAGE)
 def all_categories() -> PageAnswer:
     """Show all categories with their numbers of live projects."""
-    about = Head("Categories", "All categories of the directory.", "/categories")
+    about = Head(_("Categories"), _("All categories of the directory."), "/categories")
     return show("categories.html", about, categories=categories.listed())
 
 
@@ -63,7 +64,7 @@ def all_tags(query: dict[str, str]) -> PageAnswer:
     if page > 1 and not found:
         raise NotFound
     about = Head(
-        f"Tags · Page {page}" if page > 1 else "Tags", "All tags of the directory, by name.",
+        paged(_("Tags"), page), _("All tags of the directory, by name."),
         address_with("/tags", page=page if page > 1 else None),
         previous=address_with("/tags", page=page - 1 if page > 2 else None) if page > 1 else "",
         next="" if is_last else address_with("/tags", page=page + 1),
@@ -136,5 +137,5 @@ def _alias(path: str) -> Callable[..., Any]:
 def help_page() -> PageAnswer:
     """Explain the orders, votes and review, and what to do when something is wrong."""
     config = current_app.config
-    about = Head("Help", "How the lists are ordered, and how votes and review work.", f"/{HELP}")
+    about = Head(_("Help"), _("How the lists are ordered, and how votes and review work."), f"/{HELP}")
     return show("help.html", about, review=config["REVIEW_ON_EDIT"], asks=config["REQUIRE_VERIFIED_EMAIL"])

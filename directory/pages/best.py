@@ -8,6 +8,7 @@ from directory.http.access import public
 from directory.http.authentication import viewer
 from directory.http.pagination import DEPTH
 from directory.http.project_lists import page_tags
+from directory.language.messages import _
 from directory.models import now
 from directory.pages import head
 from directory.pages.layout import PageAnswer, address_with, bp, here, page_number, page_view, show
@@ -16,7 +17,19 @@ from directory.services.catalog.periods import DAY, MONTH, WEEK, YEAR, Period
 
 SIZE = 20
 PATH = "/best"
-KINDS = {DAY: "Day", WEEK: "Week", MONTH: "Month", YEAR: "Year"}
+INTROS = {
+    DAY: _("The projects that were published in this day, most votes first."),
+    WEEK: _("The projects that were published in this week, most votes first."),
+    MONTH: _("The projects that were published in this month, most votes first."),
+    YEAR: _("The projects that were published in this year, most votes first."),
+}
+EMPTY = {
+    DAY: _("Nothing has been published in this day so far."),
+    WEEK: _("Nothing has been published in this week so far."),
+    MONTH: _("Nothing has been published in this month so far."),
+    YEAR: _("Nothing has been published in this year so far."),
+}
+KINDS = {DAY: _("Day"), WEEK: _("Week"), MONTH: _("Month"), YEAR: _("Year")}
 
 
 @bp.get(PATH)
@@ -56,15 +69,15 @@ def _page(period: Period, query: dict[str, str]) -> PageAnswer:
         "best.html", _head(period, page, pages, found), tags=page_tags(shown, {"sort": "upvotes"}),
         period=period, projects=found.items, found=found, page=page, pages=pages, first=(page - 1) * SIZE + 1,
         kinds=[(name, periods.containing(around.newest or today, kind)) for kind, name in KINDS.items()],
-        before=around.before, after=around.after, root=PATH,
+        intro=INTROS[period.kind], nothing=EMPTY[period.kind], before=around.before, after=around.after, root=PATH,
     )  # fmt: skip
 
 
 def _head(period: Period, page: int, pages: int, found: Slice) -> head.Head:
-    title = f"Best of {period.name}"
+    title = _("Best of {period}", period=period.name)
     return head.Head(
-        f"{title} · Page {page}" if page > 1 else title,
-        f"The projects that were published in this {period.kind}, most votes first.",
+        head.paged(title, page),
+        INTROS[period.kind],
         _address(period, page),
         previous=_address(period, page - 1) if page > 1 else "",
         next=_address(period, page + 1) if page < pages else "",

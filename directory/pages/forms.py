@@ -20,11 +20,12 @@ from directory.http.authentication import viewer
 from directory.http.endpoint import Operation
 from directory.http.exchange import current
 from directory.http.validation import EXPECTED_USER, FormBody, take_form
+from directory.language.messages import _
 from directory.pages.head import Head
 from directory.pages.layout import PageAnswer, explained, problem_of, show, with_page
 
 SECRET = ("password", "token")  # the last words of the names of fields that are not shown again
-BLANK = "Please fill this in."
+BLANK = _("Please fill this in.")
 NO_STORE = {"Cache-Control": "no-store"}
 
 View = Callable[..., Any]

@@ -9,9 +9,10 @@ from typing import Any
 import orjson
 from markupsafe import Markup
 
+from directory.language.messages import _
 from directory.services.site import Site, path_of
 
-DESCRIPTION = "Projects that members submitted and voted for: browse, search, vote, and submit your own."
+DESCRIPTION = _("Projects that members submitted and voted for: browse, search, vote, and submit your own.")
 CONTEXT = "https://schema.org"
 
 
@@ -23,7 +24,15 @@ class Feed:
     path: str
 
 
-NEW = Feed("New projects", "/api/projects.atom")
+def paged(title: str, page: int) -> str:
+    """The title of a page of a list, whose first page has the title alone; empty without a title."""
+    if page == 1:
+        return title
+    number = _("Page {page}", page=page)
+    return _("{title} · {page}", title=title, page=number) if title else number
+
+
+NEW = Feed(_("New projects"), "/api/projects.atom")
 
 
 @dataclass(frozen=True, slots=True)

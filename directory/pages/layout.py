@@ -15,6 +15,7 @@ from directory.http.authentication import viewer
 from directory.http.cache_policy import CachePolicy, CacheTags
 from directory.http.endpoint import HTML, operation, tag
 from directory.http.exchange import current
+from directory.language.messages import _
 from directory.pages.build import Build
 from directory.pages.head import DESCRIPTION, Head, source_of
 from directory.services import build as own_build
@@ -38,15 +39,15 @@ REFERRER = {"Referrer-Policy": "same-origin"}
 # For a person who pressed a button: the problem's own words are for programs.
 IN_PERSON = {
     "cross_site_request": (
-        "Please try again",
-        (
+        _("Please try again"),
+        _(
             "Nothing was changed, because your browser did not confirm that you sent this from a page of this site. "
             "Try again. If that fails too, a browser extension or a proxy may be removing the Origin header."
         ),
     ),
     "other_user": (
-        "Another account is signed in",
-        "Nothing was changed, because the page was made for another account. Sign in to that account to go on.",
+        _("Another account is signed in"),
+        _("Nothing was changed, because the page was made for another account. Sign in to that account to go on."),
     ),
 }
 PATH_MAX = 2_000  # characters of a page to which another one leads back
@@ -158,7 +159,7 @@ def explained(response: Response) -> PageAnswer:
     """The page that explains a problem. It needs no database."""
     problem = problem_of(response)
     is_missing = response.status_code == 404
-    head = Head("Page not found" if response.status_code in (404, 405) else problem["title"], indexed=False)
+    head = Head(_("Page not found") if response.status_code in (404, 405) else problem["title"], indexed=False)
     return _rendered(
         "problem_page.html", head, current().caller, problem=problem, is_missing=is_missing, here=own_address()
     )
@@ -214,7 +215,7 @@ def init_app(app: Flask) -> None:
     app.jinja_env.filters |= {
         "day": _day, "number": "{:,}".format, "letters": letters, "tint": _tint, "markdown": _markdown,
         "path": path_of, "host": _host, "repository": _repository, "strip_width": _strip_width,
-        "enumerated": ", ".join,
+        "enumerated": ", ".join, "inline": str.lower,
     }  # fmt: skip
     app.jinja_env.globals |= {"address_with": address_with, "default_description": DESCRIPTION, "may": permissions.may}
     app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True

@@ -16,6 +16,7 @@ from directory.http.authentication import viewer
 from directory.http.endpoint import operation
 from directory.http.exchange import current
 from directory.http.fields import Line, Strict
+from directory.language.messages import _
 from directory.pages.forms import EMPTY, NO_STORE, Form, same_as, see_other, shows
 from directory.pages.head import Head
 from directory.pages.layout import MAILED_LINKS, PageAnswer, address_with, explain, own_path, page_view, show
@@ -52,7 +53,7 @@ def forgot_page(query: Query = None, form: Form = EMPTY) -> PageAnswer:
     """Show the form that has a link mailed for a new password. Raises NotFound where no mail is sent."""
     receivers.mail_server()
     is_sent = "sent" in (query or {})
-    return show("forgot.html", Head("Forgot your password?", indexed=False), here="/", form=form, is_sent=is_sent)
+    return show("forgot.html", Head(_("Forgot your password?"), indexed=False), here="/", form=form, is_sent=is_sent)
 
 
 @bp.post("/forgot")
@@ -104,7 +105,7 @@ def reset_page(query: Query = None, form: Form = EMPTY) -> PageAnswer:
     """Show the form for a new password. A password manager saves it under the username of the link's account."""
     token = _token(query)
     username = _username_of(token) if token else None
-    return _form_by_token("reset.html", "Choose a new password", form, query, username=username)
+    return _form_by_token("reset.html", _("Choose a new password"), form, query, username=username)
 
 
 @bp.post("/reset")
@@ -131,7 +132,7 @@ def verify_page(query: Query = None, form: Form = EMPTY) -> PageAnswer:
         "is_sent": "sent" in given,
         "next": _next(query),
     }
-    return _form_by_token("verify.html", "Confirm your e-mail address", form, query, **facts)
+    return _form_by_token("verify.html", _("Confirm your e-mail address"), form, query, **facts)
 
 
 @bp.post("/verify")
@@ -156,7 +157,7 @@ def verify_again(query: dict[str, str]) -> Any:
 
 def mail_off_form(query: Query = None, form: Form = EMPTY) -> PageAnswer:
     """The button that switches mail about decisions off, by the token of the link in such a mail."""
-    return _form_by_token("mail_off.html", "Mail about your projects", form, query)
+    return _form_by_token("mail_off.html", _("Mail about your projects"), form, query)
 
 
 @bp.get("/api/auth/notifications/<token>")

@@ -22,6 +22,7 @@ from directory.http.authentication import caller, viewer
 from directory.http.endpoint import operation
 from directory.http.exchange import current
 from directory.http.pagination import DEPTH
+from directory.language.messages import _
 from directory.models import Status
 from directory.pages.badge_drawing import snippet
 from directory.pages.forms import EMPTY, NO_STORE, Form, same_as, see_other, shows
@@ -41,16 +42,15 @@ SIZE = 20
 ENTRIES_MAX = 100  # of a thread, on a page
 NUMBER = re.compile("[1-9][0-9]{0,17}")
 PREFETCHES = ("Sec-Purpose", "Purpose", "X-Moz")  # headers by which browsers say that nobody looks at the page yet
-TABS = {"": "All", Status.PENDING: "In review", Status.LIVE: "Live", Status.REJECTED: "Rejected"}
-SAID = {"deleted": "The project is deleted."}
+TABS = {"": _("All"), Status.PENDING: _("In review"), Status.LIVE: _("Live"), Status.REJECTED: _("Rejected")}
+SAID = {"deleted": _("The project is deleted.")}
 # What the page of a project says after the form of a submission or an edit was accepted.
 SENT = {
-    "submitted": "{title} is sent. A reviewer will look at it.",
-    "saved": "Your changes are saved.",
-    "review": "Your changes are sent. A reviewer will look at them.",
-    "answered": "Your message is sent.",
-    "resubmitted": "Your message is sent, and the project is back with the reviewers.",
-    "appealed": "Your appeal is sent. Another reviewer will look at the decision.",
+    "saved": _("Your changes are saved."),
+    "review": _("Your changes are sent. A reviewer will look at them."),
+    "answered": _("Your message is sent."),
+    "resubmitted": _("Your message is sent, and the project is back with the reviewers."),
+    "appealed": _("Your appeal is sent. Another reviewer will look at the decision."),
 }
 own_page = operation(tier="read", page=True, parameters=True)
 
@@ -79,7 +79,7 @@ def own_projects_page(query: dict[str, str]) -> PageAnswer:
     chosen = {"upvoted": "1"} if is_voted else {"status": status}
     previous, next_ = _beside(chosen, number, pages)
     page, headers = show(
-        "mine.html", Head("Your projects", indexed=False, previous=previous, next=next_), entry="forms",
+        "mine.html", Head(_("Your projects"), indexed=False, previous=previous, next=next_), entry="forms",
         here=_address(chosen, number), projects=found.items, page=number, pages=pages, tabs=TABS, status=status,
         is_voted=is_voted, counts=additions.counts({by.id})[by.id], said=SAID.get(query.get("done", "")),
         has_reports=_has_reports(), unread=_unread(found.items) if not is_voted else set(),
@@ -106,7 +106,7 @@ def _own_reports(by: Caller, number: int) -> PageAnswer:
         raise NotFound
     previous, next_ = _beside({"reports": "1"}, number, pages)
     page, headers = show(
-        "own_reports.html", Head("Your reports", indexed=False, previous=previous, next=next_), entry="forms",
+        "own_reports.html", Head(_("Your reports"), indexed=False, previous=previous, next=next_), entry="forms",
         here=_address({"reports": "1"}, number), reports=found.items, page=number, pages=pages, tabs=TABS, status="",
         counts=additions.counts({by.id})[by.id], kinds=KINDS, outcomes=OUTCOMES, has_reports=True,
     )  # fmt: skip
@@ -142,7 +142,7 @@ def own_project(
     page, headers = show(
         "mine_project.html", Head(project["title"], indexed=False), here=f"{HERE}/{project_id}", entry="forms",
         project=project, events=events, event_names=EVENTS, labels=FIELDS, revised=revised(project),
-        said=SENT.get(query.get("done", ""), "").format(title=project["title"]),
+        said=_said(query.get("done", ""), project),
         badge=snippet(project, here()) if project["status"] == "live" and not is_closed() else None,
         form=form, is_owner=is_owner,
         entries=found.items, earlier=found.previous, entry_names=ENTRIES, senders=SENDERS,
@@ -159,6 +159,13 @@ def own_project_appeal(project_id: int, form: Form) -> PageAnswer:
 
 def _may_appeal(project_id: int) -> bool:
     return current_app.config["APPEALS"] == "on" and appeals.is_possible(project_id)
+
+
+def _said(done: str, project: dict[str, Any]) -> str:
+    """What was done, for a person who comes from a form."""
+    if done == "submitted":
+        return _("{title} is sent. A reviewer will look at it.", title=project["title"])
+    return SENT.get(done, "")
 
 
 def _thread(project_id: int, before: str) -> Slice:

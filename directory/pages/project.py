@@ -19,6 +19,7 @@ from directory.http.cache_policy import CacheTags
 from directory.http.endpoint import Versions, operation, tag
 from directory.http.exchange import current
 from directory.http.fields import Strict, Word
+from directory.language.messages import _
 from directory.pages import head, report_words
 from directory.pages.forms import EMPTY, NO_STORE, Form, same_as, see_other, shows
 from directory.pages.layout import PAGE, PageAnswer, address_with, bp, here, letters, own_path, show
@@ -154,7 +155,7 @@ def refused_vote(form: Form, project_id: int) -> PageAnswer:
     Whoever pressed the button is led to `finish_vote` by signing in or up, however this is done.
     """
     back = _back(request.args.to_dict(), project_id)
-    page, headers = refused(form, _finishing(project_id, back), back, "Sign in to vote.")
+    page, headers = refused(form, _finishing(project_id, back), back, _("Sign in to vote."))
     if form.code == "unauthenticated" and _is_cast():
         headers = {**headers, **vote_cookie(project_id)}
     return page, headers
@@ -175,8 +176,8 @@ def uncounted_vote(form: Form, project_id: int) -> PageAnswer:
     """Why the vote of a person who has just signed in was not counted."""
     back = own_path(request.args.get("next"))
     if form.code in {"not_found", "not_votable"}:
-        gone = "This project is no longer in the directory, so your vote was not counted."
-        form = replace(form, title="Not counted", problem=gone)
+        gone = _("This project is no longer in the directory, so your vote was not counted.")
+        form = replace(form, title=_("Not counted"), problem=gone)
     return refused(form, _finishing(project_id, back), back)
 
 
@@ -198,7 +199,7 @@ def finish_vote(project_id: int, query: dict[str, str]) -> Any:
     if is_counted:
         rate_limits.hit("voting")
         projects.cast_vote.view(project_id=project_id)  # type: ignore[attr-defined]
-    head_ = head.Head(f"Vote for {project['title']}", indexed=False)
+    head_ = head.Head(_("Vote for {title}", title=project["title"]), indexed=False)
     page, headers = show("vote.html", head_, here=back, project=project, is_counted=is_counted, back=back)
     return page, {**headers, **NO_STORE, **(vote_cookie(None) if is_counted else {})}
 

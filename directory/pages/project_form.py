@@ -12,6 +12,7 @@ from directory.errors import Invalid
 from directory.http.authentication import caller
 from directory.http.exchange import current
 from directory.http.fields import Flag, Line, Link, Repository, Slug, Strict, Whole, Word
+from directory.language.messages import _
 from directory.pages.forms import Form
 from directory.services import permissions
 from directory.services.catalog import fields as table
@@ -27,9 +28,17 @@ T = TypeVar("T")
 TAGS_MAX = 5
 LINE_MAX = 4 * TAGS_MAX * TAG_MAX  # characters in which five tags are typed
 LABELS = {
-    "url": "Website", "title": "Title", "tagline": "Tagline", "category": "Category", "tags": "Tags",
-    "description": "Description", "author": "Author", "repository_url": "Source code", "logo": "Logo",
+    "url": _("Website"), "title": _("Title"), "tagline": _("Tagline"), "category": _("Category"), "tags": _("Tags"),
+    "description": _("Description"), "author": _("Author"), "repository_url": _("Source code"), "logo": _("Logo"),
 }  # fmt: skip
+# What the conversion of pictures says about a file, in a sentence of its own.
+REASONS: dict[str, str] = {
+    pictures.NOT_ONE: _("It is not a PNG, JPEG or WebP picture, or it is damaged."),
+    pictures.TOO_LARGE: _("It must be at most {number} pixels wide and high.", number=f"{pictures.SIDE_MAX:,}"),
+    pictures.TOO_MANY: _("It has too many pixels for its format. Send it smaller."),
+    pictures.TOO_SLOW: _("It has too many parts. Save it as a JPEG with ten scans or fewer, or as a PNG."),
+    pictures.UNSEEN: _("It is transparent everywhere."),
+}
 ASKED = tuple(field for field in BODY if field.name in LABELS)  # a logo is a file, whose address the form does not ask
 
 
@@ -45,12 +54,15 @@ class TagLine(fields.String):
     def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> Any:
         line = super()._deserialize(value, attr, data, **kwargs)
         if len(line) > LINE_MAX or len(found := typed.tags(line)) > TAGS_MAX:
-            raise ValidationError(f"Up to {TAGS_MAX} tags.")
+            raise ValidationError(_("Up to {number} tags.", number=TAGS_MAX))
         for tag in found:
             try:
                 Slug(TAG_MAX).deserialize(tag)
             except ValidationError:
-                said = f"Use a–z, 0–9 and hyphens in a tag, up to {TAG_MAX} characters: not “{tag[:TAG_MAX]}”."
+                said = _(
+                    "Use a–z, 0–9 and hyphens in a tag, up to {number} characters: not “{tag}”.",
+                    number=TAG_MAX, tag=tag[:TAG_MAX],
+                )  # fmt: skip
                 raise ValidationError(said) from None
         return found
 
@@ -131,29 +143,31 @@ def filled(body: Mapping[str, Any]) -> dict[str, Any]:
 
 def chosen_logo() -> tuple[bytes, bytes] | None:
     """The logo that was chosen in the form; None without one. Raises Invalid at the field, and Unavailable."""
-    return _chosen("logo", "the logo", pictures.UPLOAD_MAX, pictures.as_logo)
+    return _chosen("logo", pictures.UPLOAD_MAX, pictures.as_logo)
 
 
 def chosen_picture() -> MadePicture:
     """The picture that was chosen in the form. Raises Invalid at the field, and Unavailable."""
-    made = _chosen("picture", "a picture here", pictures.PICTURE_MAX, pictures.as_picture)
+    made = _chosen("picture", pictures.PICTURE_MAX, pictures.as_picture)
     if made is None:
-        raise Invalid.field("picture", "Choose a file.")
+        raise Invalid.field("picture", _("Choose a file."))
     return made
 
 
-def _chosen(field: str, what: str, most: int, convert: Callable[..., T]) -> T | None:
+def _chosen(field: str, most: int, convert: Callable[..., T]) -> T | None:
     content = current().files.get(field)
     if content is None:
         return None
     if len(content) > most:
-        said = f"This file is larger than {most // 2**20} MB. Save it smaller, and choose it again."
+        said = _("This file is larger than {number} MB. Save it smaller, and choose it again.", number=most // 2**20)
         raise Invalid.field(field, said)
     try:
         return convert(content, by=caller().id)
     except Invalid as error:
-        said = " ".join(each["detail"] for each in error.errors)
-        raise Invalid.field(field, f"This file cannot be {what}. It {said[:1].lower()}{said[1:]}") from None
+        why = REASONS[error.detail]
+        if field == "logo":
+            raise Invalid.field(field, _("This file cannot be the logo. {why}", why=why)) from None
+        raise Invalid.field(field, _("This file cannot be a picture here. {why}", why=why)) from None
 
 
 def texts(values: Mapping[str, Any]) -> dict[str, str]:

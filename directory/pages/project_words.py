@@ -2,26 +2,33 @@
 
 from typing import Any
 
+from directory.language.messages import _
 from directory.services.catalog.fields import OWNED
 
-FIELDS = {field.name: field.label or field.name for field in OWNED}
+_NAMES: dict[str, str] = {
+    each: each
+    for each in (
+        _("title"), _("tagline"), _("author"), _("description"), _("category"), _("tags"), _("logo"), _("pictures"),
+    )
+}  # fmt: skip
+FIELDS = {field.name: field.label or _NAMES.get(field.name, field.name) for field in OWNED}
 EVENTS = {
-    "submitted": "Submitted", "edited": "Edited", "approved": "Approved", "rejected": "Rejected",
-    "unpublished": "Taken down", "edit_held": "Changes sent for review", "edit_approved": "Changes approved",
-    "edit_rejected": "Changes not accepted", "edit_withdrawn": "Changes withdrawn",
-    "changes_requested": "Changes asked for",
-    "resubmitted": "Given back to the reviewers", "returned": "Put back into the queue", "appealed": "Appealed",
-    "appeal_upheld": "Decision upheld", "appeal_reversed": "Decision reversed",
+    "submitted": _("Submitted"), "edited": _("Edited"), "approved": _("Approved"), "rejected": _("Rejected"),
+    "unpublished": _("Taken down"), "edit_held": _("Changes sent for review"), "edit_approved": _("Changes approved"),
+    "edit_rejected": _("Changes not accepted"), "edit_withdrawn": _("Changes withdrawn"),
+    "changes_requested": _("Changes asked for"),
+    "resubmitted": _("Given back to the reviewers"), "returned": _("Put back into the queue"), "appealed": _("Appealed"),
+    "appeal_upheld": _("Decision upheld"), "appeal_reversed": _("Decision reversed"),
 }  # fmt: skip
 
 
 # The entries of a thread, by kind; of a message the sender says who wrote it.
 ENTRIES = {
-    "changes_requested": "The reviewers ask for changes", "approved": "Approved", "rejected": "Not accepted",
-    "unpublished": "Taken down", "appeal": "You asked for another look", "appeal_upheld": "The decision stays",
-    "appeal_reversed": "The decision was reversed",
+    "changes_requested": _("The reviewers ask for changes"), "approved": _("Approved"), "rejected": _("Not accepted"),
+    "unpublished": _("Taken down"), "appeal": _("You asked for another look"), "appeal_upheld": _("The decision stays"),
+    "appeal_reversed": _("The decision was reversed"),
 }  # fmt: skip
-SENDERS = {"owner": "You", "reviewers": "Reviewers", "service": "The service"}
+SENDERS = {"owner": _("You"), "reviewers": _("Reviewers"), "service": _("The service")}
 
 
 def waits_for_owner(project: dict[str, Any]) -> bool:

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import Any
 from urllib.parse import quote
 
@@ -18,6 +19,7 @@ from directory.http.authentication import viewer
 from directory.http.cache_policy import CacheTags
 from directory.http.pagination import DEPTH
 from directory.http.project_lists import order, page_tags
+from directory.language.messages import _
 from directory.models import Category
 from directory.pages import head
 from directory.pages.layout import PageAnswer, address_with, bp, here, page_number, page_view, show, with_page
@@ -31,11 +33,11 @@ from directory.services.text.characters import fold
 from directory.services.text.rules import CATEGORY_SLUG_MAX, SLUG, TAG_MAX, USERNAME
 
 SIZE = 20
-NAMES = {"best": "Best match", "newest": "New", "popular": "Trending", "upvotes": "Top"}
+NAMES = {"best": _("Best match"), "newest": _("New"), "popular": _("Trending"), "upvotes": _("Top")}
 SORTS = {sort: NAMES[sort] for sort in ("best", *PUBLIC)}  # each public order has a name
 MEANINGS = {
-    "newest": "Listed last first", "popular": "Votes weighed against age: ten times the votes are worth one week",
-    "upvotes": "Most votes first",
+    "newest": _("Listed last first"), "popular": _("Votes weighed against age: ten times the votes are worth one week"),
+    "upvotes": _("Most votes first"),
 }  # fmt: skip
 RANKED = {"popular", "upvotes"}  # the place in such an order is worth a number
 QUERY = ProjectQuery(only=("q", "sort"))
@@ -122,9 +124,9 @@ class Wanted:
 
     def narrowed(self, chosen: Any) -> list[tuple[str, "Wanted"]]:
         """The filters of the list: the text of each, and the wider list without it."""
-        searched = [(f"for “{self.q}”", self.searching(None))] if self.q else []
-        within = [(f"in {chosen.name}", self.within(None))] if chosen else []
-        return [*searched, *within, *((f"tagged {tag}", self.toggling(tag)) for tag in self.tags)]
+        searched = [(_("for “{query}”", query=self.q), self.searching(None))] if self.q else []
+        within = [(_("in {category}", category=chosen.name), self.within(None))] if chosen else []
+        return [*searched, *within, *((_("tagged {tag}", tag=tag), self.toggling(tag)) for tag in self.tags)]
 
 
 @bp.get("/")
@@ -183,8 +185,8 @@ def member(username: str, query: dict[str, str]) -> Any:
     filters = catalog.Filters(status="live", owner=username)
     items = catalog.page(filters, "upvotes", Window(SIZE, page=wanted.page), viewer=viewer()).items
     about = head.Head(
-        f"{username} · Page {wanted.page}" if wanted.page > 1 else username,
-        f"Projects that {username} submitted.",
+        head.paged(username, wanted.page),
+        _("Projects that {name} submitted.", name=username),
         wanted.address,
         **wanted.neighbours(pages),
         data=[head.item_list(items, here(), (wanted.page - 1) * SIZE + 1)],
@@ -326,13 +328,11 @@ def _head(wanted: Wanted, chosen: Any, found: Slice, pages: int) -> head.Head:
     page, subject, feeds = wanted.page, _subject(wanted, chosen), [head.NEW]
     if subject:
         path = address_with(head.NEW.path, category=wanted.category, tag=tags.SEPARATOR.join(wanted.tags))
-        feeds.insert(0, head.Feed(f"New projects: {subject}", path))
-    searched = f"“{wanted.q}”" if wanted.q else ""
-    parts = [" in ".join(part for part in (searched, subject) if part), f"Page {page}" if page > 1 else ""]
+        feeds.insert(0, head.Feed(_("New projects: {subject}", subject=subject), path))
     data = [head.item_list(found.items, here(), (page - 1) * SIZE + 1)]
     return head.Head(
-        " · ".join(part for part in parts if part),
-        (chosen.description if chosen else "") or (f"{subject}: {head.DESCRIPTION}" if subject else ""),
+        head.paged(_title(wanted, subject), page),
+        (chosen.description if chosen else "") or (_described(subject) if subject else ""),
         wanted.address,
         indexed=not (wanted.q or wanted.is_combined),
         **wanted.neighbours(pages),
@@ -343,7 +343,22 @@ def _head(wanted: Wanted, chosen: Any, found: Slice, pages: int) -> head.Head:
 
 def _subject(wanted: Wanted, chosen: Any) -> str:
     """The filters of the list, in words."""
-    tagged = f"tagged {' and '.join(wanted.tags)}" if wanted.tags else ""
+    if not wanted.tags:
+        return str(chosen.name) if chosen else ""
+    tagged = reduce(lambda some, other: _("{some} and {other}", some=some, other=other), wanted.tags)
     if chosen is None:
-        return f"Projects {tagged}" if tagged else ""
-    return f"{chosen.name}, {tagged}" if tagged else str(chosen.name)
+        return _("Projects tagged {tags}", tags=tagged)
+    return _("{category}, tagged {tags}", category=chosen.name, tags=tagged)
+
+
+def _title(wanted: Wanted, subject: str) -> str:
+    """The title of a list: what is searched for, and where."""
+    if not wanted.q:
+        return subject
+    if not subject:
+        return _("“{query}”", query=wanted.q)
+    return _("“{query}” in {subject}", query=wanted.q, subject=subject)
+
+
+def _described(subject: str) -> str:
+    return _("{subject}: {description}", subject=subject, description=head.DESCRIPTION)

@@ -7,6 +7,7 @@ from directory.errors import NotFound
 from directory.http.access import reporter_required
 from directory.http.authentication import viewer
 from directory.http.endpoint import operation
+from directory.language.messages import _
 from directory.models import Status
 from directory.pages.forms import EMPTY, NO_STORE, Form, same_as, see_other, shows
 from directory.pages.head import Head
@@ -23,7 +24,7 @@ def report_form(project_id: int, form: Form = EMPTY, *, is_sent: bool = False) -
     project = catalog.one(project_id, viewer=viewer())
     if project["status"] != Status.LIVE:
         raise NotFound
-    head = Head(f"Report {project['title']}", indexed=False)
+    head = Head(_("Report {title}", title=project["title"]), indexed=False)
     here = f"/report/{project_id}"
     page, headers = show("report.html", head, here=here, form=form, project=project, kinds=KINDS, is_sent=is_sent)
     return page, {**headers, **NO_STORE}

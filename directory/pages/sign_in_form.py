@@ -13,6 +13,7 @@ from directory.http.exchange import current
 from directory.http.request_body import parse_json
 from directory.http.signing_in import has_passkeys
 from directory.http.validation import KEPT
+from directory.language.messages import _
 from directory.pages.forms import EMPTY, Form, see_other
 from directory.pages.head import Head
 from directory.pages.layout import PageAnswer, address_with, own_address, own_path, show
@@ -32,7 +33,7 @@ def sign_in_form(form: Form = EMPTY, query: dict[str, str] | None = None, reason
         "providers": current_app.extensions["providers"].values(), "kept": kept,
         "texts": _texts_of(kept),
     }  # fmt: skip
-    return show("sign_in.html", Head("Sign in", indexed=False), here=to, form=form, **facts)
+    return show("sign_in.html", Head(_("Sign in"), indexed=False), here=to, form=form, **facts)
 
 
 def _texts_of(kept: str) -> dict[str, str]:
@@ -43,7 +44,8 @@ def _texts_of(kept: str) -> dict[str, str]:
     return {}
 
 
-ENDED = "Your session has ended. Sign in to go on: what you wrote is kept."
+GO_ON = _("Sign in to go on.")
+ENDED = _("Your session has ended. Sign in to go on: what you wrote is kept.")
 
 
 def again(form: Form) -> PageAnswer:
@@ -53,7 +55,7 @@ def again(form: Form) -> PageAnswer:
     """
     kept = json.dumps(form.values, ensure_ascii=False) if any(form.values.values()) else ""
     current().aside[KEPT] = kept
-    return sign_in_form(query={"next": request.path}, reason=ENDED if kept else "Sign in to go on.")
+    return sign_in_form(query={"next": request.path}, reason=ENDED if kept else GO_ON)
 
 
 def is_texts(values: Any) -> bool:
@@ -74,7 +76,7 @@ def asks_to_sign_in(view: Any) -> Any:
     return run
 
 
-def refused(form: Form, then: str, back: str, reason: str = "Sign in to go on.") -> PageAnswer:
+def refused(form: Form, then: str, back: str, reason: str = GO_ON) -> PageAnswer:
     """Why a button's form was refused, with a way `back`; for a caller who is not signed in, the form that signs in."""
     if form.code == "unauthenticated":
         return sign_in_form(query={"next": then}, reason=reason)

@@ -15,30 +15,34 @@ from directory.http.authentication import become, viewer
 from directory.http.exchange import current
 from directory.http.request_body import parse_json
 from directory.http.validation import KEPT
+from directory.language.messages import _
 from directory.pages.forms import EMPTY, NO_STORE, Form, same_as, see_other, shows, with_cookies
 from directory.pages.head import Head
 from directory.pages.layout import PageAnswer, address_with, bp, page_view, show, with_page
 from directory.pages.sign_in_form import is_texts, next_page, sign_in_form
 
-AGAIN = "What you want to do needs a session that was opened in the last ten minutes. Sign in again to go on."
-FAILED = "Signing in did not succeed. Try again."
+AGAIN = _("What you want to do needs a session that was opened in the last ten minutes. Sign in again to go on.")
+FAILED = _("Signing in did not succeed. Try again.")
 FAILURES = {
-    "sign_in_cancelled": "You cancelled signing in. Nothing was changed.",
-    "sign_in_again": "Sign in again, and join the provider within ten minutes.",
-    "sign_in_expired": "This took too long, or it began in another browser. Try again.",
-    "address_taken": "An account has your e-mail address already. Sign in to it by its password, and join the two in "
-    "your account.",
-    "no_address": "The provider did not tell an e-mail address of yours that can be used, and a new account needs one. "
-    "Add an address to your account at the provider, or ask those who run this site: they can name the claim "
-    "(email_claim) that has your address.",
-    "identity_taken": "This sign-in belongs to another account here already.",
-    "account_suspended": "This account is suspended.",
-    "registration_closed": "New accounts cannot be created at present.",
-    "provider_unavailable": "The provider does not answer at present. Try again shortly.",
-    "provider_failed": "The provider gave an answer that makes no sense. Try again later.",
-    "sign_in_refused": "The provider's answer was refused. Tell those who run this site.",
-    "rate_limited": "Too many tries. Wait a few minutes, and try again.",
-    "read_only": "The site takes no changes at present, signing in included. Try again later.",
+    "sign_in_cancelled": _("You cancelled signing in. Nothing was changed."),
+    "sign_in_again": _("Sign in again, and join the provider within ten minutes."),
+    "sign_in_expired": _("This took too long, or it began in another browser. Try again."),
+    "address_taken": _(
+        "An account has your e-mail address already. Sign in to it by its password, and join the two in your account."
+    ),
+    "no_address": _(
+        "The provider did not tell an e-mail address of yours that can be used, and a new account needs one. "
+        "Add an address to your account at the provider, or ask those who run this site: they can name the claim "
+        "(email_claim) that has your address."
+    ),
+    "identity_taken": _("This sign-in belongs to another account here already."),
+    "account_suspended": _("This account is suspended."),
+    "registration_closed": _("New accounts cannot be created at present."),
+    "provider_unavailable": _("The provider does not answer at present. Try again shortly."),
+    "provider_failed": _("The provider gave an answer that makes no sense. Try again later."),
+    "sign_in_refused": _("The provider's answer was refused. Tell those who run this site."),
+    "rate_limited": _("Too many tries. Wait a few minutes, and try again."),
+    "read_only": _("The site takes no changes at present, signing in included. Try again later."),
 }
 
 
@@ -72,7 +76,7 @@ def sign_in_page(query: dict[str, str]) -> Any:
 
 
 THIS_MACHINE = {"localhost", "127.0.0.1", "::1"}  # browsers keep a Secure cookie here over http too
-NOT_HTTPS = (
+NOT_HTTPS = _(
     "This address begins with http://, where your browser does not keep the sign-in. Open the site at its https:// "
     "address, and sign in there."
 )
@@ -102,7 +106,7 @@ def sign_in(query: dict[str, str], body: dict[str, Any]) -> Any:
 def sign_up_form(form: Form = EMPTY, query: dict[str, str] | None = None, **_path: Any) -> PageAnswer:
     """The form that opens an account."""
     to = next_page(query)
-    return show("sign_up.html", Head("Create an account", indexed=False), here=to, form=form, next=to)
+    return show("sign_up.html", Head(_("Create an account"), indexed=False), here=to, form=form, next=to)
 
 
 @bp.get("/sign-up")

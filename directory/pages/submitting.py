@@ -16,6 +16,7 @@ from directory.http.authentication import caller, viewer
 from directory.http.endpoint import Operation, Versions, operation
 from directory.http.exchange import current
 from directory.http.validation import FormBody
+from directory.language.messages import _
 from directory.models import now
 from directory.pages.forms import BLANK, EMPTY, NO_STORE, Form, same_as, see_other, shows
 from directory.pages.head import Head
@@ -58,7 +59,7 @@ def submit_form(form: Form = EMPTY, found: dict[str, Any] | None = None) -> Page
     """The form of a new project, and the similar projects that were found."""
     if form.code == "unauthenticated":
         return again(form)
-    return _form(Head("Submit a project", path="/submit"), form, found=found, action="/submit")
+    return _form(Head(_("Submit a project"), path="/submit"), form, found=found, action="/submit")
 
 
 def _form(head: Head, form: Form, **facts: Any) -> PageAnswer:
@@ -151,7 +152,8 @@ def edit_form(
     typed = form if form.values.keys() & LABELS.keys() else replace(form, values=editing.values)
     version = project["version"] if is_changed else typed.values.get("version", project["version"])
     return _form(
-        Head(f"Edit {project['title']}", indexed=False), typed, project=project, editing=editing, read_version=version,
+        Head(_("Edit {title}", title=project["title"]), indexed=False), typed, project=project, editing=editing,
+        read_version=version,
         both=differing(typed, editing.values) if is_changed else [],
         reviewed=[] if applies_at_once(project, by) else reviewed(),
         action=f"/mine/{project_id}/edit", withdrawn=withdrawn, of_picture=of_picture, none_typed=EMPTY,

@@ -234,7 +234,7 @@ class Walk:
                 yield self.ask("own", path, by)
             yield self.ask("own", "/mine?reports=1", by)
         yield self.ask("own", "/mine?done=deleted", "ada")
-        for done in mine.SENT:
+        for done in ("submitted", *mine.SENT):
             yield self.ask("own", f"/mine/{self.live}?done={done}", "ada")
         for by in ("ada", "eve"):
             for project in states:

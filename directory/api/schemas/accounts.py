@@ -10,6 +10,7 @@ from directory.api.schemas.projects import USERNAME, ProjectOutput
 from directory.api.schemas.reports import MemberReport
 from directory.api.schemas.review import TimelineEvent
 from directory.http.fields import BLANKS, Checked, Flag, Line, Matching, Strict, Timestamp, Word, document
+from directory.language.messages import _
 from directory.models import AccountStatus, Role
 from directory.services.people.account_export import MESSAGES_MAX, PROJECTS_MAX, REPORTS_MAX, VOTES_MAX
 from directory.services.permissions import ACTIONS
@@ -26,7 +27,7 @@ class Secret(Checked):
     def check(self, value: str) -> str:
         """The password."""
         if not 1 <= len(value) <= 1024:
-            raise ValueError("Must have 1 to 1024 characters.")
+            raise ValueError(_("Must have 1 to 1024 characters."))
         return value
 
 
@@ -34,7 +35,7 @@ class Email(Matching):
     """An e-mail address in lower case. A domain with letters outside of ASCII is stored as its A-labels."""
 
     def __init__(self, **kwargs: Any) -> None:
-        super().__init__(EMAIL.pattern, EMAIL_MAX, says="Not an e-mail address.", fold=True, trim=True, **kwargs)
+        super().__init__(EMAIL.pattern, EMAIL_MAX, says=_("Not an e-mail address."), fold=True, trim=True, **kwargs)
 
     def check(self, value: str) -> str:
         """The address."""
@@ -48,7 +49,7 @@ class Username(Matching):
     """A name to sign in by, and that others see."""
 
     def __init__(self, **kwargs: Any) -> None:
-        says = "Use 3 to 32 small letters (a-z, no capitals), digits, _ and -."
+        says = _("Use 3 to 32 small letters (a-z, no capitals), digits, _ and -.")
         super().__init__(USERNAME, 32, says=says, trim=True, **kwargs)
         document(self, minLength=3)
 
@@ -108,9 +109,9 @@ class AccountChanges(Strict):
     @validates_schema(skip_on_field_errors=False, pass_original=True)
     def _together(self, _data: Any, given: dict[str, Any], **_kwargs: object) -> None:
         if "current_password" in given and not given.keys() & {"password", "email"}:
-            raise ValidationError("Give both password and current_password.", "password")
+            raise ValidationError(_("Give both password and current_password."), "password")
         if "revoke_tokens" in given and "password" not in given:
-            raise ValidationError("Only allowed together with a new password.", "revoke_tokens")
+            raise ValidationError(_("Only allowed together with a new password."), "revoke_tokens")
 
 
 class UserOutput(Strict):
@@ -198,7 +199,7 @@ class MailedToken(Matching):
     """The token of a mailed link."""
 
     def __init__(self, **kwargs: Any) -> None:
-        super().__init__("[A-Za-z0-9_-]{20,100}", 100, says="This is not the token of a link.", **kwargs)
+        super().__init__("[A-Za-z0-9_-]{20,100}", 100, says=_("This is not the token of a link."), **kwargs)
 
 
 class ForgotInput(Strict):
@@ -237,7 +238,7 @@ class Path(Checked):
         # Browsers take \\ for /, and leave tabs and line breaks out, so that //host may hide in many texts.
         fits = value.startswith("/") and not value.startswith("//") and len(value) <= NEXT_MAX
         if not (fits and value.isascii() and value.isprintable() and not set(value) & set(' \\"<>#^`{|}[]')):
-            raise ValueError("Must be a path of this site, such as /p/1.")
+            raise ValueError(_("Must be a path of this site, such as /p/1."))
         return value
 
 
@@ -262,7 +263,7 @@ class CallbackQuery(Strict):
 class JoinInput(Strict):
     """The provider that the caller wants to add."""
 
-    provider = Matching("[a-z0-9][a-z0-9-]{0,15}", 16, says="This is not the name of a provider.", required=True)
+    provider = Matching("[a-z0-9][a-z0-9-]{0,15}", 16, says=_("This is not the name of a provider."), required=True)
 
 
 class JoinOutput(Strict):

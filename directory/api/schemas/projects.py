@@ -23,6 +23,7 @@ from directory.http.fields import (
     Timestamp,
     Word,
 )
+from directory.language.messages import _
 from directory.models import Status
 from directory.services.catalog import orders
 from directory.services.catalog.facets import MOST as FACETS
@@ -41,7 +42,7 @@ from directory.services.text.rules import USERNAME as USERNAMES
 AnyField = fields.Field[Any]
 
 STATUSES = tuple(Status)
-NEITHER = "Give url, title or repository_url."
+NEITHER = _("Give url, title or repository_url.")
 USERNAME = USERNAMES.pattern
 SEARCH = (
     "Full-text search in title, tagline, author, description and tags, for projects that have all of its words: "
@@ -58,7 +59,7 @@ class Owner(Matching):
     """Whose projects: a username, or `me`."""
 
     def __init__(self) -> None:
-        says = "Must be a username, or me."
+        says = _("Must be a username, or me.")
         super().__init__(f"me|{USERNAME}", 32, says=says, metadata={"description": "A username, or `me` (signed in)."})
 
 
@@ -278,7 +279,7 @@ class FacetsQuery(ProjectQuery):
         exclude = ("status", "sort", "upvoted", "page", "limit", "cursor")
 
     owner = Matching(  # type: ignore[assignment]
-        USERNAME, 32, says="Must be a username.", metadata={"description": "A username."}
+        USERNAME, 32, says=_("Must be a username."), metadata={"description": "A username."}
     )
 
 

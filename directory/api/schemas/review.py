@@ -30,6 +30,7 @@ from directory.http.fields import (
     Whole,
     Word,
 )
+from directory.language.messages import _
 from directory.models.base import HIGHEST_ID
 from directory.services.audit import ACTIONS, EVENTS
 from directory.services.catalog.additions import BY_RULE, OWNER_SUSPENDED, WARNINGS
@@ -256,22 +257,22 @@ class DecisionsInput(Strict):
     @validates_schema(pass_original=True, skip_on_field_errors=False)
     def _one_list(self, _data: object, given: dict[str, Any], **_kwargs: object) -> None:
         if ("ids" in given) == ("items" in given):
-            raise ValidationError("Give either items or ids.", "items")
+            raise ValidationError(_("Give either items or ids."), "items")
 
     @validates_schema(pass_original=True, skip_on_field_errors=False)
     def _one_text(self, _data: object, given: dict[str, Any], **_kwargs: object) -> None:
         asks = given.get("decision") == REQUEST
         if asks and "message" not in given:
-            raise ValidationError("Missing data for required field.", "message")
+            raise ValidationError(_("Missing data for required field."), "message")
         if asks and "reason" in given:
-            raise ValidationError("A request for changes has a message, and no reason.", "reason")
+            raise ValidationError(_("A request for changes has a message, and no reason."), "reason")
         if not asks and "message" in given:
-            raise ValidationError("Only a request for changes has a message.", "message")
+            raise ValidationError(_("Only a request for changes has a message."), "message")
 
     @validates("ids")
     def _possible(self, ids: list[int], **_kwargs: object) -> None:
         if not all(1 <= one <= HIGHEST_ID for one in ids):
-            raise ValidationError("An id is a positive whole number.")
+            raise ValidationError(_("An id is a positive whole number."))
 
 
 class ReviewDecisionsInput(DecisionsInput):
@@ -402,7 +403,7 @@ class Username(Matching):
     """A username of a filter."""
 
     def __init__(self, **kwargs: Any) -> None:
-        super().__init__(USERNAME, 32, says="This is not a username.", fold=True, trim=True, **kwargs)
+        super().__init__(USERNAME, 32, says=_("This is not a username."), fold=True, trim=True, **kwargs)
 
 
 class AuditFilters(Strict):

@@ -7,6 +7,7 @@ from marshmallow import fields, missing
 
 from directory.api.schemas.accounts import OwnUser
 from directory.http.fields import Line, Matching, Prose, Published, Slug, Strict, Tags, Timestamp, Whole, Word
+from directory.language.messages import _
 from directory.services.catalog.fields import NAMES
 from directory.services.text.rules import CATEGORY_SLUG_MAX, TAG_MAX
 
@@ -77,7 +78,7 @@ class Beginning(Matching):
     """The beginning of a tag; a blank one counts as absent."""
 
     def __init__(self) -> None:
-        says = f"Use 1 to {TAG_MAX} of a-z, 0-9 and -, as tags begin."
+        says = _("Use 1 to {number} of a-z, 0-9 and -, as tags begin.", number=TAG_MAX)
         pattern = rf" *([a-z0-9][a-z0-9-]{{0,{TAG_MAX - 1}}})? *"
         what = "The beginning of a tag. A blank one counts as absent."
         super().__init__(pattern, 3 * TAG_MAX, says=says, fold=True, metadata={"description": what})

@@ -24,6 +24,7 @@ from directory.http.fields import (
     Truth,
     Word,
 )
+from directory.language.messages import _
 from directory.models import AccountStatus, Role
 from directory.models.base import HIGHEST_ID
 from directory.services.accounts.users import SORTS
@@ -43,7 +44,7 @@ class Domain(Matching):
     """The domain of an e-mail address. One with letters outside of ASCII is compared as its A-labels."""
 
     def __init__(self, **kwargs: Any) -> None:
-        says = "This is not a domain, such as example.org."
+        says = _("This is not a domain, such as example.org.")
         super().__init__(DOMAIN, 253, says=says, fold=True, trim=True, **kwargs)
 
     def check(self, value: str) -> str:
@@ -143,17 +144,17 @@ class UserDecisionsInput(Strict):
     @validates_schema(pass_original=True, skip_on_field_errors=False)
     def _one_way(self, _data: object, given: dict[str, Any], **_kwargs: object) -> None:
         if ("ids" in given) == ("match" in given):
-            raise ValidationError("Give either ids or match.", "ids")
+            raise ValidationError(_("Give either ids or match."), "ids")
 
     @validates_schema(pass_original=True, skip_on_field_errors=False)
     def _with_suspension(self, _data: object, given: dict[str, Any], **_kwargs: object) -> None:
         if "unpublish" in given and given.get("decision") != "suspend":
-            raise ValidationError("Only allowed together with suspend.", "unpublish")
+            raise ValidationError(_("Only allowed together with suspend."), "unpublish")
 
     @validates("match")
     def _not_empty(self, match: dict[str, Any], **_kwargs: object) -> None:
         if not match:
-            raise ValidationError("Give at least one filter.")
+            raise ValidationError(_("Give at least one filter."))
 
 
 class UsersDecided(Strict):

@@ -8,6 +8,7 @@ from marshmallow.validate import Range
 from directory.api.schemas.paging import CursorPagination, CursorQuery, Pagination
 from directory.api.schemas.projects import ProjectOutput
 from directory.http.fields import Few, Number, Prose, Strict, Timestamp, Whole, Word
+from directory.language.messages import _
 from directory.models import AccountStatus
 from directory.models.base import HIGHEST_ID
 from directory.services.votes.vote_review import ACTIONS, RULES
@@ -111,7 +112,7 @@ class VoteDecisionsInput(Strict):
     @validates_schema(pass_original=True, skip_on_field_errors=False)
     def _one_way(self, _data: object, given: dict[str, Any], **_kwargs: object) -> None:
         if ("user_ids" in given) == ("match" in given):
-            raise ValidationError("Give either user_ids or match.", "user_ids")
+            raise ValidationError(_("Give either user_ids or match."), "user_ids")
 
 
 class VotesDecided(Strict):

@@ -17,6 +17,7 @@ from directory.errors import (
     WrongPassword,
 )
 from directory.extensions import db
+from directory.language.messages import _
 from directory.models import AccountStatus, Role, User, role_of
 from directory.services import audit, permissions
 from directory.services.accounts import mail_links, sessions, usernames
@@ -24,8 +25,8 @@ from directory.services.accounts.passwords import check_password_rules, hash_pas
 from directory.services.identity import Caller
 from directory.services.text.rules import ascii_address
 
-CHOSEN = "Your username can no longer be changed."
-TAKEN = "This username or e-mail address is taken."
+CHOSEN = _("Your username can no longer be changed.")
+TAKEN = _("This username or e-mail address is taken.")
 U = User.__table__.c
 _ACCOUNT = Prepared(select(*U, role_of(U)).where(U.id == bindparam("id")))
 

@@ -18,6 +18,7 @@ from sqlalchemy import delete, select, update
 
 from directory.errors import Invalid, NotFound
 from directory.extensions import db, modify
+from directory.language.messages import _
 from directory.models import AccountStatus, LinkPurpose, MailLink, User, now
 from directory.services import base64url
 from directory.services.accounts.sessions import digest
@@ -26,7 +27,7 @@ from directory.services.deleting import delete_some
 
 LIFETIMES = dict.fromkeys(LinkPurpose, timedelta(days=5))  # of notices: longer than the ten tries to send them
 LIFETIMES |= {LinkPurpose.RESET: timedelta(minutes=30), LinkPurpose.VERIFY: timedelta(hours=24)}
-REFUSAL = "This link has been used, or it has expired. Ask for another one."
+REFUSAL = _("This link has been used, or it has expired. Ask for another one.")
 
 
 def token_of(nonce: str, key: bytes) -> str:

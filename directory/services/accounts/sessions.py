@@ -27,6 +27,7 @@ from directory.db.batched_query import BatchedQuery
 from directory.db.statements import Row
 from directory.errors import Invalid, NotFound, Unauthenticated
 from directory.extensions import UNSYNCHRONISED, db, modify
+from directory.language.messages import _
 from directory.models import AccountStatus, Message, Role, Session, Token, User, now, role_of
 from directory.services import audit
 from directory.services.clock import database_clock
@@ -255,7 +256,7 @@ def token_refusals(fields: dict[str, Any]) -> list[dict[str, str]]:
     expires_at = fields.get("expires_at")
     if expires_at is None or expires_at > now():
         return []
-    return [{"pointer": "#/expires_at", "detail": "This is in the past."}]
+    return [{"pointer": "#/expires_at", "detail": _("This is in the past.")}]
 
 
 def issue_token(name: str, expires_at: datetime | None, *, by: Caller) -> dict[str, Any]:
@@ -277,7 +278,7 @@ def issue_token(name: str, expires_at: datetime | None, *, by: Caller) -> dict[s
         expires_at = _expiry_within(by.token_id, expires_at)
     held = db.session.scalar(select(func.count()).where(Token.user_id == by.id)) or 0
     if held >= MAX_TOKENS:
-        raise Invalid.field("name", f"There are {MAX_TOKENS} tokens already: delete one first.")
+        raise Invalid.field("name", _("There are {number} tokens already: delete one first.", number=MAX_TOKENS))
     secret = TOKEN_PREFIX + secrets.token_urlsafe(32)
     token = Token(user_id=by.id, name=name, token_hash=digest(secret), expires_at=expires_at)
     token.parent_id, token.by_passkey = by.token_id, by.by_passkey

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from sqlalchemy import select
 
 from directory.extensions import db
+from directory.language.messages import _
 from directory.models import Role, User
 from directory.services.text.characters import fold
 from directory.services.text.rules import USERNAME
@@ -22,7 +23,7 @@ NAMES = frozenset({
     "sysop", "system", "undefined", "webmaster",
 })  # fmt: skip
 PREFIX = "deleted-"
-REFUSAL = "This username is reserved. Choose another one."
+REFUSAL = _("This username is reserved. Choose another one.")
 LONGEST = 32
 NUMBERED = 9  # ada-2 to ada-9; after these at random
 FALLBACK = "member"

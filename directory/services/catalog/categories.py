@@ -10,12 +10,13 @@ from sqlalchemy import delete, select
 from directory.db.errors import refusing
 from directory.errors import CategoryInUse, Duplicate, NotFound
 from directory.extensions import UNSYNCHRONISED, db
+from directory.language.messages import _
 from directory.models import Category
 from directory.services import audit
 from directory.services.identity import Caller
 
 FIELDS = ("slug", "name", "description")
-TAKEN = "Another category has this slug, or had it before."
+TAKEN = _("Another category has this slug, or had it before.")
 
 
 def listed() -> list[Category]:

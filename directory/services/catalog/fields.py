@@ -9,13 +9,14 @@ from sqlalchemy import select
 
 from directory.errors import Invalid
 from directory.extensions import db
+from directory.language.messages import _
 from directory.models import Category, Project
 from directory.services.catalog import category_slugs
 from directory.services.text.equal_addresses import repository_key, url_key
 from directory.services.text.keys import domain_of, text_key
 from directory.services.text.rules import slugify
 
-NO_CATEGORY = "There is no such category."
+NO_CATEGORY = _("There is no such category.")
 
 Changes = dict[str, dict[str, Any]]  # for each field an object with `from` and `to`
 
@@ -94,15 +95,15 @@ FIELDS = (
         limits=(0, 10_000), description="Plain text or Markdown, stored as given.", **MAIN,
     ),
     Field(
-        "url", Kind.LINK, "https://flask.example", is_required=True, label="website",
+        "url", Kind.LINK, "https://flask.example", is_required=True, label=_("website"),
         description="http or https, without credentials.", **MAIN,
     ),
     Field(
-        "repository_url", Kind.REPOSITORY, "https://code.example/flask", is_nullable=True, label="source code",
+        "repository_url", Kind.REPOSITORY, "https://code.example/flask", is_nullable=True, label=_("source code"),
         **MAIN,
     ),
     Field(
-        "logo_url", Kind.LINK, "https://flask.example/logo.svg", is_nullable=True, label="address of the logo",
+        "logo_url", Kind.LINK, "https://flask.example/logo.svg", is_nullable=True, label=_("address of the logo"),
         **REVIEWED,
     ),
     Field(

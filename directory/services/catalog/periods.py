@@ -8,10 +8,16 @@ from calendar import monthrange
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 
+from directory.language.messages import _
+
 KINDS = DAY, WEEK, MONTH, YEAR = "day", "week", "month", "year"
+MONTHS = (
+    _("January"), _("February"), _("March"), _("April"), _("May"), _("June"), _("July"), _("August"), _("September"),
+    _("October"), _("November"), _("December"),
+)  # fmt: skip
 FORM = re.compile(r"(\d{4})(?:-W(\d\d)|-(\d\d)(?:-(\d\d))?)?", re.ASCII)
 LONGEST = len("2026-11-26")
-SAYS = "Must be a day (2026-11-26), an ISO week (2026-W48), a month (2026-11) or a year (2026), in UTC."
+SAYS = _("Must be a day (2026-11-26), an ISO week (2026-W48), a month (2026-11) or a year (2026), in UTC.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +39,12 @@ class Period:
     def name(self) -> str:
         """The period in words, as "Week 48 of 2026"."""
         if self.kind == WEEK:
-            year, week, _ = self.first.isocalendar()
-            return f"Week {week} of {year}"
-        month = f"{self.first:%B} {self.first.year}"
-        return {DAY: f"{self.first.day} {month}", MONTH: month, YEAR: str(self.first.year)}[self.kind]
+            year, week, _weekday = self.first.isocalendar()
+            return _("Week {week} of {year}", week=week, year=year)
+        month, year = MONTHS[self.first.month - 1], self.first.year
+        if self.kind == DAY:
+            return _("{day} {month} {year}", day=self.first.day, month=month, year=year)
+        return _("{month} {year}", month=month, year=year) if self.kind == MONTH else str(year)
 
     @property
     def instants(self) -> tuple[datetime, datetime]:

@@ -26,6 +26,7 @@ from directory.errors import (
     WrongPassword,
 )
 from directory.extensions import db, modify
+from directory.language.messages import _
 from directory.models import AccountStatus, Project, Revision, Role, Status, Upvote, User, now
 from directory.services import audit
 from directory.services.accounts import accounts, mail_links, sessions
@@ -39,13 +40,15 @@ from directory.services.votes import voting
 # The most rows that one request deletes. Both together took 0.6 s on SQLite and 0.9 s on PostgreSQL; on two busy cores
 # 1.1 s and 3.0 s.
 PROJECTS_MAX, VOTES_MAX = 1_000, 10_000
-TOO_MANY_PROJECTS = (
-    f"The account has more than {PROJECTS_MAX:,} pending and rejected projects and changes under review, which is more "
-    "than one request deletes, and nothing was changed. Delete some of them, and try again."
+TOO_MANY_PROJECTS = _(
+    "The account has more than {number} pending and rejected projects and changes under review, which is more than one "
+    "request deletes, and nothing was changed. Delete some of them, and try again.",
+    number=f"{PROJECTS_MAX:,}",
 )
-TOO_MANY_VOTES = (
-    f"The account has voted for more than {VOTES_MAX:,} projects, which is more than one request takes back, and "
-    "nothing was changed. Take some votes back, and try again."
+TOO_MANY_VOTES = _(
+    "The account has voted for more than {number} projects, which is more than one request takes back, and nothing was "
+    "changed. Take some votes back, and try again.",
+    number=f"{VOTES_MAX:,}",
 )
 # Nobody but the user can withdraw votes one by one, so the command has no limits.
 BY_COMMAND = " Or have an operator run `flask users delete`, which has no such limit."

@@ -9,6 +9,7 @@ from directory.db import deadline
 from directory.db.transactions import lift_time_limits
 from directory.errors import AccountDeleted, AdminRequired, Invalid, LastAdmin, NotFound
 from directory.extensions import modify
+from directory.language.messages import _
 from directory.models import AccountStatus, Role, User
 from directory.services import audit, permissions
 from directory.services.accounts import accounts, sessions
@@ -21,7 +22,7 @@ from directory.services.votes import voting
 MANY_VOTES, SECONDS_FOR_MANY = 10_000, 60
 Unchanged = Literal["unchanged"]
 UNCHANGED: Final = "unchanged"
-OF_REVIEWERS = "Only a reviewer has categories to review."
+OF_REVIEWERS = _("Only a reviewer has categories to review.")
 
 
 def administer(

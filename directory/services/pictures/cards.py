@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from directory.errors import Unavailable
+from directory.language.messages import _
 from directory.services.pictures import logos
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ def drawn(card: Card) -> bytes:
     if (kept := _cards.get(name)) is not None:
         return kept
     if not _one.acquire(timeout=WAIT):
-        raise Unavailable("Other cards are being drawn. Try again shortly.")
+        raise Unavailable(_("Other cards are being drawn. Try again shortly."))
     try:
         if name not in _cards:
             _keep(name, _encoded(_draw(card)))

@@ -11,6 +11,7 @@ from io import BytesIO
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from directory.errors import Invalid, Unavailable
+from directory.language.messages import _
 from directory.services.pictures import picture_files
 from directory.services.pictures.picture_files import PictureFile
 
@@ -31,11 +32,11 @@ WEBP_PIXEL, PIXEL = 17, 4  # bytes: libwebp holds several canvases
 BAND = 16  # rows of the reduced picture that are computed at once
 WAIT = 4.0  # seconds to wait for the conversion of another picture
 FORMATS = ("PNG", "JPEG", "WEBP")
-NOT_ONE = "Is not a PNG, JPEG or WebP picture, or it is damaged."
-TOO_LARGE = f"Must be at most {SIDE_MAX:,} pixels wide and high."
-TOO_MANY = "Has too many pixels for its format. Send it smaller."
-TOO_SLOW = "Has too many parts. Save it as a JPEG with ten scans or fewer, or as a PNG."
-UNSEEN = "Is transparent everywhere."
+NOT_ONE = _("Is not a PNG, JPEG or WebP picture, or it is damaged.")
+TOO_LARGE = _("Must be at most {number} pixels wide and high.", number=f"{SIDE_MAX:,}")
+TOO_MANY = _("Has too many pixels for its format. Send it smaller.")
+TOO_SLOW = _("Has too many parts. Save it as a JPEG with ten scans or fewer, or as a PNG.")
+UNSEEN = _("Is transparent everywhere.")
 MULTI_PROCESS = b"mpet"  # the kind of a profile whose conversion may take any number of steps
 PADDING = b"Z" * 64  # see _reduced
 
@@ -69,7 +70,7 @@ def as_picture(content: bytes, *, by: int | None = None) -> MadePicture:
 def _in_turn(work: Callable[[], T], by: int | None) -> T:
     with _turn_of(by):
         if not _one.acquire(timeout=WAIT):
-            raise Unavailable("Other pictures are being converted. Try again shortly.")
+            raise Unavailable(_("Other pictures are being converted. Try again shortly."))
         try:
             return work()
         finally:
@@ -84,7 +85,7 @@ def _turn_of(owner: int | None) -> Iterator[None]:
         return
     with _owners_lock:
         if owner in _owners:
-            raise Unavailable("Another picture of yours is being converted. Send this one when that is done.")
+            raise Unavailable(_("Another picture of yours is being converted. Send this one when that is done."))
         _owners.add(owner)
     try:
         yield

@@ -9,14 +9,15 @@ from collections.abc import Callable
 from typing import Any
 
 from directory.errors import Invalid, NotFound, TooMany
+from directory.language.messages import _
 from directory.models.base import addresses
 from directory.services.pictures.pictures import MadePicture
 
 PICTURES_MAX = 5
 ALT_MAX = 140  # characters of the words of a picture
 ID_MAX = 2**53 - 1  # the largest integer that every JSON parser keeps
-FULL = f"A project can have {PICTURES_MAX} pictures. Delete one first."
-OTHER_IDS = "Must be the ids of all pictures of the project, each once."
+FULL = _("A project can have {number} pictures. Delete one first.", number=PICTURES_MAX)
+OTHER_IDS = _("Must be the ids of all pictures of the project, each once.")
 
 PictureList = list[dict[str, Any]]
 Change = Callable[[PictureList], PictureList]

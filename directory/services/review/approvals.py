@@ -18,6 +18,7 @@ from directory.db.statements import Prepared, among
 from directory.db.transactions import on_postgresql
 from directory.errors import NotFound
 from directory.extensions import UNSYNCHRONISED, db, modify
+from directory.language.messages import _
 from directory.models import Approval, Category, Project, Status, User
 from directory.models.base import UtcDateTime
 from directory.services import audit, permissions
@@ -85,7 +86,7 @@ def withdraw(project_id: int, *, by: Caller) -> None:
     if project is None or not permissions.may(by, "review", project.category_id):
         raise NotFound
     if not take_back([project_id], by=by):
-        raise NotFound("You have not approved this version of the project.")
+        raise NotFound(_("You have not approved this version of the project."))
     states = {"from_state": project.status, "to_state": project.status}
     audit.record_project(WITHDRAWN, project, by=by, **states)
 

@@ -16,6 +16,7 @@ from sqlalchemy import bindparam, delete, select, update
 from directory.db.errors import refusing
 from directory.errors import Duplicate, Invalid
 from directory.extensions import UNSYNCHRONISED, db, modify
+from directory.language.messages import _
 from directory.models import Category, MessageKind, Project, Revision, Status, now
 from directory.services import audit
 from directory.services.catalog import catalog, category_slugs, fields, search_index
@@ -29,7 +30,7 @@ from directory.services.text.equal_addresses import needs_no_review
 
 # For the log: an event of a revision leaves the project live.
 NO_MOVE = {"from_state": Status.LIVE, "to_state": Status.LIVE}
-TAKEN = "The owner has another project with this URL."
+TAKEN = _("The owner has another project with this URL.")
 # The columns that an approved revision writes.
 EDITED = (*fields.WRITTEN, "logo", "pictures", "slug", "url_key", "repository_key", "category_id", "domain", "text_key")
 _P = Project.__table__

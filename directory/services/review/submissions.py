@@ -9,6 +9,7 @@ from sqlalchemy import delete, or_, select, true
 from directory.db.errors import refusing
 from directory.errors import Duplicate, Invalid, NotFound, PreconditionFailed
 from directory.extensions import db, modify
+from directory.language.messages import _
 from directory.models import Project, Revision, Status, now
 from directory.services import audit, permissions
 from directory.services.catalog import catalog, counters, fields, search_index
@@ -22,7 +23,7 @@ from directory.services.review.last_decision import Overtaking
 from directory.services.text.equal_addresses import Address, repository_key, url_key
 
 ADDRESS = frozenset({"url", "repository_url"})  # the fields that make duplicates
-OTHER_REPOSITORY = "You have another project of this website, with this repository or without one."
+OTHER_REPOSITORY = _("You have another project of this website, with this repository or without one.")
 
 DELETED, ANSWERED = "project.deleted", "project.answered"
 
@@ -228,7 +229,7 @@ def _submitted_already(
     row = duplicate(owner_id, url, repository_url, but=but)
     existing = {} if row is None else {"existing": row._asdict()}
     if "url" in given:
-        return Duplicate(["url"], "You have submitted this URL already.", **existing)
+        return Duplicate(["url"], _("You have submitted this URL already."), **existing)
     return Duplicate(["repository_url"], OTHER_REPOSITORY, **existing)
 
 

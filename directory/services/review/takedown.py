@@ -13,6 +13,7 @@ from sqlalchemy import case, literal, select, update
 
 from directory.errors import TooManyProjects
 from directory.extensions import db, modify
+from directory.language.messages import _
 from directory.models import MessageKind, Project, Status, now
 from directory.models.base import UtcDateTime
 from directory.services import audit
@@ -24,10 +25,11 @@ from directory.services.review import last_decision, reports, thread, waiting
 from directory.services.review.last_decision import Overtaking
 
 AT_ONCE = 1_000  # the most projects that one request takes down
-TOO_MANY = (
-    f"The user has more than {AT_ONCE:,} live and pending projects, which are more than one request takes down, and "
+TOO_MANY = _(
+    "The user has more than {number} live and pending projects, which are more than one request takes down, and "
     "nothing was changed. Suspend the user without unpublish, take projects down by bulk decisions (unpublish and "
-    "reject), and send this request again."
+    "reject), and send this request again.",
+    number=f"{AT_ONCE:,}",
 )
 OPEN = (Status.LIVE, Status.PENDING)
 EVENTS = ("project.unpublished", "project.rejected")

@@ -15,6 +15,7 @@ from sqlalchemy import delete, insert, select, update
 from directory.db.errors import refusing
 from directory.errors import AccountSuspended, Invalid, InvalidCredentials, NotFound, PasskeyRequired, Unauthenticated
 from directory.extensions import db, modify
+from directory.language.messages import _
 from directory.models import AccountStatus, LinkPurpose, Passkey, PasskeyChallenge, User, now
 from directory.services import audit, base64url
 from directory.services.accounts import accounts, sessions
@@ -34,8 +35,8 @@ MOST = 20  # of an account
 NAME = "Passkey"
 ID_MAX = 1400  # characters of a credential's id; WebAuthn allows 1,023 bytes
 KEY_MAX = 2000  # characters of a public key; one of RSA with 4,096 bits has 740
-REFUSED = "This passkey could not be added. Try again."
-NOT_KNOWN = "This passkey is not known here, or its answer was refused. Sign in by your password."
+REFUSED = _("This passkey could not be added. Try again.")
+NOT_KNOWN = _("This passkey is not known here, or its answer was refused. Sign in by your password.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +196,7 @@ def add(made: Any, name: str | None, *, by: Caller, server: MailServer | None) -
         name=name or NAME,
     )
     db.session.add(passkey)
-    with refusing(uq_passkeys_credential_id=Invalid.field("credential", "This passkey was added before.")):
+    with refusing(uq_passkeys_credential_id=Invalid.field("credential", _("This passkey was added before."))):
         db.session.flush()
     audit.record("user.passkey_added", by=by, user_id=by.id)
     if server is not None:

@@ -4,27 +4,28 @@
 """
 
 from directory.errors import Conflict, DirectoryError, Forbidden
+from directory.language.messages import _
 
 
 class SignInCancelled(Forbidden):
     """The person cancelled at the provider."""
 
     code = "sign_in_cancelled"
-    default = "The sign-in was cancelled."
+    default = _("The sign-in was cancelled.")
 
 
 class SignInExpired(Forbidden):
     """No sign-in of this browser is under way to which the provider's answer belongs."""
 
     code = "sign_in_expired"
-    default = "This sign-in has expired, or it began in another browser. Start it again."
+    default = _("This sign-in has expired, or it began in another browser. Start it again.")
 
 
 class SignInRefused(Forbidden):
     """The provider's answer does not prove who signs in."""
 
     code = "sign_in_refused"
-    default = "The provider's answer was refused."
+    default = _("The provider's answer was refused.")
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason=reason)
@@ -33,7 +34,7 @@ class SignInRefused(Forbidden):
 class NoAddress(SignInRefused):
     """The provider returned no address that an account can have."""
 
-    default = "The provider returned no e-mail address that can be used, and a new account needs one."
+    default = _("The provider returned no e-mail address that can be used, and a new account needs one.")
     reason = "no_address"
 
     def __init__(self) -> None:
@@ -44,14 +45,14 @@ class SignInAgain(Forbidden):
     """The request needs a session that was opened just now."""
 
     code = "sign_in_again"
-    default = "Sign in again, and send this within ten minutes."
+    default = _("Sign in again, and send this within ten minutes.")
 
 
 class AddressTaken(Conflict):
     """An account has the address, and one of the two sides has not confirmed it."""
 
     code = "address_taken"
-    default = (
+    default = _(
         "An account has your e-mail address already. Sign in to it by its password, and join the two on the page of "
         "your account."
     )
@@ -61,28 +62,28 @@ class IdentityTaken(Conflict):
     """The identity belongs to another account."""
 
     code = "identity_taken"
-    default = "This sign-in belongs to another account here already."
+    default = _("This sign-in belongs to another account here already.")
 
 
 class LastWayIn(Conflict):
     """Nothing would be left by which the account can be signed in to."""
 
     code = "last_way_in"
-    default = "You could not sign in any more: set a password or join another provider first."
+    default = _("You could not sign in any more: set a password or join another provider first.")
 
 
 class TooManyPasskeys(Conflict):
     """The account has as many passkeys as it may have."""
 
     code = "too_many_passkeys"
-    default = "Your account has 20 passkeys, and can have no more. Remove one first."
+    default = _("Your account has 20 passkeys, and can have no more. Remove one first.")
 
 
 class ProviderFailed(DirectoryError):
     """The provider gave an answer that makes no sense."""
 
     code = "provider_failed"
-    default = "The provider gave an answer that makes no sense. Try again later."
+    default = _("The provider gave an answer that makes no sense. Try again later.")
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason=reason)
@@ -92,7 +93,7 @@ class ProviderUnavailable(DirectoryError):
     """The provider does not answer in time, or is not asked at present."""
 
     code = "provider_unavailable"
-    default = "The provider does not answer at present. Try again shortly."
+    default = _("The provider does not answer at present. Try again shortly.")
     retry_after = 10
 
     def __init__(self, reason: str) -> None:

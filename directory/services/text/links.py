@@ -7,6 +7,8 @@ from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_add
 from typing import Any
 from urllib.parse import urlsplit
 
+from directory.language.messages import _
+
 URL_MAX = 2048
 _HOST_MAX = 253
 _PORT_MAX = 65_535
@@ -16,7 +18,7 @@ URL = re.compile(
     r"(?P<scheme>https?)://(?P<authority>[^/?#]*)(?P<path>[^?#]*)(?P<query>\?[^#]*)?(?P<fragment>#.*)?",
     re.IGNORECASE | re.ASCII | re.DOTALL,
 )
-NOT_A_URL = "Must be an absolute URL that begins with http:// or https://."
+NOT_A_URL = _("Must be an absolute URL that begins with http:// or https://.")
 AUTHORITY = re.compile(r"(?P<host>\[[^\[\]]*\]|[^:\[\]]*)(?P<port>:.*)?", re.DOTALL)
 _PORT = re.compile(":[0-9]{1,5}")
 # A hyphen may be anywhere, as in browsers (WHATWG URL, CheckHyphens=false): "volans-.github.io" is a real host. The
@@ -24,7 +26,7 @@ _PORT = re.compile(":[0-9]{1,5}")
 _LABEL = re.compile("[a-z0-9_-]{1,63}")
 _UNSAFE = frozenset('\\<>"')
 _UNSEEN_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp", "Zs"})
-_NO_HOST = "Must name a valid host."
+_NO_HOST = _("Must name a valid host.")
 
 # Names for private networks: RFC 6761, RFC 6762, ICANN's .internal, and names in common use. The domain .arpa has no
 # websites, and home.arpa is private (RFC 8375).
@@ -36,7 +38,7 @@ _INTERNAL = (
 # blocks contain old forms of internal addresses (::127.0.0.1, fec0::1). _SPECIAL is for protocols and documentation.
 _ALLOCATED = IPv6Network("2000::/3")
 _SPECIAL = (IPv4Network("192.0.0.0/24"), IPv6Network("3fff::/20"))
-_INTERNAL_REASON = "Must be an address on the public internet, not one of a private network."
+_INTERNAL_REASON = _("Must be an address on the public internet, not one of a private network.")
 
 
 def check_url(value: str, *, internal: bool = False) -> str:
@@ -46,16 +48,16 @@ def check_url(value: str, *, internal: bool = False) -> str:
     """
     plain = value.isascii() and value.isprintable()  # the only invisible character that it may contain is a space
     if not plain and any(unicodedata.category(char) == "Cc" for char in value):
-        raise ValueError("Must not contain line breaks or control characters.")
+        raise ValueError(_("Must not contain line breaks or control characters."))
     url = value.strip()
     if not url:
-        raise ValueError("Must not be blank.")
+        raise ValueError(_("Must not be blank."))
     if len(url) > URL_MAX:
-        raise ValueError(f"Must have 1 to {URL_MAX} characters.")
+        raise ValueError(_("Must have 1 to {number} characters.", number=URL_MAX))
     if not _UNSAFE.isdisjoint(url):
-        raise ValueError('Must not contain \\, <, > or ".')
+        raise ValueError(_('Must not contain \\, <, > or ".'))
     if " " in url or (not plain and any(map(_is_unseen, url))):
-        raise ValueError("Must not contain white space or invisible characters.")
+        raise ValueError(_("Must not contain white space or invisible characters."))
     host = _checked_host(url)
     if not internal and _is_internal(host):
         raise ValueError(_INTERNAL_REASON)
@@ -85,7 +87,7 @@ def _checked_host(url: str) -> str:
     host: str = read.hostname
     if _is_ipv4(host):
         if unicodedata.normalize("NFKC", typed) != host:  # browsers also read 0x7f.1 and 2130706433 as addresses
-            raise ValueError("Must name a valid host: four decimal numbers make an IPv4 address.")
+            raise ValueError(_("Must name a valid host: four decimal numbers make an IPv4 address."))
     elif not host.startswith("[") and (len(host) > _HOST_MAX or not all(map(_LABEL.fullmatch, host.split(".")))):
         raise ValueError(_NO_HOST)
     return host
@@ -97,13 +99,13 @@ def _typed_host(url: str) -> str:
     if not match:
         raise ValueError(NOT_A_URL)
     if "@" in match["authority"]:
-        raise ValueError("Must not contain a user name or password.")
+        raise ValueError(_("Must not contain a user name or password."))
     authority = AUTHORITY.fullmatch(match["authority"])
     if not authority or not authority["host"]:
         raise ValueError(_NO_HOST)
     port = authority["port"]
     if port is not None and not (_PORT.fullmatch(port) and 1 <= int(port[1:]) <= _PORT_MAX):
-        raise ValueError(f"Must have a port of 1 to {_PORT_MAX}, or none.")
+        raise ValueError(_("Must have a port of 1 to {number}, or none.", number=_PORT_MAX))
     return authority["host"]
 
 

@@ -3,6 +3,7 @@
 import re
 import unicodedata
 
+from directory.language.messages import _
 from directory.services.text.characters import without_invisible
 
 #: The form of category slugs and tags; use it with `fullmatch`.
@@ -28,16 +29,16 @@ _NONCHARACTERS = "\ufdd0-\ufdef" + "".join(
     f"{chr(plane + 0xFFFE)}{chr(plane + 0xFFFF)}" for plane in range(0, 0x110000, 0x10000)
 )
 _REFUSED = (
-    (re.compile("[\ud800-\udfff]"), "Must not contain half of a surrogate pair."),
+    (re.compile("[\ud800-\udfff]"), _("Must not contain half of a surrogate pair.")),
     # They display text in another order than it is stored, so a link or name can look like another one.
-    (re.compile("[\u202a-\u202e\u2066-\u2069]"), "Must not contain bidirectional overrides or isolates."),
+    (re.compile("[\u202a-\u202e\u2066-\u2069]"), _("Must not contain bidirectional overrides or isolates.")),
     # XML does not allow U+FFFE and U+FFFF, so one of them would break the feed.
-    (re.compile(f"[{_NONCHARACTERS}]"), "Must not contain code points that are not characters."),
+    (re.compile(f"[{_NONCHARACTERS}]"), _("Must not contain code points that are not characters.")),
 )
-_CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]"), "Must not contain line breaks or control characters."
+_CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]"), _("Must not contain line breaks or control characters.")
 _CONTROLS_IN_LINES = (
     re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]"),
-    "Must not contain control characters other than line breaks and tabs.",
+    _("Must not contain control characters other than line breaks and tabs."),
 )
 
 _RIGHT_TO_LEFT = frozenset({"R", "AL", "AN"})
@@ -70,7 +71,7 @@ def clean_text(value: str, *, minimum: int, maximum: int, multiline: bool = Fals
     # After the check of controls, some of which `strip` would remove silently as white space.
     text = text if multiline else text.strip()
     if minimum and not is_visible(text):
-        raise ValueError("Must not be blank.")
+        raise ValueError(_("Must not be blank."))
     if not minimum <= len(text) <= maximum:
         raise ValueError(_length_reason(minimum, maximum))
     return text
@@ -141,7 +142,7 @@ def _refuse_piled_marks(text: str) -> None:
     for char in text:
         run = run + 1 if unicodedata.combining(char) else 0
         if run > _MARKS_MAX:
-            raise ValueError(f"Must not contain more than {_MARKS_MAX} combining marks in a row.")
+            raise ValueError(_("Must not contain more than {number} combining marks in a row.", number=_MARKS_MAX))
 
 
 def is_visible(text: str) -> bool:
@@ -150,5 +151,6 @@ def is_visible(text: str) -> bool:
 
 
 def _length_reason(minimum: int, maximum: int) -> str:
-    bounds = f"{minimum} to {maximum}" if minimum else f"at most {maximum}"
-    return f"Must be {bounds} characters long."
+    if minimum:
+        return _("Must be {minimum} to {maximum} characters long.", minimum=minimum, maximum=maximum)
+    return _("Must be at most {maximum} characters long.", maximum=maximum)

@@ -6,6 +6,9 @@ from datetime import datetime
 from typing import Any
 from urllib.parse import quote
 
+from directory.language.catalogues import ENGLISH, Catalogue
+from directory.language.messages import Message, _
+from directory.services.catalog.periods import MONTHS
 from directory.services.site import Site, path_of
 from directory.services.text.rules import isolated
 
@@ -24,10 +27,10 @@ class Mail:
     text: str
 
 
-def compose(site: Site, subject: str, *paragraphs: str) -> Mail:
-    """A mail: the paragraphs, and the name and address of the site below them."""
+def compose(site: Site, language: Catalogue, subject: str, *paragraphs: str) -> Mail:
+    """A mail in a language: the paragraphs, and the name and address of the site below them."""
     signature = f"-- \n{site.name}\n{site.address('/')}\n"
-    return Mail(_cut(subject), "\n\n".join([*paragraphs, signature]))
+    return Mail(_cut(language.say(subject)), "\n\n".join([*map(language.say, paragraphs), signature]))
 
 
 def _cut(subject: str) -> str:
@@ -44,58 +47,62 @@ def one_line(text: str) -> str:
     return isolated(UNSAFE.sub(" ", text))
 
 
-def test(site: Site) -> Mail:
+def test(site: Site, language: Catalogue = ENGLISH) -> Mail:  # noqa: PT028 (no test of pytest)
     """The mail that shows that mail arrives."""
     name = one_line(site.name)
-    return compose(site, f"Test mail from {name}", f"This is a test. {name} can send mail to this address.")
+    subject, text = _("Test mail from {site}"), _("This is a test. {site} can send mail to this address.")
+    return compose(site, language, subject.filled(site=name), text.filled(site=name))
 
 
 # Of mails with a link and of notices: the subject, and the paragraphs below the greeting.
-OF_LINKS = {
+OF_LINKS: dict[str, tuple[Message, ...]] = {
     "account.password_reset": (
-        "Choose a new password for {site}",
-        "someone, probably you, asked for a new password for your account. Choose one here:",
-        "{url}/reset?token={token}",
-        "The link works once, until {time}. If you did not ask for it, ignore this mail: your password stays as it is.",
+        _("Choose a new password for {site}"),
+        _("someone, probably you, asked for a new password for your account. Choose one here:"),
+        Message("{url}/reset?token={token}"),
+        _(
+            "The link works once, until {time}. If you did not ask for it, ignore this mail: your password stays as it "
+            "is."
+        ),
     ),
     "account.email_verification": (
-        "Confirm your e-mail address for {site}",
-        "please confirm that this is your e-mail address:",
-        "{url}/verify?token={token}{back}",
-        "The link works once, until {time}. If you have no account here, ignore this mail.",
+        _("Confirm your e-mail address for {site}"),
+        _("please confirm that this is your e-mail address:"),
+        Message("{url}/verify?token={token}{back}"),
+        _("The link works once, until {time}. If you have no account here, ignore this mail."),
     ),
 }
-OF_NOTICES = {
+OF_NOTICES: dict[str, tuple[Message, ...]] = {
     "account.email_changed": (
-        "Your e-mail address for {site} was changed",
-        "the e-mail address of your account was changed on {time}. This address no longer belongs to it.",
-        (
+        _("Your e-mail address for {site} was changed"),
+        _("the e-mail address of your account was changed on {time}. This address no longer belongs to it."),
+        _(
             "If you changed it, ignore this mail. If you did not, someone else uses your account. Sign in, choose a "
             "new password, which ends all other sessions, and revoke your access tokens: {url}/account"
         ),
-        "If you cannot sign in any more, contact the operators of {site}, and quote this mail.",
+        _("If you cannot sign in any more, contact the operators of {site}, and quote this mail."),
     ),
     "account.password_changed": (
-        "Your password for {site} was changed",
-        "the password of your account was changed on {time}. Its other sessions are signed out.",
-        (
+        _("Your password for {site} was changed"),
+        _("the password of your account was changed on {time}. Its other sessions are signed out."),
+        _(
             "If you changed it, ignore this mail. If you did not, someone else uses your account. Have a link for a "
             "new password mailed to this address. The page of the link has a box that also revokes all access tokens: "
             "{url}/forgot"
         ),
     ),
     "account.passkey_added": (
-        "A passkey was added to your account at {site}",
-        "your account has one more passkey since {time}. Whoever holds it can sign in.",
-        (
+        _("A passkey was added to your account at {site}"),
+        _("your account has one more passkey since {time}. Whoever holds it can sign in."),
+        _(
             "If you added it, you need do nothing. If you did not, someone else uses your account. Sign in, remove the "
             "passkey, choose a new password, and revoke your access tokens: {url}/account"
         ),
     ),
     "account.passkey_removed": (
-        "A passkey was removed from your account at {site}",
-        "a passkey was removed from your account on {time}. It can no longer sign in.",
-        (
+        _("A passkey was removed from your account at {site}"),
+        _("a passkey was removed from your account on {time}. It can no longer sign in."),
+        _(
             "If you removed it, or had the operators do so, you need do nothing. If not, someone else uses your "
             "account. Sign in, choose a new password, and revoke your access tokens: {url}/account"
         ),
@@ -103,33 +110,45 @@ OF_NOTICES = {
 }
 # The subject and the text, with a project's title. It does not begin the subject, or its owner could write the mail's.
 OF_DECISIONS = {
-    "project.approved": ("Your project is live: {}", "Your project {} has been approved and is live:"),
-    "project.rejected": ("Your project was not accepted: {}", "Your project {} was reviewed and not accepted."),
-    "project.unpublished": (
-        "Your project is no longer live: {}",
-        "Your project {} was taken off the site and waits for review again.",
+    "project.approved": (_("Your project is live: {title}"), _("Your project {title} has been approved and is live:")),
+    "project.rejected": (
+        _("Your project was not accepted: {title}"),
+        _("Your project {title} was reviewed and not accepted."),
     ),
-    "project.edit_approved": ("Your changes to {} are live", "Your changes to {} have been approved and are live:"),
+    "project.unpublished": (
+        _("Your project is no longer live: {title}"),
+        _("Your project {title} was taken off the site and waits for review again."),
+    ),
+    "project.edit_approved": (
+        _("Your changes to {title} are live"),
+        _("Your changes to {title} have been approved and are live:"),
+    ),
     "project.edit_rejected": (
-        "Your changes to {} were not accepted",
-        "Your changes to {} were reviewed and not accepted. The project stays live as it was.",
+        _("Your changes to {title} were not accepted"),
+        _("Your changes to {title} were reviewed and not accepted. The project stays live as it was."),
     ),
     "project.changes_requested": (
-        "Something has to be changed in {}",
-        "Your project {} was reviewed. Before it can be accepted, the reviewers ask for changes:",
+        _("Something has to be changed in {title}"),
+        _("Your project {title} was reviewed. Before it can be accepted, the reviewers ask for changes:"),
+    ),
+    "project.message": (
+        _("A message about {title}"),
+        _("The reviewers have written to you about your project {title}:"),
     ),
     "project.returned": (
-        "Your project is in the review queue again: {}",
-        "A rule of the site had held or rejected {}. That was undone: it is in the review queue at its old place.",
+        _("Your project is in the review queue again: {title}"),
+        _(
+            "A rule of the site had held or rejected {title}. That was undone: it is in the review queue at its old "
+            "place."
+        ),
     ),
-    "project.message": ("A message about {}", "The reviewers have written to you about your project {}:"),
     "project.appeal_upheld": (
-        "The decision about {} stays",
-        "Your appeal about your project {} was looked at. The decision stays:",
+        _("The decision about {title} stays"),
+        _("Your appeal about your project {title} was looked at. The decision stays:"),
     ),
     "project.appeal_reversed": (
-        "Your appeal about {} was successful",
-        "Your appeal about your project {} was looked at, and the decision was reversed:",
+        _("Your appeal about {title} was successful"),
+        _("Your appeal about your project {title} was looked at, and the decision was reversed:"),
     ),
 }
 # Those with a message, whose text the mail has; they lead to the thread.
@@ -140,16 +159,26 @@ OF_MESSAGES = {
 # The subject and the text of the mail to a reporter, by the outcome.
 REPORT_SETTLED = "report.settled"
 OF_REPORTS = {
-    "acted": ("Your report about {} was acted on", "Your report about {} was looked at and acted on. Thank you."),
+    "acted": (
+        _("Your report about {title} was acted on"),
+        _("Your report about {title} was looked at and acted on. Thank you."),
+    ),
     "unfounded": (
-        "Your report about {} was looked at",
-        "Your report about {} was looked at. The reviewers found no reason to act.",
+        _("Your report about {title} was looked at"),
+        _("Your report about {title} was looked at. The reviewers found no reason to act."),
     ),
 }
 
 
 def of_account(
-    site: Site, event: str, username: str, at: datetime, token: str, *, next_path: str | None = None
+    site: Site,
+    event: str,
+    username: str,
+    at: datetime,
+    token: str,
+    *,
+    next_path: str | None = None,
+    language: Catalogue = ENGLISH,
 ) -> Mail:
     """The mail with a link, which expires at this time, or the notice of a change at this time, which has no token.
 
@@ -159,16 +188,28 @@ def of_account(
     facts = {
         "site": one_line(site.name),
         "url": site.url,
-        "time": f"{at:%d %B %Y, %H:%M} UTC",
+        "time": _("{day} {month} {year}, {time} UTC").filled(
+            day=f"{at:%d}", month=MONTHS[at.month - 1], year=at.year, time=f"{at:%H:%M}"
+        ),
         "token": token,
         "back": back,
     }
-    subject, *paragraphs = (text.format_map(facts) for text in (OF_LINKS | OF_NOTICES)[event])
-    return compose(site, subject, f"Hello {username},", *paragraphs)
+    subject, *paragraphs = (text.filled(**facts) for text in (OF_LINKS | OF_NOTICES)[event])
+    return compose(site, language, subject, _greeting(username), *paragraphs)
+
+
+def _greeting(username: str) -> str:
+    return _("Hello {name},", name=username)
 
 
 def decision(
-    site: Site, event: str, username: str, project: dict[str, Any], reason: str | None, switch_off: str
+    site: Site,
+    event: str,
+    username: str,
+    project: dict[str, Any],
+    reason: str | None,
+    switch_off: str,
+    language: Catalogue = ENGLISH,
 ) -> Mail:
     """The mail to the owner of a project about a decision, with its reason and the link that switches mail off."""
     subject, text = OF_DECISIONS[event]
@@ -176,22 +217,33 @@ def decision(
     is_approved = event in {"project.approved", "project.edit_approved"}
     path = path_of(project) if is_approved else f"/mine/{project['id']}"
     first, end, rest = (reason or "").partition("\n")  # only the first line is a part of our sentence
-    words = "" if event in OF_MESSAGES else "The reason: "
-    reasons = [f"{words}{isolated(first)}{end}{rest}"] if reason else []
-    label = "" if is_approved else "Its state, and your messages with the reviewers: "
-    where = f"{label}{site.address(path)}"
-    off = f"You get this mail as the owner of the project. Switch such mail off here: {switch_off}"
-    return compose(site, subject.format(title), f"Hello {username},", text.format(title), *reasons, where, off)
+    said = f"{isolated(first)}{end}{rest}"
+    reasons = [said if event in OF_MESSAGES else _("The reason: {text}", text=said)] if reason else []
+    where = site.address(path)
+    if not is_approved:
+        where = _("Its state, and your messages with the reviewers: {address}", address=where)
+    off = _("You get this mail as the owner of the project. Switch such mail off here: {address}", address=switch_off)
+    texts = (subject.filled(title=title), _greeting(username), text.filled(title=title))
+    return compose(site, language, *texts, *reasons, where, off)
 
 
 def report_settled(
-    site: Site, username: str, project: dict[str, Any], outcome: str, reply: str | None, switch_off: str
+    site: Site,
+    username: str,
+    project: dict[str, Any],
+    outcome: str,
+    reply: str | None,
+    switch_off: str,
+    language: Catalogue = ENGLISH,
 ) -> Mail:
     """The mail to a reporter about the outcome, with the reply and the link that switches mail off."""
     subject, text = OF_REPORTS[outcome]
     title = f"“{one_line(project['title'])}”"
     first, end, rest = (reply or "").partition("\n")  # only the first line is a part of our sentence
-    replies = [f"The reply: {isolated(first)}{end}{rest}"] if reply else []
-    where = f"Your reports: {site.address('/mine?reports=1')}"
-    off = f"You get this mail because you reported the project. Switch such mail off here: {switch_off}"
-    return compose(site, subject.format(title), f"Hello {username},", text.format(title), *replies, where, off)
+    replies = [_("The reply: {text}", text=f"{isolated(first)}{end}{rest}")] if reply else []
+    where = _("Your reports: {address}", address=site.address("/mine?reports=1"))
+    off = _(
+        "You get this mail because you reported the project. Switch such mail off here: {address}", address=switch_off
+    )
+    texts = (subject.filled(title=title), _greeting(username), text.filled(title=title))
+    return compose(site, language, *texts, *replies, where, off)
