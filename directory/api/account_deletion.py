@@ -14,6 +14,7 @@ from directory.http.password_checks import confirm_password, missing_password
 from directory.http.receivers import subscribers
 from directory.http.signing_in import signed_out
 from directory.http.validation import Errors, JsonBody
+from directory.language.messages import _
 from directory.services.people import account_deletion, account_export
 from directory.services.sign_in.refusals import SignInAgain
 
@@ -21,7 +22,7 @@ bp = Blueprint("account", __name__, url_prefix="/api/auth/me")
 
 
 def _refused(body: dict[str, Any]) -> Errors:
-    return missing_password(body, "Missing data for required field.")
+    return missing_password(body, _("Missing data for required field."))
 
 
 @bp.delete("")

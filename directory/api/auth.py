@@ -34,6 +34,7 @@ from directory.http.endpoint import documented, operation
 from directory.http.password_checks import among_few, confirm_password, guessing, missing_password
 from directory.http.signing_in import signed_in, signed_out
 from directory.http.validation import Errors, JsonBody
+from directory.language.messages import _
 from directory.models import User
 from directory.services.accounts import accounts, feed_keys, sessions, usernames
 from directory.services.delivery.channels import MailServer
@@ -59,9 +60,9 @@ def _bad_changes(body: dict[str, Any]) -> Errors:
     username = body.get("username", user.username)
     refused += accounts.password_refusals(body.get("password"), username=username, email=email)
     if "password" in body:
-        refused += missing_password(body, "Give both password and current_password.")
+        refused += missing_password(body, _("Give both password and current_password."))
     elif _is_new_address(body.get("email"), user):
-        refused += missing_password(body, "A new address needs the present password.")
+        refused += missing_password(body, _("A new address needs the present password."))
     return refused
 
 

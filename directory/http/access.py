@@ -26,6 +26,7 @@ from directory.extensions import db
 from directory.http import rate_limits, write_checks
 from directory.http.authentication import bearer_of, caller, viewer
 from directory.http.exchange import Exchange, current
+from directory.language.messages import _
 from directory.services import identity, permissions
 from directory.services.accounts import feed_keys
 from directory.services.catalog import catalog
@@ -167,7 +168,7 @@ def _identify_by_key(exchange: Exchange) -> None:
     keys = request.args.getlist("key")
     reader = feed_keys.reader(keys[0]) if len(keys) == 1 else None
     if reader is None:
-        raise Unauthenticated("The feed key is unknown, or has ended.")
+        raise Unauthenticated(_("The feed key is unknown, or has ended."))
     if bearer_of(exchange.environ) is None:  # else that one alone says who calls
         exchange.identify(reader)
 

@@ -24,6 +24,7 @@ from directory.http.exchange import current, request_id
 from directory.http.headers import AnswerHeaders, Facts
 from directory.http.problem_kinds import KINDS
 from directory.http.wsgi import Answer
+from directory.language.catalogues import ENGLISH, Catalogue
 from directory.language.messages import _
 
 NO_SPACE = _("The disk of the database is full, so nothing can be changed. What is there can be read.")
@@ -73,13 +74,13 @@ def answer(error: DirectoryError) -> Response:
     return response
 
 
-def body(code: str, status: int, detail: str, identity: str | None) -> dict[str, Any]:
-    """The members that every problem has."""
+def body(code: str, status: int, detail: str, identity: str | None, language: Catalogue = ENGLISH) -> dict[str, Any]:
+    """The members that every problem has, its texts in a language."""
     return {
         "type": f"/api/problems/{code}",
-        "title": KINDS[code].title,
+        "title": language.say(KINDS[code].title),
         "status": status,
-        "detail": detail,
+        "detail": language.say(detail),
         "code": code,
         "request_id": identity,
     }

@@ -14,7 +14,7 @@ from directory.http.authentication import viewer
 from directory.http.exchange import READS, current
 from directory.pages.forms import NO_STORE
 from directory.pages.layout import MAILED_LINKS, OWN_PAGES, bp, explained, own_address, with_page
-from directory.pages.sign_in_form import sign_in_form
+from directory.pages.sign_in_form import GO_ON, sign_in_form
 
 KINDS = (problem_details.MEDIA_TYPE, "text/html")  # at an address without a route; the first where both are welcome
 
@@ -33,7 +33,7 @@ def members_only(error: errors.MembersOnly) -> Response:
     view: Any = current_app.view_functions.get(request.endpoint or "")
     is_form = request.method == "POST" and hasattr(view, "form_again")
     to = {"next": own_address()}
-    shown = view.form_again(response) if is_form else sign_in_form(query=to, reason="Sign in to go on.")
+    shown = view.form_again(response) if is_form else sign_in_form(query=to, reason=GO_ON)
     response.headers.update(NO_STORE)
     return with_page(response, shown)
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from directory.errors import ERRORS_MAX, DirectoryError, RateLimited
 from directory.http import problem_details
 from directory.http.problem_kinds import KINDS
+from directory.language.catalogues import ENGLISH
 
 if TYPE_CHECKING:
     from directory.api.openapi.operations import Route
@@ -105,7 +106,7 @@ EXTRAS: dict[str, dict[str, Any]] = {
         "errors": [{"pointer": "#/url", "detail": "This url is taken."}],
         "existing": {"id": 42, "title": "Flask", "status": "live"},
     },
-    "rate_limited": {"detail": RateLimited(42).detail},
+    "rate_limited": {"detail": ENGLISH.say(RateLimited(42).detail)},
 }
 
 
@@ -155,7 +156,7 @@ def refusal(codes: list[str]) -> dict[str, Any]:
     content = {
         # Not narrowed by `allOf`, which generators of clients cannot read: the examples name the codes.
         "schema": {"$ref": "#/components/schemas/Problem"},
-        "examples": {code: {"summary": KINDS[code].title, "value": _example(code)} for code in codes},
+        "examples": {code: {"summary": ENGLISH.say(KINDS[code].title), "value": _example(code)} for code in codes},
     }
     return {
         "description": "\n".join(f"- `{code}`: {KINDS[code].meaning}" for code in codes),

@@ -17,6 +17,7 @@ from argon2 import PasswordHasher
 from argon2.exceptions import Argon2Error, InvalidHashError
 
 from directory.db.slots import given_back
+from directory.language.messages import _
 
 MIN_LENGTH = 8
 MAX_LENGTH = 128
@@ -111,19 +112,22 @@ def needs_rehash(stored: str) -> bool:
         return True
 
 
+TOO_LONG = _("Use at most {number} characters.", number=MAX_LENGTH)
+
+
 def check_password_rules(password: str, *, username: str = "", email: str = "") -> str | None:
     """Why the password is refused, as a sentence for the user, or None if it is fine."""
     if len(password) > _MAX_RAW_LENGTH:
-        return f"Use at most {MAX_LENGTH} characters."
+        return TOO_LONG
     if not _encodable(password):
-        return "Use valid Unicode characters only."
+        return _("Use valid Unicode characters only.")
     length, folded = len(unicodedata.normalize("NFC", password)), _folded(password)
     refusals = {
-        f"Use at least {MIN_LENGTH} characters.": length < MIN_LENGTH,
-        f"Use at most {MAX_LENGTH} characters.": length > MAX_LENGTH,
-        "The password must not be the username.": folded == _folded(username),
-        "The password must not be the e-mail address.": folded == _folded(email),
-        "This password is among the most common ones; choose another.": folded in _common(),
+        _("Use at least {number} characters.", number=MIN_LENGTH): length < MIN_LENGTH,
+        TOO_LONG: length > MAX_LENGTH,
+        _("The password must not be the username."): folded == _folded(username),
+        _("The password must not be the e-mail address."): folded == _folded(email),
+        _("This password is among the most common ones; choose another."): folded in _common(),
     }
     return next((refusal for refusal, applies in refusals.items() if applies), None)
 

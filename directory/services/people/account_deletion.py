@@ -129,7 +129,7 @@ def _lock_own(caller: Caller, known_hash: str) -> Any:
     if user.is_admin and caller.id not in admins:
         raise Unavailable
     if admins == {caller.id}:
-        raise LastAdmin("You are the last active administrator. Make another member one before you leave.")
+        raise LastAdmin(_("You are the last active administrator. Make another member one before you leave."))
     accounts.wait_for_requests_of(caller.id)
     return user
 

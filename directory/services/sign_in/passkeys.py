@@ -342,7 +342,7 @@ def _may_change(by: Caller) -> list[str]:
     require_fresh_session(by)
     held = list(db.session.scalars(select(Passkey.credential_id).where(Passkey.user_id == by.id)))
     if held and by.needs_passkey:
-        raise PasskeyRequired("Sign in by a passkey of yours first.")
+        raise PasskeyRequired(_("Sign in by a passkey of yours first."))
     return held
 
 

@@ -27,7 +27,7 @@ class Mail:
     text: str
 
 
-def compose(site: Site, language: Catalogue, subject: str, *paragraphs: str) -> Mail:
+def compose(site: Site, subject: str, *paragraphs: str, language: Catalogue = ENGLISH) -> Mail:
     """A mail in a language: the paragraphs, and the name and address of the site below them."""
     signature = f"-- \n{site.name}\n{site.address('/')}\n"
     return Mail(_cut(language.say(subject)), "\n\n".join([*map(language.say, paragraphs), signature]))
@@ -51,7 +51,7 @@ def test(site: Site, language: Catalogue = ENGLISH) -> Mail:  # noqa: PT028 (no 
     """The mail that shows that mail arrives."""
     name = one_line(site.name)
     subject, text = _("Test mail from {site}"), _("This is a test. {site} can send mail to this address.")
-    return compose(site, language, subject.filled(site=name), text.filled(site=name))
+    return compose(site, subject.filled(site=name), text.filled(site=name), language=language)
 
 
 # Of mails with a link and of notices: the subject, and the paragraphs below the greeting.
@@ -195,7 +195,7 @@ def of_account(
         "back": back,
     }
     subject, *paragraphs = (text.filled(**facts) for text in (OF_LINKS | OF_NOTICES)[event])
-    return compose(site, language, subject, _greeting(username), *paragraphs)
+    return compose(site, subject, _greeting(username), *paragraphs, language=language)
 
 
 def _greeting(username: str) -> str:
@@ -224,7 +224,7 @@ def decision(
         where = _("Its state, and your messages with the reviewers: {address}", address=where)
     off = _("You get this mail as the owner of the project. Switch such mail off here: {address}", address=switch_off)
     texts = (subject.filled(title=title), _greeting(username), text.filled(title=title))
-    return compose(site, language, *texts, *reasons, where, off)
+    return compose(site, *texts, *reasons, where, off, language=language)
 
 
 def report_settled(
@@ -246,4 +246,4 @@ def report_settled(
         "You get this mail because you reported the project. Switch such mail off here: {address}", address=switch_off
     )
     texts = (subject.filled(title=title), _greeting(username), text.filled(title=title))
-    return compose(site, language, *texts, *replies, where, off)
+    return compose(site, *texts, *replies, where, off, language=language)
