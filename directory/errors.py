@@ -142,7 +142,7 @@ class OwnDecision(Forbidden):
     """The appeal is against a decision of the caller, and somebody else may settle it."""
 
     code = "own_decision"
-    default = "The appeal is against a decision of yours: somebody else has to settle it."
+    default = _("The appeal is against a decision of yours: somebody else has to settle it.")
 
 
 class AdminRequired(Forbidden):
@@ -225,14 +225,14 @@ class NoAppeal(Conflict):
     code = InvalidTransition.code
 
     def __init__(self, current_status: str) -> None:
-        super().__init__("No appeal about this project is open.", current_status=current_status)
+        super().__init__(_("No appeal about this project is open."), current_status=current_status)
 
 
 class AppealNotPossible(Conflict):
     """There is no decision that the owner may appeal against, or appeals are switched off."""
 
     code = "appeal_not_possible"
-    default = "There is no decision here that you may appeal against, or no longer."
+    default = _("There is no decision here that you may appeal against, or no longer.")
 
 
 class ReportsSettled(Conflict):

@@ -17,8 +17,8 @@ EVENTS = {
     "unpublished": _("Taken down"), "edit_held": _("Changes sent for review"), "edit_approved": _("Changes approved"),
     "edit_rejected": _("Changes not accepted"), "edit_withdrawn": _("Changes withdrawn"),
     "changes_requested": _("Changes asked for"),
-    "resubmitted": _("Given back to the reviewers"), "returned": _("Put back into the queue"), "appealed": _("Appealed"),
-    "appeal_upheld": _("Decision upheld"), "appeal_reversed": _("Decision reversed"),
+    "resubmitted": _("Given back to the reviewers"), "returned": _("Put back into the queue"),
+    "appealed": _("Appealed"), "appeal_upheld": _("Decision upheld"), "appeal_reversed": _("Decision reversed"),
 }  # fmt: skip
 
 
