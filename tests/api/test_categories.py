@@ -72,7 +72,7 @@ def test_the_log_is_filtered_and_paged_by_cursor(world: World, admin: Api) -> No
     assert whole[0] == {
         "id": 7, "action": "user.status_changed", "at": whole[0]["at"], "actor": {"id": 1, "username": "root"},
         "project_id": None, "user_id": bob.id, "from": "active", "to": "suspended", "reason": None,
-        "project": None, "user": {"id": bob.id, "username": "bob"}, "changes": None, "votes": None,
+        "project": None, "user": {"id": bob.id, "username": "bob"}, "changes": None, "votes": None, "rule_id": None,
     }  # fmt: skip
     assert whole[1]["actor"] is None
 
