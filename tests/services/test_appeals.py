@@ -1,12 +1,51 @@
-"""Appeals, outcomes, edits and decisions at once."""
+"""The rules of appeals without HTTP, and appeals, outcomes, edits and decisions at once."""
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from threading import Barrier
 from typing import Any
 
 import pytest
+from sqlalchemy import delete
 
+from directory.db.transactions import transaction
+from directory.errors import DirectoryError, NoAppeal, NotFound, OwnSubmission
+from directory.extensions import db
+from directory.models import Revision
+from directory.services.review import appeals
 from tests.support.appeals import KINDS, Case
+
+
+def refusal(case: Case, call: Any) -> Any:
+    """The error of a rule, whose transaction is rolled back."""
+    with case.app.app_context(), pytest.raises(DirectoryError) as caught:
+        transaction(call)
+    return type(caught.value)
+
+
+def test_the_rules_ask_themselves_who_may(make_app: Any) -> None:
+    case = Case(make_app(APPEALS="on"), "revision")
+    calls = {
+        NotFound: lambda: appeals.appeal(case.id, "Look.", by=case.judge, notify=[]),
+        OwnSubmission: lambda: settle(case, case.ada, self_review="refuse"),
+    }
+    case.world.make_reviewer(case.ada)
+    case.ada = replace(case.ada, role="reviewer")
+    assert {refusal(case, call): call for call in calls.values()} == calls
+    with case.app.app_context():
+        assert appeals.is_possible(case.id)
+
+
+def settle(case: Case, by: Any, **terms: Any) -> None:
+    appeals.settle(case.id, appeals.REVERSED, "Look.", by=by, notify=[], is_on=True, **terms)
+
+
+def test_an_appeal_whose_changes_a_process_of_the_version_before_has_deleted_is_not_open(make_app: Any) -> None:
+    case = Case(make_app(APPEALS="on"), "revision")
+    case.appeal()
+    with case.app.app_context():
+        transaction(lambda: db.session.execute(delete(Revision)))
+    assert refusal(case, lambda: settle(case, case.judge)) is NoAppeal
 
 
 @pytest.fixture(params=KINDS)
