@@ -244,7 +244,7 @@ ANSWERS = {
     "PUT /api/review/reports/<id:project_id>/settle": REPORTED
     | {"outcome", "reply", "settled_at"}
     | below("texts[].reporter", "id", "username"),
-    "GET /api/review/summary": {"queue_length", "oldest_submitted_at", "mine", "claims", "reports"}
+    "GET /api/review/summary": {"queue_length", "oldest_submitted_at", "mine", "claims", "appeals", "reports"}
     | {"too_few_reviewers"},
     "PUT /api/review/projects/<id:project_id>/claim": {"until"} | below("user", "id", "username"),
     "GET /api/review/projects/<id:project_id>": QUEUED | OWN_DETAIL,

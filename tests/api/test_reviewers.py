@@ -101,6 +101,7 @@ def test_the_summary_counts_what_the_reviewer_may_review(world: World, waiting: 
         "claims": True,
         "reports": None,
         "too_few_reviewers": [],
+        "appeals": False,
     }
     assert reviewer(world, "empty").get("/api/review/summary").json == nothing
     with_none = world.reviewer("empty")

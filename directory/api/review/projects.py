@@ -91,13 +91,14 @@ def project(project_id: int) -> Any:
 def summary() -> Any:
     """Show how much waits for review in the categories of the reviewer, since when, and how much the caller claims.
 
-    It also says whether claims and reports are switched on.
+    It also says whether claims, appeals and reports are switched on.
     """
     by, are_on = caller(), bool(current_app.config["CLAIM_MINUTES"])
     return {
         **additions.summary(by),
         "mine": claims.mine(by) if are_on else 0,
         "claims": are_on,
+        "appeals": current_app.config["APPEALS"] == "on",
         "reports": None if current_app.config["REPORTS"] == "off" else reports.reported(by),
         "too_few_reviewers": approvals.short_of_people(_required(), permissions.categories(by)),
     }

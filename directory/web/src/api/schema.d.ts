@@ -2115,7 +2115,7 @@ export interface paths {
         };
         /**
          * Show how much waits for review in the categories of the reviewer, since when, and how much the caller claims
-         * @description It also says whether claims and reports are switched on.
+         * @description It also says whether claims, appeals and reports are switched on.
          *
          *     Needs a reviewer of the project's category, or an administrator.
          */
@@ -4153,6 +4153,8 @@ export interface components {
             mine: number;
             /** @description Whether projects can be claimed (CLAIM_MINUTES). */
             claims: boolean;
+            /** @description Whether owners may appeal (APPEALS). */
+            appeals: boolean;
             /** @description How many projects have open reports; null while reports are off. */
             reports: number | null;
             /** @description The caller's categories that fewer people may review than have to approve. */
@@ -13097,6 +13099,7 @@ export interface operations {
                      *       "oldest_submitted_at": "2026-11-20T10:00:00.123456Z",
                      *       "mine": 0,
                      *       "claims": true,
+                     *       "appeals": true,
                      *       "reports": 0,
                      *       "too_few_reviewers": [
                      *         {

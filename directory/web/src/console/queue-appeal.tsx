@@ -12,8 +12,11 @@ import { m } from "./team-text.ts";
 const OUTCOMES = ["reversed", "upheld"] as const;
 type Outcome = (typeof OUTCOMES)[number];
 
+export function isAppealed({ review }: Item): boolean {
+  return review?.waiting_for === "appeal";
+}
+
 export function Appeal({ item: shown }: { item: Item }) {
-  if (shown.review?.waiting_for !== "appeal") return null;
   return (
     <section class="banner pending">
       <div class="grow">

@@ -2,6 +2,7 @@
 import { api, ask } from "../api/client.ts";
 import { say } from "../state/notice.ts";
 import { filters, PATH } from "../state/queue-address.ts";
+import { summary } from "../state/queue-pending.ts";
 import { patch } from "../state/queue-record.ts";
 import { drop, type Item } from "../state/queue.ts";
 import { address, withQuery } from "../state/router.ts";
@@ -14,11 +15,17 @@ const LANES = [
   { name: r.lanes.review, held: "", waiting_for: "" },
   { name: r.lanes.held, held: "true", waiting_for: "" },
   { name: r.lanes.owner, held: "", waiting_for: "owner" },
+  { name: r.lanes.appeal, held: "", waiting_for: "appeal" },
 ];
 
 function isLane({ held, waiting_for }: { held: string; waiting_for: string }): boolean {
   const query = address.value.searchParams;
   return (query.get("held") ?? "") === held && (query.get("waiting_for") ?? "") === waiting_for;
+}
+
+/** Whether a lane is offered: that of appeals where there may be any. */
+function isShown(lane: (typeof LANES)[number]): boolean {
+  return lane.waiting_for !== "appeal" || Boolean(summary.data.value?.appeals) || isLane(lane);
 }
 
 /** Whether the list is a part of a lane. */
@@ -39,7 +46,7 @@ export function isHeldLane(): boolean {
 export function Lanes() {
   return (
     <nav class="tabs q-lanes" aria-label={r.lanesOf}>
-      {LANES.map(({ name, ...lane }) => (
+      {LANES.filter(isShown).map(({ name, ...lane }) => (
         <a key={name} href={withQuery({ ...lane, cursor: "" }, PATH)} aria-current={isLane(lane) ? "page" : undefined}>{name}</a>
       ))}
     </nav>

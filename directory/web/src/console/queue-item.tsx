@@ -15,7 +15,7 @@ import { wasLive } from "../state/queue-record.ts";
 import { personAt, readOnly } from "../state/session.ts";
 import { t } from "../text.ts";
 import { Changed, Pictures } from "./difference.tsx";
-import { Appeal } from "./queue-appeal.tsx";
+import { Appeal, isAppealed } from "./queue-appeal.tsx";
 import { HeldOut, rulesOf } from "./queue-held.tsx";
 import { Messages } from "./queue-messages.tsx";
 import { Changes, History, Others } from "./queue-story.tsx";
@@ -44,8 +44,7 @@ function Submission({ item: shown }: { item: Item }) {
             <p dir="auto">{tagline}</p>
           </div>
         </header>
-        <Appeal item={shown} />
-        {waits(shown) ? <Actions url={shown.revision?.changes.url ?? shown.url} /> : <p class={`banner ${status}`}>{r.decidedAlready(t.states[status])}</p>}
+        {waits(shown) ? <Actions url={shown.revision?.changes.url ?? shown.url} /> : isAppealed(shown) ? <Appeal item={shown} /> : <p class={`banner ${status}`}>{r.decidedAlready(t.states[status])}</p>}
         <Team item={shown} />
         <HeldOut item={shown} />
         {wasLive(shown) && <p class="banner pending">{r.wasLiveWhy}</p>}

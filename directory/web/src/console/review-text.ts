@@ -40,7 +40,7 @@ export const r = {
   /** For each warning of a queue's item a short sign, and what it says. */
   warnings,
   matched: "Matched by the rules",
-  lanes: { review: "To review", held: "Held", owner: "With the owner" },
+  lanes: { review: "To review", held: "Held", owner: "With the owner", appeal: "Appeals" },
   lanesOf: "Parts of the queue",
   heldBadge: "Held",
   heldBy: "A rule holds this out of the queue, for 14 days at most. A decision ends that, too.",

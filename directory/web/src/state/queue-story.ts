@@ -35,9 +35,9 @@ export function isDecision(entry: Entry): boolean {
   return DECISIONS.includes(entry.action);
 }
 
-/** Whether a project, or changes of it, wait for review. */
-export function waits({ status, revision }: Pick<Schemas["ProjectDetail"], "status" | "revision">): boolean {
-  return status === "pending" || Boolean(revision?.submitted_at);
+/** Whether a project, or changes of it, wait for review, and no appeal about it is open. */
+export function waits({ status, revision, review }: Pick<Schemas["ProjectDetail"], "status" | "revision" | "review">): boolean {
+  return review?.waiting_for !== "appeal" && (status === "pending" || Boolean(revision?.submitted_at));
 }
 
 /** Since when an item waits. */
