@@ -15,16 +15,17 @@ from directory.db.transactions import transaction
 from directory.errors import NotFound
 from directory.http import feed as feeds
 from directory.http import receivers
-from directory.http.access import login_required, public
+from directory.http.access import is_closed, login_required, public
 from directory.http.authentication import caller
 from directory.http.endpoint import operation
+from directory.http.exchange import current
 from directory.http.fields import Flag, Line, Strict, Word
 from directory.http.signing_in import has_passkeys
 from directory.language.messages import _
 from directory.models import now
-from directory.pages.forms import EMPTY, NO_STORE, Form, same_as, see_other, shows
+from directory.pages.forms import EMPTY, NO_STORE, Form, same_as, see_other, shows, with_cookies
 from directory.pages.head import Head
-from directory.pages.layout import PageAnswer, address_with, bp, here, page_view, show
+from directory.pages.layout import PageAnswer, address_with, bp, here, page_view, show, with_page
 from directory.pages.sign_in_form import again, asks_to_sign_in
 from directory.services.accounts import accounts
 from directory.services.accounts import sessions as credentials
@@ -145,6 +146,11 @@ def account_page(query: dict[str, str]) -> PageAnswer:
 @page_view
 def left_page(query: dict[str, str]) -> PageAnswer:
     """Say to a person who has no account any more that it is deleted."""
+    return left()
+
+
+def left() -> PageAnswer:
+    """The page that says that an account is deleted."""
     return show("left.html", Head(_("Your account is deleted"), indexed=False), entry="forms")
 
 
@@ -362,4 +368,7 @@ def delete_account(query: dict[str, str], body: dict[str, Any]) -> Any:
     """Delete the account."""
     given = {name: value for name, value in body.items() if name != "sure"}
     signed_out = account_deletion.delete.view(body=given)  # type: ignore[attr-defined]
-    return see_other(LEFT, signed_out)
+    if not is_closed():
+        return see_other(LEFT, signed_out)
+    current().identify(None)  # who has left may open no page of a directory that only members read, so it is shown here
+    return with_cookies(with_page(Response(headers=NO_STORE), left()), signed_out)

@@ -91,6 +91,12 @@ def revoke_all(admin: Api, user: Any) -> None:
     assert Browser(admin.app).sign_in(user.username).put("/api/auth/me", given).status_code == 200
 
 
+def test_all_keys_end_with_all_tokens_of_all_users(app: Flask, world: World) -> None:
+    keys = [key_of(world.caller(world.user())) for _ in range(3)]
+    assert Browser(app).sign_in(world.admin().username).delete("/api/admin/tokens").status_code == 204
+    assert [status(app, key) for key in keys] == [401] * 3
+
+
 @pytest.mark.parametrize("end", [suspend_and_activate, delete, revoke_all])
 def test_it_ends_with_the_account_and_with_all_tokens(app: Flask, world: World, end: Any) -> None:
     ada, admin = world.user("ada"), world.caller(world.admin())

@@ -200,6 +200,26 @@ def test_a_form_that_is_sent_after_the_session_has_ended_is_kept(closed: Any, di
     assert (vote.status_code, "Sign in to vote" in vote.text) == (401, True)
 
 
+def test_who_deletes_the_account_is_told_so_at_once(closed: Any, directory: Directory) -> None:
+    browser = Browser(closed()).sign_in("xiphias")
+    answer = browser.post("/account/delete", data={"sure": "true", "current_password": PASSWORD})
+    assert (answer.status_code, "Your account is deleted" in answer.text, "data-left" in answer.text) == (
+        200,
+        True,
+        True,
+    )
+    assert ("quagga" in answer.text.lower(), browser.signed_in()) == (False, False)
+    assert browser.get("/account/deleted").status_code == 401
+
+
+def test_without_pages_every_address_is_a_problem(closed: Any) -> None:
+    api = Api(closed(WEB_ENABLED="false"))
+    assert {
+        (api.get(path).status_code, api.get(path).json["code"]) for path in ("/", "/none", "/api/none", "/p/1")
+    } == {(401, "unauthenticated")}
+    assert [api.get(path).status_code for path in ("/healthz", "/api/session", "/api/problems")] == [200] * 3
+
+
 def test_forms_do_not_say_what_is_there(closed: Any, directory: Directory) -> None:
     app = closed()
     for rule, here, there in directory.addresses(app):

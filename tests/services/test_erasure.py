@@ -120,6 +120,7 @@ def fill(app: Flask, world: World, root: Api) -> Caller:
         world.vote(project, ada)
     decision = {"decision": "discount", "user_ids": [ada.id], "reason": "A ring."}
     assert root.post(f"/api/admin/projects/{liked}/votes/decisions", decision).status_code == 200
+    assert caller.post("/api/auth/feed-key").status_code == 201
     with app.app_context():
         transaction(lambda: ways_in(ada))
         transaction(lambda: attempts())

@@ -245,6 +245,13 @@ def end_feed_key(user_id: int) -> bool:
     return modify(ended) > 0
 
 
+def end_feed_keys(most: int) -> int:
+    """End at most `most` feed keys, and return how many ended."""
+    found = select(User.id).where(User.feed_key_hash.is_not(None)).order_by(User.id).limit(most)
+    ids = list(db.session.scalars(found.with_for_update(key_share=True)))
+    return modify(update(User).where(User.id.in_(ids)).values(feed_key_hash=None)) if ids else 0
+
+
 def end_for_removed_passkeys(user_id: int) -> None:
     """End all sessions of a user whose passkeys are removed, and the tokens that come from a session by passkey."""
     end_all(user_id)

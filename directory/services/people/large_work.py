@@ -13,7 +13,7 @@ from directory.db.portions import PORTION_SECONDS, Portions
 from directory.db.transactions import transaction
 from directory.errors import DirectoryError
 from directory.extensions import db
-from directory.models import Session
+from directory.models import Session, Token
 from directory.services.accounts import sessions
 from directory.services.identity import Caller
 from directory.services.people import user_decisions
@@ -23,12 +23,16 @@ from directory.services.people.user_decisions import Decision
 def end_all(model: Any, *, by: Caller | None, seconds: float = math.inf) -> tuple[int, int]:
     """End all that exist now, and return how many ended, and how many are left if that took more than `seconds`.
 
-    The caller's own ends last, so that the caller can send the request again.
+    The caller's own ends last, so that the caller can send the request again. Feed keys end with the tokens, and are in
+    no number.
     """
     give_up_at, portions = time.monotonic() + seconds, Portions("ending")
     own = None if by is None else by.session_id if model is Session else by.token_id
     number, newest = transaction(partial(sessions.record_end_of_all, model, by=by))
     ended, last = 0, newest
+    while model is Token and time.monotonic() < give_up_at:
+        if not transaction(partial(sessions.end_feed_keys, portions.size)):
+            break
     while time.monotonic() < give_up_at:
         began = portions.clock()
         ids = transaction(partial(sessions.end_portion, model, last, portions.size, but=own))
