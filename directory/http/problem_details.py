@@ -5,7 +5,7 @@ from http import HTTPStatus
 from typing import Any
 
 import orjson
-from flask import Flask, Response, request
+from flask import Flask, Response, current_app, request
 from sqlalchemy.exc import SQLAlchemyError
 from werkzeug.exceptions import HTTPException
 
@@ -64,7 +64,8 @@ def answer(error: DirectoryError) -> Response:
         if isinstance(error, RateLimited):
             why = {"tier": error.tier}
         log.info("refused", extra={"code": error.code, **who, **why})
-    problem = {**body(error.code, kind.status, error.detail, exchange.id), **error.extra}
+    language: Catalogue = current_app.extensions["language"]
+    problem = {**body(error.code, kind.status, error.detail, exchange.id, language), **_said(error.extra, language)}
     response = Response(orjson.dumps(problem), status=kind.status, content_type=MEDIA_TYPE)
     if kind.status == 401:
         response.headers["WWW-Authenticate"] = 'Bearer realm="directory"'
@@ -72,6 +73,13 @@ def answer(error: DirectoryError) -> Response:
     if wait is not None:
         response.headers["Retry-After"] = str(wait)
     return response
+
+
+def _said(extra: dict[str, Any], language: Catalogue) -> dict[str, Any]:
+    """Further members of a problem, with the details of its errors in a language."""
+    if "errors" not in extra:
+        return extra
+    return {**extra, "errors": [{**each, "detail": language.say(each["detail"])} for each in extra["errors"]]}
 
 
 def body(code: str, status: int, detail: str, identity: str | None, language: Catalogue = ENGLISH) -> dict[str, Any]:

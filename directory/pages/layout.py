@@ -2,6 +2,7 @@
 
 import logging
 import re
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 from urllib.parse import quote, urlsplit
@@ -15,7 +16,9 @@ from directory.http.authentication import viewer
 from directory.http.cache_policy import CachePolicy, CacheTags
 from directory.http.endpoint import HTML, operation, tag
 from directory.http.exchange import current
+from directory.language.catalogues import ENGLISH, Catalogue
 from directory.language.messages import _
+from directory.language.templates import TranslatedEnvironment
 from directory.pages.build import Build
 from directory.pages.head import DESCRIPTION, Head, source_of
 from directory.services import build as own_build
@@ -52,6 +55,7 @@ IN_PERSON = {
 }
 PATH_MAX = 2_000  # characters of a page to which another one leads back
 log = logging.getLogger(__name__)
+COMMA = _(", ")
 
 TINTS = 10
 CONSONANT = re.compile("^[aeiou]+", re.IGNORECASE)
@@ -104,7 +108,7 @@ def _rendered(
     is_outside = access.is_closed() and by is None and not values.get("is_shell")
     facts |= {"own_pages": _own_pages(is_outside=is_outside), "is_outside": is_outside}
     facts["assets"] = "" if files else docs.assets()
-    page = Page(render_template(template, **facts, **values).encode())
+    page = Page(_html(template, {**facts, **values}).encode())
     page.tags = tags
     return page, {"Content-Security-Policy": policy, **REFERRER}
 
@@ -113,6 +117,28 @@ def _own_pages(*, is_outside: bool) -> list[Any]:
     """The operator's pages; for an anonymous caller of a directory that only members read, those that are open."""
     pages = current_app.extensions["own_site"].pages
     return [page for page in pages if not is_outside or access.is_open(current_app, page.path)]
+
+
+def _html(template: str, values: dict[str, Any]) -> str:
+    """A template in the language of the site."""
+    language: Catalogue = current_app.extensions["language"]
+    if language is ENGLISH:
+        return render_template(template, **values)
+    made: dict[str, TranslatedEnvironment] = current_app.extensions["environments"]
+    if language.tag not in made:
+        made[language.tag] = _speaking(current_app.jinja_env, language)
+    current_app.update_template_context(values)
+    return made[language.tag].get_template(template).render(values)
+
+
+def _speaking(environment: Any, language: Catalogue) -> TranslatedEnvironment:
+    """The environment of a language. What is made of several messages is translated before it is joined."""
+
+    def enumerated(texts: Iterable[str]) -> str:
+        return language.say(COMMA).join(map(language.say, texts))
+
+    made: TranslatedEnvironment = environment.speaking(language, enumerated=enumerated, inline=language.say)
+    return made
 
 
 def rendered(head: Head) -> PageAnswer:
@@ -212,10 +238,11 @@ def address_with(path: str, **parameters: object) -> str:
 
 def init_app(app: Flask) -> None:
     """Register the filters and functions of the templates."""
+    app.extensions["environments"] = {}
     app.jinja_env.filters |= {
         "day": _day, "number": "{:,}".format, "letters": letters, "tint": _tint, "markdown": _markdown,
         "path": path_of, "host": _host, "repository": _repository, "strip_width": _strip_width,
-        "enumerated": ", ".join, "inline": str.lower,
+        "enumerated": COMMA.join, "inline": str.lower,
     }  # fmt: skip
     app.jinja_env.globals |= {"address_with": address_with, "default_description": DESCRIPTION, "may": permissions.may}
     app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True

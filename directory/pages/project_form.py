@@ -227,6 +227,6 @@ def differing(form: Form, saved: Mapping[str, str]) -> list[tuple[str, str, str,
 
 
 def reviewed() -> list[str]:
-    """The fields, in words, whose changes in a live project wait for review."""
+    """The names of the fields of the form whose changes in a live project wait for review."""
     names = table.reviewed(current_app.config["REVIEW_ON_EDIT"])
-    return [label.lower() for name, label in LABELS.items() if name in names]
+    return [name for name in LABELS if name in names]

@@ -321,7 +321,7 @@ def _read(at: Wanted, query: dict[str, str]) -> tuple[Wanted, str]:
     if page * SIZE > DEPTH or "sort" in refused:
         raise NotFound
     sort = order({"q": text, "sort": taken.get("sort")})
-    return replace(at, q=text, sort=sort, page=page), " ".join(refused.get("q", []))
+    return replace(at, q=text, sort=sort, page=page), next(iter(refused.get("q", [])), "")
 
 
 def _head(wanted: Wanted, chosen: Any, found: Slice, pages: int) -> head.Head:

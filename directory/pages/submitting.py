@@ -40,6 +40,7 @@ from directory.pages.project_form import (
     texts,
     waiting,
 )
+from directory.pages.project_words import FIELDS
 from directory.pages.sign_in_form import again, asks_to_sign_in
 from directory.services.catalog import catalog, categories, similar
 from directory.services.pictures import logos
@@ -155,7 +156,7 @@ def edit_form(
         Head(_("Edit {title}", title=project["title"]), indexed=False), typed, project=project, editing=editing,
         read_version=version,
         both=differing(typed, editing.values) if is_changed else [],
-        reviewed=[] if applies_at_once(project, by) else reviewed(),
+        reviewed=[] if applies_at_once(project, by) else [FIELDS[name] for name in reviewed()],
         action=f"/mine/{project_id}/edit", withdrawn=withdrawn, of_picture=of_picture, none_typed=EMPTY,
         picture_id=picture_id, pictures_max=PICTURES_MAX, alt_max=ALT_MAX,
     )  # fmt: skip

@@ -351,19 +351,21 @@ class Walk:
 
     def mails(self) -> Iterator[Shown]:
         """Every mail."""
-        site = self.app.extensions["site"]
+        site, language = self.app.extensions["site"], self.app.extensions["language"]
         project = {"id": 1, "title": "Lamp", "slug": "lamp"}
         off = site.address("/api/auth/notifications/1-x")
-        yield _mail("test", templates.test(site))
+        yield _mail("test", templates.test(site, language))
         for event in (*templates.OF_LINKS, *templates.OF_NOTICES):
-            yield _mail(event, templates.of_account(site, event, "ada", DAY, "token", next_path="/submit"))
+            yield _mail(
+                event, templates.of_account(site, event, "ada", DAY, "token", next_path="/submit", language=language)
+            )
         for event in templates.OF_DECISIONS:
             for reason in (None, "Because.\nReally."):
                 if reason or event not in templates.OF_MESSAGES:
-                    yield _mail(event, templates.decision(site, event, "ada", project, reason, off))
+                    yield _mail(event, templates.decision(site, event, "ada", project, reason, off, language))
         for outcome in templates.OF_REPORTS:
             for reply in (None, "Thanks."):
-                yield _mail(outcome, templates.report_settled(site, "ada", project, outcome, reply, off))
+                yield _mail(outcome, templates.report_settled(site, "ada", project, outcome, reply, off, language))
 
     def all(self) -> Iterator[Shown]:
         """Everything, in an order in which nothing spoils what comes later."""
