@@ -116,8 +116,8 @@ def _parse(data: bytes) -> tuple[Any, list[dict[str, str]]]:
     try:
         value = _DECODER.decode(text)
     except json.JSONDecodeError as error:
-        where = f"line {error.lineno}, column {error.colno}"
-        raise MalformedJson(_("The body is not well-formed JSON at {where}.", where=where)) from None
+        where = {"line": error.lineno, "column": error.colno}
+        raise MalformedJson(_("The body is not well-formed JSON at line {line}, column {column}.", **where)) from None
     # UTF-8 has no surrogates, so only an escape can add one.
     return value, list(_lone_surrogates(value, [])) if "\\u" in text else []
 

@@ -29,6 +29,7 @@ LIBRARY: dict[str, str] = {
         _("Missing data for required field."), _("Field may not be null."), _("Unknown field."), _("Not a string."),
         _("Not a valid string."), _("Not a valid integer."), _("Not a valid boolean."), _("Not a valid list."),
         _("Invalid input type."), _("Not a valid mapping type."), _("Invalid value."),
+        _("An id is a positive whole number."),
     )
 }  # fmt: skip
 

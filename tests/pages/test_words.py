@@ -93,20 +93,22 @@ UNREAD = r"<(script|style|code|textarea|time)\b.*?</\1>|<[^>]*>|[A-Z][a-z]{2} \d
 def words(shown: Shown) -> set[str]:
     """The words without accents that a person reads or hears: in the text, and in the attributes that are read out."""
     read = re.findall(r' (?:aria-label|placeholder|title|alt|name="description" content)="([^"]*)"', shown.text)
+    if shown.part == "refusals":
+        return set(re.findall("[A-Za-z]+ [a-z]+ [a-z]+", shown.text))  # names of fields, and values, are in no language
     text = re.sub(UNREAD, " ", shown.text, flags=re.DOTALL)
     said = re.sub(r"https?://\S+|Subject:|UTC", "", unescape(" ".join([text, *read])))
     return {*re.findall(r"[A-Za-z]{2,}", said)} - {*UNTRANSLATED.split()}
 
 
 @pytest.mark.parametrize("migrated", ["sqlite"], indirect=True)
-def test_every_text_of_pages_is_a_message(make_app: Any) -> None:
+def test_every_text_is_a_message(make_app: Any) -> None:
     walk = Walk(make_app(**SETTINGS))
     walk.fill()
     walk.app.extensions["language"] = Pseudo("en-XA")
     found = {
         f"{word}: {shown.name}"
         for shown in walk.all()
-        if shown.part != "refusals" and not ENGLISH_ALONE.search(shown.name)
+        if (shown.part != "refusals" or "/api/" in shown.name) and not ENGLISH_ALONE.search(shown.name)
         for word in words(shown)
     }
     assert sorted(found) == []

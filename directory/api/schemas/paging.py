@@ -3,6 +3,7 @@
 from marshmallow import fields
 
 from directory.http.fields import Strict, Whole, document
+from directory.language.messages import _
 from directory.services.catalog.search import MOST
 
 
@@ -44,7 +45,7 @@ class PageQuery(Strict):
     page = Whole(
         1,
         10_000,
-        says="Pages end after 10,000 items. Go on with the cursor.",
+        says=_("Pages end after {number} items. Go on with the cursor.", number="10,000"),
         metadata={"description": "From 1; reaches 10,000 items deep, a cursor any depth."},
     )
     limit = Whole(1, 100, load_default=20, metadata={"default": 20})
