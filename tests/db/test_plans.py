@@ -233,9 +233,10 @@ def test_a_takedown_finds_its_projects_in_an_index(many: Flask, world: World) ->
         _reads_no_whole(plan, "a takedown")
 
 
-def test_threads_and_what_waits_for_owners_are_found_in_indexes(many: Flask, world: World) -> None:
+def test_threads_and_what_waits_for_owners_or_on_appeals_are_found_in_indexes(many: Flask, world: World) -> None:
     root, ada = world.admin(), world.user()
     admin, owner, waits = world.caller(root), world.caller(ada), world.project(ada, "pending")
+    world.appeal(world.project(ada, "rejected"), ada)
     entry = {"at": now(), "sender": "reviewers", "kind": "message", "text": "x" * 200}
     with many.app_context():
         ids, owners = zip(*db.session.execute(select(Project.id, Project.owner_id)), strict=True)
@@ -250,7 +251,8 @@ def test_threads_and_what_waits_for_owners_are_found_in_indexes(many: Flask, wor
         (owner, "/api/session"), (owner, f"/api/projects/{waits}/messages"),
         (admin, f"/api/review/projects/{waits}/messages"), (admin, "/api/admin/projects?waiting_for=owner"),
         (admin, "/api/admin/projects?waiting_for=owner&category=tools&sort=upvotes"),
-        (admin, "/api/admin/projects?waiting=true"),
+        (admin, "/api/admin/projects?waiting=true"), (admin, "/api/admin/projects?waiting_for=appeal"),
+        (admin, "/api/admin/projects?waiting_for=appeal&category=tools&sort=upvotes"), (owner, f"/mine/{waits}"),
     ):  # fmt: skip
         for plan in plans(many, caller, path):
             _reads_no_whole(plan, path)
