@@ -1,24 +1,28 @@
-"""Collect the messages for the translators: python .ci/messages.py [check].
+"""Collect the messages for the translators: python .ci/messages.py [check | add TAG].
 
-It writes directory/locale/messages.pot from the templates and the Python sources; `check` compares instead, and fails
-if the file is not up to date.
+It writes directory/locale/messages.pot from the templates and the Python sources, and brings the translations in
+directory/locale/[tag]/messages.po up to date with it. `add` begins a translation, by the BCP 47 tag of its language.
+`check` writes nothing: it fails if messages.pot is stale, or if a translation lacks a placeholder of its message.
 """
 
 import ast
 import io
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from babel.messages.catalog import Catalog
-from babel.messages.pofile import write_po
+from babel.messages.pofile import read_po, write_po
 from jinja2 import nodes
 from jinja2.environment import Environment
 
 ROOT = Path(__file__).resolve().parents[1]
 POT = ROOT / "directory" / "locale" / "messages.pot"
 MESSAGE, PLURAL = "_", "ngettext"
+PLACEHOLDER = re.compile(r"\{(\w+)\}")
+HEADER = 'msgid ""\nmsgstr ""\n"Content-Type: text/plain; charset=utf-8\\n"\n'
 NOTE = "# The messages of the service. Made by .ci/messages.py: make words"
 
 Found = tuple[str, ...]  # a message, or its singular and its plural
@@ -50,22 +54,66 @@ def collected() -> str:
     for path in files:
         for found in (of_template if path.suffix == ".html" else of_module)(path):
             catalog.add(found if len(found) > 1 else found[0], locations=[(path.relative_to(ROOT).as_posix(), None)])
+    return f"{NOTE}\n{printed(catalog, HEADER)}"
+
+
+def printed(catalog: Catalog, header: str) -> str:
+    """The text of a catalogue, without Babel's own header, which has the time, and its guesses at formats."""
     out = io.BytesIO()
-    write_po(out, catalog, width=120, omit_header=True)
-    header = 'msgid ""\nmsgstr ""\n"Content-Type: text/plain; charset=utf-8\\n"\n'
-    # Babel marks those with percent signs and such for other formats than ours.
+    write_po(out, catalog, width=120, omit_header=True, ignore_obsolete=True)
     lines = [line for line in out.getvalue().decode().splitlines() if not line.startswith("#, ")]
-    return "\n".join([NOTE, header, *lines, ""])
+    return "\n".join([header, *lines, ""])
+
+
+def translations() -> Iterator[tuple[Path, Catalog]]:
+    """The translations that are there."""
+    for path in sorted(POT.parent.glob("*/messages.po")):
+        yield path, read_po(io.BytesIO(path.read_bytes()), locale=path.parent.name.replace("-", "_"))
+
+
+def write(path: Path, catalog: Catalog) -> None:
+    """Write a translation, up to date with the messages. What was said of another message is not kept as a guess."""
+    catalog.update(read_po(io.BytesIO(POT.read_bytes())), no_fuzzy_matching=True)
+    path.parent.mkdir(exist_ok=True)
+    facts = f'"Language: {path.parent.name}\\n"\n"Plural-Forms: {catalog.plural_forms}\\n"\n'
+    path.write_text(printed(catalog, HEADER + facts))
+
+
+def faults(catalog: Catalog) -> Iterator[str]:
+    """What is wrong in a translation. A form of a plural may leave its number out."""
+    for message in catalog:
+        if not message.id or not message.string:
+            continue
+        ids, strings = ([each] if isinstance(each, str) else list(each) for each in (message.id, message.string))
+        wanted = {*PLACEHOLDER.findall(ids[0])}
+        for string in filter(None, strings):
+            found, optional = {*PLACEHOLDER.findall(string)}, {"number"} if len(ids) > 1 else set()
+            if found - wanted or wanted - found - optional:
+                yield f"{message.lineno}: {string!r} has not the placeholders of {ids[0]!r}"
+
+
+def check(text: str) -> None:
+    """Raise SystemExit with what is wrong."""
+    if not POT.exists() or POT.read_text() != text:
+        raise SystemExit("directory/locale/messages.pot is not up to date: run make words")
+    if wrong := [f"{path}:{fault}" for path, catalog in translations() for fault in faults(catalog)]:
+        raise SystemExit("\n".join(wrong))
 
 
 def main(arguments: list[str]) -> None:
-    """Write the file, or compare it. Raises SystemExit if it is not up to date."""
+    """Collect, begin a translation, or check. Raises SystemExit for what is wrong."""
     text = collected()
-    if not arguments:
-        POT.parent.mkdir(exist_ok=True)
-        POT.write_text(text)
-    elif not POT.exists() or POT.read_text() != text:
-        raise SystemExit("directory/locale/messages.pot is not up to date: run make words")
+    if arguments[:1] == ["check"]:
+        check(text)
+        return
+    POT.write_text(text)
+    if arguments[:1] == ["add"]:
+        catalog = Catalog(locale=arguments[1].replace("-", "_"))
+        if catalog.locale is None:
+            raise SystemExit(f"{arguments[1]} is no language that is known")
+        write(POT.parent / arguments[1] / POT.with_suffix(".po").name, catalog)
+    for path, catalog in translations():
+        write(path, catalog)
 
 
 if __name__ == "__main__":
