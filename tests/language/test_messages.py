@@ -30,7 +30,7 @@ def test_messages_of_templates_and_modules_are_found_and_no_other_text_is(tool: 
     assert sorted(tool.of_template(template)) == [("Hi {name}",), ("{number} a", "{number} b")]
     assert sorted(tool.of_module(module)) == [("Must be {what}.",), ("so",)]
     module.write_text("_(text)")
-    with pytest.raises(SystemExit, match="a.py:1: a message is a constant"):
+    with pytest.raises(SystemExit, match=r"a\.py:1: a message is a constant"):
         list(tool.of_module(module))
 
 
