@@ -76,7 +76,8 @@ class User(db.Model):  # type: ignore[name-defined,misc]
         one_of("status", AccountStatus),
         Index(None, "created_at", "id"),  # the users list, newest first; signups a day
         Index(None, "role", "status", "id"),  # the active administrators, for the rule of the last administrator
-        Index("ix_users_reviewers", "id", **only_where("is_reviewer", "is_reviewer = 1")),  # reviewers and their number
+        # The reviewers and their number.
+        Index("ix_users_reviewers", "status", "id", **only_where("is_reviewer", "is_reviewer = 1")),
         Index(None, "last_seen_at", "id"),  # the users list by last use
         Index(None, "feed_key_hash"),  # each read of a feed by its key
         {"sqlite_autoincrement": True},

@@ -26,14 +26,14 @@ def upgrade() -> None:
         with op.get_context().autocommit_block():
             in_short_transaction(bind, lambda: change_postgresql(bind))
             op.execute(f"ALTER TABLE users VALIDATE CONSTRAINT {CHECK}")
-            build_indexes(bind, {INDEX: "users (id) WHERE is_reviewer"})
+            build_indexes(bind, {INDEX: "users (status, id) WHERE is_reviewer"})
     else:
         op.execute("ALTER TABLE users ADD COLUMN is_reviewer BOOLEAN DEFAULT 0 NOT NULL")
         make_members(bind)
         rebuild_on_sqlite(
             bind, "users", without=f"CONSTRAINT {CHECK} {BETWEEN_RELEASES}", having=f"CONSTRAINT {CHECK} {ROLES}"
         )
-        op.execute(f"CREATE INDEX {INDEX} ON users (id) WHERE is_reviewer = 1")
+        op.execute(f"CREATE INDEX {INDEX} ON users (status, id) WHERE is_reviewer = 1")
         sql_files.install(bind, "reviewers")
 
 

@@ -177,6 +177,8 @@ def condition(filters: Filters) -> ColumnElement[bool]:
 
 
 def _role_and_status(filters: Filters) -> list[ColumnElement[bool]]:
+    if filters.role == Role.REVIEWER:  # by the index of the reviewers: no other condition, and no parameter
+        return [and_(User.is_reviewer), *_role_and_status(replace(filters, role=None))]
     given = {} if filters.role is None else stored_as(filters.role)
     given |= {} if filters.status is None else {"status": filters.status}
     return [getattr(User, name) == value for name, value in given.items()]
