@@ -114,6 +114,7 @@ def load(environ: Mapping[str, str] | None = None) -> dict[str, Any]:
         "APPEALS": _choice(env, "APPEALS", "off", {"off", "on"}),
         "CHANGES_DAYS": _whole(env, "CHANGES_DAYS", 30, 0, 3650),
         "REVIEWER_NAMES": _choice(env, "REVIEWER_NAMES", "hidden", {"hidden", "shown"}),
+        "RULE_FACTS_DAYS": _whole(env, "RULE_FACTS_DAYS", 365, 1, 3650),
         "AUDIT_RETENTION": _count(env, "AUDIT_RETENTION", 36_500),
         "METRICS_ENABLED": _flag(env, "METRICS_ENABLED", False),
         "OTEL_EXPORTER_OTLP_ENDPOINT": _read(env, "OTEL_EXPORTER_OTLP_ENDPOINT", "", extras.otlp_endpoint),

@@ -3,9 +3,9 @@
 DirectoryError
 ├── Invalid     WrongPassword
 ├── Forbidden   NotOwner, OwnSubmission, OwnDecision, AdminRequired, ReviewerRequired, PasskeyRequired,
-│               AccountSuspended, EmailNotVerified, CrossSiteRequest, RegistrationClosed
+│               AccountSuspended, EmailNotVerified, CrossSiteRequest, RegistrationClosed, RegistrationRefused
 ├── Conflict    InvalidTransition, ReportsSettled, NoAppeal, AppealNotPossible, NotVotable, Duplicate, LastAdmin,
-│               CategoryInUse, AccountDeleted, TooManyProjects, TooManyVotes, TooMany, Claimed
+│               CategoryInUse, AccountDeleted, TooManyProjects, TooManyVotes, TooMany, Claimed, PreviewFirst
 └── each of the others; each class says what it means, and has its code
 """
 
@@ -30,6 +30,7 @@ IS_TAKEN = {
     "url": _("This url is taken."),
     "repository_url": _("This repository_url is taken."),
     "slug": _("This slug is taken."),
+    "name": _("This name is taken."),
     "identity": _("This identity is taken."),
 }
 
@@ -197,6 +198,17 @@ class RegistrationClosed(Forbidden):
     default = _("Registration is closed.")
 
 
+class RegistrationRefused(Forbidden):
+    """A rule refuses the registration; `judgement` is how it was judged."""
+
+    code = "registration_refused"
+    default = _("This registration was refused.")
+
+    def __init__(self, judgement: Any) -> None:
+        super().__init__(judgement.acting.reason)
+        self.judgement = judgement
+
+
 class NotFound(DirectoryError):
     """It does not exist, or the caller may not know of it."""
 
@@ -312,6 +324,13 @@ class TooMany(Conflict):
     """There is one more than there may be; the message says of what."""
 
     code = "too_many"
+
+
+class PreviewFirst(Conflict):
+    """A rule may not reject before its conditions were tried on the past."""
+
+    code = "preview_first"
+    default = _("Preview these conditions first: a rule that rejects goes on within a day after a preview of them.")
 
 
 class OtherUser(Conflict):

@@ -25,6 +25,7 @@ from directory.errors import (
     InvalidCredentials,
     NotFound,
     RegistrationClosed,
+    RegistrationRefused,
 )
 from directory.http import account_limits, rate_limits, receivers
 from directory.http.access import login_required, public
@@ -32,6 +33,7 @@ from directory.http.authentication import caller
 from directory.http.client_address import user_agent
 from directory.http.endpoint import documented, operation
 from directory.http.password_checks import among_few, confirm_password, guessing, missing_password
+from directory.http.registering import registering
 from directory.http.signing_in import signed_in, signed_out
 from directory.http.validation import Errors, JsonBody
 from directory.language.messages import _
@@ -39,6 +41,7 @@ from directory.models import User
 from directory.services.accounts import accounts, feed_keys, sessions, usernames
 from directory.services.delivery.channels import MailServer
 from directory.services.identity import Caller
+from directory.services.rules import screening
 from directory.services.sign_in import recovery
 from directory.services.sign_in.refusals import SignInAgain
 
@@ -68,7 +71,7 @@ def _bad_changes(body: dict[str, Any]) -> Errors:
 
 @bp.post("/register")
 @public
-@documented(headers=("Set-Cookie",), raises=(RegistrationClosed, Duplicate))
+@documented(headers=("Set-Cookie",), raises=(RegistrationClosed, RegistrationRefused, Duplicate))
 @operation(
     body=JsonBody(RegisterInput(), check=_refused_registration), answer=UserOutput(), status=201, tier="auth",
     transactional=False,
@@ -85,13 +88,13 @@ def register(body: dict[str, Any], next_path: str | None = None) -> Any:
     server = receivers.configured_mail_server()
 
     def work() -> tuple[Any, str]:
-        user = accounts.register(username, email, hashed)
+        user = screening.register(username, email, hashed)
         if server is not None and may_mail:
             recovery.ask_to_verify(user, server, next_path=next_path)
         return user, sessions.begin(user.id, user_agent=user_agent())
 
     with account_limits.mailing(email, None, is_mailed=server is not None) as may_mail:
-        made = transaction(work)
+        made = registering(work)
     account_limits.give_back()
     return signed_in(register, *made)
 

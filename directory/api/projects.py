@@ -46,6 +46,7 @@ from directory.services.catalog import (
 )
 from directory.services.pictures import logos, pictures
 from directory.services.review import submissions
+from directory.services.rules import screening
 from directory.services.votes import voting
 from directory.services.votes.voting import Vote
 
@@ -174,7 +175,7 @@ def show_related(project_id: int) -> Any:
 def create(body: dict[str, Any]) -> Any:
     """Submit a project for review."""
     require_verified("submit")
-    project_id = submissions.submit(body, by=caller(), notify=subscribers())
+    project_id = screening.submit(body, by=caller(), notify=subscribers())
     return catalog.one(project_id, viewer=caller()), {"Location": f"/api/projects/{project_id}"}
 
 
@@ -200,7 +201,7 @@ def update(project_id: int, body: dict[str, Any]) -> Any:
 def edit(project_id: int, changes: dict[str, Any], versions: Container[int] | None) -> None:
     """Edit a project in the name of the caller, if it has one of the versions."""
     given = {**rules_of_edits(), "notify": subscribers(), "versions": versions}
-    submissions.edit(project_id, changes, by=caller(), **given)
+    screening.edit(project_id, changes, by=caller(), **given)
 
 
 @bp.delete("/<id:project_id>/revision")

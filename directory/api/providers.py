@@ -14,13 +14,14 @@ from flask import Blueprint, Response, current_app, request
 
 from directory.api.schemas.accounts import CallbackQuery, IdentityList, JoinInput, JoinOutput, StartQuery
 from directory.db.transactions import transaction
-from directory.errors import AccountSuspended, Duplicate, NotFound, RegistrationClosed
+from directory.errors import AccountSuspended, Duplicate, NotFound, RegistrationClosed, RegistrationRefused
 from directory.http import account_limits, problem_details, rate_limits, receivers
 from directory.http.access import login_required, public
 from directory.http.authentication import browser_secret, caller, give_browser_secret, give_cookie, viewer
 from directory.http.client_address import prefers_json, user_agent
 from directory.http.endpoint import documented, operation, respond
 from directory.http.exchange import current
+from directory.http.registering import registering
 from directory.http.validation import JsonBody
 from directory.services.accounts import accounts
 from directory.services.sign_in import attempts, identities, recovery
@@ -133,7 +134,7 @@ def start(provider: str, query: dict[str, Any]) -> Any:
     headers=("Location",), optional_headers=("Set-Cookie",),
     raises=(
         NotFound, SignInExpired, SignInCancelled, SignInRefused, SignInAgain, AccountSuspended, RegistrationClosed,
-        AddressTaken, IdentityTaken, ProviderUnavailable, ProviderFailed,
+        RegistrationRefused, AddressTaken, IdentityTaken, ProviderUnavailable, ProviderFailed,
     ),
 )  # fmt: skip
 @operation(query=CallbackQuery(), status=302)
@@ -177,7 +178,7 @@ def _signed_in(claims: Claims, next_path: str) -> str:
     for left in reversed(range(TRIES)):
         try:
             with ExitStack() as limits:
-                current().account_id, secret = transaction(partial(work, limits))
+                current().account_id, secret = registering(partial(work, limits))
             break
         except Duplicate:
             if not left:

@@ -17,6 +17,7 @@ COMMANDS = {
     "check": ("check", "check"),
     "recount": ("recount", "recount_all"),
     "tidy": ("tidy", "tidy"),
+    "rules": ("rules", "rules"),
     "users": ("users", "users"),
     "webhooks": ("webhooks", "webhooks"),
     "mail": ("mail", "mail"),

@@ -22,8 +22,8 @@ def tidy(everything: bool) -> None:
 
     Both refuse to delete more than half of a table, because the clock may be wrong. If it is right, use --all.
     """
-    days, refused = current_app.config["AUDIT_RETENTION"], False
-    for table, purge in housekeeping.purges(DeliveryPolicy(), days, guarded=not everything).items():
+    days, refused = (current_app.config[name] for name in ("AUDIT_RETENTION", "RULE_FACTS_DAYS")), False
+    for table, purge in housekeeping.purges(DeliveryPolicy(), *days, guarded=not everything).items():
         try:
             click.echo(f"{table}: {count(_delete_all(purge), 'row')} deleted")
         except MostWouldGo as error:

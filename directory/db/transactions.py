@@ -112,6 +112,18 @@ def _begin_sqlite(wait: bool) -> Iterator[None]:
 
 
 @contextmanager
+def reading() -> Iterator[None]:
+    """One transaction for reads through a cursor, outside of any other. PostgreSQL has cursors only in one."""
+    db.session.rollback()
+    if on_postgresql():
+        db.session.connection(execution_options={"isolation_level": "READ COMMITTED"})
+    try:
+        yield
+    finally:
+        db.session.rollback()
+
+
+@contextmanager
 def by_index() -> Iterator[None]:
     """Have PostgreSQL read no whole table in the block, for statements with conditions that it takes for frequent."""
     with _planning(enable_seqscan="off"):

@@ -79,6 +79,9 @@ KINDS = {
     "registration_closed": Kind(
         403, _("Registration closed"), "This directory does not accept new accounts at present."
     ),
+    "registration_refused": Kind(
+        403, _("Registration refused"), "A rule of this directory refuses the registration. The detail says why."
+    ),
     "sign_in_cancelled": Kind(
         403,
         _("Sign-in cancelled"),
@@ -168,6 +171,12 @@ KINDS = {
         "The account has no password and no other provider: without this one, nobody could sign in to it.",
     ),
     "too_many": Kind(409, _("Too many"), "There is one more than there may be. The detail says of what, and how many."),
+    "preview_first": Kind(
+        409,
+        _("Not previewed"),
+        "A rule that rejects can be switched on if the same conditions were previewed in the last 24 hours, by POST "
+        "/api/admin/rules/preview.",
+    ),
     "other_user": Kind(
         409,
         _("Another account is signed in"),

@@ -68,6 +68,11 @@ class Stored:
         )
         yield GaugeMetricFamily("directory_reports_open", "Reports about projects that are open.", value=ledger.reports)
         yield _by_label("directory_accounts", "Accounts by status.", "status", ledger.accounts)
+        text = "What rules have matched while they were dry or on, by the name and the present state of each."
+        matches = CounterMetricFamily("directory_rule_matches", text, labels=["rule", "state"])
+        for rule, state, number in ledger.rule_matches:
+            matches.add_metric([rule, state], number)
+        yield matches
         text = "Active accounts that may review: reviewers and administrators."
         yield GaugeMetricFamily("directory_reviewers", text, value=ledger.reviewers)
         yield from _connections(ledger)

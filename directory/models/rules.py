@@ -111,8 +111,8 @@ class RuleFacts(db.Model):  # type: ignore[name-defined,misc]
 class RuleAction(db.Model):  # type: ignore[name-defined,misc]
     """That a rule that was on matched a project or its revision, with the rule's name and effect at that time.
 
-    Of the rules that matched at once one has `acted`: its effect is what happened. `version` is that of the project
-    after it. A project's earlier rows that did not act go when it is judged again.
+    If the effect of one of the rules that matched at once is that the project is held or rejected, it has `acted`.
+    `version` is that of the project after it. A project's rows that did not act go when it is judged again.
     """
 
     __tablename__ = "rule_actions"

@@ -1,4 +1,5 @@
-"""Deletes expired sessions, tokens, sign-ins, challenges, links, claims, deliveries, reports and audit entries.
+"""Deletes expired sessions, tokens, sign-ins, challenges, links, claims, deliveries, reports, facts of rules
+and audit entries.
 
 It also deletes approvals of earlier versions, and unused pictures.
 
@@ -25,6 +26,7 @@ from directory.services.delivery.schedule import DeliveryPolicy
 from directory.services.pictures import logos
 from directory.services.review import approvals, holding, moderation, reports
 from directory.services.review import claims as review_claims
+from directory.services.rules import facts
 from directory.services.sign_in import attempts, passkeys
 
 log = logging.getLogger(__name__)
@@ -32,7 +34,9 @@ FIRST, PERIOD = 30.0, 3600.0  # seconds from the start to the first time, and fr
 AT_ONCE = 500  # rows that one transaction deletes
 
 
-def purges(policy: DeliveryPolicy, audit_days: int | None, *, guarded: bool = True) -> dict[str, Callable[[int], int]]:
+def purges(
+    policy: DeliveryPolicy, audit_days: int | None, facts_days: int, *, guarded: bool = True
+) -> dict[str, Callable[[int], int]]:
     """Return by table a function that deletes at most so many rows, and returns how many.
 
     If it is `guarded`, the function of a table whose rows cannot be replaced raises MostWouldGo. The others hold what
@@ -48,6 +52,7 @@ def purges(policy: DeliveryPolicy, audit_days: int | None, *, guarded: bool = Tr
         "review_claims": review_claims.purge,
         "logos": logos.purge,
         "reports": partial(reports.purge, guarded=guarded),
+        "rule_facts": partial(facts.purge, facts_days, guarded=guarded),
         "deliveries": partial(claims.purge, policy, guarded=guarded),
     }
     if audit_days is not None:
@@ -64,7 +69,7 @@ def tidy(app: Flask, policy: DeliveryPolicy) -> bool:
     if app.config["READ_ONLY"]:
         return False
     with app.app_context():
-        due = purges(policy, app.config["AUDIT_RETENTION"])
+        due = purges(policy, app.config["AUDIT_RETENTION"], app.config["RULE_FACTS_DAYS"])
         _attempt(app, "day_counts", lambda _most: day_counts.close())
         if app.config["CHANGES_DAYS"]:
             due = {"projects": partial(moderation.close, notify=app.extensions["webhooks"]), **due}

@@ -80,6 +80,9 @@ ACTIONS = (
     "webhook.tested",
     "counters.repaired",
     "report.settled",
+    "rule.created",
+    "rule.changed",
+    "rule.deleted",
 )
 NEWEST = Sort((AuditEntry.id,), descending=True)
 OLDEST = Sort((AuditEntry.id,), descending=False)

@@ -25,6 +25,8 @@ from directory.models import (
     Project,
     Revision,
     Role,
+    Rule,
+    RuleDay,
     Session,
     SignInAttempt,
     User,
@@ -184,6 +186,7 @@ class Ledger:
     `expired_since` is when the first row expired that housekeeping has not deleted. `transaction`, the start of the
     oldest transaction that has written or locked something, and `connections` are PostgreSQL's only.
     `partly_approved` is the number of projects and revisions with some approvals, and fewer than are required.
+    `rule_matches` has the name, the state and the number of matches of each rule.
     """
 
     deliveries: dict[str, int]
@@ -201,6 +204,15 @@ class Ledger:
     expired_since: datetime | None
     connections: Connections
     partly_approved: int
+    rule_matches: list[tuple[str, str, int]]
+
+
+RULE_MATCHES = (
+    select(Rule.name, Rule.state, func.coalesce(func.sum(RuleDay.matched), 0))
+    .outerjoin(RuleDay, RuleDay.rule_id == Rule.id)
+    .group_by(Rule.id, Rule.name, Rule.state)
+    .order_by(Rule.id)
+)
 
 
 def ledger(
@@ -225,6 +237,7 @@ def ledger(
         since = _earliest(connection.execute(select(*(each.scalar_subquery() for each in QUEUE))).one())
         expired = _expired_since(connection, audit_days)
         partly = connection.scalar(approvals.pending(approvals_required)) if approvals_required > 1 else 0
+        matches = [(name, state, int(number)) for name, state, number in connection.execute(RULE_MATCHES)]
         transaction, connections = None, Connections()
         if engine.dialect.name == "postgresql":
             transaction = connection.scalar(OLDEST_TRANSACTION)
@@ -245,6 +258,7 @@ def ledger(
         expired,
         connections,
         partly or 0,
+        matches,
     )
 
 

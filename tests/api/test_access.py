@@ -3,6 +3,7 @@
 import pytest
 from sqlalchemy import update
 
+from directory.api.admin import rules as admin_rules
 from directory.db.transactions import transaction
 from directory.extensions import db
 from directory.http import endpoint
@@ -174,6 +175,13 @@ TABLE = {
     "POST /api/admin/categories": states("401 403 403 403 401 201"),
     "PUT /api/admin/categories/<slug:slug>": ADMIN,
     "DELETE /api/admin/categories/<slug:slug>": states("401 403 403 403 401 204"),
+    "GET /api/admin/rules": ADMIN,
+    "POST /api/admin/rules": states("401 403 403 403 401 201"),
+    "GET /api/admin/rules/facts": ADMIN,
+    "POST /api/admin/rules/preview": ADMIN,
+    "GET /api/admin/rules/<id:rule_id>": ADMIN,
+    "PUT /api/admin/rules/<id:rule_id>": ADMIN,
+    "DELETE /api/admin/rules/<id:rule_id>": states("401 403 403 403 401 204"),
     "GET /api/admin/webhooks/endpoints": ADMIN,
     "POST /api/admin/webhooks/endpoints/<endpoint>/test": states("401 403 403 403 401 202"),
     "GET /api/admin/webhooks/deliveries": ADMIN,
@@ -532,7 +540,7 @@ def test_every_write_of_somebody_who_loses_the_right_meanwhile_is_refused(
             continue
         path, project_id = targets.path(route.rule, "live" if route.rule.endswith("unpublish") else "pending")
         with monkeypatch.context() as patched:
-            for module in (endpoint, large_work):  # the second commits in portions
+            for module in (endpoint, large_work, admin_rules):  # the second commits in portions, the third early
 
                 def after_the_loss(work, **options):
                     world.change(user, **values)

@@ -45,6 +45,9 @@ RULES = {
     "sessions": PURGED, "tokens": PURGED, "review_claims": PURGED,
     "sign_in_attempts": PURGED, "mail_links": PURGED, "deliveries": PURGED, "logos": PURGED,
     "reports": "those of members grow: one for each; housekeeping deletes the settled ones of anonymous callers",
+    "rules": "administrators make them, 50 at most", "rule_days": "one row for each day and rule",
+    "rule_previews": "those older than a day go with the next preview", "rule_facts": PURGED,
+    "rule_actions": WITH_PROJECTS,
     "delivery_attempts": "with their delivery",
     "alembic_version": "one row", "changes": "one row for each writer, replaced",
 }  # fmt: skip

@@ -12,7 +12,7 @@ from sqlalchemy import update
 
 from directory.db.transactions import transaction
 from directory.extensions import db
-from directory.models import Category, Project, Report, Role, Token, User
+from directory.models import Category, Project, Report, Role, Rule, Token, User
 from directory.services.accounts import sessions
 from directory.services.accounts.passwords import hash_password
 from directory.services.catalog import catalog
@@ -97,6 +97,13 @@ class World:
         """Change the row of an account, past the rules."""
         with self.app.app_context():
             transaction(lambda: db.session.execute(update(User).where(User.id == user.id).values(values)))
+
+    def rule(self, **members: Any) -> int:
+        """A rule, past the rules for rules: one that is off unless `members` says otherwise."""
+        given = {"judges": ["submission"], "conditions": [{"fact": "links", "is": ">=", "value": 9}], "effect": "mark"}
+        row = Rule(**{"name": f"Rule {next(_numbers)}", **given, **members})
+        with self.app.app_context():
+            return transaction(lambda: db.session.add(row) or db.session.flush() or row.id)
 
     def category_ids(self, *slugs: str) -> tuple[int, ...] | None:
         """The ids of categories by their slugs, None without any."""

@@ -1,5 +1,6 @@
 """Runs schemathesis over the application's own document, as one caller, and returns its findings."""
 
+import secrets
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator
@@ -168,6 +169,7 @@ class Fuzzer:
         if is_positive:
             _mend_query(case, operation)
             _mend_body(case, operation)
+            _mend_rule(case.body, operation)
         else:
             spoil_body(case.body, operation)
             texts = {name: value for name, value in case.query.items() if isinstance(value, str)}
@@ -219,6 +221,8 @@ class Fuzzer:
             path["user_id"] = 1
         if str(path.get("token_id")) == str(self.token_id):
             path["token_id"] = self.token_id + 1
+        if "rule_id" in path:
+            path["rule_id"] = self.world.rule()
         if path.get("slug") == CATEGORY:
             path["slug"] = "another"
         if "version" in path and len(str(path["version"])) == 16:
@@ -304,6 +308,17 @@ def _mend_body(case: Any, operation: Route) -> None:
         body["password"] = prose.EXAMPLES["password"]
     if body.get("expires_at") is not None:
         body["expires_at"] = prose.EXAMPLES["expires_at"]
+
+
+def _mend_rule(body: Any, operation: Route) -> None:
+    """Have a rule be one whose members agree, which is beyond a schema."""
+    if "/rules" not in operation.path or not isinstance(body, dict):
+        return
+    rule = {**prose.RULE, "name": secrets.token_hex(8), "then": "mark"}
+    if operation.path.endswith("/preview"):
+        body["rule"] = rule
+    else:
+        body.update({name: value for name, value in rule.items() if name in body})
 
 
 def spoil_body(body: Any, operation: Route) -> None:

@@ -20,6 +20,7 @@ from tests.support.lists import THIS_YEAR
 from tests.support.pictures import RED
 
 _numbers = count(1)
+RULE = {"on": ["submission"], "when": [{"fact": "links", "is": ">=", "value": 9}], "then": "mark"}
 
 # These end the credentials of all callers, those of a walk over all routes too.
 ENDING = {"DELETE /api/admin/sessions", "DELETE /api/admin/tokens"}
@@ -91,6 +92,9 @@ def body(route: Route, project_id: int) -> dict[str, Any] | None:
         "POST /api/auth/register": person,
         "POST /api/projects/<id:project_id>/reports": {"kind": "spam"},
         "PUT /api/review/reports/<id:project_id>/settle": {"outcome": "acted"},
+        "POST /api/admin/rules": {**RULE, "name": f"Rule {number}"},
+        "POST /api/admin/rules/preview": {"rule": {**RULE, "name": "Any"}, "days": 30},
+        "PUT /api/admin/rules/<id:rule_id>": {"name": f"Rule {number}"},
         "POST /api/markdown": {"text": "**New**"},
         "POST /api/auth/login": {"login": "login-target", "password": PASSWORD},
         "PUT /api/auth/me": {"email": f"changed{number}@example.org", "current_password": PASSWORD},
@@ -182,6 +186,7 @@ class Targets:
             "<slug:slug>": lambda: self.world.category(f"category-{next(_numbers)}"),
             "<id:picture_id>": self.picture,
             "<id:message_id>": self.message,
+            "<id:rule_id>": self.world.rule,
             "<id:session_id>": self.session,
             "<id:token_id>": self.token,
             "<id:delivery_id>": self.delivery,

@@ -14,6 +14,7 @@ def scrape(make_app: Any) -> dict[str, list[dict[str, str]]]:
     app = make_app(METRICS_ENABLED="true", **endpoint)
     world = World(app)
     member, project = world.caller(world.user()), world.project()
+    world.rule()
     for _ in range(2):
         member.post(f"/api/projects/{project}/upvote")
     member.get("/api/projects")

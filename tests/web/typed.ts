@@ -80,6 +80,7 @@ async function review([first = 0, second = 0, third = 0, fourth = 0]: number[]):
   expect("claim", [(await good(admin.GET("/api/review/projects/{project_id}", reviewed))).claim, claimed]);
   await good(admin.DELETE("/api/review/projects/{project_id}/claim", reviewed));
   expect("approval", [(await admin.DELETE("/api/review/projects/{project_id}/approval", reviewed)).response.status, 404]);
+  await rules();
   await requests(fourth);
   await good(admin.PUT("/api/review/projects/{project_id}/approve", { ...reviewed, body: {} }));
   await good(admin.PUT("/api/review/projects/{project_id}/unpublish", { ...reviewed, body: {} }));
@@ -115,6 +116,22 @@ async function threads([first = 0]: number[]): Promise<void> {
   await good(ada.PUT("/api/projects/{project_id}/messages/read", { ...params, body: { up_to: written.id } }));
   expect("read", [(await good(ada.GET("/api/session"))).user?.unread, 3]);
   await good(admin.DELETE("/api/admin/messages/{message_id}", { params: { path: { message_id: written.id } } }));
+}
+
+async function rules(): Promise<void> {
+  const facts = await good(admin.GET("/api/admin/rules/facts"));
+  expect("facts", [facts.items.find((each) => each.fact === "words")?.is, ["in", "not in"]]);
+  const when = [{ fact: "links", is: ">=", value: 9 } as const];
+  const rule = { name: "Links", on: ["submission" as const], when, then: "mark" as const };
+  const made = await good(admin.POST("/api/admin/rules", { body: rule }));
+  const params = { params: { path: { rule_id: made.id } } };
+  expect("rule", [made.state, "off"], [made.days.length, 30], [made.reason, null]);
+  const tried = await good(admin.POST("/api/admin/rules/preview", { body: { rule, days: 30 } }));
+  expect("tried", [tried.matched, 0], [tried.examples.approved, []]);
+  const changed = await good(admin.PUT("/api/admin/rules/{rule_id}", { ...params, body: { state: "dry" } }));
+  expect("dry", [changed.state, "dry"], [(await good(admin.GET("/api/admin/rules/{rule_id}", params))).id, made.id]);
+  expect("rules", [(await good(admin.GET("/api/admin/rules"))).items.map((each) => each.id).includes(made.id), true]);
+  expect("deleted", [(await admin.DELETE("/api/admin/rules/{rule_id}", params)).response.status, 204]);
 }
 
 async function requests(id: number): Promise<void> {

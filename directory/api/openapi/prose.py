@@ -77,6 +77,8 @@ EXPECTED_USER = (
     "nothing changes."
 )
 
+CONDITIONS = [{"fact": "links", "is": ">=", "value": 5}, {"fact": "account_hours", "is": "<", "value": 24}]
+RULE = {"name": "Many links of a new account", "reason": None, "on": ["submission"], "when": CONDITIONS}
 # By the name of the member, in every schema. A submission made of these is valid.
 EXAMPLES: dict[str, Any] = {
     **{field.name: field.example for field in FIELDS if field.kind is not Kind.STATUS},
@@ -102,11 +104,13 @@ EXAMPLES: dict[str, Any] = {
     "expires_at": "2036-01-01T00:00:00Z",
     "format": "standard",
     "from": "A web framework",
+    "fact": "links",
     "head": "0012",
     "host": "hooks.example",
     "html": '<p>Reads <strong>CSV</strong>: <a href="https://example.org/csv">https://example.org/csv</a>.</p>\n',
     "id": 42,
     "is_admin": False,
+    "is": ">=",
     "issuer": "https://login.example",
     "items": [{"id": 42, "version": 3}],
     "label": "Example Inc.",
@@ -130,6 +134,7 @@ EXAMPLES: dict[str, Any] = {
     "reason": "The link is dead.",
     "response": "",
     "review_categories": None,
+    "rule": {**RULE, "then": "hold", "state": "dry"},
     "rp": {"name": "Project Directory", "id": "projects.example"},
     "rpId": "projects.example",
     "resubmit": False,
@@ -146,6 +151,7 @@ EXAMPLES: dict[str, Any] = {
     "userVerification": "required",
     "user_agent": "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0",
     "username": "ada",
+    "value": 5,
     "warnings": ["owner_suspended"],
     "webhook_id": "msg_3f1c9a5b7d2e4f60819ab2c3d4e5f607",
 }  # fmt: skip
@@ -180,6 +186,8 @@ EXAMPLES_IN: dict[str, dict[str, Any]] = {
     "DatabaseCheck": {"reason": None},
     "MigrationsCheck": {"current": "0012"},
     "Provider": {"name": "company"},
+    **dict.fromkeys(("Rule", "RuleInput", "RuleChanges"), RULE),
+    "RuleFact": {"on": ["submission", "edit"], "type": "number", "is": ["=", "<", ">="]},
     "RedisCheck": {"fallback": False},
     "SessionState": {"passkey_required": False},
     "Site": {"name": "Project Directory", "url": "https://projects.example"},
@@ -192,6 +200,7 @@ PATHS: dict[str, Any] = {
     "token_id": 5,
     "delivery_id": 91,
     "message_id": 17,
+    "rule_id": 3,
     "username": "ada",
     "provider": "company",
     "identity_id": 3,

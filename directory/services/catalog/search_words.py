@@ -10,6 +10,7 @@ found as neighbours. A change of the indexed texts needs a migration that indexe
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from hashlib import blake2b
 from typing import NamedTuple
 
@@ -130,14 +131,19 @@ class Unit(NamedTuple):
 
 def units(text: str) -> list[Unit]:
     """The words of a text in its order, those that are joined together."""
+    return [*_units(text)]
+
+
+@lru_cache(16)  # the texts of a submission are asked for again, by rules
+def _units(text: str) -> tuple[Unit, ...]:
     folded = fold(text)
     if not folded.isascii():
-        return [_unit(found) for found in _PATTERNS[0].findall(folded)]
+        return tuple(_unit(found) for found in _PATTERNS[0].findall(folded))
     unit, parts = _ASCII_PATTERNS
-    return [
+    return tuple(
         Unit((found[:MAX_WORD_LENGTH],)) if found.isalnum() or found == ".net" else _joined_unit(found, parts)
         for found in unit.findall(folded)
-    ]
+    )
 
 
 def _unit(found: str) -> Unit:

@@ -34,6 +34,7 @@ from directory.services.delivery import outbox
 from directory.services.delivery.channels import Endpoint
 from directory.services.identity import Caller
 from directory.services.review import reports, revisions, submissions, thread
+from directory.services.rules import facts
 from directory.services.sign_in import identities, passkeys
 from directory.services.votes import voting
 
@@ -104,6 +105,7 @@ def _delete(target: Any, *, by: Caller | None, affected: set[int], notify: list[
     revisions.drop_all(user_id, by=by)
     thread.forget_user(user_id)
     reports.forget(user_id)
+    facts.forget(user_id)
     sessions.end_everything(user_id)
     mail_links.end_all(user_id)
     identities.end_all(user_id)

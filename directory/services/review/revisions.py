@@ -123,8 +123,10 @@ def _to_review(project: Project, given: Mapping[str, Any], review_on_edit: str) 
     return {name for name in given if name in names and not (name == "url" and is_same)}
 
 
-def hold(project: Project, revision: Revision | None, planned: Plan, *, by: Caller, at: datetime) -> None:
-    """Store the revision as it is after an edit, and log what the edit changed in it. Raises Invalid.
+def hold(project: Project, revision: Revision | None, planned: Plan, *, by: Caller, at: datetime) -> Revision | None:
+    """Store the revision as it is after an edit, log what the edit changed in it, and return it if it waits.
+
+    Raises Invalid.
 
     A pending revision keeps its place in the queue; one that waits for its owner is given back by the owner's edit. An
     edit by the owner replaces or removes a rejected one.
@@ -147,6 +149,7 @@ def hold(project: Project, revision: Revision | None, planned: Plan, *, by: Call
         audit.record_project("project.edit_held", project, by=by, at=at, changes=planned.revision_changes, **NO_MOVE)
     elif planned.before and not planned.after and not by.is_admin:
         audit.record_project("project.edit_withdrawn", project, by=by, at=at, **NO_MOVE)
+    return revision if planned.after else None
 
 
 def approve_each(

@@ -68,7 +68,7 @@ def edit(
     versions: Container[int] | None = None,
     pictures: Change | None = None,
     needs_verified: bool = False,
-) -> None:
+) -> tuple[Project, Revision | None] | None:
     """Change validated fields of a project, and with `pictures` the list of its pictures.
 
     A rejected project goes back to review, and so does what waits for its owner, to its place in the queue. When a
@@ -78,7 +78,7 @@ def edit(
     `versions` are those that If-Match allows; None allows any. With `needs_verified` only members with a confirmed
     address give back.
     Raises Unauthenticated, NotFound, NotOwner, PreconditionFailed, Invalid, Duplicate, EmailNotVerified, and what
-    `pictures` raises.
+    `pictures` raises. Returns the project, and its revision if it is live, if the edit changed what waits for review.
     """
     require_active(by)
     project = _locked(project_id, by, versions)
@@ -91,7 +91,7 @@ def edit(
     review = review_on_edit if is_live and not by.is_admin else "never"
     planned = revisions.plan(project, revision, given, review, is_replacing=not by.is_admin)
     if not planned.changes and not planned.revision_changes:
-        return
+        return None
     project.version += 1
     is_answer = _is_answer(project, revision, planned, by, needs_verified=needs_verified)
     if not by.is_admin:
@@ -105,10 +105,18 @@ def edit(
             outbox.enqueue("project.edited", project_id, by=by, endpoints=notify, changes=planned.changes)
     if not ADDRESS.isdisjoint(planned.revision_changes):
         _require_free(project, planned.after)
-    revisions.hold(project, revision, planned, by=by, at=at)
+    waits = revisions.hold(project, revision, planned, by=by, at=at)
     if is_answer:
         outbox.enqueue(ANSWERED, project_id, by=by, endpoints=notify)
     _carry_claim(project, planned, by)
+    return (project, waits) if _leaves_waiting(project, planned) else None
+
+
+def _leaves_waiting(project: Project, planned: revisions.Plan) -> bool:
+    """Whether an edit changed what waits for review: a pending project, or the revision of a live one."""
+    if project.status == Status.LIVE:
+        return bool(planned.revision_changes and planned.after)
+    return project.status == Status.PENDING
 
 
 def withdraw(project_id: int, *, by: Caller, versions: Container[int] | None = None) -> None:

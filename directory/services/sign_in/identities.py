@@ -16,6 +16,7 @@ from directory.models import AccountStatus, Identity, Session, SignInAttempt, Us
 from directory.services import audit
 from directory.services.accounts import accounts, sessions, usernames
 from directory.services.identity import Caller
+from directory.services.rules import screening
 from directory.services.sign_in.attempts import LIFETIME
 from directory.services.sign_in.provider import Claims
 from directory.services.sign_in.refusals import AddressTaken, IdentityTaken, LastWayIn, NoAddress, SignInAgain
@@ -26,8 +27,8 @@ FRESH = timedelta(minutes=10)
 def sign_in(claims: Claims, *, user_agent: str, registration_open: bool) -> tuple[User, str, bool]:
     """The account of an identity, the secret of a new session, and whether the account was opened just now.
 
-    Raises AddressTaken, AccountSuspended, RegistrationClosed, NoAddress; and Duplicate if another transaction
-    has just taken the name, the address or the identity: the caller tries again, and finds it.
+    Raises AddressTaken, AccountSuspended, RegistrationClosed, RegistrationRefused, NoAddress; and Duplicate if another
+    transaction has just taken the name, the address or the identity: the caller tries again, and finds it.
     """
     user, is_new = _owner(claims), False
     if user is None:
@@ -66,14 +67,15 @@ def _owner_of_address(claims: Claims) -> User | None:
 
 
 def _opened(claims: Claims, *, registration_open: bool) -> User:
-    """A new account, without a password. Raises RegistrationClosed, NoAddress, Duplicate."""
+    """A new account, without a password. Raises RegistrationClosed, RegistrationRefused, NoAddress, Duplicate."""
     if not registration_open:
         raise RegistrationClosed
     if claims.email is None:
         raise NoAddress
-    user = accounts.register(usernames.free(claims.names), claims.email, "")
+    is_confirmed = claims.email_verified
+    user = screening.register(usernames.free(claims.names), claims.email, "", is_confirmed=is_confirmed)
     user.may_rename = True
-    user.email_verified_at = now() if claims.email_verified else None
+    user.email_verified_at = now() if is_confirmed else None
     return user
 
 

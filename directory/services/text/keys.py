@@ -3,7 +3,7 @@
 The two data packages are imported at the first use, because a server that judges nothing needs neither.
 """
 
-from functools import cache
+from functools import cache, lru_cache
 from hashlib import blake2b
 from ipaddress import ip_address
 from typing import Any
@@ -14,6 +14,8 @@ from directory.services.text.links import URL, parsed
 LEAST = 20  # characters of a description that is compared with others
 
 
+# A submission and its judgement ask for the same keys.
+@lru_cache(16)
 def domain_of(url: str) -> str | None:
     """The registrable domain of a website, as A-labels, by the Public Suffix List; of an address without one its host.
 
@@ -40,11 +42,13 @@ def is_disposable(domain: str) -> bool:
     return any(".".join(labels[n:]) in known for n in range(len(labels) - 1))
 
 
+@lru_cache(16)
 def text_key(text: str) -> str | None:
     """A digest that two texts share if they differ only in what search folds, and in spaces; None for a short text."""
     return None if len(text.strip()) < LEAST else _digest(" ".join(fold(text).split()), 16).hex()
 
 
+@lru_cache(8_192)  # the frequent words of all texts
 def number_of(word: str) -> int:
     """The number that stands for a word or a domain in stored facts."""
     return int.from_bytes(_digest(word, 8)) >> 1  # a signed number of 64 bits holds it

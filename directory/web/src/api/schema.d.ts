@@ -369,6 +369,114 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/admin/rules": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the rules that judge what members submit, edit and register, each with its matches of thirty days
+         * @description Needs an administrator.
+         */
+        get: operations["adminListRules"];
+        put?: never;
+        /**
+         * Add a rule; it is `off` unless its state says otherwise
+         * @description A rule that is `dry` only counts what it would do. One that rejects can be `on` if its conditions were previewed in
+         *     the last 24 hours. Of the rules that match, the strongest `then` wins. There may be 50.
+         *
+         *     Needs an administrator.
+         */
+        post: operations["adminAddRule"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/admin/rules/facts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the facts that conditions may ask for
+         * @description `approved` and `rejected`: how many projects of the owner were ever, deleted ones too. `submitted_24h`: by the
+         *     owner. `domain`: what somebody can register, of the website, by the Public Suffix List; `domain_live`,
+         *     `domain_rejected` and `domain_waiting`: the projects of that domain, which are now in the state. `links`: addresses
+         *     in the description. `words`: whole words as search compares them, in title, tagline, author, description, the words
+         *     of pictures and the host. `text_of_rejected`: a description of twenty characters or more equals that of a rejected
+         *     project. `burst`: the submissions of the last hour to the whole directory, divided by the median of the hours of
+         *     four weeks, which counts as 1 at least. Counts leave out the project that is judged, and end at 1,000.
+         *
+         *     Needs an administrator.
+         */
+        get: operations["adminListFacts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/admin/rules/preview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Show what a rule would have matched in the last days, and what became of it
+         * @description It judges by the facts as they were then, which are stored for RULE_FACTS_DAYS; at most the newest 100,000.
+         *
+         *     Needs an administrator.
+         */
+        post: operations["adminPreviewRule"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/admin/rules/{rule_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show a rule
+         * @description Needs an administrator.
+         */
+        get: operations["adminShowRule"];
+        /**
+         * Change a rule: any subset of its members
+         * @description A change of `on`, `when` or `then` makes a rule that is `on` `dry`, unless the same request says its state. The
+         *     reason of a rule that no longer rejects goes.
+         *
+         *     Needs an administrator.
+         */
+        put: operations["adminChangeRule"];
+        post?: never;
+        /**
+         * Delete a rule. What it marked, held and rejected stays so
+         * @description Needs an administrator.
+         */
+        delete: operations["adminDeleteRule"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/admin/sessions": {
         parameters: {
             query?: never;
@@ -2498,7 +2606,7 @@ export interface components {
              * @description Stable; decide by this.
              * @enum {string}
              */
-            code: "malformed_json" | "bad_request" | "unauthenticated" | "invalid_credentials" | "not_owner" | "own_submission" | "own_decision" | "admin_required" | "reviewer_required" | "passkey_required" | "account_suspended" | "email_not_verified" | "cross_site_request" | "registration_closed" | "sign_in_cancelled" | "sign_in_expired" | "sign_in_refused" | "sign_in_again" | "not_found" | "method_not_allowed" | "invalid_transition" | "not_votable" | "duplicate" | "last_admin" | "category_in_use" | "appeal_not_possible" | "claimed" | "too_many_projects" | "too_many_votes" | "account_deleted" | "address_taken" | "identity_taken" | "too_many_passkeys" | "last_way_in" | "too_many" | "other_user" | "precondition_failed" | "too_large" | "unsupported_media_type" | "validation_failed" | "rate_limited" | "internal" | "provider_failed" | "unavailable" | "provider_unavailable" | "read_only";
+            code: "malformed_json" | "bad_request" | "unauthenticated" | "invalid_credentials" | "not_owner" | "own_submission" | "own_decision" | "admin_required" | "reviewer_required" | "passkey_required" | "account_suspended" | "email_not_verified" | "cross_site_request" | "registration_closed" | "registration_refused" | "sign_in_cancelled" | "sign_in_expired" | "sign_in_refused" | "sign_in_again" | "not_found" | "method_not_allowed" | "invalid_transition" | "not_votable" | "duplicate" | "last_admin" | "category_in_use" | "appeal_not_possible" | "claimed" | "too_many_projects" | "too_many_votes" | "account_deleted" | "address_taken" | "identity_taken" | "too_many_passkeys" | "last_way_in" | "too_many" | "preview_first" | "other_user" | "precondition_failed" | "too_large" | "unsupported_media_type" | "validation_failed" | "rate_limited" | "internal" | "provider_failed" | "unavailable" | "provider_unavailable" | "read_only";
             /** @description To be quoted when the problem is reported. */
             request_id: string;
             /** @description With `validation_failed` and `duplicate`: the refused parts, by a JSON Pointer into the body or by the name of a query parameter. */
@@ -2643,7 +2751,7 @@ export interface components {
         Audit: {
             id: number;
             /** @enum {string} */
-            action: "project.submitted" | "project.imported" | "project.edited" | "project.edit_held" | "project.edit_approved" | "project.edit_rejected" | "project.edit_withdrawn" | "project.approval_given" | "project.approval_withdrawn" | "project.approved" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.votes_discounted" | "project.votes_counted" | "project.changes_requested" | "project.resubmitted" | "project.released" | "project.returned" | "project.appealed" | "project.appeal_upheld" | "project.appeal_reversed" | "message.erased" | "user.role_changed" | "user.categories_changed" | "user.status_changed" | "user.signed_out" | "user.deleted" | "user.renamed" | "user.identity_added" | "user.identity_removed" | "user.passkey_added" | "user.passkey_removed" | "user.passkeys_reset" | "user.registered" | "user.signed_in" | "user.password_changed" | "user.email_changed" | "user.token_created" | "user.token_revoked" | "user.feed_key_made" | "user.feed_key_deleted" | "users.signed_out" | "users.tokens_revoked" | "category.created" | "category.changed" | "category.deleted" | "webhook.redelivered" | "webhook.tested" | "counters.repaired" | "report.settled";
+            action: "project.submitted" | "project.imported" | "project.edited" | "project.edit_held" | "project.edit_approved" | "project.edit_rejected" | "project.edit_withdrawn" | "project.approval_given" | "project.approval_withdrawn" | "project.approved" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.votes_discounted" | "project.votes_counted" | "project.changes_requested" | "project.resubmitted" | "project.released" | "project.returned" | "project.appealed" | "project.appeal_upheld" | "project.appeal_reversed" | "message.erased" | "user.role_changed" | "user.categories_changed" | "user.status_changed" | "user.signed_out" | "user.deleted" | "user.renamed" | "user.identity_added" | "user.identity_removed" | "user.passkey_added" | "user.passkey_removed" | "user.passkeys_reset" | "user.registered" | "user.signed_in" | "user.password_changed" | "user.email_changed" | "user.token_created" | "user.token_revoked" | "user.feed_key_made" | "user.feed_key_deleted" | "users.signed_out" | "users.tokens_revoked" | "category.created" | "category.changed" | "category.deleted" | "webhook.redelivered" | "webhook.tested" | "counters.repaired" | "report.settled" | "rule.created" | "rule.changed" | "rule.deleted";
             /** Format: date-time */
             at: string;
             actor: components["schemas"]["UserRef"] | null;
@@ -3079,6 +3187,128 @@ export interface components {
             changed: number;
             /** @description How many votes count now. */
             upvotes: number;
+        };
+        /** @description A condition about a fact. */
+        RuleCondition: {
+            /**
+             * @example links
+             * @enum {string}
+             */
+            fact: "account_hours" | "email_confirmed" | "email_domain" | "email_disposable" | "approved" | "rejected" | "submitted_24h" | "domain" | "domain_live" | "domain_rejected" | "domain_waiting" | "links" | "words" | "text_of_rejected" | "title_lookalike" | "has_repository" | "burst";
+            /**
+             * @example >=
+             * @enum {string}
+             */
+            is: "=" | "<" | ">=" | "in" | "not in";
+            /** @description A number, true or false, a text, or for `in` and `not in` a list of 1 to 1,000 texts, by the type of the fact. */
+            value: number | boolean | string | string[];
+        };
+        /** @description How many a rule matched on a day. */
+        RuleDays: {
+            /** Format: date */
+            date: string;
+            matched: number;
+        };
+        /** @description A rule. `days` are the last thirty, the oldest first: what it matched while it was dry or on. */
+        Rule: {
+            id: number;
+            name: string;
+            on: ("submission" | "edit" | "registration")[];
+            /** @description All have to hold. */
+            when: components["schemas"]["RuleCondition"][];
+            /** @enum {string} */
+            then: "mark" | "hold" | "reject";
+            reason: string | null;
+            /** @enum {string} */
+            state: "off" | "dry" | "on";
+            /** Format: date-time */
+            changed_at: string;
+            days: components["schemas"]["RuleDays"][];
+        };
+        /** @description All rules, in the order in which they were made. */
+        RuleList: {
+            items: components["schemas"]["Rule"][];
+        };
+        /** @description A rule. `reason` is for the submitter: a rule that rejects needs it, and no other has one. */
+        RuleInput: {
+            /** @example Web frameworks */
+            name: string;
+            on: ("submission" | "edit" | "registration")[];
+            /** @description All have to hold. */
+            when: components["schemas"]["RuleCondition"][];
+            /** @enum {string} */
+            then: "mark" | "hold" | "reject";
+            /** @example The link is dead. */
+            reason?: string | null;
+            /** @enum {string} */
+            state?: "off" | "dry" | "on";
+        };
+        /** @description A fact, what may be asked of it, and what has it. */
+        RuleFact: {
+            /** @enum {string} */
+            fact: "account_hours" | "email_confirmed" | "email_domain" | "email_disposable" | "approved" | "rejected" | "submitted_24h" | "domain" | "domain_live" | "domain_rejected" | "domain_waiting" | "links" | "words" | "text_of_rejected" | "title_lookalike" | "has_repository" | "burst";
+            /** @enum {string} */
+            type: "number" | "truth" | "text" | "words";
+            is: ("=" | "<" | ">=" | "in" | "not in")[];
+            on: ("submission" | "edit" | "registration")[];
+        };
+        /** @description The facts that conditions may ask for. */
+        RuleFactList: {
+            items: components["schemas"]["RuleFact"][];
+        };
+        /** @description A rule as it would be saved, and over how many days to try it. */
+        RulePreviewInput: {
+            rule: components["schemas"]["RuleInput"];
+            days: number;
+        };
+        /** @description How many of what matched were approved, rejected, still wait, or were live and are not now. */
+        RuleOutcomes: {
+            approved: number;
+            rejected: number;
+            waiting: number;
+            taken_down: number;
+        };
+        /** @description The project of some reports. */
+        ReportedProject: {
+            id: number;
+            slug: string;
+            title: string;
+            tagline: string;
+            url: string;
+            /** @enum {string} */
+            status: "live" | "pending" | "rejected";
+            version: number;
+            category: components["schemas"]["CategoryRef"];
+            owner: components["schemas"]["UserRef"];
+        };
+        /** @description Up to 20 projects of each outcome, the newest first. Registrations have none. */
+        RuleExamples: {
+            approved: components["schemas"]["ReportedProject"][];
+            rejected: components["schemas"]["ReportedProject"][];
+            waiting: components["schemas"]["ReportedProject"][];
+            taken_down: components["schemas"]["ReportedProject"][];
+        };
+        /** @description What a rule would have matched. `unknown`: no facts are stored; it counts as no match. */
+        RulePreview: {
+            evaluated: number;
+            unknown: number;
+            matched: number;
+            by_outcome: components["schemas"]["RuleOutcomes"];
+            examples: components["schemas"]["RuleExamples"];
+        };
+        /** @description A rule. `reason` is for the submitter: a rule that rejects needs it, and no other has one. */
+        RuleChanges: {
+            /** @example Web frameworks */
+            name?: string;
+            on?: ("submission" | "edit" | "registration")[];
+            /** @description All have to hold. */
+            when?: components["schemas"]["RuleCondition"][];
+            /** @enum {string} */
+            then?: "mark" | "hold" | "reject";
+            /** @example The link is dead. */
+            reason?: string | null;
+            /** @enum {string} */
+            state?: "off" | "dry" | "on";
         };
         /** @description The numbers of a user's projects and of the votes given and received. */
         Stats: {
@@ -4089,19 +4319,6 @@ export interface components {
             /** @description Whether it is a note, which the owner never sees. Default false. */
             internal?: boolean;
         };
-        /** @description The project of some reports. */
-        ReportedProject: {
-            id: number;
-            slug: string;
-            title: string;
-            tagline: string;
-            url: string;
-            /** @enum {string} */
-            status: "live" | "pending" | "rejected";
-            version: number;
-            category: components["schemas"]["CategoryRef"];
-            owner: components["schemas"]["UserRef"];
-        };
         /** @description The text of a report. Administrators also see who wrote it; it is null for an anonymous caller. */
         ReportText: {
             text: string;
@@ -4597,6 +4814,41 @@ export interface components {
             };
         };
         /**
+         * @description - `duplicate`: Something with the same identity exists: a username, an e-mail address, a category's slug, or a project of the same owner with the same URL. Each member of errors points to a value that is taken; existing is your own project that has the URL.
+         *     - `too_many`: There is one more than there may be. The detail says of what, and how many.
+         *     - `preview_first`: A rule that rejects can be switched on if the same conditions were previewed in the last 24 hours, by POST /api/admin/rules/preview.
+         *     - `other_user`: X-Expected-User named another account than the one that is signed in; nothing was changed. A page sends the id of the account that it shows with each write, because another tab may have changed the session.
+         */
+        DuplicateOrTooManyOrPreviewFirstOrOtherUser: {
+            headers: {
+                "X-Request-ID": components["headers"]["X-Request-ID"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /**
+         * @description - `duplicate`: Something with the same identity exists: a username, an e-mail address, a category's slug, or a project of the same owner with the same URL. Each member of errors points to a value that is taken; existing is your own project that has the URL.
+         *     - `preview_first`: A rule that rejects can be switched on if the same conditions were previewed in the last 24 hours, by POST /api/admin/rules/preview.
+         *     - `other_user`: X-Expected-User named another account than the one that is signed in; nothing was changed. A page sends the id of the account that it shows with each write, because another tab may have changed the session.
+         */
+        DuplicateOrPreviewFirstOrOtherUser: {
+            headers: {
+                "X-Request-ID": components["headers"]["X-Request-ID"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /**
          * @description - `last_admin`: The change would leave the directory without an active administrator.
          *     - `too_many_projects`: The user has more projects than one request takes down or deletes; nothing was changed. To suspend a user, do so without unpublish, take projects down in portions by POST /api/admin/projects/decisions, and then send the request again for those that are left. To delete one's own account, delete some pending or rejected projects first.
          *     - `account_deleted`: The user has deleted the account. It cannot be changed or opened again.
@@ -4843,12 +5095,13 @@ export interface components {
         /**
          * @description - `account_suspended`: The password was right, but an administrator has suspended the account.
          *     - `registration_closed`: This directory does not accept new accounts at present.
+         *     - `registration_refused`: A rule of this directory refuses the registration. The detail says why.
          *     - `sign_in_cancelled`: The sign-in was cancelled at the provider. Nothing was changed. Sign in again to start over.
          *     - `sign_in_expired`: The provider's answer does not belong to a sign-in that is under way in this browser: more than ten minutes have passed, the answer was used before, or the sign-in began in another browser. Start the sign-in again.
          *     - `sign_in_refused`: The provider's answer does not prove who signs in; reason says why.
          *     - `sign_in_again`: The request needs a session that was opened in the last ten minutes: to join a provider, to add or remove a passkey, or because the account has no password to ask for. Sign in, and send the request again.
          */
-        AccountSuspendedOrRegistrationClosedOrSignInCancelledOrSignInExpiredOrSignInRefusedOrSignInAgain: {
+        AccountSuspendedOrRegistrationClosedOrRegistrationRefusedOrSignInCancelledOrSignInExpiredOrSignInRefusedOrSignInAgain: {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
@@ -4879,8 +5132,9 @@ export interface components {
         /**
          * @description - `cross_site_request`: A page of another origin caused this write. Writes are accepted from the service's own origin, from the origins that it is configured to trust, and from programs that send a bearer token. A program with a cookie has to send the service's own address in Origin.
          *     - `registration_closed`: This directory does not accept new accounts at present.
+         *     - `registration_refused`: A rule of this directory refuses the registration. The detail says why.
          */
-        CrossSiteRequestOrRegistrationClosed: {
+        CrossSiteRequestOrRegistrationClosedOrRegistrationRefused: {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
@@ -5266,7 +5520,7 @@ export interface operations {
     adminLog: {
         parameters: {
             query?: {
-                action?: "project.submitted" | "project.imported" | "project.edited" | "project.edit_held" | "project.edit_approved" | "project.edit_rejected" | "project.edit_withdrawn" | "project.approval_given" | "project.approval_withdrawn" | "project.approved" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.votes_discounted" | "project.votes_counted" | "project.changes_requested" | "project.resubmitted" | "project.released" | "project.returned" | "project.appealed" | "project.appeal_upheld" | "project.appeal_reversed" | "message.erased" | "user.role_changed" | "user.categories_changed" | "user.status_changed" | "user.signed_out" | "user.deleted" | "user.renamed" | "user.identity_added" | "user.identity_removed" | "user.passkey_added" | "user.passkey_removed" | "user.passkeys_reset" | "user.registered" | "user.signed_in" | "user.password_changed" | "user.email_changed" | "user.token_created" | "user.token_revoked" | "user.feed_key_made" | "user.feed_key_deleted" | "users.signed_out" | "users.tokens_revoked" | "category.created" | "category.changed" | "category.deleted" | "webhook.redelivered" | "webhook.tested" | "counters.repaired" | "report.settled";
+                action?: "project.submitted" | "project.imported" | "project.edited" | "project.edit_held" | "project.edit_approved" | "project.edit_rejected" | "project.edit_withdrawn" | "project.approval_given" | "project.approval_withdrawn" | "project.approved" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.votes_discounted" | "project.votes_counted" | "project.changes_requested" | "project.resubmitted" | "project.released" | "project.returned" | "project.appealed" | "project.appeal_upheld" | "project.appeal_reversed" | "message.erased" | "user.role_changed" | "user.categories_changed" | "user.status_changed" | "user.signed_out" | "user.deleted" | "user.renamed" | "user.identity_added" | "user.identity_removed" | "user.passkey_added" | "user.passkey_removed" | "user.passkeys_reset" | "user.registered" | "user.signed_in" | "user.password_changed" | "user.email_changed" | "user.token_created" | "user.token_revoked" | "user.feed_key_made" | "user.feed_key_deleted" | "users.signed_out" | "users.tokens_revoked" | "category.created" | "category.changed" | "category.deleted" | "webhook.redelivered" | "webhook.tested" | "counters.repaired" | "report.settled" | "rule.created" | "rule.changed" | "rule.deleted";
                 project_id?: number;
                 /** @description The id of the user that the entry is about. */
                 user_id?: number;
@@ -5357,7 +5611,7 @@ export interface operations {
     adminLogFile: {
         parameters: {
             query?: {
-                action?: "project.submitted" | "project.imported" | "project.edited" | "project.edit_held" | "project.edit_approved" | "project.edit_rejected" | "project.edit_withdrawn" | "project.approval_given" | "project.approval_withdrawn" | "project.approved" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.votes_discounted" | "project.votes_counted" | "project.changes_requested" | "project.resubmitted" | "project.released" | "project.returned" | "project.appealed" | "project.appeal_upheld" | "project.appeal_reversed" | "message.erased" | "user.role_changed" | "user.categories_changed" | "user.status_changed" | "user.signed_out" | "user.deleted" | "user.renamed" | "user.identity_added" | "user.identity_removed" | "user.passkey_added" | "user.passkey_removed" | "user.passkeys_reset" | "user.registered" | "user.signed_in" | "user.password_changed" | "user.email_changed" | "user.token_created" | "user.token_revoked" | "user.feed_key_made" | "user.feed_key_deleted" | "users.signed_out" | "users.tokens_revoked" | "category.created" | "category.changed" | "category.deleted" | "webhook.redelivered" | "webhook.tested" | "counters.repaired" | "report.settled";
+                action?: "project.submitted" | "project.imported" | "project.edited" | "project.edit_held" | "project.edit_approved" | "project.edit_rejected" | "project.edit_withdrawn" | "project.approval_given" | "project.approval_withdrawn" | "project.approved" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.votes_discounted" | "project.votes_counted" | "project.changes_requested" | "project.resubmitted" | "project.released" | "project.returned" | "project.appealed" | "project.appeal_upheld" | "project.appeal_reversed" | "message.erased" | "user.role_changed" | "user.categories_changed" | "user.status_changed" | "user.signed_out" | "user.deleted" | "user.renamed" | "user.identity_added" | "user.identity_removed" | "user.passkey_added" | "user.passkey_removed" | "user.passkeys_reset" | "user.registered" | "user.signed_in" | "user.password_changed" | "user.email_changed" | "user.token_created" | "user.token_revoked" | "user.feed_key_made" | "user.feed_key_deleted" | "users.signed_out" | "users.tokens_revoked" | "category.created" | "category.changed" | "category.deleted" | "webhook.redelivered" | "webhook.tested" | "counters.repaired" | "report.settled" | "rule.created" | "rule.changed" | "rule.deleted";
                 project_id?: number;
                 /** @description The id of the user that the entry is about. */
                 user_id?: number;
@@ -6662,6 +6916,549 @@ export interface operations {
                      */
                     "application/json": components["schemas"]["VotesDecided"];
                 };
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["AdminRequiredOrPasskeyRequiredOrCrossSiteRequest"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["OtherUser"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["UnavailableOrReadOnly"];
+        };
+    };
+    adminListRules: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description All rules, in the order in which they were made. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "id": 42,
+                     *           "name": "Many links of a new account",
+                     *           "on": [
+                     *             "submission"
+                     *           ],
+                     *           "when": [
+                     *             {
+                     *               "fact": "links",
+                     *               "is": ">=",
+                     *               "value": 5
+                     *             }
+                     *           ],
+                     *           "then": "mark",
+                     *           "reason": null,
+                     *           "state": "off",
+                     *           "changed_at": "2026-11-20T10:00:00.123456Z",
+                     *           "days": [
+                     *             {
+                     *               "date": "2026-11-23",
+                     *               "matched": 0
+                     *             }
+                     *           ]
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["RuleList"];
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["AdminRequiredOrPasskeyRequired"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    adminAddRule: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `id` of the account that the page shows. If another account is signed in, the answer is 409 `other_user` and nothing changes. */
+                "X-Expected-User"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "Many links of a new account",
+                 *       "on": [
+                 *         "submission"
+                 *       ],
+                 *       "when": [
+                 *         {
+                 *           "fact": "links",
+                 *           "is": ">=",
+                 *           "value": 5
+                 *         }
+                 *       ],
+                 *       "then": "mark",
+                 *       "reason": null,
+                 *       "state": "off"
+                 *     }
+                 */
+                "application/json": components["schemas"]["RuleInput"];
+            };
+        };
+        responses: {
+            /** @description A rule. `days` are the last thirty, the oldest first: what it matched while it was dry or on. */
+            201: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Location: components["headers"]["Location"];
+                    Vary: components["headers"]["Vary"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": 42,
+                     *       "name": "Many links of a new account",
+                     *       "on": [
+                     *         "submission"
+                     *       ],
+                     *       "when": [
+                     *         {
+                     *           "fact": "links",
+                     *           "is": ">=",
+                     *           "value": 5
+                     *         }
+                     *       ],
+                     *       "then": "mark",
+                     *       "reason": null,
+                     *       "state": "off",
+                     *       "changed_at": "2026-11-20T10:00:00.123456Z",
+                     *       "days": [
+                     *         {
+                     *           "date": "2026-11-23",
+                     *           "matched": 0
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Rule"];
+                };
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["AdminRequiredOrPasskeyRequiredOrCrossSiteRequest"];
+            409: components["responses"]["DuplicateOrTooManyOrPreviewFirstOrOtherUser"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["UnavailableOrReadOnly"];
+        };
+    };
+    adminListFacts: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The facts that conditions may ask for. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "fact": "links",
+                     *           "type": "number",
+                     *           "is": [
+                     *             "=",
+                     *             "<",
+                     *             ">="
+                     *           ],
+                     *           "on": [
+                     *             "submission",
+                     *             "edit"
+                     *           ]
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["RuleFactList"];
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["AdminRequiredOrPasskeyRequired"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    adminPreviewRule: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `id` of the account that the page shows. If another account is signed in, the answer is 409 `other_user` and nothing changes. */
+                "X-Expected-User"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "rule": {
+                 *         "name": "Many links of a new account",
+                 *         "on": [
+                 *           "submission"
+                 *         ],
+                 *         "when": [
+                 *           {
+                 *             "fact": "links",
+                 *             "is": ">=",
+                 *             "value": 5
+                 *           }
+                 *         ],
+                 *         "then": "mark",
+                 *         "reason": null,
+                 *         "state": "off"
+                 *       },
+                 *       "days": 1
+                 *     }
+                 */
+                "application/json": components["schemas"]["RulePreviewInput"];
+            };
+        };
+        responses: {
+            /** @description What a rule would have matched. `unknown`: no facts are stored; it counts as no match. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "evaluated": 0,
+                     *       "unknown": 0,
+                     *       "matched": 0,
+                     *       "by_outcome": {
+                     *         "approved": 1,
+                     *         "rejected": 1,
+                     *         "waiting": 1,
+                     *         "taken_down": 1
+                     *       },
+                     *       "examples": {
+                     *         "approved": [
+                     *           {
+                     *             "id": 42,
+                     *             "slug": "web-frameworks",
+                     *             "title": "Flask",
+                     *             "tagline": "A lightweight web framework",
+                     *             "url": "https://flask.example",
+                     *             "status": "live",
+                     *             "version": 3,
+                     *             "category": {
+                     *               "slug": "web-frameworks",
+                     *               "name": "Web frameworks"
+                     *             },
+                     *             "owner": {
+                     *               "id": 42,
+                     *               "username": "ada"
+                     *             }
+                     *           }
+                     *         ],
+                     *         "rejected": [
+                     *           {
+                     *             "id": 42,
+                     *             "slug": "web-frameworks",
+                     *             "title": "Flask",
+                     *             "tagline": "A lightweight web framework",
+                     *             "url": "https://flask.example",
+                     *             "status": "live",
+                     *             "version": 3,
+                     *             "category": {
+                     *               "slug": "web-frameworks",
+                     *               "name": "Web frameworks"
+                     *             },
+                     *             "owner": {
+                     *               "id": 42,
+                     *               "username": "ada"
+                     *             }
+                     *           }
+                     *         ],
+                     *         "waiting": [
+                     *           {
+                     *             "id": 42,
+                     *             "slug": "web-frameworks",
+                     *             "title": "Flask",
+                     *             "tagline": "A lightweight web framework",
+                     *             "url": "https://flask.example",
+                     *             "status": "live",
+                     *             "version": 3,
+                     *             "category": {
+                     *               "slug": "web-frameworks",
+                     *               "name": "Web frameworks"
+                     *             },
+                     *             "owner": {
+                     *               "id": 42,
+                     *               "username": "ada"
+                     *             }
+                     *           }
+                     *         ],
+                     *         "taken_down": [
+                     *           {
+                     *             "id": 42,
+                     *             "slug": "web-frameworks",
+                     *             "title": "Flask",
+                     *             "tagline": "A lightweight web framework",
+                     *             "url": "https://flask.example",
+                     *             "status": "live",
+                     *             "version": 3,
+                     *             "category": {
+                     *               "slug": "web-frameworks",
+                     *               "name": "Web frameworks"
+                     *             },
+                     *             "owner": {
+                     *               "id": 42,
+                     *               "username": "ada"
+                     *             }
+                     *           }
+                     *         ]
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["RulePreview"];
+                };
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["AdminRequiredOrPasskeyRequiredOrCrossSiteRequest"];
+            409: components["responses"]["OtherUser"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["UnavailableOrReadOnly"];
+        };
+    };
+    adminShowRule: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example 3 */
+                rule_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A rule. `days` are the last thirty, the oldest first: what it matched while it was dry or on. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": 42,
+                     *       "name": "Many links of a new account",
+                     *       "on": [
+                     *         "submission"
+                     *       ],
+                     *       "when": [
+                     *         {
+                     *           "fact": "links",
+                     *           "is": ">=",
+                     *           "value": 5
+                     *         }
+                     *       ],
+                     *       "then": "mark",
+                     *       "reason": null,
+                     *       "state": "off",
+                     *       "changed_at": "2026-11-20T10:00:00.123456Z",
+                     *       "days": [
+                     *         {
+                     *           "date": "2026-11-23",
+                     *           "matched": 0
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Rule"];
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["AdminRequiredOrPasskeyRequired"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    adminChangeRule: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `id` of the account that the page shows. If another account is signed in, the answer is 409 `other_user` and nothing changes. */
+                "X-Expected-User"?: string;
+            };
+            path: {
+                /** @example 3 */
+                rule_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "Many links of a new account",
+                 *       "on": [
+                 *         "submission"
+                 *       ],
+                 *       "when": [
+                 *         {
+                 *           "fact": "links",
+                 *           "is": ">=",
+                 *           "value": 5
+                 *         }
+                 *       ],
+                 *       "then": "mark",
+                 *       "reason": null,
+                 *       "state": "off"
+                 *     }
+                 */
+                "application/json": components["schemas"]["RuleChanges"];
+            };
+        };
+        responses: {
+            /** @description A rule. `days` are the last thirty, the oldest first: what it matched while it was dry or on. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": 42,
+                     *       "name": "Many links of a new account",
+                     *       "on": [
+                     *         "submission"
+                     *       ],
+                     *       "when": [
+                     *         {
+                     *           "fact": "links",
+                     *           "is": ">=",
+                     *           "value": 5
+                     *         }
+                     *       ],
+                     *       "then": "mark",
+                     *       "reason": null,
+                     *       "state": "off",
+                     *       "changed_at": "2026-11-20T10:00:00.123456Z",
+                     *       "days": [
+                     *         {
+                     *           "date": "2026-11-23",
+                     *           "matched": 0
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Rule"];
+                };
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["AdminRequiredOrPasskeyRequiredOrCrossSiteRequest"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["DuplicateOrPreviewFirstOrOtherUser"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["UnavailableOrReadOnly"];
+        };
+    };
+    adminDeleteRule: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `id` of the account that the page shows. If another account is signed in, the answer is 409 `other_user` and nothing changes. */
+                "X-Expected-User"?: string;
+            };
+            path: {
+                /** @example 3 */
+                rule_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Delete a rule. What it marked, held and rejected stays so. */
+            204: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             400: components["responses"]["MalformedJson"];
             401: components["responses"]["Unauthenticated"];
@@ -8743,7 +9540,7 @@ export interface operations {
                 content?: never;
             };
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["AccountSuspendedOrRegistrationClosedOrSignInCancelledOrSignInExpiredOrSignInRefusedOrSignInAgain"];
+            403: components["responses"]["AccountSuspendedOrRegistrationClosedOrRegistrationRefusedOrSignInCancelledOrSignInExpiredOrSignInRefusedOrSignInAgain"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["AddressTakenOrIdentityTaken"];
             422: components["responses"]["ValidationFailed"];
@@ -8804,7 +9601,7 @@ export interface operations {
             };
             400: components["responses"]["MalformedJson"];
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["CrossSiteRequestOrRegistrationClosed"];
+            403: components["responses"]["CrossSiteRequestOrRegistrationClosedOrRegistrationRefused"];
             409: components["responses"]["Duplicate"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
@@ -9381,7 +10178,7 @@ export interface operations {
             };
             path: {
                 /** @example not_found */
-                code: "malformed_json" | "bad_request" | "unauthenticated" | "invalid_credentials" | "not_owner" | "own_submission" | "own_decision" | "admin_required" | "reviewer_required" | "passkey_required" | "account_suspended" | "email_not_verified" | "cross_site_request" | "registration_closed" | "sign_in_cancelled" | "sign_in_expired" | "sign_in_refused" | "sign_in_again" | "not_found" | "method_not_allowed" | "invalid_transition" | "not_votable" | "duplicate" | "last_admin" | "category_in_use" | "appeal_not_possible" | "claimed" | "too_many_projects" | "too_many_votes" | "account_deleted" | "address_taken" | "identity_taken" | "too_many_passkeys" | "last_way_in" | "too_many" | "other_user" | "precondition_failed" | "too_large" | "unsupported_media_type" | "validation_failed" | "rate_limited" | "internal" | "provider_failed" | "unavailable" | "provider_unavailable" | "read_only";
+                code: "malformed_json" | "bad_request" | "unauthenticated" | "invalid_credentials" | "not_owner" | "own_submission" | "own_decision" | "admin_required" | "reviewer_required" | "passkey_required" | "account_suspended" | "email_not_verified" | "cross_site_request" | "registration_closed" | "registration_refused" | "sign_in_cancelled" | "sign_in_expired" | "sign_in_refused" | "sign_in_again" | "not_found" | "method_not_allowed" | "invalid_transition" | "not_votable" | "duplicate" | "last_admin" | "category_in_use" | "appeal_not_possible" | "claimed" | "too_many_projects" | "too_many_votes" | "account_deleted" | "address_taken" | "identity_taken" | "too_many_passkeys" | "last_way_in" | "too_many" | "preview_first" | "other_user" | "precondition_failed" | "too_large" | "unsupported_media_type" | "validation_failed" | "rate_limited" | "internal" | "provider_failed" | "unavailable" | "provider_unavailable" | "read_only";
             };
             cookie?: never;
         };

@@ -24,4 +24,5 @@ export const actions: Record<Schemas["Audit"]["action"], string> = {
   "category.created": "Category created", "category.changed": "Category changed", "category.deleted": "Category deleted",
   "webhook.redelivered": "Delivery sent again", "webhook.tested": "Endpoint tested", "counters.repaired": "Counters repaired",
   "report.settled": "Reports settled",
+  "rule.created": "Rule created", "rule.changed": "Rule changed", "rule.deleted": "Rule deleted",
 };

@@ -12,6 +12,7 @@ export interface Part {
 /** "grace approved Flask." The project leads to `projectAt`, or to its page. */
 export function sentence(entry: Entry, projectAt?: string): Part[] {
   const by = userPart(entry.actor, entry.rule_id ? "A rule" : "The operator");
+  const operator = userPart(entry.actor, "The operator");
   const project = projectPart(entry, projectAt);
   const user = userPart(entry.user, entry.user_id ? `user ${entry.user_id}` : "a user", entry.user_id);
   switch (entry.action) {
@@ -65,6 +66,9 @@ export function sentence(entry: Entry, projectAt?: string): Part[] {
     case "webhook.tested": return [by, { text: ` sent a test to ${changed(entry, "endpoint").to}.` }];
     case "counters.repaired": return [by, { text: " repaired counters, or what is derived from projects." }];
     case "report.settled": return [by, { text: entry.to === "acted" ? " acted on the reports about " : " found no reason to act in the reports about " }, project, end];
+    case "rule.created": return [operator, { text: ` created the rule “${changed(entry, "name").to}”.` }];
+    case "rule.changed": return [operator, { text: ` changed the rule “${changed(entry, "name").from}”.` }];
+    case "rule.deleted": return [operator, { text: ` deleted the rule “${changed(entry, "name").from}”.` }];
     case "user.deleted": return entry.actor?.id === entry.user_id ? [by, { text: " deleted their account." }] : [by, { text: " deleted the account of " }, user, end];
   }
 }

@@ -1,0 +1,260 @@
+"""The facts of what a member submits, edits or registers: collected by one statement, and stored with it.
+
+Counts leave out the project that is judged, and end at COUNTED_TO, so that what they read is bounded. The stored facts
+have numbers, truths and the mail domain alone.
+"""
+
+import json
+import re
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from functools import cache
+from typing import Any
+from urllib.parse import urlsplit
+
+from sqlalchemy import BigInteger, String, bindparam, delete, func, literal_column, select, text, union
+
+from directory.db.paging import AnySelect
+from directory.db.statements import Prepared
+from directory.extensions import db, modify
+from directory.models import AuditEntry, Judged, Project, Rule, RuleFacts, RuleState, Status, User
+from directory.models.base import UtcDateTime
+from directory.services.catalog.search_words import readable_host, units
+from directory.services.clock import database_clock
+from directory.services.deleting import require_minority
+from directory.services.text.characters import has_lookalikes
+from directory.services.text.keys import domain_of, is_disposable, number_of, text_key
+
+COUNTED_TO = 1_000
+HOUR, DAY, FOUR_WEEKS = timedelta(hours=1), timedelta(days=1), timedelta(weeks=4)
+HOURS = FOUR_WEEKS // HOUR
+# What a person decides about a project.
+DECISIONS = ("project.approved", "project.rejected", "project.unpublished", "project.changes_requested")
+_WITHOUT_SCHEME = re.compile(r"(?<![\w./])www\.")
+_ONE: Any = literal_column("1")
+P, F, A, R = Project.__table__.c, RuleFacts.__table__.c, AuditEntry.__table__.c, Rule.__table__.c
+U = User.__table__.c
+# What together changes with each change of the rules that are not off.
+_PRINT = [
+    select(each).where(R.state != literal_column(f"'{RuleState.OFF}'")).scalar_subquery()
+    for each in (func.count(), func.sum(R.id), func.sum(R.version), func.max(R.changed_at))
+]
+_medians: dict[tuple[Any, datetime], float] = {}  # of this hour, by database
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """The facts of something that is judged, by name, and the numbers of its words.
+
+    `is_decided`: a person has decided about the project. `rules` changes whenever a rule that is not off does.
+    """
+
+    values: dict[str, Any]
+    words: frozenset[int] = field(default_factory=frozenset)
+    is_decided: bool = False
+    rules: tuple[Any, ...] = (0,)
+
+
+def of_project(given: Mapping[str, Any], *, owner_id: int, project_id: int, at: datetime) -> Facts:
+    """The facts of a project with the values of `given`, by one statement."""
+    domain = domain_of(given["url"])
+    asked: dict[str, Any] = {
+        "domain": domain,
+        "text_key": text_key(given["description"]),
+        "owner": owner_id,
+        "project": project_id,
+    }
+    asked |= {"hour_ago": at - HOUR, "day_ago": at - DAY}
+    median, found = _asked(asked, at)
+    created_at, email, verified_at, *counts, is_repeated, hour, is_decided = found[: -len(_PRINT)]
+    names = ("domain_live", "domain_rejected", "domain_waiting", "approved", "rejected", "submitted_24h")
+    values = {
+        "account_hours": round((at - created_at) / HOUR, 4),
+        **of_address(email, is_confirmed=verified_at is not None),
+        **dict(zip(names, counts, strict=True)),
+        "domain": None if domain is None else number_of(domain),
+        "links": links_in(given["description"]),
+        "text_of_rejected": bool(is_repeated),
+        "title_lookalike": has_lookalikes(given["title"]),
+        "has_repository": given.get("repository_url") is not None,
+        "burst": round(max(0, hour) / max(1.0, median), 4),
+    }
+    return Facts(values, words_of(given), bool(is_decided), tuple(found[-len(_PRINT) :]))
+
+
+def links_in(text: str) -> int:
+    """How many web addresses a text has: what begins with `http://`, `https://` or `www.`."""
+    text = text.lower()
+    number = text.count("http://") + text.count("https://")
+    return number + len(_WITHOUT_SCHEME.findall(text)) if "www." in text else number
+
+
+def of_address(email: str, *, is_confirmed: bool) -> dict[str, Any]:
+    """The facts of an account's address. A deleted account has none."""
+    domain = email.rpartition("@")[2].lower()
+    return {"email_confirmed": is_confirmed, "email_domain": domain, "email_disposable": is_disposable(domain)}
+
+
+def of_registration(email: str, *, is_confirmed: bool) -> Facts:
+    """The facts of a registration, by one statement."""
+    [row] = _prints().all({})
+    return Facts(of_address(email, is_confirmed=is_confirmed), rules=tuple(row))
+
+
+def words_of(given: Mapping[str, Any]) -> frozenset[int]:
+    """The numbers of the whole words of a project: in its texts, the words of its pictures, and its host."""
+    texts = [given["title"], given["tagline"], given.get("author") or "", given["description"]]
+    texts += [picture["alt"] for picture in given.get("pictures") or ()]
+    texts.append(readable_host(urlsplit(given["url"]).hostname or ""))
+    words = {word for text in texts for unit in units(text) for word in (*unit.parts, unit.joined)}
+    return frozenset(map(number_of, words))
+
+
+def packed(words: frozenset[int]) -> bytes:
+    """The numbers of words as they are stored."""
+    return struct.pack(f">{len(words)}Q", *sorted(words))
+
+
+def unpacked(stored: bytes) -> frozenset[int]:
+    """The numbers of words from what is stored."""
+    return frozenset(struct.unpack(f">{len(stored) // 8}Q", stored))
+
+
+def store(kind: Judged, facts: Facts, *, account_id: int, project_id: int | None, at: datetime) -> None:
+    """Store facts with what they are of, by one statement."""
+    dialect, words = db.engine.dialect.name, packed(facts.words)
+    row = {"kind": kind.value, "at": at, "project_id": project_id, "account_id": account_id}
+    _insert(dialect).all(
+        {**row, "facts": json.dumps(facts.values), "words": words.hex() if dialect == "postgresql" else words}
+    )
+
+
+def forget(account_id: int) -> None:
+    """Delete the facts of an account."""
+    modify(delete(RuleFacts).where(RuleFacts.account_id == account_id))
+
+
+def purge(days: int, most: int, *, guarded: bool = True) -> int:
+    """Delete at most `most` facts older than so many days, and return the number. The oldest have the lowest ids.
+
+    Raises MostWouldGo.
+    """
+    before = database_clock() - timedelta(days=days)
+    if guarded:
+        require_minority(RuleFacts, RuleFacts.at < before)
+    oldest = select(RuleFacts.id, RuleFacts.at).order_by(RuleFacts.id).limit(most)
+    ids = [row.id for row in db.session.execute(oldest) if row.at < before]
+    return modify(delete(RuleFacts).where(RuleFacts.id.in_(ids))) if ids else 0
+
+
+def forget_medians() -> None:
+    """Forget the median of this hour, which a process keeps; for tests that change the past."""
+    _medians.clear()
+
+
+def _asked(asked: dict[str, Any], at: datetime) -> tuple[float, tuple[Any, ...]]:
+    """The median of submissions in an hour, and the other columns of the statement.
+
+    The hours before this one do not change any more, so each process asks for their median once in an hour.
+    """
+    hour = at.replace(minute=0, second=0, microsecond=0)
+    key = db.engine.url, hour
+    dialect = db.engine.dialect.name
+    if key in _medians:
+        [row] = _statement(dialect).all(asked)
+        return _medians[key], row
+    [(median, *others)] = _with_median(dialect).all({**asked, "this_hour": hour, "weeks_ago": hour - FOUR_WEEKS})
+    _medians.clear()
+    _medians[key] = float(median)
+    return _medians[key], tuple(others)
+
+
+@cache
+def _statement(dialect: str) -> Prepared:
+    return Prepared(_facts())
+
+
+@cache
+def _with_median(dialect: str) -> Prepared:
+    return Prepared(_facts(_median(dialect)))
+
+
+@cache
+def _insert(dialect: str) -> Prepared:
+    facts, words = (
+        ("CAST(:facts AS json)", "decode(:words, 'hex')") if dialect == "postgresql" else (":facts", ":words")
+    )
+    statement = text(
+        "INSERT INTO rule_facts (kind, at, project_id, account_id, facts, words) "  # noqa: S608 (our own words)
+        f"VALUES (:kind, :at, :project_id, :account_id, {facts}, {words}) RETURNING id"
+    )
+    return Prepared(statement.bindparams(bindparam("at", type_=UtcDateTime())))
+
+
+@cache
+def _prints() -> Prepared:
+    return Prepared(select(*_PRINT))
+
+
+def _facts(*first: Any) -> AnySelect:
+    """The statement for the facts of a project that the database knows, with the columns `first` before them."""
+    project, owner = bindparam("project", type_=BigInteger()), bindparam("owner", type_=BigInteger())
+    domain, key = bindparam("domain", type_=String()), bindparam("text_key", type_=String())
+    of_domain = (
+        _counted(select(_ONE).where(P.domain == domain, P.status == _word(status), P.id != project))
+        for status in (Status.LIVE, Status.REJECTED, Status.PENDING)
+    )
+    is_repeated = select(P.id).where(P.text_key == key, P.status == _word(Status.REJECTED), P.id != project).exists()
+    submitted = select(_ONE).where(
+        F.account_id == owner, F.at > bindparam("day_ago", type_=UtcDateTime()), F.kind == _word(Judged.SUBMISSION)
+    )
+    # The project's own entry is taken off, rather than left out, so that an index is enough for the others.
+    in_hour = A.action == _word("project.submitted"), A.at > bindparam("hour_ago", type_=UtcDateTime())
+    own = select(func.count()).where(A.project_id == project, *in_hour).scalar_subquery()
+    by_person = A.project_id == project, A.actor_id.is_not(None), A.action.in_(map(_word, DECISIONS))
+    return select(
+        *first,
+        U.created_at,
+        U.email,
+        U.email_verified_at,
+        *of_domain,
+        _decided("project.approved", owner, project),
+        _decided("project.rejected", owner, project),
+        _counted(submitted.where(F.project_id != project)),
+        is_repeated,
+        _counted(select(_ONE).where(*in_hour)) - own,
+        select(A.id).where(*by_person).exists(),
+        *_PRINT,
+    ).where(U.id == owner)
+
+
+def _counted(rows: AnySelect) -> Any:
+    return select(func.count()).select_from(rows.limit(_word(COUNTED_TO)).subquery()).scalar_subquery()
+
+
+def _decided(action: str, owner: Any, project: Any) -> Any:
+    """How many projects of an owner were decided so at least once: those that are there, and those that are gone."""
+    most = _word(COUNTED_TO)
+    present = select(P.id.label("id")).where(P.owner_id == owner).limit(most).subquery()
+    judged = select(F.project_id.label("id")).where(F.account_id == owner, F.project_id.is_not(None))
+    own = union(select(present.c.id), select(judged.order_by(F.at.desc()).limit(most).subquery().c.id)).subquery()
+    was = select(A.id).where(A.project_id == own.c.id, A.action == _word(action)).exists()
+    return select(func.count()).select_from(own).where(own.c.id != project, was).scalar_subquery()
+
+
+def _median(dialect: str) -> Any:
+    """The median of the numbers of submissions in the hours of four weeks, most of which may be 0."""
+    since, until = (bindparam(name, type_=UtcDateTime()) for name in ("weeks_ago", "this_hour"))
+    hour = func.date_trunc(literal_column("'hour'"), A.at) if dialect == "postgresql" else func.substr(A.at, 1, 13)
+    number = func.count().label("number")
+    hours = select(number).where(A.action == _word("project.submitted"), A.at >= since, A.at < until).group_by(hour)
+    # An even number of hours has two in the middle.
+    middle = hours.order_by(number.desc()).limit(literal_column("2")).offset(_word(HOURS // 2 - 1)).subquery()
+    return select(func.coalesce(func.sum(middle.c.number), 0) / literal_column("2.0")).scalar_subquery()
+
+
+def _word(value: Any) -> Any:
+    """A constant in the text of a statement."""
+    return literal_column(str(value) if isinstance(value, int) else f"'{value}'")
