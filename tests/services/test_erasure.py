@@ -45,9 +45,10 @@ PERSONAL = {
 # count of 0. SQLite keeps words of its index until it merges the parts of the index.
 OF_PROJECTS = {"audit_entries.project_title", "audit_entries.changes", "deliveries.payload", "tag_counts.tag"}
 OF_PROJECTS |= {"project_search_data.block", "project_search_brief_data.block"}
-# Digests of pictures, and ids of categories.
+# Digests of pictures and descriptions, ids of categories, and what administrators write about no one user.
 NOT_FILLED = {"logos.digest", "logos.small_digest", "projects.logo", "revisions.logo", "picture_uses.digest"}
-NOT_FILLED |= {"users.review_categories"}
+NOT_FILLED |= {"users.review_categories", "projects.text_key", "rules.reason", "rule_previews.digest"}
+NOT_FILLED |= {"rule_actions.rule_name", "rule_actions.effect"}
 
 
 @pytest.fixture
