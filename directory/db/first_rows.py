@@ -1,4 +1,4 @@
-"""The rows that a new database has: rules that an administrator may switch on."""
+"""The rows that a new database has: rules that an administrator may switch on, and replies of reviewers."""
 
 from datetime import UTC, datetime
 
@@ -45,3 +45,20 @@ def insert_rules(bind: Connection) -> None:
     names = ("name", "judges", "conditions", "effect")
     rows = [{**dict(zip(names, rule, strict=True)), "state": "off", "version": 1, "changed_at": at} for rule in RULES]
     bind.execute(sa.insert(_RULES), rows)
+
+
+# By name: the texts that reviewers may choose for a rejection.
+REPLIES = {
+    "No answer": "The website does not answer. Please send it again when it does.",
+    "Listed already": "This project is in the directory already.",
+    "Advertisement": "This is an advertisement, not a project.",
+    "What it does": "Please describe what the project does and how to try it.",
+    "Category and tags": "Please choose a category and tags that fit the project.",
+}
+
+
+def insert_replies(bind: Connection) -> None:
+    """Add the replies that come with the service."""
+    replies = sa.table("saved_replies", *map(sa.column, ("name", "decision", "text")))
+    rows = [{"name": name, "decision": "reject", "text": text} for name, text in REPLIES.items()]
+    bind.execute(sa.insert(replies), rows)

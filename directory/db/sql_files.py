@@ -48,6 +48,7 @@ def create(bind: Connection, metadata: MetaData) -> None:
         _execute(bind, statement)
     install(bind, *names(bind.dialect.name))
     first_rows.insert_rules(bind)
+    first_rows.insert_replies(bind)
 
 
 def statements(dialect: str, file: str) -> list[str]:

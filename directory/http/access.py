@@ -221,6 +221,8 @@ def _check_person(exchange: Exchange, view: Any, path: dict[str, Any]) -> None:
     """The same for a route that is for some accounts alone. A write needs its privilege at its commit too."""
     by, access = caller(), view.access
     required = REQUIRED.get(access)
+    if exchange.path.startswith("/api/review/"):
+        require("review", by)  # what administrators alone may do there, members are refused as everything there
     if required is not None:
         require(required, by)
     _check_project(view, path, by)

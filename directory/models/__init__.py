@@ -31,6 +31,7 @@ from directory.models.projects import (
     VoteDiscount,
     VoteRanking,
 )
+from directory.models.replies import ReplyDecision, SavedReply
 from directory.models.reports import Report, ReportKind, ReportOutcome
 from directory.models.reviews import Approval, ReviewClaim
 from directory.models.rules import Effect, Judged, Rule, RuleAction, RuleDay, RuleFacts, RulePreview, RuleState

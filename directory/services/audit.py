@@ -83,6 +83,9 @@ ACTIONS = (
     "rule.created",
     "rule.changed",
     "rule.deleted",
+    "reply.created",
+    "reply.changed",
+    "reply.deleted",
 )
 NEWEST = Sort((AuditEntry.id,), descending=True)
 OLDEST = Sort((AuditEntry.id,), descending=False)

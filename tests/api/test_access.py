@@ -202,6 +202,10 @@ TABLE = {
     # Absent while reports are off; tests/api/test_reports.py has them on.
     "GET /api/review/reports": states("401 403 403 403 401 404 404 404 404"),
     "PUT /api/review/reports/<id:project_id>/settle": states("401 403 403 403 401 404 404 404 404"),
+    "GET /api/review/replies": REVIEW,
+    "POST /api/review/replies": states("401 403 403 403 401 201 403 403 403"),
+    "PUT /api/review/replies/<id:reply_id>": states("401 403 403 403 401 200 403 403 403"),
+    "DELETE /api/review/replies/<id:reply_id>": states("401 403 403 403 401 204 403 403 403"),
     "PUT /api/review/projects/<id:project_id>/request-changes": states(
         "401 403 403 403 401 409 409 404 409",
         "401 403 403 403 401 200 200 404 200",
@@ -396,6 +400,8 @@ def test_every_caller_gets_what_the_table_says(app, world, people, state):
             is_page = answer.mimetype == "text/html"  # which says in words what is refused
             code = answer.json["code"] if answer.status_code >= 400 and not is_page else None
             told = None if is_page else refusal(route, int(expected))
+            if route.name in FOR_ADMINISTRATORS and int(expected) == 403 and name in REVIEWERS:
+                told = "admin_required"
             if route.name == UNKNOWN_PASSKEY and (by_cookie or name != "suspended"):
                 told = "invalid_credentials"
             if (answer.status_code, code) != (int(expected), told):
@@ -422,6 +428,11 @@ def closed_requests(app, under="/api/admin/"):
                 yield route.method, f"{path}?unknown=1", {"data": b"x" * 70_000, "content_type": "text/plain"}
 
 
+# Routes for reviewers' eyes, where administrators alone write.
+FOR_ADMINISTRATORS = {
+    "POST /api/review/replies",
+    *(f"{method} /api/review/replies/<id:reply_id>" for method in ("PUT", "DELETE")),
+}
 CLOSED = {  # by path, who is refused with which code, and who gets further
     "/api/admin/": (("member", "reviewer", "outside"), "admin_required", ("admin",)),
     "/api/review/": (("member", "owner"), "reviewer_required", ("admin", "reviewer", "outside")),
@@ -439,7 +450,9 @@ def test_closed_routes_decide_before_they_look_at_id_parameters_or_body(app, peo
             if (answer.status_code, answer.json["code"]) != expected:
                 wrong.append(f"{method} {path} by {name}: {answer.status_code} {answer.json['code']}")
         for name in others:
-            if callers[name].call(method, path, **options).status_code not in {404, 400, 413, 415, 422}:
+            refuses = path.startswith("/api/review/replies") and method != "GET" and name != "admin"
+            allowed = {403, 404} if refuses else {404, 400, 413, 415, 422}
+            if callers[name].call(method, path, **options).status_code not in allowed:
                 wrong.append(f"{method} {path} by {name}")
     assert wrong == []
 
@@ -506,7 +519,8 @@ def test_who_has_not_signed_in_by_the_passkey_that_the_role_needs_is_a_member_on
             path, project_id = targets.path(route.rule)
             answer = Api(strict, callers[name].token).call(route.method, path, **sending(strict, route, project_id))
             code = answer.json["code"] if is_closed else None
-            needed = "admin_required" if (name, route.rule[:11]) == ("reviewer", "/api/admin/") else "passkey_required"
+            for_admin = route.rule.startswith("/api/admin/")
+            needed = "admin_required" if name == "reviewer" and for_admin else "passkey_required"
             if (answer.status_code, code) != (expected, needed if is_closed else None):
                 wrong.append(f"{route.name} by {name}: {answer.status_code} {code} instead of {expected}")
     assert wrong == []
@@ -538,6 +552,8 @@ def test_every_write_of_somebody_who_loses_the_right_meanwhile_is_refused(
     for route in routes(app):
         if route.method == "GET" or not route.rule.startswith(under) or route.name in NOTHING_THERE:
             continue
+        if route.name in FOR_ADMINISTRATORS and name != "admin":
+            continue
         path, project_id = targets.path(route.rule, "live" if route.rule.endswith("unpublish") else "pending")
         with monkeypatch.context() as patched:
             for module in (endpoint, large_work, admin_rules):  # the second commits in portions, the third early
@@ -553,6 +569,7 @@ def test_every_write_of_somebody_who_loses_the_right_meanwhile_is_refused(
             answer = by.call(route.method, path, **sent)
         world.change(user, **keep)
         found = (answer.status_code, (answer.json or {}).get("code"))
-        if found not in ([(401, "unauthenticated"), (403, "reviewer_required")] if code is None else [(403, code)]):
+        refused = "admin_required" if route.name in FOR_ADMINISTRATORS else code
+        if found not in ([(401, "unauthenticated"), (403, "reviewer_required")] if code is None else [(403, refused)]):
             wrong.append(f"{route.name}: {found}")
     assert wrong == []

@@ -59,6 +59,7 @@ EXPORT |= below(
 )  # fmt: skip
 EXPORT |= below("sessions[]", *SESSION) | below("tokens[]", *TOKEN)
 EXPORT |= below("identities[]", "issuer", "subject", *IDENTITY) | below("passkeys[]", *PASSKEY)
+REPLY = {"id", "name", "decision", "text"}
 CATEGORY = {"slug", "name", "description", "live_projects"}
 # An actor is null where the command line acted.
 AUDIT = {"id", "action", "at", "actor", "actor.id", "actor.username", "project_id", "user_id", "from", "to", "reason"}
@@ -254,6 +255,9 @@ ANSWERS = {
     "PUT /api/review/reports/<id:project_id>/settle": REPORTED
     | {"outcome", "reply", "settled_at"}
     | below("texts[].reporter", "id", "username"),
+    "GET /api/review/replies": items(REPLY),
+    "POST /api/review/replies": REPLY,
+    "PUT /api/review/replies/<id:reply_id>": REPLY,
     "GET /api/review/summary": {"queue_length", "oldest_submitted_at", "mine", "claims", "appeals", "reports"}
     | {"too_few_reviewers"},
     "PUT /api/review/projects/<id:project_id>/claim": {"until"} | below("user", "id", "username"),

@@ -41,6 +41,8 @@ WRITABLE = {
     "POST /api/admin/rules": {"name", "on", "when", "then", "reason", "state"},
     "PUT /api/admin/rules/<id:rule_id>": {"name", "on", "when", "then", "reason", "state"},
     "POST /api/admin/rules/preview": {"rule", "days"},
+    "POST /api/review/replies": {"name", "decision", "text"},
+    "PUT /api/review/replies/<id:reply_id>": {"name", "decision", "text"},
     "POST /api/auth/register": {"username", "email", "password"},
     "POST /api/auth/login": {"login", "password"},
     "POST /api/markdown": {"text"},

@@ -12,7 +12,7 @@ from sqlalchemy import update
 
 from directory.db.transactions import transaction
 from directory.extensions import db
-from directory.models import Category, Project, Report, Role, Rule, Token, User
+from directory.models import Category, Project, Report, Role, Rule, SavedReply, Token, User
 from directory.services.accounts import sessions
 from directory.services.accounts.passwords import hash_password
 from directory.services.catalog import catalog
@@ -104,6 +104,13 @@ class World:
         row = Rule(**{"name": f"Rule {next(_numbers)}", **given, **members})
         with self.app.app_context():
             return transaction(lambda: db.session.add(row) or db.session.flush() or row.id)
+
+    def reply(self) -> int:
+        """A saved reply; the id."""
+        with self.app.app_context():
+            reply = SavedReply(name=f"Reply {next(_numbers)}", decision="reject", text="Not {title}.")
+            transaction(lambda: db.session.add(reply) or db.session.flush())
+            return int(reply.id)
 
     def category_ids(self, *slugs: str) -> tuple[int, ...] | None:
         """The ids of categories by their slugs, None without any."""

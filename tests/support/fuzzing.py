@@ -160,6 +160,7 @@ class Fuzzer:
         """Turn what is valid by the schema alone into what is acceptable, and keep the caller out of harm's way."""
         operation = self.operations[case.operation.label]
         self._lead_to_what_exists(case)
+        self._lead_to_a_reply(case.path_parameters)
         self._make_unique(case.body)
         self._name_the_caller(case)
         case.headers["Accept-Encoding"] = "identity"  # the client within this process decodes nothing
@@ -211,6 +212,10 @@ class Fuzzer:
         if is_open:
             self.world.appeal(project, owner)
         return project
+
+    def _lead_to_a_reply(self, path: dict[str, Any]) -> None:
+        if "reply_id" in path and not next(self.numbers) % 4:
+            path["reply_id"] = self.world.reply()
 
     def _lead_to_what_exists(self, case: Any) -> None:
         path = case.path_parameters

@@ -59,6 +59,7 @@ def everything() -> st.SearchStrategy[dict[str, list[dict[str, Any]]]]:
 SAME = {
     "mail_links": {"purpose": "reset"},
     "rules": {"effect": "hold", "state": "dry", "reason": None},
+    "saved_replies": {"decision": "reject"},
     "rule_facts": {"kind": "submission", "account_id": FIRST_ID},
     "rule_actions": {"effect": "mark", "project_id": FIRST_ID},
     "messages": {"project_id": FIRST_ID, "sender": "reviewers", "kind": "note"},

@@ -8,7 +8,7 @@ from sqlalchemy import Connection, event
 
 from directory.extensions import db
 
-FIRST_ROWS = ("INSERT INTO rules",)  # of a new table, which others do not use yet
+FIRST_ROWS = ("INSERT INTO rules", "INSERT INTO saved_replies")  # of new tables, which others do not use yet
 
 
 class Run:

@@ -181,6 +181,12 @@ async function votes([first = 0]: number[]): Promise<void> {
   expect("reports", [reports.map(({ project, number }) => [project.id, number]), [[first, 1]]], [reports[0]?.texts[0]?.reporter, null]);
   const settled = await good(admin.PUT("/api/review/reports/{project_id}/settle", { ...params, body: { outcome: "unfounded" } }));
   expect("settled", [settled.outcome, "unfounded"]);
+  const reply = await good(admin.POST("/api/review/replies", { body: { name: "Typed", decision: "reject", text: "Not {title}." } }));
+  const reply_id = { params: { path: { reply_id: reply.id } } };
+  await good(admin.PUT("/api/review/replies/{reply_id}", { ...reply_id, body: { decision: "unpublish" } }));
+  const { items: replies } = await good(admin.GET("/api/review/replies"));
+  expect("replies", [replies.find((each) => each.id === reply.id)?.decision, "unpublish"]);
+  await good(admin.DELETE("/api/review/replies/{reply_id}", reply_id));
   const tags = await good(anyone.GET("/api/tags", { params: { query: { prefix: "la", limit: 1 } } }));
   expect("tags", [tags.items, [{ tag: "lamp", live_projects: 1 }]]);
   const profile = await good(anyone.GET("/api/users/{username}", { params: { path: { username: "ada" } } }));

@@ -201,6 +201,7 @@ PATHS: dict[str, Any] = {
     "delivery_id": 91,
     "message_id": 17,
     "rule_id": 3,
+    "reply_id": 6,
     "username": "ada",
     "provider": "company",
     "identity_id": 3,

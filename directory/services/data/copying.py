@@ -14,10 +14,25 @@ from pathlib import Path
 from typing import Any
 
 import orjson
-from sqlalchemy import Connection, FromClause, Row, Table, create_engine, delete, func, literal, select, table, text
+from sqlalchemy import (
+    Connection,
+    FromClause,
+    Row,
+    Table,
+    and_,
+    create_engine,
+    delete,
+    func,
+    literal,
+    or_,
+    select,
+    table,
+    text,
+)
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import DBAPIError
 
+from directory.db import first_rows
 from directory.db.engine import configure, engine_options
 from directory.db.errors import is_unavailable
 from directory.db.paging import AnySelect
@@ -33,6 +48,7 @@ from directory.models import (
     ReviewClaim,
     Rule,
     RuleState,
+    SavedReply,
     Session,
     TagCount,
     UserCount,
@@ -107,6 +123,8 @@ def begin() -> None:
         names = ", ".join(each.name for each in everything)
         connection.exec_driver_sql(f"LOCK TABLE {names} IN SHARE ROW EXCLUSIVE MODE")
     modify(delete(Rule).where(Rule.version == 1, Rule.state == RuleState.OFF))  # those that come with the service
+    of_service = [and_(SavedReply.name == name, SavedReply.text == words) for name, words in first_rows.REPLIES.items()]
+    modify(delete(SavedReply).where(or_(*of_service)))
     filled = [each.name for each in everything if connection.execute(select(each).limit(1)).first()]
     if filled:
         raise Conflict(f"The database to fill is not empty; it has {', '.join(filled)}.")

@@ -2166,6 +2166,57 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/review/replies": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List all saved replies, by name: texts for decisions, in which the client fills in what is in braces
+         * @description `{title}` stands for the title of the project, `{owner}` for the username of its owner, `{site}` for the name of the
+         *     directory.
+         *
+         *     Needs a reviewer of the project's category, or an administrator.
+         */
+        get: operations["reviewListReplies"];
+        put?: never;
+        /**
+         * Save a reply. There are at most a hundred, each with a name of its own
+         * @description Needs an administrator.
+         */
+        post: operations["reviewAddReply"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/review/replies/{reply_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Change a saved reply
+         * @description Needs an administrator.
+         */
+        put: operations["reviewChangeReply"];
+        post?: never;
+        /**
+         * Delete a saved reply
+         * @description Needs an administrator.
+         */
+        delete: operations["reviewRemoveReply"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/review/reports": {
         parameters: {
             query?: never;
@@ -2751,7 +2802,7 @@ export interface components {
         Audit: {
             id: number;
             /** @enum {string} */
-            action: "project.submitted" | "project.imported" | "project.edited" | "project.edit_held" | "project.edit_approved" | "project.edit_rejected" | "project.edit_withdrawn" | "project.approval_given" | "project.approval_withdrawn" | "project.approved" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.votes_discounted" | "project.votes_counted" | "project.changes_requested" | "project.resubmitted" | "project.released" | "project.returned" | "project.appealed" | "project.appeal_upheld" | "project.appeal_reversed" | "message.erased" | "user.role_changed" | "user.categories_changed" | "user.status_changed" | "user.signed_out" | "user.deleted" | "user.renamed" | "user.identity_added" | "user.identity_removed" | "user.passkey_added" | "user.passkey_removed" | "user.passkeys_reset" | "user.registered" | "user.signed_in" | "user.password_changed" | "user.email_changed" | "user.token_created" | "user.token_revoked" | "user.feed_key_made" | "user.feed_key_deleted" | "users.signed_out" | "users.tokens_revoked" | "category.created" | "category.changed" | "category.deleted" | "webhook.redelivered" | "webhook.tested" | "counters.repaired" | "report.settled" | "rule.created" | "rule.changed" | "rule.deleted";
+            action: "project.submitted" | "project.imported" | "project.edited" | "project.edit_held" | "project.edit_approved" | "project.edit_rejected" | "project.edit_withdrawn" | "project.approval_given" | "project.approval_withdrawn" | "project.approved" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.votes_discounted" | "project.votes_counted" | "project.changes_requested" | "project.resubmitted" | "project.released" | "project.returned" | "project.appealed" | "project.appeal_upheld" | "project.appeal_reversed" | "message.erased" | "user.role_changed" | "user.categories_changed" | "user.status_changed" | "user.signed_out" | "user.deleted" | "user.renamed" | "user.identity_added" | "user.identity_removed" | "user.passkey_added" | "user.passkey_removed" | "user.passkeys_reset" | "user.registered" | "user.signed_in" | "user.password_changed" | "user.email_changed" | "user.token_created" | "user.token_revoked" | "user.feed_key_made" | "user.feed_key_deleted" | "users.signed_out" | "users.tokens_revoked" | "category.created" | "category.changed" | "category.deleted" | "webhook.redelivered" | "webhook.tested" | "counters.repaired" | "report.settled" | "rule.created" | "rule.changed" | "rule.deleted" | "reply.created" | "reply.changed" | "reply.deleted";
             /** Format: date-time */
             at: string;
             actor: components["schemas"]["UserRef"] | null;
@@ -4319,6 +4370,36 @@ export interface components {
             /** @description Whether it is a note, which the owner never sees. Default false. */
             internal?: boolean;
         };
+        /** @description A saved reply. */
+        Reply: {
+            id: number;
+            name: string;
+            /** @enum {string} */
+            decision: "reject" | "request_changes" | "unpublish";
+            text: string;
+        };
+        /** @description All saved replies, by name. */
+        ReplyList: {
+            items: components["schemas"]["Reply"][];
+        };
+        /** @description A text for a decision. In `text`, `{title}`, `{owner}` and `{site}` stand for what the console fills in. */
+        ReplyInput: {
+            /** @example Web frameworks */
+            name: string;
+            /** @enum {string} */
+            decision: "reject" | "request_changes" | "unpublish";
+            /** @example Reads **CSV**: https://example.org/csv. */
+            text: string;
+        };
+        /** @description A text for a decision. In `text`, `{title}`, `{owner}` and `{site}` stand for what the console fills in. */
+        ReplyChanges: {
+            /** @example Web frameworks */
+            name?: string;
+            /** @enum {string} */
+            decision?: "reject" | "request_changes" | "unpublish";
+            /** @example Reads **CSV**: https://example.org/csv. */
+            text?: string;
+        };
         /** @description The text of a report. Administrators also see who wrote it; it is null for an anonymous caller. */
         ReportText: {
             text: string;
@@ -5377,6 +5458,23 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
+        /**
+         * @description - `duplicate`: Something with the same identity exists: a username, an e-mail address, a category's slug, or a project of the same owner with the same URL. Each member of errors points to a value that is taken; existing is your own project that has the URL.
+         *     - `too_many`: There is one more than there may be. The detail says of what, and how many.
+         *     - `other_user`: X-Expected-User named another account than the one that is signed in; nothing was changed. A page sends the id of the account that it shows with each write, because another tab may have changed the session.
+         */
+        DuplicateOrTooManyOrOtherUser: {
+            headers: {
+                "X-Request-ID": components["headers"]["X-Request-ID"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
     };
     parameters: never;
     requestBodies: never;
@@ -5520,7 +5618,7 @@ export interface operations {
     adminLog: {
         parameters: {
             query?: {
-                action?: "project.submitted" | "project.imported" | "project.edited" | "project.edit_held" | "project.edit_approved" | "project.edit_rejected" | "project.edit_withdrawn" | "project.approval_given" | "project.approval_withdrawn" | "project.approved" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.votes_discounted" | "project.votes_counted" | "project.changes_requested" | "project.resubmitted" | "project.released" | "project.returned" | "project.appealed" | "project.appeal_upheld" | "project.appeal_reversed" | "message.erased" | "user.role_changed" | "user.categories_changed" | "user.status_changed" | "user.signed_out" | "user.deleted" | "user.renamed" | "user.identity_added" | "user.identity_removed" | "user.passkey_added" | "user.passkey_removed" | "user.passkeys_reset" | "user.registered" | "user.signed_in" | "user.password_changed" | "user.email_changed" | "user.token_created" | "user.token_revoked" | "user.feed_key_made" | "user.feed_key_deleted" | "users.signed_out" | "users.tokens_revoked" | "category.created" | "category.changed" | "category.deleted" | "webhook.redelivered" | "webhook.tested" | "counters.repaired" | "report.settled" | "rule.created" | "rule.changed" | "rule.deleted";
+                action?: "project.submitted" | "project.imported" | "project.edited" | "project.edit_held" | "project.edit_approved" | "project.edit_rejected" | "project.edit_withdrawn" | "project.approval_given" | "project.approval_withdrawn" | "project.approved" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.votes_discounted" | "project.votes_counted" | "project.changes_requested" | "project.resubmitted" | "project.released" | "project.returned" | "project.appealed" | "project.appeal_upheld" | "project.appeal_reversed" | "message.erased" | "user.role_changed" | "user.categories_changed" | "user.status_changed" | "user.signed_out" | "user.deleted" | "user.renamed" | "user.identity_added" | "user.identity_removed" | "user.passkey_added" | "user.passkey_removed" | "user.passkeys_reset" | "user.registered" | "user.signed_in" | "user.password_changed" | "user.email_changed" | "user.token_created" | "user.token_revoked" | "user.feed_key_made" | "user.feed_key_deleted" | "users.signed_out" | "users.tokens_revoked" | "category.created" | "category.changed" | "category.deleted" | "webhook.redelivered" | "webhook.tested" | "counters.repaired" | "report.settled" | "rule.created" | "rule.changed" | "rule.deleted" | "reply.created" | "reply.changed" | "reply.deleted";
                 project_id?: number;
                 /** @description The id of the user that the entry is about. */
                 user_id?: number;
@@ -5611,7 +5709,7 @@ export interface operations {
     adminLogFile: {
         parameters: {
             query?: {
-                action?: "project.submitted" | "project.imported" | "project.edited" | "project.edit_held" | "project.edit_approved" | "project.edit_rejected" | "project.edit_withdrawn" | "project.approval_given" | "project.approval_withdrawn" | "project.approved" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.votes_discounted" | "project.votes_counted" | "project.changes_requested" | "project.resubmitted" | "project.released" | "project.returned" | "project.appealed" | "project.appeal_upheld" | "project.appeal_reversed" | "message.erased" | "user.role_changed" | "user.categories_changed" | "user.status_changed" | "user.signed_out" | "user.deleted" | "user.renamed" | "user.identity_added" | "user.identity_removed" | "user.passkey_added" | "user.passkey_removed" | "user.passkeys_reset" | "user.registered" | "user.signed_in" | "user.password_changed" | "user.email_changed" | "user.token_created" | "user.token_revoked" | "user.feed_key_made" | "user.feed_key_deleted" | "users.signed_out" | "users.tokens_revoked" | "category.created" | "category.changed" | "category.deleted" | "webhook.redelivered" | "webhook.tested" | "counters.repaired" | "report.settled" | "rule.created" | "rule.changed" | "rule.deleted";
+                action?: "project.submitted" | "project.imported" | "project.edited" | "project.edit_held" | "project.edit_approved" | "project.edit_rejected" | "project.edit_withdrawn" | "project.approval_given" | "project.approval_withdrawn" | "project.approved" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.votes_discounted" | "project.votes_counted" | "project.changes_requested" | "project.resubmitted" | "project.released" | "project.returned" | "project.appealed" | "project.appeal_upheld" | "project.appeal_reversed" | "message.erased" | "user.role_changed" | "user.categories_changed" | "user.status_changed" | "user.signed_out" | "user.deleted" | "user.renamed" | "user.identity_added" | "user.identity_removed" | "user.passkey_added" | "user.passkey_removed" | "user.passkeys_reset" | "user.registered" | "user.signed_in" | "user.password_changed" | "user.email_changed" | "user.token_created" | "user.token_revoked" | "user.feed_key_made" | "user.feed_key_deleted" | "users.signed_out" | "users.tokens_revoked" | "category.created" | "category.changed" | "category.deleted" | "webhook.redelivered" | "webhook.tested" | "counters.repaired" | "report.settled" | "rule.created" | "rule.changed" | "rule.deleted" | "reply.created" | "reply.changed" | "reply.deleted";
                 project_id?: number;
                 /** @description The id of the user that the entry is about. */
                 user_id?: number;
@@ -13686,6 +13784,207 @@ export interface operations {
             404: components["responses"]["NotFound"];
             409: components["responses"]["InvalidTransitionOrOtherUser"];
             412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["UnavailableOrReadOnly"];
+        };
+    };
+    reviewListReplies: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description All saved replies, by name. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "id": 42,
+                     *           "name": "Web frameworks",
+                     *           "decision": "reject",
+                     *           "text": "Reads **CSV**: https://example.org/csv."
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ReplyList"];
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["ReviewerRequiredOrPasskeyRequired"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    reviewAddReply: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `id` of the account that the page shows. If another account is signed in, the answer is 409 `other_user` and nothing changes. */
+                "X-Expected-User"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "Web frameworks",
+                 *       "decision": "reject",
+                 *       "text": "Reads **CSV**: https://example.org/csv."
+                 *     }
+                 */
+                "application/json": components["schemas"]["ReplyInput"];
+            };
+        };
+        responses: {
+            /** @description A saved reply. */
+            201: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": 42,
+                     *       "name": "Web frameworks",
+                     *       "decision": "reject",
+                     *       "text": "Reads **CSV**: https://example.org/csv."
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Reply"];
+                };
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["AdminRequiredOrPasskeyRequiredOrCrossSiteRequest"];
+            409: components["responses"]["DuplicateOrTooManyOrOtherUser"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["UnavailableOrReadOnly"];
+        };
+    };
+    reviewChangeReply: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `id` of the account that the page shows. If another account is signed in, the answer is 409 `other_user` and nothing changes. */
+                "X-Expected-User"?: string;
+            };
+            path: {
+                /** @example 6 */
+                reply_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "Web frameworks",
+                 *       "decision": "reject",
+                 *       "text": "Reads **CSV**: https://example.org/csv."
+                 *     }
+                 */
+                "application/json": components["schemas"]["ReplyChanges"];
+            };
+        };
+        responses: {
+            /** @description A saved reply. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": 42,
+                     *       "name": "Web frameworks",
+                     *       "decision": "reject",
+                     *       "text": "Reads **CSV**: https://example.org/csv."
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Reply"];
+                };
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["AdminRequiredOrPasskeyRequiredOrCrossSiteRequest"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["DuplicateOrOtherUser"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["UnavailableOrReadOnly"];
+        };
+    };
+    reviewRemoveReply: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `id` of the account that the page shows. If another account is signed in, the answer is 409 `other_user` and nothing changes. */
+                "X-Expected-User"?: string;
+            };
+            path: {
+                /** @example 6 */
+                reply_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Delete a saved reply. */
+            204: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["AdminRequiredOrPasskeyRequiredOrCrossSiteRequest"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["OtherUser"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["ValidationFailed"];

@@ -25,4 +25,5 @@ export const actions: Record<Schemas["Audit"]["action"], string> = {
   "webhook.redelivered": "Delivery sent again", "webhook.tested": "Endpoint tested", "counters.repaired": "Counters repaired",
   "report.settled": "Reports settled",
   "rule.created": "Rule created", "rule.changed": "Rule changed", "rule.deleted": "Rule deleted",
+  "reply.created": "Reply saved", "reply.changed": "Saved reply changed", "reply.deleted": "Saved reply deleted",
 };

@@ -69,6 +69,9 @@ export function sentence(entry: Entry, projectAt?: string): Part[] {
     case "rule.created": return [operator, { text: ` created the rule “${changed(entry, "name").to}”.` }];
     case "rule.changed": return [operator, { text: ` changed the rule “${changed(entry, "name").from}”.` }];
     case "rule.deleted": return [operator, { text: ` deleted the rule “${changed(entry, "name").from}”.` }];
+    case "reply.created": return [by, { text: ` saved the reply ${changed(entry, "name").to}.` }];
+    case "reply.changed": return [by, { text: ` changed the saved reply ${changed(entry, "name").from}.` }];
+    case "reply.deleted": return [by, { text: ` deleted the saved reply ${changed(entry, "name").from}.` }];
     case "user.deleted": return entry.actor?.id === entry.user_id ? [by, { text: " deleted their account." }] : [by, { text: " deleted the account of " }, user, end];
   }
 }

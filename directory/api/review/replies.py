@@ -1,0 +1,50 @@
+"""Saved replies: reviewers read them, administrators write them."""
+
+from typing import Any
+
+from directory.api.blueprints import review
+from directory.api.schemas.replies import ReplyInput, ReplyList, ReplyOutput
+from directory.errors import Duplicate, TooMany
+from directory.http.access import admin_required, reviewer_required
+from directory.http.authentication import caller
+from directory.http.endpoint import documented, operation
+from directory.http.validation import JsonBody
+from directory.services.review import replies
+
+
+@review.get("/replies")
+@reviewer_required
+@operation(answer=ReplyList(), tier="read")
+def list_replies() -> Any:
+    """List all saved replies, by name: texts for decisions, in which the client fills in what is in braces.
+
+    `{title}` stands for the title of the project, `{owner}` for the username of its owner, `{site}` for the name of the
+    directory.
+    """
+    return {"items": replies.listed()}
+
+
+@review.post("/replies")
+@admin_required
+@documented(raises=(Duplicate, TooMany))
+@operation(body=JsonBody(ReplyInput()), answer=ReplyOutput(), status=201)
+def add_reply(body: dict[str, Any]) -> Any:
+    """Save a reply. There are at most a hundred, each with a name of its own."""
+    return replies.add(body, by=caller())
+
+
+@review.put("/replies/<id:reply_id>")
+@admin_required
+@documented(raises=(Duplicate,))
+@operation(body=JsonBody(ReplyInput(partial=True)), answer=ReplyOutput())
+def change_reply(reply_id: int, body: dict[str, Any]) -> Any:
+    """Change a saved reply."""
+    return replies.change(reply_id, body, by=caller())
+
+
+@review.delete("/replies/<id:reply_id>")
+@admin_required
+@operation(status=204)
+def remove_reply(reply_id: int) -> Any:
+    """Delete a saved reply."""
+    replies.remove(reply_id, by=caller())
