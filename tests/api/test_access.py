@@ -55,6 +55,7 @@ PAGES = (
     "GET /admin/queue/<id:project_id>", "GET /admin/projects",
     "GET /admin/projects/<id:project_id>", "GET /admin/users", "GET /admin/users/<id:user_id>",
     "GET /admin/categories", "GET /admin/deliveries", "GET /admin/audit", "GET /admin/reports",
+    "GET /admin/rules", "GET /admin/rules/new", "GET /admin/rules/<id:rule_id>",
 )  # fmt: skip
 
 MAILED_PAGES = ("forgot", "reset", "verify", "mail-off")
@@ -182,6 +183,7 @@ TABLE = {
     "GET /api/admin/rules/<id:rule_id>": ADMIN,
     "PUT /api/admin/rules/<id:rule_id>": ADMIN,
     "DELETE /api/admin/rules/<id:rule_id>": states("401 403 403 403 401 204"),
+    "POST /api/admin/rules/<id:rule_id>/revert": ADMIN,
     "GET /api/admin/webhooks/endpoints": ADMIN,
     "POST /api/admin/webhooks/endpoints/<endpoint>/test": states("401 403 403 403 401 202"),
     "GET /api/admin/webhooks/deliveries": ADMIN,

@@ -244,6 +244,7 @@ ANSWERS = {
     | {f"{group}.{outcome}" for group in ("by_outcome", "examples") for outcome in OUTCOMES},
     "GET /api/admin/rules/<id:rule_id>": RULE,
     "PUT /api/admin/rules/<id:rule_id>": RULE,
+    "POST /api/admin/rules/<id:rule_id>/revert": {"number"},
     "GET /api/admin/webhooks/endpoints": items(ENDPOINT),
     "POST /api/admin/webhooks/endpoints/<endpoint>/test": TESTED,
     "GET /api/admin/webhooks/deliveries": items(DELIVERY, CURSORS),

@@ -43,6 +43,7 @@ WRITABLE = {
     "POST /api/admin/rules/preview": {"rule", "days"},
     "POST /api/review/replies": {"name", "decision", "text"},
     "PUT /api/review/replies/<id:reply_id>": {"name", "decision", "text"},
+    "POST /api/admin/rules/<id:rule_id>/revert": {"since"},
     "POST /api/auth/register": {"username", "email", "password"},
     "POST /api/auth/login": {"login", "password"},
     "POST /api/markdown": {"text"},

@@ -97,6 +97,7 @@ def body(route: Route, project_id: int) -> dict[str, Any] | None:
         "PUT /api/admin/rules/<id:rule_id>": {"name": f"Rule {number}"},
         "POST /api/review/replies": {"name": f"New {number}", "decision": "reject", "text": "New."},
         "PUT /api/review/replies/<id:reply_id>": {"text": f"Changed {number}"},
+        "POST /api/admin/rules/<id:rule_id>/revert": {"since": "2026-01-01"},
         "POST /api/markdown": {"text": "**New**"},
         "POST /api/auth/login": {"login": "login-target", "password": PASSWORD},
         "PUT /api/auth/me": {"email": f"changed{number}@example.org", "current_password": PASSWORD},

@@ -131,6 +131,7 @@ async function rules(): Promise<void> {
   const changed = await good(admin.PUT("/api/admin/rules/{rule_id}", { ...params, body: { state: "dry" } }));
   expect("dry", [changed.state, "dry"], [(await good(admin.GET("/api/admin/rules/{rule_id}", params))).id, made.id]);
   expect("rules", [(await good(admin.GET("/api/admin/rules"))).items.map((each) => each.id).includes(made.id), true]);
+  expect("put back", [(await good(admin.POST("/api/admin/rules/{rule_id}/revert", { ...params, body: { since: "2026-01-01" } }))).number, 0]);
   expect("deleted", [(await admin.DELETE("/api/admin/rules/{rule_id}", params)).response.status, 204]);
 }
 

@@ -2,8 +2,12 @@
 
 from typing import Any
 
+from flask import current_app
+
 from directory.api.blueprints import admin as bp
 from directory.api.schemas.rules import (
+    RevertInput,
+    RevertOutput,
     RuleFactList,
     RuleInput,
     RuleList,
@@ -16,8 +20,9 @@ from directory.errors import Duplicate, NotFound, PreviewFirst, TooMany
 from directory.http.access import admin_required
 from directory.http.authentication import caller
 from directory.http.endpoint import documented, operation
+from directory.http.receivers import subscribers
 from directory.http.validation import Errors, JsonBody
-from directory.services.rules import conditions, editing, preview
+from directory.services.rules import conditions, editing, preview, reverting
 
 
 def _refused(body: dict[str, Any]) -> Errors:
@@ -115,3 +120,17 @@ def change_rule(rule_id: int, body: dict[str, Any]) -> Any:
 def delete_rule(rule_id: int) -> Any:
     """Delete a rule. What it marked, held and rejected stays so."""
     editing.remove(rule_id, by=caller())
+
+
+@bp.post("/rules/<id:rule_id>/revert")
+@admin_required
+@documented(raises=(NotFound,))
+@operation(body=JsonBody(RevertInput()), answer=RevertOutput())
+def revert_rule(rule_id: int, body: dict[str, Any]) -> Any:
+    """Put what a rule has held or rejected since a time back into the queue, at its old place.
+
+    At most 1,000 projects a call: call again until the number is 0. What was edited, decided or appealed since stays as
+    it is. The owners learn of it in the thread and by mail.
+    """
+    given = {"notify": subscribers(), "self_review": current_app.config["SELF_REVIEW"]}
+    return {"number": reverting.revert(rule_id, body["since"], by=caller(), **given)}

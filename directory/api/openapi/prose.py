@@ -139,6 +139,7 @@ EXAMPLES: dict[str, Any] = {
     "rpId": "projects.example",
     "resubmit": False,
     "searched_as_words": ["OR"],
+    "since": "2026-11-20",
     "slug": "web-frameworks",
     "subject": "248289761001",
     "suggestions": ["flask"],

@@ -7,10 +7,11 @@ from marshmallow import fields
 from marshmallow.validate import Range
 
 from directory.api.schemas.reports import ReportedProject
-from directory.http.fields import Few, Line, Number, Prose, Strict, Timestamp, Word
+from directory.http.fields import DayOrTime, Few, Line, Number, Prose, Strict, Timestamp, Word
 from directory.models import Effect, Judged, RuleState
 from directory.services.rules.conditions import FACTS, MOST_CONDITIONS, OPERATORS
 from directory.services.rules.preview import OUTCOMES
+from directory.services.rules.reverting import AT_ONCE
 
 JUDGED, EFFECTS, STATES = (tuple(word.value for word in words) for words in (Judged, Effect, RuleState))
 COMPARISONS = tuple(dict.fromkeys(each for some in OPERATORS.values() for each in some))
@@ -157,6 +158,18 @@ class RulePreviewOutput(Strict):
             "by_outcome": fields.Nested(RuleOutcomes, required=True),
             "examples": fields.Nested(RuleExamples, required=True),
         }
+
+
+class RevertInput(Strict):
+    """Since when to put back what a rule held or rejected."""
+
+    since = DayOrTime(required=True, metadata={"description": "A time, or the beginning of this day in UTC."})
+
+
+class RevertOutput(Strict):
+    """How many projects and revisions went back into the queue."""
+
+    number = fields.Integer(required=True, metadata={"minimum": 0, "maximum": AT_ONCE})
 
 
 assert OUTCOMES == tuple(RuleOutcomes().fields) == tuple(RuleExamples().fields)  # noqa: S101 (at import)

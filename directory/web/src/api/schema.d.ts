@@ -477,6 +477,29 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/admin/rules/{rule_id}/revert": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Put what a rule has held or rejected since a time back into the queue, at its old place
+         * @description At most 1,000 projects a call: call again until the number is 0. What was edited, decided or appealed since stays as
+         *     it is. The owners learn of it in the thread and by mail.
+         *
+         *     Needs an administrator.
+         */
+        post: operations["adminRevertRule"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/admin/sessions": {
         parameters: {
             query?: never;
@@ -3360,6 +3383,18 @@ export interface components {
             reason?: string | null;
             /** @enum {string} */
             state?: "off" | "dry" | "on";
+        };
+        /** @description Since when to put back what a rule held or rejected. */
+        RevertInput: {
+            /**
+             * @description A time, or the beginning of this day in UTC.
+             * @example 2026-11-20
+             */
+            since: string | unknown | unknown;
+        };
+        /** @description How many projects and revisions went back into the queue. */
+        Revert: {
+            number: number;
         };
         /** @description The numbers of a user's projects and of the votes given and received. */
         Stats: {
@@ -7557,6 +7592,62 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["AdminRequiredOrPasskeyRequiredOrCrossSiteRequest"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["OtherUser"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["UnavailableOrReadOnly"];
+        };
+    };
+    adminRevertRule: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `id` of the account that the page shows. If another account is signed in, the answer is 409 `other_user` and nothing changes. */
+                "X-Expected-User"?: string;
+            };
+            path: {
+                /** @example 3 */
+                rule_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "since": "2026-11-20"
+                 *     }
+                 */
+                "application/json": components["schemas"]["RevertInput"];
+            };
+        };
+        responses: {
+            /** @description How many projects and revisions went back into the queue. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "number": 0
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Revert"];
+                };
             };
             400: components["responses"]["MalformedJson"];
             401: components["responses"]["Unauthenticated"];

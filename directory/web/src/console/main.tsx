@@ -31,6 +31,8 @@ startApp([
   { pattern: /^\/admin\/projects$/, page: projects },
   { pattern: /^\/admin\/projects\/(\d{1,19})$/, page: projectVotes },
   { pattern: /^\/admin\/reports$/, page: reports },
+  { pattern: /^\/admin\/rules$/, page: later(w.pages["/admin/rules"], async () => (await rare()).rules) },
+  { pattern: /^\/admin\/rules\/(?:new|(\d{1,19}))$/, page: later(w.pages["/admin/rules"], async () => (await rare()).rule) },
   { pattern: /^\/admin\/users$/, page: users },
   { pattern: /^\/admin\/users\/(\d{1,19})$/, page: user },
   { pattern: /^\/admin\/categories$/, page: later(w.pages["/admin/categories"], async () => (await rare()).categories) },

@@ -2,3 +2,5 @@
 export { audit } from "./audit.tsx";
 export { categories } from "./categories.tsx";
 export { deliveries } from "./deliveries.tsx";
+export { rule } from "./rule.tsx";
+export { rules } from "./rules.tsx";

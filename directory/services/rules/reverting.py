@@ -1,0 +1,104 @@
+"""Takes back what a rule held or rejected: it waits for review again, at its old place in the queue."""
+
+from collections.abc import Collection
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import ColumnElement, and_, func, or_, select, update
+
+from directory.db.paging import AnySelect
+from directory.errors import NotFound
+from directory.extensions import db, modify
+from directory.models import Effect, MessageKind, Project, Revision, Rule, RuleAction, Status, now
+from directory.services import audit
+from directory.services.catalog import catalog, counters
+from directory.services.delivery import outbox
+from directory.services.delivery.channels import Endpoint
+from directory.services.identity import Caller, require_active
+from directory.services.review import holding, last_decision, revisions, thread
+
+AT_ONCE = 1_000
+RETURNED = "project.returned"
+TEXT = (
+    "A rule of this site had held this for a closer look, or rejected it. That was undone: it is in the review queue "
+    "again, at its old place."
+)
+A = RuleAction
+# An edit, a decision and an appeal raise the version of a project, so that what the rule did is over.
+_LASTS: ColumnElement[bool] = and_(A.acted.is_(True), A.version == Project.version)
+_HELD = A.effect == Effect.HOLD.value
+_REJECTED = A.effect == Effect.REJECT.value
+_STANDS: ColumnElement[bool] = or_(
+    and_(_HELD, A.of_revision.is_(False), Project.status == Status.PENDING, Project.held_until.is_not(None)),
+    and_(_HELD, A.of_revision.is_(True), Project.status == Status.LIVE, Revision.held_until.is_not(None)),
+    and_(_REJECTED, A.of_revision.is_(False), Project.status == Status.REJECTED),
+    and_(_REJECTED, A.of_revision.is_(True), Project.status == Status.LIVE, Revision.rejected.is_not(None)),
+)
+
+
+def revert(rule_id: int, since: datetime, *, by: Caller, notify: list[Endpoint], self_review: str = "allow") -> int:
+    """Put what a rule has held or rejected since an instant back into the queue, and return the number.
+
+    At most AT_ONCE projects, with the lowest ids. What was edited, decided or appealed since stays as it is; with
+    `self_review` "refuse" so does what belongs to `by`. Each gets an audit entry, and its owner an entry in the thread
+    and a mail. Raises Unauthenticated, NotFound.
+    """
+    require_active(by)
+    if db.session.get(Rule, rule_id) is None:
+        raise NotFound
+    done = _done(rule_id, since).where(Project.owner_id != by.id) if self_review == "refuse" else _done(rule_id, since)
+    wanted = list(db.session.scalars(done.with_only_columns(Project.id).limit(AT_ONCE)))
+    locking = select(Project.id).where(Project.id.in_(wanted)).order_by(Project.id).with_for_update(key_share=True)
+    locked = list(db.session.scalars(locking))
+    found = list(db.session.execute(done.where(Project.id.in_(locked)))) if locked else []
+    if found:
+        _return(found, rule_id, by=by, notify=notify)
+    return len(found)
+
+
+def _done(rule_id: int, since: datetime) -> AnySelect:
+    """The projects in which stands what the rule did since then, in the order of their ids."""
+    last = select(func.max(A.id)).where(A.project_id == Project.id, A.acted.is_(True)).correlate(Project)
+    columns = (Project.id, Project.owner_id, Project.url_key, Project.title, Project.status)
+    query: AnySelect = select(*columns, A.effect, A.of_revision).join(A, A.project_id == Project.id)
+    query = query.outerjoin(Revision, Revision.project_id == Project.id)
+    query = query.where(A.rule_id == rule_id, A.at >= since, _LASTS, _STANDS, A.id == last.scalar_subquery())
+    return query.order_by(Project.id)
+
+
+def _return(found: list[Any], rule_id: int, *, by: Caller, notify: list[Endpoint]) -> None:
+    at = now()
+    rejected = [row for row in found if row.effect == Effect.REJECT]
+    holding.end([row.id for row in found if row.effect == Effect.HOLD])
+    _undo_rejections([row.id for row in rejected if not row.of_revision], at)
+    _restore([row.id for row in rejected if row.of_revision], at)
+    entries = [
+        {**audit.about(row), "action": RETURNED, "at": at, "rule_id": rule_id, "from_state": row.status}
+        | {"to_state": Status.LIVE if row.of_revision else Status.PENDING}
+        for row in found
+    ]
+    audit.record_each(entries, by=by)
+    thread.record_each(thread.entries_of(MessageKind.MESSAGE, found, TEXT), by=None, at=at)
+    if outbox.wanting(RETURNED, notify):
+        projects = catalog.all_stored([row.id for row in found])
+        outbox.enqueue_each(RETURNED, projects, by=by, endpoints=notify)
+
+
+def _undo_rejections(project_ids: Collection[int], at: datetime) -> None:
+    """Have rejected projects wait again since they were submitted."""
+    if not project_ids:
+        return
+    counters.lock(project_ids)
+    values: dict[str, Any] = {"status": Status.PENDING, "rejection_reason": None, "updated_at": at}
+    values |= {"version": Project.version + 1, **last_decision.OVERTAKEN}
+    modify(update(Project).where(Project.id.in_(project_ids)).values(values))
+
+
+def _restore(project_ids: Collection[int], at: datetime) -> None:
+    """Have rejected changes of live projects wait again as they were."""
+    if not project_ids:
+        return
+    for revision in revisions.of_each(project_ids).values():
+        revisions.restore(revision, at)
+    raising = {"version": Project.version + 1, **last_decision.OVERTAKEN}
+    modify(update(Project).where(Project.id.in_(project_ids)).values(raising))
