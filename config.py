@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 from urllib.parse import urlsplit
 
-from settings import colours, extras, mail, names, providers, site, values, webhooks
+from settings import colours, domains, extras, mail, names, providers, site, values, webhooks
 from settings.secrets import is_guessable
 
 T = TypeVar("T")
@@ -94,6 +94,9 @@ def load(environ: Mapping[str, str] | None = None) -> dict[str, Any]:
         "TRUSTED_PROXIES": _whole(env, "TRUSTED_PROXIES", 0, 0, 10),
         "HSTS_SUBDOMAINS": _flag(env, "HSTS_SUBDOMAINS", True),
         "REGISTRATION_OPEN": _flag(env, "REGISTRATION_OPEN", True),
+        "SIGNUP_DOMAINS": _read(env, "SIGNUP_DOMAINS", "", domains.signup),
+        "PASSWORDS": _choice(env, "PASSWORDS", "on", {"on", "off"}),
+        "SESSION_HOURS": _count(env, "SESSION_HOURS", 8760),
         "ALLOW_INTERNAL_URLS": _flag(env, "ALLOW_INTERNAL_URLS", False),
         "READ_ONLY": _flag(env, "READ_ONLY", False),
         "RESPONSE_CACHE": _flag(env, "RESPONSE_CACHE", True),
@@ -141,6 +144,7 @@ def load(environ: Mapping[str, str] | None = None) -> dict[str, Any]:
     _mail_has_its_name_and_links(settings)
     _providers_know_the_way_back(settings)
     _passkeys_have_their_host(settings)
+    _accounts_have_a_way_in(settings)
     if app_env == "production":
         _production_has_secrets(settings, env)
         _production_names_its_database(env)
@@ -443,3 +447,15 @@ def _passkeys_have_their_host(settings: dict[str, Any]) -> None:
     if settings["REQUIRE_PASSKEY"] != "none" and settings["APP_ENV"] == "production" and not settings["SITE_URL"]:
         why = "set the public address of the site, as REQUIRE_PASSKEY is set: passkeys are bound to it"
         raise ConfigError("SITE_URL", why, because={"REQUIRE_PASSKEY"})
+
+
+def _accounts_have_a_way_in(settings: dict[str, Any]) -> None:
+    """Refuse what would leave nobody a way to open an account, or to sign in."""
+    if settings["PROVIDERS"]:
+        return
+    if settings["SIGNUP_DOMAINS"] and settings["MAIL"] is None:
+        why = "set MAIL_URL or a provider: without either no address can be confirmed, and no account opened"
+        raise ConfigError("SIGNUP_DOMAINS", why)
+    has_passkeys = bool(settings["SITE_URL"]) or settings["APP_ENV"] != "production"
+    if settings["PASSWORDS"] == "off" and not has_passkeys:
+        raise ConfigError("PASSWORDS", "set a provider, or SITE_URL for passkeys: without either nobody can sign in")

@@ -1,6 +1,7 @@
 """The Project Directory Service."""
 
 from collections.abc import Mapping
+from datetime import timedelta
 from typing import Any
 
 from flask import Flask
@@ -55,8 +56,7 @@ def create_app(config: Mapping[str, Any]) -> Flask:
     db.init_app(app)
     with app.app_context():
         engine.configure(db.engine)
-        if config["REQUIRE_PASSKEY"] != "none":
-            sessions.need_passkeys(db.engine)
+        sessions.set_policy(db.engine, _policy(config))
     migrate.init_app(app, db, directory=str(health.MIGRATIONS), compare_type=True)
     app.extensions["site"] = site = Site(
         config["SITE_NAME"], config["SITE_URL"], config["SITE_TAGLINE"], config["SITE_LINKS"],
@@ -87,3 +87,13 @@ def create_app(config: Mapping[str, Any]) -> Flask:
     for extra in (error_reports, tracing):
         extra.init_app(app)
     return app
+
+
+def _policy(config: Mapping[str, Any]) -> sessions.Policy:
+    """What the settings demand of sessions and tokens."""
+    hours = config["SESSION_HOURS"]
+    return sessions.Policy(
+        passkeys_needed=config["REQUIRE_PASSKEY"] != "none",
+        provider_lifetime=sessions.LIFETIME if hours is None else timedelta(hours=hours),
+        passwords=config["PASSWORDS"] == "on",
+    )

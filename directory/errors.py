@@ -3,7 +3,8 @@
 DirectoryError
 ├── Invalid     WrongPassword
 ├── Forbidden   NotOwner, OwnSubmission, OwnDecision, AdminRequired, ReviewerRequired, PasskeyRequired,
-│               AccountSuspended, EmailNotVerified, CrossSiteRequest, RegistrationClosed, RegistrationRefused
+│               AccountSuspended, EmailNotVerified, CrossSiteRequest, RegistrationClosed, RegistrationRefused,
+│               PasswordsOff
 ├── Conflict    InvalidTransition, ReportsSettled, NoAppeal, AppealNotPossible, NotVotable, Duplicate, LastAdmin,
 │               CategoryInUse, AccountDeleted, TooManyProjects, TooManyVotes, TooMany, Claimed, PreviewFirst
 └── each of the others; each class says what it means, and has its code
@@ -207,6 +208,13 @@ class RegistrationRefused(Forbidden):
     def __init__(self, judgement: Any) -> None:
         super().__init__(judgement.acting.reason)
         self.judgement = judgement
+
+
+class PasswordsOff(Forbidden):
+    """Nobody signs in by a password here."""
+
+    code = "passwords_off"
+    default = _("Passwords are not used here. Sign in another way.")
 
 
 class NotFound(DirectoryError):

@@ -8,7 +8,10 @@ from settings.mail import is_loopback
 from settings.values import LONGEST_NAME, json_objects, web_address
 
 MEMBERS = {"name", "label", "issuer", "client_id", "client_secret"}
-OPTIONAL = {"email_claim", "trusts_email"}
+OPTIONAL = {"email_claim", "trusts_email", "roles"}
+ROLES = ("admin", "reviewer", "member")
+LOCAL = "local"  # what roles are called that no provider gave
+MOST_GROUPS, LONGEST_GROUP = 100, 300
 LONGEST_CLAIM = 100
 CLAIM = re.compile(f"[!-~]{{1,{LONGEST_CLAIM}}}")
 NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,15}")
@@ -42,7 +45,8 @@ def _provider(given: dict[str, Any]) -> dict[str, Any]:
         raise ValueError(f"a provider's label must be one line of 1 to {LONGEST_NAME} characters")
     credentials = {member: credential(given[member]) for member in ("client_id", "client_secret")}
     return {
-        "name": name, "label": label.strip(), "issuer": issuer(given["issuer"]), **credentials, **_address(given)
+        "name": name, "label": label.strip(), "issuer": issuer(given["issuer"]), **credentials, **_address(given),
+        **_roles(given),
     }  # fmt: skip
 
 
@@ -57,6 +61,29 @@ def _address(given: dict[str, Any]) -> dict[str, Any]:
     if not isinstance(trusts, bool):
         raise ValueError("trusts_email must be true or false")
     return {name: given[name] for name in ("email_claim", "trusts_email") if name in given}
+
+
+def _roles(given: dict[str, Any]) -> dict[str, Any]:
+    """Which claim has the groups of a person, and the groups that give each role, as far as they are given."""
+    if "roles" not in given:
+        return {}
+    roles = given["roles"]
+    if not isinstance(roles, dict) or "claim" not in roles or not roles.keys() <= {"claim", *ROLES}:
+        raise ValueError(f"roles must be an object with claim and lists of groups: {', '.join(ROLES)}")
+    if not isinstance(roles["claim"], str) or not CLAIM.fullmatch(roles["claim"]):
+        raise ValueError("the claim of roles must be the name of a claim, such as groups or realm_access.roles")
+    if given["name"] == LOCAL:
+        raise ValueError(f"a provider that gives roles must not be called {LOCAL}")
+    return {"roles": {"claim": roles["claim"], **{role: _groups(roles[role]) for role in ROLES if role in roles}}}
+
+
+def _groups(value: Any) -> list[str]:
+    """The names of groups, as the provider writes them."""
+    if not isinstance(value, list) or len(value) > MOST_GROUPS:
+        raise ValueError(f"the groups of a role must be a list of at most {MOST_GROUPS}")
+    if not all(isinstance(name, str) and 1 <= len(name) <= LONGEST_GROUP for name in value):
+        raise ValueError(f"a group must be a text of 1 to {LONGEST_GROUP} characters")
+    return value
 
 
 def credential(value: Any) -> str:

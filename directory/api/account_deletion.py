@@ -7,7 +7,7 @@ from flask import Blueprint
 from directory.api.schemas.accounts import DeletionInput, Export
 from directory.db.transactions import transaction
 from directory.errors import LastAdmin, PasskeyRequired, TooManyProjects, TooManyVotes
-from directory.http.access import login_required, shows_reviewers
+from directory.http.access import for_unconfirmed, login_required, shows_reviewers
 from directory.http.authentication import caller
 from directory.http.endpoint import documented, operation
 from directory.http.password_checks import confirm_password, missing_password
@@ -27,6 +27,7 @@ def _refused(body: dict[str, Any]) -> Errors:
 
 @bp.delete("")
 @login_required
+@for_unconfirmed
 @documented(
     optional_headers=("Set-Cookie",), raises=(LastAdmin, TooManyProjects, TooManyVotes, SignInAgain, PasskeyRequired),
 )  # fmt: skip
@@ -37,7 +38,7 @@ def delete(body: dict[str, Any]) -> Any:
     Sessions, tokens, votes, and pending and rejected projects are deleted. Live projects stay, and their owner is then
     called `deleted-[id]`. Others can take the username and the e-mail address. All of this happens or nothing, and it
     cannot be undone. A wrong password counts as a wrong login does. An account without a password, which a provider
-    opened, needs a session that was opened in the last ten minutes instead.
+    opened, needs a session that was opened in the last ten minutes instead, and so does each where passwords are off.
     """
     if caller().needs_passkey:
         raise PasskeyRequired

@@ -22,23 +22,31 @@ from directory.errors import (
     AccountDeleted,
     AccountSuspended,
     Duplicate,
+    EmailNotVerified,
     InvalidCredentials,
     NotFound,
+    PasswordsOff,
     RegistrationClosed,
     RegistrationRefused,
 )
 from directory.http import account_limits, rate_limits, receivers
-from directory.http.access import login_required, public
+from directory.http.access import for_unconfirmed, login_required, only_if, public
 from directory.http.authentication import caller
 from directory.http.client_address import user_agent
 from directory.http.endpoint import documented, operation
-from directory.http.password_checks import among_few, confirm_password, guessing, missing_password
+from directory.http.password_checks import (
+    among_few,
+    confirm_password,
+    guessing,
+    missing_password,
+    require_passwords,
+)
 from directory.http.registering import registering
-from directory.http.signing_in import signed_in, signed_out
+from directory.http.signing_in import registration_open, signed_in, signed_out
 from directory.http.validation import Errors, JsonBody
 from directory.language.messages import _
 from directory.models import User
-from directory.services.accounts import accounts, feed_keys, sessions, usernames
+from directory.services.accounts import accounts, feed_keys, sessions, signup_domains, usernames
 from directory.services.delivery.channels import MailServer
 from directory.services.identity import Caller
 from directory.services.rules import screening
@@ -46,17 +54,34 @@ from directory.services.sign_in import recovery
 from directory.services.sign_in.refusals import SignInAgain
 
 bp = Blueprint("auth", __name__, url_prefix="/api/auth")
+OUTSIDE = _("Accounts here are for addresses of certain domains, and this is not one of them.")
+UNCONFIRMABLE = _("No mail is sent here by which a new address could be confirmed.")
 
 
 def _refused_registration(body: dict[str, Any]) -> Errors:
     """The rules that a registration breaks, as far as its fields are valid."""
     username, email = body.get("username"), body.get("email")
     weak = accounts.password_refusals(body.get("password"), username=username, email=email)
-    return [*usernames.refusals(username), *weak]
+    return [*usernames.refusals(username), *_outside(email), *weak]
+
+
+def _outside(email: str | None) -> Errors:
+    """The error of an address outside of SIGNUP_DOMAINS."""
+    admits = email is None or signup_domains.admits(current_app.config["SIGNUP_DOMAINS"], email)
+    return [] if admits else [{"pointer": "#/email", "detail": OUTSIDE}]
+
+
+def _bad_address(email: str) -> Errors:
+    """The error of a new address that SIGNUP_DOMAINS does not admit, or that could not be confirmed."""
+    if current_app.config["SIGNUP_DOMAINS"] and receivers.configured_mail_server() is None:
+        return [{"pointer": "#/email", "detail": UNCONFIRMABLE}]
+    return _outside(email)
 
 
 def _bad_changes(body: dict[str, Any]) -> Errors:
     """The rules that changes to the caller's account break, except a wrong current password."""
+    if "password" in body:
+        require_passwords()
     user = accounts.get(caller().id)
     email = body.get("email", user.email)
     refused = accounts.username_refusals(body.get("username"), user)
@@ -66,12 +91,14 @@ def _bad_changes(body: dict[str, Any]) -> Errors:
         refused += missing_password(body, _("Give both password and current_password."))
     elif _is_new_address(body.get("email"), user):
         refused += missing_password(body, _("A new address needs the present password."))
+        refused += _bad_address(email)
     return refused
 
 
 @bp.post("/register")
 @public
-@documented(headers=("Set-Cookie",), raises=(RegistrationClosed, RegistrationRefused, Duplicate))
+@only_if(require_passwords)
+@documented(headers=("Set-Cookie",), raises=(RegistrationClosed, RegistrationRefused, PasswordsOff, Duplicate))
 @operation(
     body=JsonBody(RegisterInput(), check=_refused_registration), answer=UserOutput(), status=201, tier="auth",
     transactional=False,
@@ -79,16 +106,16 @@ def _bad_changes(body: dict[str, Any]) -> Errors:
 @among_few()
 def register(body: dict[str, Any], next_path: str | None = None) -> Any:
     """Open an account and sign in."""
-    if not current_app.config["REGISTRATION_OPEN"]:
+    if not registration_open():
         raise RegistrationClosed
     username, email = body["username"], body["email"]
     accounts.release()
     hashed = accounts.prepare_password(body["password"], username=username, email=email)
 
-    server = receivers.configured_mail_server()
+    server, must_verify = receivers.configured_mail_server(), bool(current_app.config["SIGNUP_DOMAINS"])
 
     def work() -> tuple[Any, str]:
-        user = screening.register(username, email, hashed)
+        user = screening.register(username, email, hashed, must_verify=must_verify)
         if server is not None and may_mail:
             recovery.ask_to_verify(user, server, next_path=next_path)
         return user, sessions.begin(user.id, user_agent=user_agent())
@@ -101,7 +128,8 @@ def register(body: dict[str, Any], next_path: str | None = None) -> Any:
 
 @bp.post("/login")
 @public
-@documented(headers=("Set-Cookie",), raises=(InvalidCredentials, AccountSuspended))
+@only_if(require_passwords)
+@documented(headers=("Set-Cookie",), raises=(InvalidCredentials, AccountSuspended, PasswordsOff))
 @operation(body=JsonBody(LoginInput()), answer=UserOutput(), tier="auth", transactional=False)
 def login(body: dict[str, Any]) -> Any:
     """Sign in by username or e-mail address.
@@ -126,6 +154,7 @@ def login(body: dict[str, Any]) -> Any:
 
 @bp.post("/logout")
 @login_required
+@for_unconfirmed
 @documented(optional_headers=("Set-Cookie",))
 @operation(status=204)
 def logout() -> Any:
@@ -139,6 +168,7 @@ def logout() -> Any:
 
 @bp.get("/me")
 @login_required
+@for_unconfirmed
 @operation(answer=OwnUser(), tier="read")
 def show() -> Any:
     """Show the caller's account."""
@@ -147,7 +177,8 @@ def show() -> Any:
 
 @bp.put("/me")
 @login_required
-@documented(raises=(Duplicate, AccountDeleted, SignInAgain))
+@for_unconfirmed
+@documented(raises=(Duplicate, AccountDeleted, SignInAgain, PasswordsOff, EmailNotVerified))
 @operation(body=JsonBody(AccountChanges(), check=_bad_changes), answer=OwnUser(), transactional=False)
 def change(body: dict[str, Any]) -> Any:
     """Change the caller's e-mail address, password or mail settings, or choose a username once.
@@ -157,10 +188,12 @@ def change(body: dict[str, Any]) -> Any:
 
     A new address needs the current password too. If the service sends mail, a link is mailed to the new address; until
     it is confirmed (`POST /api/auth/email/verify`), the account keeps the old address. An account without a password
-    needs a session that was opened in the last ten minutes instead. A taken address is refused before anything is
-    counted for it.
+    needs a session that was opened in the last ten minutes instead, and so does each where passwords are off. A taken
+    address is refused before anything is counted for it.
     """
     by, email = caller(), body.get("email")
+    if by.unconfirmed and not body.keys() <= {"email", "current_password"}:
+        raise EmailNotVerified
     user, new_hash = _confirmed(body)
     is_new = _is_new_address(email, user)
     server = receivers.configured_mail_server() if is_new else None

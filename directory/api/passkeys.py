@@ -22,13 +22,14 @@ from directory.http.authentication import caller
 from directory.http.client_address import user_agent
 from directory.http.endpoint import documented, operation
 from directory.http.exchange import current
+from directory.http.password_checks import are_on
 from directory.http.signing_in import has_passkeys, signed_in
 from directory.http.validation import JsonBody
 from directory.services.accounts import accounts
 from directory.services.sign_in import passkeys
 from directory.services.sign_in.identities import require_fresh_session
 from directory.services.sign_in.passkeys import RelyingParty
-from directory.services.sign_in.refusals import SignInAgain, TooManyPasskeys
+from directory.services.sign_in.refusals import LastWayIn, SignInAgain, TooManyPasskeys
 from directory.services.site import Site
 
 bp = Blueprint("passkeys", __name__, url_prefix="/api/auth/passkeys")
@@ -99,7 +100,7 @@ def rename(passkey_id: int, body: dict[str, Any]) -> Any:
 
 @bp.delete("/<id:passkey_id>")
 @login_required
-@documented(raises=(NotFound, SignInAgain, PasskeyRequired))
+@documented(raises=(NotFound, SignInAgain, PasskeyRequired, LastWayIn))
 @operation(status=204)
 def remove(passkey_id: int) -> None:
     """Remove a passkey from one's account.
@@ -108,7 +109,7 @@ def remove(passkey_id: int) -> None:
     """
     _party()
     with receivers.notifying(accounts.get(caller().id)) as server:
-        passkeys.remove(passkey_id, by=caller(), server=server)
+        passkeys.remove(passkey_id, by=caller(), server=server, passwords=are_on())
 
 
 @bp.post("/login/options")

@@ -267,7 +267,7 @@ def count_votes(votes: list[Vote]) -> list[dict[str, Any] | Exception]:
     asks = current_app.config["REQUIRE_VERIFIED_EMAIL"] == "vote"
     adding = [vote.by.id for vote in votes if vote.action != "withdraw"] if asks else []
     refused = {*adding} - identity.verified(adding) if adding else set()
-    barred = [vote.by.id in refused and vote.action != "withdraw" for vote in votes]
+    barred = [vote.by.unconfirmed or (vote.by.id in refused and vote.action != "withdraw") for vote in votes]
     outcomes = voting.count([vote for vote, is_barred in zip(votes, barred, strict=True) if not is_barred])
     if (metrics := current_app.extensions.get("metrics")) is not None:
         metrics.count_votes(outcome for outcome in outcomes if not isinstance(outcome, Exception))

@@ -21,9 +21,11 @@ from directory.http.authentication import browser_secret, caller, give_browser_s
 from directory.http.client_address import prefers_json, user_agent
 from directory.http.endpoint import documented, operation, respond
 from directory.http.exchange import current
+from directory.http.password_checks import are_on
 from directory.http.registering import registering
 from directory.http.validation import JsonBody
 from directory.services.accounts import accounts
+from directory.services.people import groups
 from directory.services.sign_in import attempts, identities, recovery
 from directory.services.sign_in.provider import Claims, Provider, mark_of, secrets_of
 from directory.services.sign_in.refusals import (
@@ -31,6 +33,7 @@ from directory.services.sign_in.refusals import (
     IdentityTaken,
     LastWayIn,
     NoAddress,
+    NotAdmitted,
     ProviderFailed,
     ProviderUnavailable,
     SignInAgain,
@@ -134,7 +137,7 @@ def start(provider: str, query: dict[str, Any]) -> Any:
     headers=("Location",), optional_headers=("Set-Cookie",),
     raises=(
         NotFound, SignInExpired, SignInCancelled, SignInRefused, SignInAgain, AccountSuspended, RegistrationClosed,
-        RegistrationRefused, AddressTaken, IdentityTaken, ProviderUnavailable, ProviderFailed,
+        RegistrationRefused, NotAdmitted, AddressTaken, IdentityTaken, ProviderUnavailable, ProviderFailed,
     ),
 )  # fmt: skip
 @operation(query=CallbackQuery(), status=302)
@@ -165,11 +168,15 @@ def callback(provider: str, query: dict[str, Any]) -> Any:
 
 
 def _signed_in(claims: Claims, next_path: str) -> str:
-    """The secret of a new session of the identity's account."""
-    server, is_open = receivers.configured_mail_server(), current_app.config["REGISTRATION_OPEN"]
+    """The secret of a new session of the identity's account. Raises NotAdmitted, and the errors of the rule."""
+    server, config = receivers.configured_mail_server(), current_app.config
+    rules = {"registration_open": config["REGISTRATION_OPEN"], "domains": config["SIGNUP_DOMAINS"]}
 
-    def work(limits: ExitStack) -> tuple[int, str]:
-        user, secret, is_new = identities.sign_in(claims, user_agent=user_agent(), registration_open=is_open)
+    def work(limits: ExitStack) -> tuple[int, str] | None:
+        signed_in = groups.sign_in(claims, user_agent=user_agent(), **rules)
+        if signed_in is None:
+            return None
+        user, secret, is_new = signed_in
         to_confirm = is_new and not user.email_verified
         if server and to_confirm and limits.enter_context(account_limits.mailing(user.email, user.id)):
             recovery.ask_to_verify(user, server, next_path=next_path if next_path != "/" else None)
@@ -178,11 +185,14 @@ def _signed_in(claims: Claims, next_path: str) -> str:
     for left in reversed(range(TRIES)):
         try:
             with ExitStack() as limits:
-                current().account_id, secret = registering(partial(work, limits))
+                made = registering(partial(work, limits))
             break
         except Duplicate:
             if not left:
                 raise
+    if made is None:
+        raise NotAdmitted
+    current().account_id, secret = made
     return secret
 
 
@@ -193,7 +203,7 @@ def _signed_in(claims: Claims, next_path: str) -> str:
 def list_identities() -> Any:
     """List the caller's sign-in providers."""
     by_issuer = {one.issuer: one for one in _configured().values()}
-    has_password = bool(accounts.get(caller().id).password_hash)
+    has_password = are_on() and bool(accounts.get(caller().id).password_hash)
     found = [(each, by_issuer.get(each["issuer"])) for each in identities.listed(caller())]
     items = [
         {**each, "provider": one.name if one else None, "label": one.label if one else each["issuer"]}
@@ -232,4 +242,4 @@ def remove_identity(identity_id: int) -> Any:
     The last provider of an account without a password cannot be removed, because its user could no longer sign in.
     """
     names = {one.issuer: one.name for one in _configured().values()}
-    identities.remove(identity_id, by=caller(), names=names)
+    identities.remove(identity_id, by=caller(), names=names, passwords=are_on())

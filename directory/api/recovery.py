@@ -7,12 +7,12 @@ from flask import Blueprint
 
 from directory.api.schemas.accounts import ForgotInput, ResetInput, VerifyInput
 from directory.db.transactions import transaction
-from directory.errors import Duplicate, NotFound
+from directory.errors import Duplicate, NotFound, PasswordsOff
 from directory.http import account_limits
-from directory.http.access import login_required, public
+from directory.http.access import for_unconfirmed, login_required, only_if, public
 from directory.http.authentication import caller
 from directory.http.endpoint import documented, operation
-from directory.http.password_checks import among_few
+from directory.http.password_checks import among_few, require_passwords
 from directory.http.receivers import mail_server, notifying
 from directory.http.validation import UNREAD, JsonBody
 from directory.services.accounts import accounts, mail_links
@@ -23,7 +23,8 @@ bp = Blueprint("recovery", __name__, url_prefix="/api/auth")
 
 @bp.post("/password/forgot")
 @public
-@documented(raises=(NotFound,))
+@only_if(require_passwords)
+@documented(raises=(NotFound, PasswordsOff))
 @operation(body=JsonBody(ForgotInput()), status=202, tier="recovery", transactional=False)
 def forgot(body: dict[str, Any]) -> Any:
     """Ask for a new password.
@@ -41,7 +42,8 @@ def forgot(body: dict[str, Any]) -> Any:
 
 @bp.post("/password/reset")
 @public
-@documented(raises=(NotFound,))
+@only_if(require_passwords)
+@documented(raises=(NotFound, PasswordsOff))
 @operation(body=JsonBody(ResetInput()), status=204, tier="recovery", transactional=False)
 @among_few()
 def reset(body: dict[str, Any]) -> Any:
@@ -80,6 +82,7 @@ def verify(body: dict[str, Any]) -> Any:
 
 @bp.post("/email/verification")
 @login_required
+@for_unconfirmed
 @documented(raises=(NotFound,))
 @operation(status=202)
 def send_verification(next_path: str | None = None) -> Any:

@@ -5,12 +5,11 @@ from typing import Any
 from flask import Blueprint, current_app
 
 from directory.api.schemas.site import SessionState
-from directory.http import receivers
 from directory.http.access import public
 from directory.http.authentication import viewer
 from directory.http.cache_policy import CachePolicy
 from directory.http.endpoint import operation
-from directory.http.signing_in import has_passkeys
+from directory.http.signing_in import has_passkeys, password_reset, registration_open
 from directory.services import build, permissions
 from directory.services.accounts import accounts
 from directory.services.catalog import fields
@@ -37,10 +36,10 @@ def show() -> Any:
     state = {
         "user": None if user is None else _account(user),
         "site": {"name": site.name, "url": site.url or None},
-        "registration_open": config["REGISTRATION_OPEN"],
+        "registration_open": registration_open(),
         "read_only": config["READ_ONLY"],
         "reads": config["READS"],
-        "password_reset": receivers.configured_mail_server() is not None,
+        "password_reset": password_reset(),
         "passkeys": has_passkeys(),
         "providers": [{"name": one.name, "label": one.label} for one in current_app.extensions["providers"].values()],
     }

@@ -25,7 +25,7 @@ from directory.services.identity import Caller
 from directory.services.people import account_deletion, account_export, administration
 from directory.services.people.large_work import end_all
 from directory.services.review import takedown
-from directory.services.sign_in import passkeys
+from directory.services.sign_in import links, passkeys
 
 users = AppGroup("users", help="Manage accounts.")
 
@@ -144,6 +144,22 @@ def reset_passkeys(username: str) -> None:
     click.echo(f"{count(removed, 'passkey')} of {user.username} removed; all sessions are ended.")
 
 
+@users.command("sign-in-link")
+@click.argument("username")
+@writes
+def sign_in_link(username: str) -> None:
+    """Print a link that signs in to an account once, within ten minutes: for the day on which a provider is down.
+
+    Whoever has the link can sign in. The log has its use.
+    """
+    user_id, name = named(username).id, named(username).username
+    token = transaction(lambda: links.make(user_id))
+    config = current_app.config
+    site = config["SITE_URL"] or f"http://{config['HOST']}:{config['PORT']}"
+    click.echo(f"For one sign-in of {name} within ten minutes:", err=True)
+    click.echo(f"{site}/sign-in/link?token={token}")
+
+
 @users.command("delete")
 @user_filters.filters
 @click.option("--reason", help="For the audit log; at most 1,000 characters.")
@@ -210,11 +226,15 @@ def export_user(username: str, output: str) -> None:
 @users.command("list")
 @click.option("--role", type=click.Choice([role.value for role in Role]), help="Only these.")
 @click.option("--status", type=click.Choice([status.value for status in AccountStatus]), help="Only these.")
+@click.option("--outside-domains", is_flag=True, help="Only those with an address outside of SIGNUP_DOMAINS.")
 @click.option("--limit", type=click.IntRange(1, 10_000), default=50, show_default=True, help="Show at most N.")
 @refusals()
-def list_users(role: str | None, status: str | None, limit: int) -> None:
+def list_users(role: str | None, status: str | None, outside_domains: bool, limit: int) -> None:
     """Show the accounts, the newest first."""
-    filters = people.Filters(role=role, status=status)
+    domains = current_app.config["SIGNUP_DOMAINS"] if outside_domains else None
+    if domains == ():
+        raise click.UsageError("--outside-domains needs SIGNUP_DOMAINS, which is not set")
+    filters = people.Filters(role=role, status=status, outside=domains)
     found = people.page(filters, "newest", Window(limit)).items
     click.echo(table(HEADS, [_row(user) for user in found]) if found else "No account matches.")
     total = people.total(filters)

@@ -30,7 +30,7 @@ from directory.language.messages import _
 from directory.services import identity, permissions
 from directory.services.accounts import feed_keys
 from directory.services.catalog import catalog
-from directory.services.identity import Caller
+from directory.services.identity import Caller, require_person
 from directory.services.permissions import Action
 from directory.services.review import thread
 
@@ -48,8 +48,8 @@ OPEN = frozenset(
         "/favicon.ico", "/apple-touch-icon.png", "/manifest.webmanifest", "/.well-known/security.txt",
         "/.well-known/change-password", "/language", "/api/problems", "/api/problems/<code>",
         # Signing in, up and out.
-        "/sign-in", "/login", "/sign-up", "/register", "/sign-out", "/api/auth/register", "/api/auth/login",
-        "/api/auth/logout", "/api/auth/passkeys/login/options", "/api/auth/passkeys/login",
+        "/sign-in", "/sign-in/link", "/login", "/sign-up", "/register", "/sign-out", "/api/auth/register",
+        "/api/auth/login", "/api/auth/logout", "/api/auth/passkeys/login/options", "/api/auth/passkeys/login",
         "/api/auth/providers/<provider>", "/api/auth/providers/<provider>/callback",
         # What mail leads to.
         "/forgot", "/reset", "/verify", "/mail-off", "/api/auth/password/forgot", "/api/auth/password/reset",
@@ -113,6 +113,15 @@ def takes_feed_key(view: View) -> View:
     return view
 
 
+def for_unconfirmed(view: View) -> View:
+    """The route is also for an account that has to confirm its address before anything else (SIGNUP_DOMAINS).
+
+    It is a decorator in addition to that of access, which it follows.
+    """
+    view.for_unconfirmed = True  # type: ignore[attr-defined]
+    return view
+
+
 def only_if(check: Callable[..., None]) -> Callable[[View], View]:
     """Before the query and the body are read, `check` gets the arguments of the path, and raises what refuses them."""
 
@@ -146,7 +155,7 @@ def is_open(app: Flask, rule: str, arguments: Mapping[str, Any] | None = None) -
 
 
 def require_reader(exchange: Exchange) -> None:
-    """Refuse anonymous callers whatever is not open, where only members may read. Raises MembersOnly.
+    """Refuse anonymous callers whatever is not open, where only members may read. Raises MembersOnly, EmailNotVerified.
 
     The answer does not depend on what is there: it comes before the view, and before 404 and 405. No OPTIONS is open.
     """
@@ -158,6 +167,7 @@ def require_reader(exchange: Exchange) -> None:
         raise MembersOnly(error.detail) from None
     if reader is None:
         raise MembersOnly
+    caller()
 
 
 def _identify_by_key(exchange: Exchange) -> None:
@@ -185,6 +195,8 @@ def admit(exchange: Exchange) -> None:
     tokens, on public routes too. Unknown paths under /api/admin and /api/review, and impossible ids there, are closed
     as the routes there are.
     """
+    view = current_app.view_functions.get(request.endpoint or "")
+    exchange.for_unconfirmed = getattr(view, "for_unconfirmed", False)
     _identify_by_key(exchange)
     require_reader(exchange)
     if request.routing_exception is None:
@@ -261,10 +273,10 @@ def require_claims(**_path: Any) -> None:
 
 
 def require_reporter() -> None:
-    """Raise NotFound if nobody may report, and Unauthenticated if only members may and the caller is anonymous."""
+    """Refuse who may not report. Raises NotFound if nobody may; Unauthenticated, EmailNotVerified if members may."""
     require_reports()
-    if current_app.config["REPORTS"] == "members" and viewer() is None:
-        raise Unauthenticated
+    if current_app.config["REPORTS"] == "members":
+        require_person(viewer())
 
 
 def needs_verified(action: str) -> bool:

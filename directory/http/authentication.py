@@ -20,7 +20,7 @@ from directory.http.exchange import current
 from directory.language.messages import _
 from directory.models import Role
 from directory.services.accounts import last_uses, sessions
-from directory.services.identity import Caller
+from directory.services.identity import Caller, require_person
 from directory.services.sign_in import attempts
 
 log = logging.getLogger(__name__)
@@ -79,7 +79,13 @@ def load(request: Request) -> Caller | None:
 
 
 def as_allowed(caller: Caller) -> Caller:
-    """The caller; who must sign in with a passkey and has not is treated as a member everywhere."""
+    """The caller as the settings have it.
+
+    Who must sign in with a passkey and has not is treated as a member everywhere. Without SIGNUP_DOMAINS nobody has to
+    confirm an address before anything else.
+    """
+    if caller.unconfirmed and not current_app.config["SIGNUP_DOMAINS"]:
+        caller = replace(caller, unconfirmed=False)
     if not caller.by_passkey and caller.role in NEED_PASSKEY[current_app.config["REQUIRE_PASSKEY"]]:
         return replace(caller, role=Role.MEMBER.value, role_by_passkey=caller.role)
     return caller
@@ -109,11 +115,11 @@ def viewer() -> Caller | None:
 
 
 def caller() -> Caller:
-    """The caller that the check of access found. Raises Unauthenticated."""
-    user = current().caller
-    if user is None:
-        raise Unauthenticated
-    return user
+    """The caller that the check of access found. Raises Unauthenticated, EmailNotVerified."""
+    exchange = current()
+    if exchange.caller is not None and exchange.for_unconfirmed:
+        return exchange.caller
+    return require_person(exchange.caller)
 
 
 def become(signed: Response) -> None:

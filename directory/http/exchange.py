@@ -35,7 +35,8 @@ class Exchange:
 
     `caller` is None for an anonymous caller, and as long as nobody has asked who it is. `limits` are the states of the
     limits that the answer shows, by tier, and `counted` the tiers that the request was counted against. `privilege` is
-    what the caller of a write has to be allowed at its commit too; None if a member may do it. `is_constant` says that
+    what the caller of a write has to be allowed at its commit too; None if a member may do it. `for_unconfirmed` says
+    that the route is also for an account that has to confirm its address before anything else. `is_constant` says that
     all callers get the same answer.
     """
 
@@ -50,6 +51,7 @@ class Exchange:
     caller: Caller | None = None
     is_identified: bool = False
     privilege: Action | None = None
+    for_unconfirmed: bool = False
     is_constant: bool = False
 
     limits: dict[str, list[LimitState]] = field(default_factory=dict)

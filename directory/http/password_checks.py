@@ -6,13 +6,16 @@ from contextlib import contextmanager
 from threading import BoundedSemaphore
 from typing import Any
 
+from flask import current_app
+
 from directory.db import deadline, slots
 from directory.db.fair_semaphore import FairSemaphore
 from directory.db.slots import given_back
-from directory.errors import InvalidCredentials, Unauthenticated, Unavailable, WrongPassword
+from directory.errors import InvalidCredentials, PasswordsOff, Unauthenticated, Unavailable, WrongPassword
 from directory.http import account_limits
 from directory.http.authentication import caller
 from directory.http.validation import Errors
+from directory.language.messages import _
 from directory.models import User
 from directory.services.accounts import accounts
 from directory.services.accounts.passwords import AT_ONCE
@@ -26,6 +29,7 @@ _door = FairSemaphore(DOOR)
 WITHHELD_MAX = 64
 _withheld = BoundedSemaphore(WITHHELD_MAX)
 sleep = time.sleep
+UNUSED = _("Passwords are not used here. Leave it out.")
 
 
 @contextmanager
@@ -80,8 +84,24 @@ def _withhold(seconds: float) -> None:
             _withheld.release()
 
 
+def are_on() -> bool:
+    """Whether accounts are signed in to by passwords (PASSWORDS)."""
+    return bool(current_app.config["PASSWORDS"] == "on")
+
+
+def require_passwords(**_path: Any) -> None:
+    """Raise PasswordsOff where nobody signs in by a password."""
+    if not are_on():
+        raise PasswordsOff
+
+
 def missing_password(body: dict[str, Any], detail: str) -> Errors:
-    """The error of a body that lacks the caller's present password; an account without one needs none."""
+    """The error of a body that lacks the caller's present password, or that has one where passwords are off.
+
+    An account without a password needs none.
+    """
+    if not are_on():
+        return [{"pointer": "#/current_password", "detail": UNUSED}] if "current_password" in body else []
     is_missing = "current_password" not in body and accounts.get(caller().id).password_hash
     return [{"pointer": "#/current_password", "detail": detail}] if is_missing else []
 
@@ -89,13 +109,14 @@ def missing_password(body: dict[str, Any], detail: str) -> Errors:
 def confirm_password(given: str | None) -> User:
     """The caller's account, if `given` is its password: checked outside any transaction, and counted as a login is.
 
-    An account without a password is confirmed by a session that was opened minutes ago.
+    An account without a password, and each where passwords are off, is confirmed by a session that was opened minutes
+    ago.
     Raises Unauthenticated, WrongPassword, RateLimited, Unavailable, SignInAgain.
     """
     user = accounts.get(caller().id)
     if user.deleted_at is not None:  # by another request since this one was authenticated; it has no password any more
         raise Unauthenticated
-    if given is None:
+    if given is None or not are_on():
         identities.require_fresh_session(caller())
         return user
     account_limits.guess_at_own_password(user.username, user.id)

@@ -67,7 +67,19 @@ KINDS = {
         403,
         _("Address not confirmed"),
         "This service accepts submissions, or submissions and votes, only of members who have confirmed their e-mail "
-        "address. A link is mailed at registration; POST /api/auth/email/verification mails it again.",
+        "address, or a new account can do nothing before. A link is mailed at registration; POST "
+        "/api/auth/email/verification mails it again.",
+    ),
+    "not_admitted": Kind(
+        403,
+        "Not admitted",
+        "The provider proved who signs in, but this person may have no account here: the address is outside of the "
+        "domains that this service admits, or none of the person's groups is admitted.",
+    ),
+    "passwords_off": Kind(
+        403,
+        "Passwords are off",
+        "This service takes no passwords: accounts are signed in to by a provider or a passkey.",
     ),
     "cross_site_request": Kind(
         403,
@@ -100,7 +112,7 @@ KINDS = {
         403,
         _("Sign in again"),
         "The request needs a session that was opened in the last ten minutes: to join a provider, to add or remove a "
-        "passkey, or because the account has no password to ask for. Sign in, and send the request again.",
+        "passkey, or because there is no password to ask for. Sign in, and send the request again.",
     ),
     "not_found": Kind(404, _("Not found"), "There is nothing at this address, or the caller may not see it."),
     "method_not_allowed": Kind(
@@ -160,7 +172,7 @@ KINDS = {
         409,
         _("Address taken"),
         "Another account has the e-mail address that the provider gave. The two are not joined, because one side has "
-        "not confirmed the address. Sign in to that account by its password, and join the provider on the account's "
+        "not confirmed the address. Sign in to that account another way, and join the provider on the account's "
         "page.",
     ),
     "identity_taken": Kind(409, _("Joined already"), "The account at the provider is joined to another account here."),

@@ -6,6 +6,8 @@ from flask import Response, current_app
 
 from directory.http.authentication import give_cookie, take_cookie
 from directory.http.endpoint import respond
+from directory.http.password_checks import are_on
+from directory.http.receivers import configured_mail_server
 from directory.services.identity import Caller
 from directory.services.site import Site
 
@@ -27,6 +29,17 @@ def signed_out(by: Caller) -> Response:
     if by.session_id is not None:
         take_cookie(response)
     return response
+
+
+def registration_open() -> bool:
+    """Whether accounts are opened by a password: with SIGNUP_DOMAINS only if a link can confirm their addresses."""
+    can_confirm = not current_app.config["SIGNUP_DOMAINS"] or configured_mail_server() is not None
+    return bool(current_app.config["REGISTRATION_OPEN"]) and are_on() and can_confirm
+
+
+def password_reset() -> bool:
+    """Whether a forgotten password can be reset by mail."""
+    return are_on() and configured_mail_server() is not None
 
 
 def has_passkeys() -> bool:

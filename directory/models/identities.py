@@ -30,10 +30,11 @@ class Identity(db.Model):  # type: ignore[name-defined,misc]
 
 
 class SignInAttempt(db.Model):  # type: ignore[name-defined,misc]
-    """A sign-in from when a browser leaves for a provider until it comes back, once.
+    """A sign-in from when a browser leaves for a provider until it comes back, once; or a link that signs in, once.
 
     The state that goes along is stored as its SHA-256 alone, and so is the secret of the browser's cookie. `user_id` is
-    of the account that asks for an identity to be joined to it, null for a sign-in.
+    of the account that asks for an identity to be joined to it, null for a sign-in. A link of the operator has the
+    account that it signs in to, an empty provider and no browser.
     """
 
     __tablename__ = "sign_in_attempts"

@@ -15,11 +15,12 @@ from directory.db.transactions import transaction
 from directory.errors import NotFound
 from directory.http import feed as feeds
 from directory.http import receivers
-from directory.http.access import is_closed, login_required, public
+from directory.http.access import for_unconfirmed, is_closed, login_required, public
 from directory.http.authentication import caller
 from directory.http.endpoint import operation
 from directory.http.exchange import current
 from directory.http.fields import Flag, Line, Strict, Word
+from directory.http.password_checks import are_on
 from directory.http.signing_in import has_passkeys
 from directory.language.messages import _
 from directory.models import now
@@ -99,9 +100,11 @@ def account_form(
         form = replace(form, problem=GONE)
     if "sure" in form.errors:
         form = replace(form, errors={**form.errors, "sure": NOT_SURE})
+    user, has_passwords = accounts.get(by.id), are_on()
     page, headers = show(
-        "account.html", Head(_("Your account"), indexed=False), here=HERE, entry="forms", user=accounts.get(by.id),
-        at=at, form=form, empty=EMPTY, place=place, said=said, made=made, feed=feed, days=DAYS, agent=agent, **_lists(),
+        "account.html", Head(_("Your account"), indexed=False), here=HERE, entry="forms", user=user, at=at,
+        has_passwords=has_passwords, has_password=has_passwords and user.password_hash,
+        form=form, empty=EMPTY, place=place, said=said, made=made, feed=feed, days=DAYS, agent=agent, **_lists(),
     )  # fmt: skip
     return page, {**headers, **NO_STORE}
 
@@ -135,6 +138,7 @@ def _done(name: str) -> Response:
 @bp.get(HERE)
 @asks_to_sign_in
 @login_required
+@for_unconfirmed
 @operation(tier="read", page=True, parameters=True)
 def account_page(query: dict[str, str]) -> PageAnswer:
     """Show the caller's account."""
@@ -191,6 +195,7 @@ class EmailForm(Strict):
 @bp.post("/account/email")
 @shows(at("email"))
 @login_required
+@for_unconfirmed
 @same_as(auth.change, EmailForm())
 def change_email(query: dict[str, str], body: dict[str, Any]) -> Any:
     """Change the address. Where mail is sent, it is used once it is confirmed."""
@@ -201,6 +206,7 @@ def change_email(query: dict[str, str], body: dict[str, Any]) -> Any:
 @bp.post("/account/verification")
 @shows(at("mail"))
 @login_required
+@for_unconfirmed
 @same_as(recovery.send_verification)
 def send_verification(query: dict[str, str]) -> Any:
     """Mail the link that confirms the address again."""
@@ -363,6 +369,7 @@ class DeletionForm(DeletionInput):
 @bp.post("/account/delete")
 @shows(at("leave"))
 @login_required
+@for_unconfirmed
 @same_as(account_deletion.delete, DeletionForm())
 def delete_account(query: dict[str, str], body: dict[str, Any]) -> Any:
     """Delete the account."""

@@ -35,7 +35,9 @@ POLICY = (
     "require-trusted-types-for 'script'; trusted-types 'none'"
 )
 # Links in mail lead to these pages, so they exist without the others too, in a plain frame.
-PLAIN = frozenset({"forgot.html", "mail_off.html", "problem_page.html", "reset.html", "verify.html"})
+PLAIN = frozenset(
+    {"forgot.html", "mail_off.html", "problem_page.html", "reset.html", "sign_in_link.html", "verify.html"}
+)
 PLAIN_POLICY = docs.POLICY.replace("form-action 'none'", "form-action 'self'")
 # With `no-referrer` browsers would send `Origin: null` with our forms, and the check of writes would refuse them.
 REFERRER = {"Referrer-Policy": "same-origin"}

@@ -4,6 +4,7 @@ Links in mail lead to these pages, so they exist without the other pages too (WE
 a plain frame.
 """
 
+from dataclasses import replace
 from typing import Any
 
 from flask import Blueprint, Response, request
@@ -11,17 +12,22 @@ from flask import Blueprint, Response, request
 from directory.api import recovery
 from directory.errors import Invalid
 from directory.http import receivers
-from directory.http.access import login_required, public
-from directory.http.authentication import viewer
-from directory.http.endpoint import operation
+from directory.http.access import for_unconfirmed, login_required, only_if, public
+from directory.http.authentication import give_cookie, viewer
+from directory.http.client_address import user_agent
+from directory.http.endpoint import Operation, operation
 from directory.http.exchange import current
 from directory.http.fields import Line, Strict
+from directory.http.password_checks import require_passwords
+from directory.http.validation import FormBody
 from directory.language.messages import _
 from directory.pages.forms import EMPTY, NO_STORE, Form, same_as, see_other, shows
 from directory.pages.head import Head
 from directory.pages.layout import MAILED_LINKS, PageAnswer, address_with, explain, own_path, page_view, show
 from directory.services.accounts import accounts
+from directory.services.sign_in import links as sign_in_links
 from directory.services.sign_in import recovery as links
+from directory.services.sign_in.refusals import SignInExpired
 
 bp = Blueprint(MAILED_LINKS, __name__)
 Query = dict[str, str] | None  # None where a form is shown again
@@ -50,7 +56,8 @@ class TokenForm(Strict):
 @public
 @page_view
 def forgot_page(query: Query = None, form: Form = EMPTY) -> PageAnswer:
-    """Show the form that has a link mailed for a new password. Raises NotFound where no mail is sent."""
+    """Show the form that has a link mailed for a new password. Raises NotFound where no mail is sent, PasswordsOff."""
+    require_passwords()
     receivers.mail_server()
     is_sent = "sent" in (query or {})
     return show("forgot.html", Head(_("Forgot your password?"), indexed=False), here="/", form=form, is_sent=is_sent)
@@ -58,6 +65,7 @@ def forgot_page(query: Query = None, form: Form = EMPTY) -> PageAnswer:
 
 @bp.post("/forgot")
 @public
+@only_if(require_passwords)
 @shows(forgot_page)
 @same_as(recovery.forgot)
 def forgot(query: dict[str, str], body: dict[str, Any]) -> Any:
@@ -102,7 +110,11 @@ def _username_of(token: str) -> str | None:
 @public
 @token_page
 def reset_page(query: Query = None, form: Form = EMPTY) -> PageAnswer:
-    """Show the form for a new password. A password manager saves it under the username of the link's account."""
+    """Show the form for a new password. A password manager saves it under the username of the link's account.
+
+    Raises NotFound where no mail is sent, PasswordsOff.
+    """
+    require_passwords()
     token = _token(query)
     username = _username_of(token) if token else None
     return _form_by_token("reset.html", _("Choose a new password"), form, query, username=username)
@@ -110,6 +122,7 @@ def reset_page(query: Query = None, form: Form = EMPTY) -> PageAnswer:
 
 @bp.post("/reset")
 @public
+@only_if(require_passwords)
 @shows(reset_page)
 @same_as(recovery.reset)
 def reset(query: dict[str, str], body: dict[str, Any]) -> Any:
@@ -148,11 +161,40 @@ def verify(query: dict[str, str], body: dict[str, Any]) -> Any:
 @bp.post("/verify/again")
 @shows(verify_page)
 @login_required
+@for_unconfirmed
 @same_as(recovery.send_verification)
 def verify_again(query: dict[str, str]) -> Any:
     """Mail the link that confirms the caller's e-mail address again."""
     recovery.send_verification.view(next_path=_beyond(query) or None)  # type: ignore[attr-defined]
     return see_other(address_with("/verify", sent=1, next=query.get("next")))
+
+
+@bp.get("/sign-in/link")
+@public
+@token_page
+def sign_in_link_page(query: Query = None, form: Form = EMPTY) -> PageAnswer:
+    """Show the button that signs in by a link of the operator. To open a link does not use it up."""
+    token = _token(query)
+    try:
+        username = sign_in_links.user_of(token).username
+    except SignInExpired as error:
+        form, username = form if form.problem else replace(form, problem=error.detail), ""
+    head = Head(_("Sign in"), indexed=False)
+    page, headers = show("sign_in_link.html", head, here="/", form=form, token=token, username=username)
+    return page, {**headers, **NO_STORE}
+
+
+@bp.post("/sign-in/link")
+@public
+@shows(sign_in_link_page)
+@Operation(body=FormBody(TokenForm()), tier="recovery", page=True, parameters=True)
+def sign_in_by_link(query: dict[str, str], body: dict[str, Any]) -> Any:
+    """Sign in by a link of the operator, which works once."""
+    user, secret = sign_in_links.sign_in(body["token"], user_agent=user_agent())
+    current().account_id = user.id
+    response = see_other("/")
+    give_cookie(response, secret)
+    return response
 
 
 def mail_off_form(query: Query = None, form: Form = EMPTY) -> PageAnswer:

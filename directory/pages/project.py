@@ -194,7 +194,7 @@ def finish_vote(project_id: int, query: dict[str, str]) -> Any:
     back = own_path(query.get("next"))
     if viewer() is None:
         return see_other(address_with("/sign-in", next=_finishing(project_id, back)))
-    project = catalog.one(project_id, viewer=viewer())
+    project = catalog.one(project_id, viewer=caller())
     is_counted = request.method == "GET" and pressed_vote() == project_id
     if is_counted:
         rate_limits.hit("voting")

@@ -8,10 +8,10 @@ from typing import Any
 from flask import current_app, request
 
 from directory.errors import DirectoryError, Unauthenticated
-from directory.http import receivers
 from directory.http.exchange import current
+from directory.http.password_checks import are_on
 from directory.http.request_body import parse_json
-from directory.http.signing_in import has_passkeys
+from directory.http.signing_in import has_passkeys, password_reset
 from directory.http.validation import KEPT
 from directory.language.messages import _
 from directory.pages.forms import EMPTY, Form, see_other
@@ -28,7 +28,8 @@ def sign_in_form(form: Form = EMPTY, query: dict[str, str] | None = None, reason
     """The form that signs in."""
     to, kept = next_page(query), current().aside.get(KEPT, "")
     facts = {
-        "next": to, "reason": reason, "can_reset": receivers.configured_mail_server() is not None,
+        "next": to, "reason": reason, "can_reset": password_reset(),
+        "has_passwords": are_on(),
         "has_passkeys": has_passkeys(),
         "providers": current_app.extensions["providers"].values(), "kept": kept,
         "texts": _texts_of(kept),

@@ -10,10 +10,12 @@ from werkzeug.exceptions import HTTPException
 from directory.api import auth
 from directory.errors import DirectoryError, Invalid
 from directory.http import receivers
-from directory.http.access import public
+from directory.http.access import only_if, public
 from directory.http.authentication import become, viewer
 from directory.http.exchange import current
+from directory.http.password_checks import require_passwords
 from directory.http.request_body import parse_json
+from directory.http.signing_in import registration_open
 from directory.http.validation import KEPT
 from directory.language.messages import _
 from directory.pages.forms import EMPTY, NO_STORE, Form, same_as, see_other, shows, with_cookies
@@ -28,7 +30,7 @@ FAILURES = {
     "sign_in_again": _("Sign in again, and join the provider within ten minutes."),
     "sign_in_expired": _("This took too long, or it began in another browser. Try again."),
     "address_taken": _(
-        "An account has your e-mail address already. Sign in to it by its password, and join the two in your account."
+        "An account has your e-mail address already. Sign in to it another way, and join the two in your account."
     ),
     "no_address": _(
         "The provider did not tell an e-mail address of yours that can be used, and a new account needs one. "
@@ -37,6 +39,7 @@ FAILURES = {
     ),
     "identity_taken": _("This sign-in belongs to another account here already."),
     "account_suspended": _("This account is suspended."),
+    "not_admitted": _("Your account at the provider is not among those that may use this site."),
     "registration_closed": _("New accounts cannot be created at present."),
     "provider_unavailable": _("The provider does not answer at present. Try again shortly."),
     "provider_failed": _("The provider gave an answer that makes no sense. Try again later."),
@@ -94,6 +97,7 @@ def _require_https() -> None:
 
 @bp.post("/sign-in")
 @public
+@only_if(require_passwords)
 @shows(sign_in_form)
 @same_as(auth.login)
 def sign_in(query: dict[str, str], body: dict[str, Any]) -> Any:
@@ -106,7 +110,10 @@ def sign_in(query: dict[str, str], body: dict[str, Any]) -> Any:
 def sign_up_form(form: Form = EMPTY, query: dict[str, str] | None = None, **_path: Any) -> PageAnswer:
     """The form that opens an account."""
     to = next_page(query)
-    return show("sign_up.html", Head(_("Create an account"), indexed=False), here=to, form=form, next=to)
+    head = Head(_("Create an account"), indexed=False)
+    by_provider = current_app.config["REGISTRATION_OPEN"] and bool(current_app.extensions["providers"])
+    is_open = registration_open()
+    return show("sign_up.html", head, here=to, form=form, next=to, is_open=is_open, by_provider=by_provider)
 
 
 @bp.get("/sign-up")
@@ -119,6 +126,7 @@ def sign_up_page(query: dict[str, str]) -> Any:
 
 @bp.post("/sign-up")
 @public
+@only_if(require_passwords)
 @shows(sign_up_form)
 @same_as(auth.register)
 def sign_up(query: dict[str, str], body: dict[str, Any]) -> Any:

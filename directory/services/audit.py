@@ -65,6 +65,8 @@ ACTIONS = (
     "user.passkeys_reset",
     "user.registered",
     "user.signed_in",
+    "user.signed_in_by_link",
+    "user.role_unknown",
     "user.password_changed",
     "user.email_changed",
     "user.token_created",

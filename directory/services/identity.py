@@ -28,7 +28,7 @@ class Caller:
     `role_by_passkey`: the role of an account that has signed in without the passkey that its role needs, and is treated
     as a member (REQUIRE_PASSKEY). `review_categories`: the ids of the categories that a reviewer may review, None for
     all; `permissions` answers who may do what. `has_unread`: there are entries in the threads of the account's projects
-    that it has not read.
+    that it has not read. `unconfirmed`: the account has to confirm its address before it does anything else.
 
     It is a value rather than a row: nothing of it is loaded again when the transaction that authenticated it ends.
     """
@@ -42,6 +42,7 @@ class Caller:
     role_by_passkey: str | None = None
     review_categories: tuple[int, ...] | None = None
     has_unread: bool = False
+    unconfirmed: bool = False
 
     @property
     def is_admin(self) -> bool:
@@ -52,6 +53,15 @@ class Caller:
     def needs_passkey(self) -> bool:
         """Whether the account may do more in a session that a passkey opened."""
         return self.role_by_passkey is not None
+
+
+def require_person(by: Caller | None) -> Caller:
+    """The caller, if it is a person who may do what members do. Raises Unauthenticated, EmailNotVerified."""
+    if by is None:
+        raise Unauthenticated
+    if by.unconfirmed:
+        raise EmailNotVerified
+    return by
 
 
 def require_active(by: Caller, *, unchanged: bool = False) -> None:

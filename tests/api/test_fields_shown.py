@@ -36,7 +36,7 @@ ACCOUNT = {"id", "username", "email", "role", "is_admin", "status", "created_at"
 ACCOUNT |= {"may_rename"}
 USER = (
     ACCOUNT
-    | {"last_seen_at", "deleted_at", "review_categories"}
+    | {"last_seen_at", "deleted_at", "review_categories", "role_source"}
     | below("stats", "upvotes_given", "upvotes_received", "last_submission_at")
 )
 USER |= below("stats.projects", "live", "pending", "rejected", "total")

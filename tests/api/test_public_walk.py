@@ -44,7 +44,7 @@ WITHOUT_ROWS = {
     "/p/<id:project_id>/card.png", "/readyz", "/reset",
     "/robots.txt", "/sitemap.xml", "/sitemap-<id:number>.xml",
     "/sitemap-lists.xml", "/users/<username>", "/verify", "/sign-in",
-    "/sign-up", "/forgot", "/mail-off",
+    "/sign-up", "/sign-in/link", "/forgot", "/mail-off",
     "/voted/<id:project_id>", "/api/auth/notifications/<token>", "/categories/<slug>", "/tags/<tag>",
     "/best", "/best/<published>",
 }  # fmt: skip

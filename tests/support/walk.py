@@ -43,8 +43,8 @@ PUBLIC = """
 """
 ENTERING = """
 /sign-in /sign-in?next=/mine /sign-in?again=1 /sign-up /forgot /forgot?sent /reset /reset?token=x /reset?done /verify
-/verify?token=x /verify?done=1&next=/mine /mail-off /api/auth/notifications/1-x /account/deleted /admin
-/sign-in?sign-in&reason=x
+/sign-in/link?token=x /verify?token=x /verify?done=1&next=/mine /mail-off /api/auth/notifications/1-x /account/deleted
+/admin /sign-in?sign-in&reason=x
 """
 PROJECT = {"title": "New", "tagline": "New thing", "url": "https://example.org/new", "category": "tools"}
 BAD_READS = {
@@ -218,6 +218,7 @@ class Walk:
         yield self.ask("entering", "/reset", token="x", password=PASSWORD)
         yield self.ask("entering", "/verify", token="x")
         yield self.ask("entering", "/mail-off", token="1-x")
+        yield self.ask("entering", "/sign-in/link", token="x")
         yield self.ask("entering", f"/votes/{self.live}", vote="cast")
         yield self.ask("entering", "/submit", title="Kept", tagline="Also")
         yield self.ask("entering", "/account/tokens", name="Kept")

@@ -72,6 +72,9 @@ def test_everything_has_a_default_that_works(instance):
         "TRUSTED_PROXIES": 0,
         "HSTS_SUBDOMAINS": True,
         "REGISTRATION_OPEN": True,
+        "SIGNUP_DOMAINS": (),
+        "PASSWORDS": "on",
+        "SESSION_HOURS": None,
         "PREPARE_DATABASE": False,
         "ALLOW_INTERNAL_URLS": False,
         "READ_ONLY": False,
@@ -144,6 +147,8 @@ GOOD = [
     ("CORS_ORIGINS", "http://[::1]:80801"[:-1], ("http://[::1]:8080",)),
     ("TRUSTED_PROXIES", "2", 2),
     ("REGISTRATION_OPEN", "0", False),
+    ("PASSWORDS", "off", "off"),
+    ("SESSION_HOURS", "8", 8),
     ("PREPARE_DATABASE", "true", True),
     ("READ_ONLY", "1", True),
     ("RESPONSE_CACHE", "no", False),
@@ -283,6 +288,13 @@ NONSENSE = [
     *(("CORS_ORIGINS", v) for v in ("https://a b", "https://ä.example", "https://a.example:99999", "https://")),
     *(("TRUSTED_PROXIES", value) for value in ("-1", "11", "127.0.0.1", "true")),
     *(("REGISTRATION_OPEN", value) for value in ("closed", "-")),
+    *(("SIGNUP_DOMAINS", v) for v in ("example", "*", "*.org.", "a@example.org", "*.*.example.org", "-a.example")),
+    *(
+        ("SIGNUP_DOMAINS", v)
+        for v in ("example.org, .example.org", "https://example.org", "exa mple.org", "\ud800.org")
+    ),
+    *(("PASSWORDS", value) for value in ("false", "Off")),
+    *(("SESSION_HOURS", value) for value in ("0", "-1", "0.5", "none", "9999")),
     *(("PREPARE_DATABASE", value) for value in ("always", "2")),
     *(("READ_ONLY", value) for value in ("on", "readonly")),
     *(("RESPONSE_CACHE", value) for value in ("off", "memory")),
@@ -331,6 +343,21 @@ def test_nonsense_stops_the_start_with_one_line_that_names_it(name, value):
     line = refusal(**{"APP_ENV": "production", name: value})
     assert line.startswith(f"{name}: ")
     assert "hunter2" not in line
+
+
+def test_domains_are_taken_as_a_labels_and_need_a_way_to_confirm_addresses():
+    given = "Example.org, *.Bücher.example ,example.org"
+    mail = {"MAIL_URL": "smtp://localhost", "MAIL_FROM": "a@example.org"}
+    provider = {"GITHUB_CLIENT_ID": "id", "GITHUB_CLIENT_SECRET": "secret"}
+    for way in (mail, provider):
+        assert load(SIGNUP_DOMAINS=given, **way)["SIGNUP_DOMAINS"] == ("example.org", "*.xn--bcher-kva.example")
+    assert refusal(SIGNUP_DOMAINS=given).startswith("SIGNUP_DOMAINS: set MAIL_URL or a provider")
+
+
+def test_passwords_are_off_only_where_there_is_another_way_to_sign_in():
+    production = {"APP_ENV": "production", "PASSWORDS": "off"}
+    assert refusal(**production).startswith("PASSWORDS: set a provider, or SITE_URL")
+    assert load(**production, SITE_URL="https://directory.example")["PASSWORDS"] == "off"
 
 
 def test_production_needs_a_key_of_its_own_and_never_makes_one(instance):

@@ -49,6 +49,8 @@ def test_there_are_none_unless_they_are_named() -> None:
 
 def test_a_provider_is_taken_as_it_is_given() -> None:
     assert load(OIDC_PROVIDERS=json.dumps([GIVEN])) == [GIVEN]
+    roles = {"claim": "realm_access.roles", "admin": ["a"], "member": ["x y", "/z"]}
+    assert load(OIDC_PROVIDERS=json.dumps([{**GIVEN, "roles": roles}]))[0]["roles"] == roles
     entra = {**GIVEN, "email_claim": "preferred_username", "trusts_email": True}
     assert load(OIDC_PROVIDERS=json.dumps([entra])) == [entra]
 
@@ -68,6 +70,15 @@ def test_a_provider_is_taken_as_it_is_given() -> None:
         (json.dumps([{**GIVEN, "email_claim": "x" * 101}]), "email_claim must be the name of a claim"),
         (json.dumps([{**GIVEN, "trusts_email": "true"}]), "trusts_email must be true or false"),
         (json.dumps([{**GIVEN, "trusts_email": 1}]), "trusts_email must be true or false"),
+        (json.dumps([{**GIVEN, "roles": []}]), "roles must be an object with claim"),
+        (json.dumps([{**GIVEN, "roles": {"admin": ["a"]}}]), "roles must be an object with claim"),
+        (json.dumps([{**GIVEN, "roles": {"claim": "groups", "owner": ["a"]}}]), "roles must be an object with claim"),
+        (json.dumps([{**GIVEN, "roles": {"claim": "a b", "admin": ["a"]}}]), "the claim of roles must be"),
+        (json.dumps([{**GIVEN, "roles": {"claim": "groups", "admin": "a"}}]), "must be a list of at most"),
+        (json.dumps([{**GIVEN, "roles": {"claim": "groups", "admin": ["x"] * 101}}]), "must be a list of at most"),
+        (json.dumps([{**GIVEN, "roles": {"claim": "groups", "admin": ["a", 1]}}]), "a group must be a text"),
+        (json.dumps([{**GIVEN, "roles": {"claim": "groups", "admin": [""]}}]), "a group must be a text"),
+        (json.dumps([{**GIVEN, "name": "local", "roles": {"claim": "g", "admin": ["a"]}}]), "must not be called local"),
         (json.dumps([{**GIVEN, "name": "A b"}]), "name must be 1 to 16"),
         (json.dumps([{**GIVEN, "name": 5}]), "name must be 1 to 16"),
         (json.dumps([{**GIVEN, "label": " "}]), "label must be one line"),

@@ -19,6 +19,7 @@ SETTINGS: list[dict[str, str]] = [
     {"REQUIRE_PASSKEY": "admins"},
     {"REQUIRE_VERIFIED_EMAIL": "vote", **MAIL},
     {"REGISTRATION_OPEN": "false"},
+    {"PASSWORDS": "off", **MAIL},
     {"READ_ONLY": "true"},
 ]
 
@@ -56,6 +57,7 @@ def test_the_document_names_every_refusal_whatever_the_settings(
         "REQUIRE_PASSKEY": "passkey_required",
         "READ_ONLY": "read_only",
         "REGISTRATION_OPEN": "registration_closed",
+        "PASSWORDS": "passwords_off",
     }
     assert {code for name, code in asked.items() if name in settings} <= seen
 

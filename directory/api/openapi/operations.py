@@ -10,7 +10,7 @@ from flask import Flask
 from werkzeug.routing import Rule
 
 from directory.api.openapi import prose
-from directory.errors import OtherUser, PreconditionFailed
+from directory.errors import EmailNotVerified, OtherUser, PreconditionFailed
 from directory.http.docs import ASSETS
 from directory.http.endpoint import Documentation, Operation
 from directory.http.exchange import READS
@@ -145,6 +145,8 @@ class Route:
             codes.update(WRITES)
         if self.is_write_of_a_caller:
             codes.add(OtherUser.code)
+        if self.access != "public" and not getattr(self.view, "for_unconfirmed", False):
+            codes.add(EmailNotVerified.code)
         if self.operation.tier is not None:
             codes.add("rate_limited")
         if self.rule.arguments:

@@ -133,6 +133,7 @@ EXAMPLES: dict[str, Any] = {
     "read_only": False,
     "reason": "The link is dead.",
     "response": "",
+    "role_source": "local",
     "review_categories": None,
     "rule": {**RULE, "then": "hold", "state": "dry"},
     "rp": {"name": "Project Directory", "id": "projects.example"},

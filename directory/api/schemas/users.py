@@ -188,6 +188,10 @@ class UserDetail(UserOutput):
         allow_none=True,
         metadata={"description": "The categories that a reviewer may review; null for all, and for every other role."},
     )
+    role_source = fields.String(
+        required=True,
+        metadata={"description": "Who gave the role: `local`, or the name of the provider whose groups give it."},
+    )
     deleted_at = Timestamp(required=True, allow_none=True, metadata={"description": DELETED})
     stats = fields.Nested(Stats, required=True)
 

@@ -47,10 +47,19 @@ def prepare_password(password: str, *, username: str, email: str) -> str:
 
 
 def register(
-    username: str, email: str, password_hash: str, *, role: str = Role.MEMBER, by_command: bool = False
+    username: str,
+    email: str,
+    password_hash: str,
+    *,
+    role: str = Role.MEMBER,
+    by_command: bool = False,
+    must_verify: bool = False,
 ) -> User:
-    """Add an account, for its user or by a command. Raises Duplicate, which names what is taken."""
-    user = User(username=username, email=email, password_hash=password_hash, role=role)
+    """Add an account, for its user or by a command. Raises Duplicate, which names what is taken.
+
+    With `must_verify` it may do little until its address is confirmed.
+    """
+    user = User(username=username, email=email, password_hash=password_hash, role=role, must_verify=must_verify)
     db.session.add(user)
     with refusing(
         uq_users_username=lambda: _taken("username", username=username, email=email),

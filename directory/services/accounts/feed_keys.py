@@ -19,8 +19,9 @@ _USER = User.__table__.c
 _FIND = BatchedQuery(
     {"digest": String()},
     lambda digest: select(_USER.id, _USER.username).where(
-        _USER.feed_key_hash == digest, _USER.status == AccountStatus.ACTIVE.value
+        _USER.feed_key_hash == digest, _USER.status == AccountStatus.ACTIVE.value, sessions.is_awake(User.__table__)
     ),
+    sessions.token_parameters,
 )
 
 
@@ -47,6 +48,9 @@ def delete(by: Caller) -> None:
 
 
 def reader(key: str) -> Caller | None:
-    """The member whose key this is; None for a key that is none. A key gives no more than a member may."""
+    """The member whose key this is; None for a key that is none, or that rests.
+
+    A key gives no more than a member may.
+    """
     row = _FIND.one(sessions.digest(key))
     return None if row is None else Caller(row[0], row[1], Role.MEMBER.value)

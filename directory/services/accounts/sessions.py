@@ -3,9 +3,10 @@
 import hashlib
 import secrets
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
-from weakref import WeakSet
+from weakref import WeakKeyDictionary
 
 from sqlalchemy import (
     Boolean,
@@ -28,7 +29,8 @@ from directory.db.statements import Row
 from directory.errors import Invalid, NotFound, Unauthenticated
 from directory.extensions import UNSYNCHRONISED, db, modify
 from directory.language.messages import _
-from directory.models import AccountStatus, Message, Role, Session, Token, User, now, role_of
+from directory.models import AccountStatus, Identity, Message, Passkey, Role, Session, Token, User, now, role_of
+from directory.models.base import UtcDateTime
 from directory.services import audit
 from directory.services.clock import database_clock
 from directory.services.deleting import delete_some, require_minority
@@ -36,6 +38,7 @@ from directory.services.identity import Caller
 
 IDLE = timedelta(days=14)
 LIFETIME = timedelta(days=30)
+REST = timedelta(days=30)  # since the last sign-in, after which the tokens of an account without other ways in rest
 TOUCH_EVERY = timedelta(minutes=5)  # last_seen_at and last_used_at are written only if they are older than this
 MAX_TOKENS = 100  # of a user
 TOKEN_PREFIX = "pds_"  # noqa: S105 (not a secret: by this prefix secret scanners recognise a token)
@@ -46,10 +49,11 @@ def digest(secret: str) -> str:
     return hashlib.sha256(secret.encode("utf-8", "replace")).hexdigest()
 
 
-def begin(user_id: int, *, user_agent: str, by_passkey: bool = False) -> str:
+def begin(user_id: int, *, user_agent: str, by_passkey: bool = False, by_provider: bool = False) -> str:
     """Open a session and return the secret for its cookie. The log has the sign-ins of administrators."""
     secret = secrets.token_urlsafe(32)
-    row = Session(user_id=user_id, token_hash=digest(secret), user_agent=user_agent[:300], by_passkey=by_passkey)
+    row = Session(user_id=user_id, token_hash=digest(secret), user_agent=user_agent[:300])
+    row.by_passkey, row.by_provider = by_passkey, by_provider
     db.session.add(row)
     user = _see(user_id)
     if user.is_admin:
@@ -57,14 +61,86 @@ def begin(user_id: int, *, user_agent: str, by_passkey: bool = False) -> str:
     return secret
 
 
+def _is_unconfirmed(user: FromClause) -> ColumnElement[bool]:
+    """Whether the account has to confirm its address before it does anything else."""
+    return and_(user.c.must_verify, user.c.email_verified_at.is_(None))
+
+
 # The parts of the queries that find a caller by a credential.
 _U = User.__table__.c
 _HAS_UNREAD = select(Message.id).where(Message.unread_by == _U.id).correlate(User.__table__).exists()
-_WHO = (_U.id, _U.username, role_of(_U), _U.review_categories, _HAS_UNREAD.label("has_unread"))
+_UNCONFIRMED = _is_unconfirmed(User.__table__).label("unconfirmed")
+_WHO = (_U.id, _U.username, role_of(_U), _U.review_categories, _HAS_UNREAD.label("has_unread"), _UNCONFIRMED)
 _SESSION, _TOKEN = Session.__table__.c, Token.__table__.c
 _ACTIVE = User.__table__.c.status == AccountStatus.ACTIVE.value
-_LIVE_SESSION = and_(_SESSION.last_seen_at > bindparam("idle_since"), _SESSION.created_at > bindparam("oldest"))
+_LIVE_SESSION = and_(
+    _SESSION.last_seen_at > bindparam("idle_since"),
+    _SESSION.created_at > bindparam("oldest"),
+    or_(~_SESSION.by_provider, _SESSION.created_at > bindparam("oldest_by_provider")),
+)
 _LIVE_TOKEN = or_(_TOKEN.expires_at.is_(None), _TOKEN.expires_at > bindparam("now"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    """What the settings demand of sessions and tokens.
+
+    `passkeys_needed`: the condition `names_user` excludes administrators who need a passkey. `provider_lifetime`:
+    sessions by a provider end at this age. `passwords`: accounts can be signed in to by a password.
+    """
+
+    passkeys_needed: bool = False
+    provider_lifetime: timedelta = LIFETIME
+    passwords: bool = True
+
+
+_NO_DEMANDS = Policy()
+_policies: WeakKeyDictionary[Engine, Policy] = WeakKeyDictionary()
+
+
+def set_policy(engine: Engine, policy: Policy) -> None:
+    """Have queries over this engine follow a policy."""
+    _policies[engine] = policy
+
+
+def _policy() -> Policy:
+    return _policies.get(db.engine, _NO_DEMANDS)
+
+
+def is_awake(user: FromClause) -> ColumnElement[bool]:
+    """Whether the tokens of `user`, the table of users or an alias, work at present.
+
+    The tokens of an account that is signed in to by providers alone rest if its last sign-in was REST ago: who has lost
+    the account at the provider has no access here for ever. The condition has the `token_parameters`.
+    """
+    c = user.c
+    last = select(func.max(Identity.last_used_at)).where(Identity.user_id == c.id).correlate(user).scalar_subquery()
+    return or_(
+        and_(bindparam("passwords", type_=Boolean()), c.password_hash != ""),
+        exists().where(Passkey.user_id == c.id).correlate(user),
+        func.coalesce(last, bindparam("now", type_=UtcDateTime())) > bindparam("awake_since"),
+    )
+
+
+def token_parameters() -> dict[str, Any]:
+    """The parameters of the conditions for tokens, as of now."""
+    at = now()
+    return {"now": at, "awake_since": at - REST, "passwords": _policy().passwords}
+
+
+def _session_parameters() -> dict[str, Any]:
+    """The parameters of the condition for sessions, as of now."""
+    at = now()
+    oldest_by_provider = at - _policy().provider_lifetime
+    return {"idle_since": at - IDLE, "oldest": at - LIFETIME, "oldest_by_provider": oldest_by_provider}
+
+
+def reader_parameters() -> dict[str, Any]:
+    """The parameters of the condition `names_user`: limits of time, as of now, and what the settings demand."""
+    demands = {"touched": now() - TOUCH_EVERY, "passkeys_needed": _policy().passkeys_needed}
+    return {**_session_parameters(), **token_parameters(), **demands}
+
+
 _OF_COOKIES = (
     select(*_WHO, _SESSION.by_passkey, _SESSION.id, _SESSION.last_seen_at)
     .join_from(Session.__table__, User.__table__, User.__table__.c.id == _SESSION.user_id)
@@ -73,37 +149,13 @@ _OF_COOKIES = (
 _OF_TOKENS = (
     select(*_WHO, _TOKEN.by_passkey, _TOKEN.id, _TOKEN.last_used_at)
     .join_from(Token.__table__, User.__table__, User.__table__.c.id == _TOKEN.user_id)
-    .where(_LIVE_TOKEN, _ACTIVE)
+    .where(_LIVE_TOKEN, _ACTIVE, is_awake(User.__table__))
 )
-
-
-_needing: WeakSet[Engine] = WeakSet()
-
-
-def need_passkeys(engine: Engine) -> None:
-    """Have the condition `names_user`, in queries over this engine, exclude administrators who need a passkey."""
-    _needing.add(engine)
-
-
-def reader_parameters() -> dict[str, Any]:
-    """The parameters of the condition `names_user`: limits of time, as of now, and whether passkeys are needed."""
-    at = now()
-    return {
-        "idle_since": at - IDLE,
-        "oldest": at - LIFETIME,
-        "now": at,
-        "touched": at - TOUCH_EVERY,
-        "passkeys_needed": db.engine in _needing,
-    }
-
-
 _FIND_BY_COOKIE = BatchedQuery(
-    {"digest": String()},
-    lambda digest: _OF_COOKIES.where(_SESSION.token_hash == digest),
-    lambda: {"idle_since": now() - IDLE, "oldest": now() - LIFETIME},
+    {"digest": String()}, lambda digest: _OF_COOKIES.where(_SESSION.token_hash == digest), _session_parameters
 )
 _FIND_BY_TOKEN = BatchedQuery(
-    {"digest": String()}, lambda digest: _OF_TOKENS.where(_TOKEN.token_hash == digest), lambda: {"now": now()}
+    {"digest": String()}, lambda digest: _OF_TOKENS.where(_TOKEN.token_hash == digest), token_parameters
 )
 
 
@@ -122,9 +174,9 @@ class Credential(NamedTuple):
 def names_user(reader: FromClause, session: ColumnElement[Any], token: ColumnElement[Any]) -> ColumnElement[bool]:
     """Whether `reader`, an alias of the users, is the active user of a session or a token, given by its digest.
 
-    It is false for an administrator who needs a passkey. It is also false if the recorded time of last use is some
-    minutes old: then `caller_of` identifies the user, and `last_uses` records the present time. The condition has the
-    `reader_parameters`.
+    It is false for an administrator who needs a passkey, and for an account that has to confirm its address. It is also
+    false if the recorded time of last use is some minutes old: then `caller_of` identifies the user, and `last_uses`
+    records the present time. The condition has the `reader_parameters`.
     """
     by_session = _SESSION.token_hash == session, _LIVE_SESSION, _SESSION.last_seen_at >= bindparam("touched")
     by_token = _TOKEN.token_hash == token, _LIVE_TOKEN, _TOKEN.last_used_at >= bindparam("touched")
@@ -138,7 +190,9 @@ def names_user(reader: FromClause, session: ColumnElement[Any], token: ColumnEle
 
     any_way = ~bindparam("passkeys_needed", type_=Boolean())
     is_known = and_(reader.c.id == of_credential("user_id"), reader.c.status == AccountStatus.ACTIVE.value)
-    return and_(is_known, or_(any_way, reader.c.role != Role.ADMIN.value, of_credential("by_passkey")))
+    # Outside of the lookup of the token, which would be done for each user if it depended on the user.
+    is_usable = and_(or_(session != "", is_awake(reader)), ~_is_unconfirmed(reader))
+    return and_(is_known, or_(any_way, reader.c.role != Role.ADMIN.value, of_credential("by_passkey")), is_usable)
 
 
 Prefetched = Mapping[Credential, Row | None]  # the rows of credentials that were queried ahead; None: not found
@@ -169,11 +223,12 @@ def caller_of(credential: Credential, prefetched: Prefetched) -> tuple[Caller, b
     row = prefetched[credential] if credential in prefetched else credential.query.one(credential.key)
     if row is None:
         return None
-    user_id, username, role, categories, has_unread, by_passkey, row_id, used_at = row
+    user_id, username, role, categories, has_unread, unconfirmed, by_passkey, row_id, used_at = row
     stale = used_at is None or used_at < now() - TOUCH_EVERY
     id_field = "session_id" if credential.query is _FIND_BY_COOKIE else "token_id"
     some = None if categories is None else tuple(categories)
     given = {id_field: row_id, "by_passkey": bool(by_passkey), "has_unread": bool(has_unread)}
+    given["unconfirmed"] = bool(unconfirmed)
     return Caller(user_id, username, role, review_categories=some, **given), stale
 
 
@@ -188,7 +243,9 @@ def listed(caller: Caller) -> list[dict[str, Any]]:
     """The caller's live sessions, newest first."""
     columns = (Session.id, Session.created_at, Session.last_seen_at, Session.user_agent)
     query = select(*columns, (Session.id == caller.session_id).label("current"))
-    query = query.where(Session.user_id == caller.id, _alive(now())).order_by(Session.id.desc())
+    at = now()
+    is_young = or_(~Session.by_provider, Session.created_at > at - _policy().provider_lifetime)
+    query = query.where(Session.user_id == caller.id, _alive(at), is_young).order_by(Session.id.desc())
     return [row._asdict() for row in db.session.execute(query)]
 
 

@@ -13,6 +13,7 @@ from directory.errors import NotFound
 from directory.extensions import db
 from directory.models import NEVER, Project, Role, Status, Upvote, User, UserCount, UserSubmissions, stored_as
 from directory.services import permissions
+from directory.services.accounts import signup_domains
 from directory.services.text.rules import ascii_address
 
 SORTS = {
@@ -34,6 +35,7 @@ COLUMNS = (
     User.notify,
     User.may_rename,
     User.review_categories,
+    User.role_source,
 )
 NAMES = [column.key for column in COLUMNS]
 
@@ -43,7 +45,8 @@ class Filters:
     """The filters of the list of users; None is no filter.
 
     `q` is a part of the username or e-mail address, `email_domain` what comes after the @. `created_from` is inclusive,
-    `created_to` exclusive. `live` is whether one of the user's projects is or was live.
+    `created_to` exclusive. `live` is whether one of the user's projects is or was live. `outside` are the entries of
+    SIGNUP_DOMAINS that do not have the e-mail address.
     """
 
     q: str | None = None
@@ -54,6 +57,7 @@ class Filters:
     email_domain: str | None = None
     email_verified: bool | None = None
     live: bool | None = None
+    outside: tuple[str, ...] | None = None
 
 
 def page(filters: Filters, sort: str, window: Window) -> Slice:
@@ -169,6 +173,8 @@ def condition(filters: Filters) -> ColumnElement[bool]:
     if filters.live is not None:
         published = select(Project.id).where(Project.owner_id == User.id, Project.published_at.is_not(None)).exists()
         terms.append(published if filters.live else ~published)
+    if filters.outside is not None:
+        terms.append(signup_domains.is_outside(filters.outside))
     if filters.q is not None:
         columns = (User.username, User.email)  # both stored in lower case
         text = ascii_address(filters.q).lower()

@@ -16,7 +16,7 @@ from sqlalchemy import select
 from directory.db.paging import Slice, Window, cut
 from directory.db.statements import Row
 from directory.db.transactions import by_index
-from directory.errors import NotFound, NotOwner, OwnSubmission, Unauthenticated
+from directory.errors import NotFound, NotOwner, OwnSubmission
 from directory.extensions import db
 from directory.models import AccountStatus, Project, Status, now
 from directory.services import permissions
@@ -35,7 +35,7 @@ from directory.services.catalog import (
     tags,
 )
 from directory.services.catalog.columns import DESCRIPTION, ID, NAMES, OWNER, REVISION, STATUS, after, review, revision
-from directory.services.identity import Caller
+from directory.services.identity import Caller, require_person
 
 # Of a period SHORT projects, or one in SPARSE of all, are read and sorted. Of a longer one the ranking is read, where
 # a look at one project costs as much as LOOKUP of those.
@@ -145,10 +145,10 @@ def public_scope(
     """The public list's filters for `viewer`: live projects by default; in other states only the viewer's own.
 
     `owner` is a username or "me"; with "me" alone and no status the list has all states. `upvoted` is "me" for the
-    projects that the viewer has voted for. Raises Unauthenticated.
+    projects that the viewer has voted for. Raises Unauthenticated, EmailNotVerified.
     """
-    if viewer is None and ("me" in (owner, upvoted) or status not in {None, Status.LIVE}):
-        raise Unauthenticated
+    if "me" in (owner, upvoted) or status not in {None, Status.LIVE}:
+        require_person(viewer)
     own = viewer.id if viewer is not None and owner == "me" else None
     voter = viewer.id if viewer is not None and upvoted == "me" else None
     if own is None or voter is not None:

@@ -27,7 +27,7 @@ from directory.errors import (
 )
 from directory.extensions import db, modify
 from directory.language.messages import _
-from directory.models import AccountStatus, Project, Revision, Role, Status, Upvote, User, now
+from directory.models import LOCAL, AccountStatus, Project, Revision, Role, Status, Upvote, User, now
 from directory.services import audit
 from directory.services.accounts import accounts, mail_links, sessions
 from directory.services.delivery import outbox
@@ -111,7 +111,8 @@ def _delete(target: Any, *, by: Caller | None, affected: set[int], notify: list[
     identities.end_all(user_id)
     passkeys.end_all(user_id)
     # Last, because it locks the counts of users, which every registration changes.
-    closed = {"role": Role.MEMBER, "review_categories": None, "status": AccountStatus.SUSPENDED}
+    closed = {"role": Role.MEMBER, "role_source": LOCAL, "review_categories": None}
+    closed["status"] = AccountStatus.SUSPENDED
     modify(update(User).where(User.id == user_id).values(closed))
 
 

@@ -10,7 +10,7 @@ from directory.db.transactions import lift_time_limits
 from directory.errors import AccountDeleted, AdminRequired, Invalid, LastAdmin, NotFound
 from directory.extensions import modify
 from directory.language.messages import _
-from directory.models import AccountStatus, Role, User
+from directory.models import LOCAL, AccountStatus, Role, User
 from directory.services import audit, permissions
 from directory.services.accounts import accounts, sessions
 from directory.services.catalog import category_slugs, fields
@@ -34,6 +34,7 @@ def administer(
     by: Caller | None,
     reason: str | None = None,
     lock_owned: bool = False,
+    provider: str | None = None,
 ) -> int:
     """Change another's (or one's own) role or status; there is an active administrator at all times.
 
@@ -42,9 +43,9 @@ def administer(
 
     It locks the rows of all active administrators in the order of their ids, and checks that the caller is still
     among them. Every weaker check was measured to leave no administrator, or to let a demoted one demote others.
-    `by` is None on the operator's command line. The reason of a new status goes into the log. A new status also locks
-    the projects that the user has voted for and, with `lock_owned`, the user's own, so that the calling function can
-    change them.
+    `by` is None on the operator's command line, and for a `provider` whose groups give or take the role. The log has
+    that name, and the reason of a new status. A new status also locks the projects that the user has voted for and,
+    with `lock_owned`, the user's own, so that the calling function can change them.
 
     With a new status all votes of the user that are not discounted begin to count, or no longer do; it returns how
     many. Raises NotFound, AdminRequired, AccountDeleted, LastAdmin, Invalid.
@@ -54,6 +55,7 @@ def administer(
         raise AdminRequired
     if target is None:
         raise NotFound
+    source = {} if role is None else {"role_source": LOCAL if role == Role.MEMBER else provider or LOCAL}
     role, status = role or target.role, status or target.status
     if target.deleted_at is not None and (role, status) != (target.role, target.status):
         raise AccountDeleted
@@ -61,7 +63,8 @@ def administer(
     if admins == {user_id} and not stays:
         raise LastAdmin
     values: dict[str, Any] = {"role": role, "status": status}
-    _record_changes(target, values, by=by, reason=reason)
+    _record_changes(target, values, by=by, reasons={"status": reason, "role": provider})
+    values |= source
     values["review_categories"] = _categories(target, role, review_categories)
     if role == Role.REVIEWER:
         _record_categories(target, values["review_categories"], by=by)
@@ -117,10 +120,9 @@ def _change(target: Any, values: dict[str, Any], *, lock_owned: bool) -> int:
     return votes
 
 
-def _record_changes(target: Any, values: dict[str, Any], *, by: Caller | None, reason: str | None) -> None:
+def _record_changes(target: Any, values: dict[str, Any], *, by: Caller | None, reasons: dict[str, str | None]) -> None:
     for name, value in values.items():
         before = getattr(target, name)
         if before != value:
-            why = reason if name == "status" else None
-            changed = {"user_id": target.id, "from_state": before, "to_state": value, "reason": why}
+            changed = {"user_id": target.id, "from_state": before, "to_state": value, "reason": reasons[name]}
             audit.record(f"user.{name}_changed", by=by, **changed)

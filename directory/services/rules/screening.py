@@ -39,14 +39,16 @@ def edit(project_id: int, given: dict[str, Any], *, by: Caller, notify: list[End
         _act(judgement, project_id, project.version, revision, by=by, notify=notify)
 
 
-def register(username: str, email: str, password_hash: str, *, is_confirmed: bool = False) -> User:
+def register(
+    username: str, email: str, password_hash: str, *, is_confirmed: bool = False, must_verify: bool = False
+) -> User:
     """Open an account as `accounts.register` does, unless a rule refuses it.
 
     Raises RegistrationRefused, which the calling function counts in a transaction of its own (`judging.count`), and
     what `accounts.register` raises.
     """
     judgement = judging.registration(email, is_confirmed=is_confirmed)
-    user = accounts.register(username, email, password_hash)
+    user = accounts.register(username, email, password_hash, must_verify=must_verify)
     judging.record(judgement, account_id=user.id)
     return user
 

@@ -14,31 +14,49 @@ from directory.errors import AccountSuspended, Duplicate, NotFound, Registration
 from directory.extensions import db, modify
 from directory.models import AccountStatus, Identity, Session, SignInAttempt, User, now
 from directory.services import audit
-from directory.services.accounts import accounts, sessions, usernames
+from directory.services.accounts import accounts, signup_domains, usernames
 from directory.services.identity import Caller
 from directory.services.rules import screening
 from directory.services.sign_in.attempts import LIFETIME
 from directory.services.sign_in.provider import Claims
-from directory.services.sign_in.refusals import AddressTaken, IdentityTaken, LastWayIn, NoAddress, SignInAgain
+from directory.services.sign_in.refusals import (
+    AddressTaken,
+    IdentityTaken,
+    LastWayIn,
+    NoAddress,
+    NotAdmitted,
+    SignInAgain,
+)
 
 FRESH = timedelta(minutes=10)
 
 
-def sign_in(claims: Claims, *, user_agent: str, registration_open: bool) -> tuple[User, str, bool]:
-    """The account of an identity, the secret of a new session, and whether the account was opened just now.
+def account_of(claims: Claims, *, registration_open: bool, domains: tuple[str, ...] = ()) -> tuple[User, bool]:
+    """The account of an identity, locked, and whether it was opened just now.
 
-    Raises AddressTaken, AccountSuspended, RegistrationClosed, RegistrationRefused, NoAddress; and Duplicate if another
-    transaction has just taken the name, the address or the identity: the caller tries again, and finds it.
+    An identity of an account that exists is joined to it, unless the person's groups are not admitted. `domains` are
+    those of SIGNUP_DOMAINS, for new accounts.
+
+    Raises AddressTaken, AccountSuspended, RegistrationClosed, RegistrationRefused, NoAddress, NotAdmitted; and
+    Duplicate if another transaction has just taken the name, the address or the identity: the caller tries again, and
+    finds it.
     """
     user, is_new = _owner(claims), False
-    if user is None:
-        user = _owner_of_address(claims)
-        if user is None:
-            user, is_new = _opened(claims, registration_open=registration_open), True
+    if user is not None:
         _require_active(user)
-        _add(claims, user, Duplicate(["identity"]))
+        return user, is_new
+    user = _owner_of_address(claims)
+    if user is None:
+        user, is_new = _opened(claims, registration_open=registration_open, domains=domains), True
     _require_active(user)
-    return user, sessions.begin(user.id, user_agent=user_agent), is_new
+    if not is_refused(claims):
+        _add(claims, user, Duplicate(["identity"]))
+    return user, is_new
+
+
+def is_refused(claims: Claims) -> bool:
+    """Whether the person's groups are known not to be admitted."""
+    return claims.membership is not None and claims.membership.is_refused
 
 
 def _owner(claims: Claims) -> User | None:
@@ -46,36 +64,52 @@ def _owner(claims: Claims) -> User | None:
     user_id = db.session.scalar(select(Identity.user_id).where(*_is(claims)))
     if user_id is None:
         return None
-    user = accounts.locked(user_id)
+    user = _locked(user_id, claims)
     seen = update(Identity).where(*_is(claims), Identity.user_id == user_id)
     if not modify(seen.values(last_used_at=now(), email=claims.email)):
         raise Duplicate(["identity"])  # removed meanwhile
+    if user.must_verify and not user.email_verified and claims.email_verified and claims.email == user.email:
+        user.email_verified_at = now()
     return user
 
 
+def _locked(user_id: int, claims: Claims) -> User:
+    """The account, locked; with all active administrators in the order of their ids, if its role may change."""
+    if claims.membership is not None:
+        accounts.lock_admins_and(user_id)
+    return accounts.locked(user_id)
+
+
 def _owner_of_address(claims: Claims) -> User | None:
-    """The account with the same address, locked, if both sides have confirmed it. Raises AddressTaken otherwise."""
+    """The account with the same address, locked, if both sides have confirmed it. Raises AddressTaken, NotAdmitted."""
     if claims.email is None:
         return None
     user_id = db.session.scalar(select(User.id).where(User.email == claims.email))
     if user_id is None:
         return None
-    user = accounts.locked(user_id)
+    user = _locked(user_id, claims)
     if not (claims.email_verified and user.email_verified and user.email == claims.email):
-        raise AddressTaken
+        raise NotAdmitted if is_refused(claims) else AddressTaken
     return user
 
 
-def _opened(claims: Claims, *, registration_open: bool) -> User:
-    """A new account, without a password. Raises RegistrationClosed, RegistrationRefused, NoAddress, Duplicate."""
+def _opened(claims: Claims, *, registration_open: bool, domains: tuple[str, ...]) -> User:
+    """A new account, without a password.
+
+    Raises NotAdmitted, RegistrationClosed, RegistrationRefused, NoAddress, Duplicate.
+    """
+    if claims.membership is not None and not claims.membership.opens_account:
+        raise NotAdmitted
     if not registration_open:
         raise RegistrationClosed
     if claims.email is None:
         raise NoAddress
-    is_confirmed = claims.email_verified
-    user = screening.register(usernames.free(claims.names), claims.email, "", is_confirmed=is_confirmed)
+    if not signup_domains.admits(domains, claims.email):
+        raise NotAdmitted
+    given = {"is_confirmed": claims.email_verified, "must_verify": bool(domains)}
+    user = screening.register(usernames.free(claims.names), claims.email, "", **given)
     user.may_rename = True
-    user.email_verified_at = now() if is_confirmed else None
+    user.email_verified_at = now() if claims.email_verified else None
     return user
 
 
@@ -121,8 +155,15 @@ def listed(by: Caller) -> list[dict[str, Any]]:
     return [row._asdict() for row in db.session.execute(query.order_by(Identity.id.desc()))]
 
 
-def remove(identity_id: int, *, by: Caller, names: dict[str, str]) -> None:
+def has_any(user_id: int) -> bool:
+    """Whether an account has an identity."""
+    return db.session.scalar(select(exists().where(Identity.user_id == user_id))) or False
+
+
+def remove(identity_id: int, *, by: Caller, names: dict[str, str], passwords: bool = True) -> None:
     """Remove one of the caller's identities. `names` has the configured providers, by their issuers.
+
+    `passwords` says whether accounts can be signed in to by a password.
 
     The account is locked first, so that of two requests that remove the last two, one is refused.
     Raises NotFound, LastWayIn.
@@ -133,7 +174,7 @@ def remove(identity_id: int, *, by: Caller, names: dict[str, str]) -> None:
     if identity_id not in issuers:
         raise NotFound
     issuer = issuers.pop(identity_id)
-    if not user.password_hash and not names.keys() & set(issuers.values()):
+    if not (passwords and user.password_hash) and not names.keys() & set(issuers.values()):
         raise LastWayIn
     modify(delete(Identity).where(Identity.id == identity_id))
     audit.record("user.identity_removed", by=by, user_id=by.id, from_state=names.get(issuer))

@@ -3,6 +3,7 @@
 import logging
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from authlib.integrations.requests_client.oauth2_session import OAuth2ClientAuth
@@ -23,6 +24,7 @@ from joserfc.jws import JWSRegistry
 from directory.services.sign_in.provider import Claims, Secrets, claims_of, code_of
 from directory.services.sign_in.published import Published
 from directory.services.sign_in.refusals import ProviderFailed, SignInCancelled, SignInRefused
+from directory.services.sign_in.roles import RoleRules
 from directory.services.sign_in.transport import Access, Transport
 
 log = logging.getLogger(__name__)
@@ -50,6 +52,7 @@ class OpenIdProvider:
         self._client_id, self._client_secret = settings["client_id"], settings["client_secret"]
         self._email_claim = settings.get("email_claim", "email")
         self._trusts_email = settings.get("trusts_email", False)
+        self._roles = RoleRules(settings["roles"]) if "roles" in settings else None
         self._access, self._published = access, Published(self.issuer)
 
     def authorization_url(self, secrets: Secrets, redirect_uri: str) -> str:
@@ -67,11 +70,15 @@ class OpenIdProvider:
             self._check_issuer(answer, self._published.metadata(transport))
             refuse_error(answer)
             token = self._exchange(transport, code_of(answer), secrets, redirect_uri)
-            claims = self._checked(transport, token, secrets.nonce)
-            if self._email_claim not in claims:  # then this answer says whether it is verified, not the id_token
-                claims = {**claims, "email_verified": None, **self._more(transport, token, claims["sub"])}
+            claims, more = self._checked(transport, token, secrets.nonce), {}
+            if self._email_claim not in claims or (self._roles is not None and self._roles.is_absent(claims)):
+                more = self._more(transport, token, claims["sub"])
+        membership = None if self._roles is None else self._roles.membership(claims, more)
+        if self._email_claim not in claims:  # then userinfo says whether it is verified, not the id_token
+            claims = {**claims, "email_verified": None, **more}
         names = (claims.get("preferred_username"), claims.get("nickname"), claims.get("name"))
-        return claims_of(self, claims["sub"], claims.get(self._email_claim), self._is_verified(claims), names)
+        found = claims_of(self, claims["sub"], claims.get(self._email_claim), self._is_verified(claims), names)
+        return replace(found, membership=membership)
 
     def _is_verified(self, claims: dict[str, Any]) -> Any:
         """Whether the address is verified: `email_verified` is about the claim `email` alone."""

@@ -26,8 +26,8 @@ from directory.services.delivery.channels import MailServer
 from directory.services.delivery.mail import link_mails
 from directory.services.identity import Caller
 from directory.services.sign_in import attestation
-from directory.services.sign_in.identities import require_fresh_session
-from directory.services.sign_in.refusals import TooManyPasskeys
+from directory.services.sign_in.identities import has_any, require_fresh_session
+from directory.services.sign_in.refusals import LastWayIn, TooManyPasskeys
 
 log = logging.getLogger(__name__)
 LIFETIME = timedelta(minutes=5)
@@ -295,14 +295,16 @@ def _own(passkey_id: int, by: Caller) -> Passkey:
     return passkey
 
 
-def remove(passkey_id: int, *, by: Caller, server: MailServer | None) -> None:
+def remove(passkey_id: int, *, by: Caller, server: MailServer | None, passwords: bool = True) -> None:
     """Remove one of the caller's passkeys; the account's address gets a notice.
 
-    Raises NotFound, SignInAgain, PasskeyRequired.
+    `passwords` says whether accounts can be signed in to by a password. Raises NotFound, SignInAgain, PasskeyRequired,
+    LastWayIn.
     """
     user = accounts.locked(by.id)
     passkey = _own(passkey_id, by)
-    _may_change(by)
+    if len(_may_change(by)) == 1 and not passwords and not has_any(by.id):
+        raise LastWayIn
     db.session.delete(passkey)
     audit.record("user.passkey_removed", by=by, user_id=by.id)
     if server is not None:

@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 from directory.services import base64url
 from directory.services.sign_in.refusals import SignInRefused
+from directory.services.sign_in.roles import Membership
 from directory.services.text.rules import ascii_address, is_email
 
 SUBJECT_MAX = 255  # of OpenID Connect
@@ -40,7 +41,10 @@ def _derived(key: str, purpose: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Claims:
-    """The user who signs in, as the provider proves it. `email` is None if it returned no usable address."""
+    """The user who signs in, as the provider proves it. `email` is None if it returned no usable address.
+
+    `membership` is what it says of the user's groups; None if it gives no roles.
+    """
 
     provider: str
     issuer: str
@@ -48,6 +52,7 @@ class Claims:
     email: str | None
     email_verified: bool
     names: tuple[str, ...]
+    membership: Membership | None = None
 
 
 class Provider(Protocol):

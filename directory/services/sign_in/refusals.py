@@ -48,12 +48,19 @@ class SignInAgain(Forbidden):
     default = _("Sign in again, and send this within ten minutes.")
 
 
+class NotAdmitted(Forbidden):
+    """The person is not one of those who may have an account here."""
+
+    code = "not_admitted"
+    default = _("You are signed in at the provider, but are not among those who may use this site.")
+
+
 class AddressTaken(Conflict):
     """An account has the address, and one of the two sides has not confirmed it."""
 
     code = "address_taken"
     default = _(
-        "An account has your e-mail address already. Sign in to it by its password, and join the two on the page of "
+        "An account has your e-mail address already. Sign in to it another way, and join the two on the page of "
         "your account."
     )
 
@@ -69,7 +76,7 @@ class LastWayIn(Conflict):
     """Nothing would be left by which the account can be signed in to."""
 
     code = "last_way_in"
-    default = _("You could not sign in any more: set a password or join another provider first.")
+    default = _("You could not sign in any more: add another way to sign in first.")
 
 
 class TooManyPasskeys(Conflict):

@@ -192,6 +192,8 @@ Deno.test("each entry of the log is a sentence with names", () => {
   assertEquals(told({ ...about, action: "user.status_changed", to: "active" }), "grace restored mallory.");
   assertEquals(told({ ...about, action: "user.role_changed", to: "admin" }), "grace made mallory an administrator.");
   assertEquals(told({ ...about, action: "user.role_changed", to: "member" }), "grace made mallory a member.");
+  assertEquals(told({ ...about, action: "user.role_changed", to: "admin", actor: null, reason: "company" }), "company made mallory an administrator.");
+  assertEquals(told({ ...about, action: "user.role_changed", to: "admin", actor: null }), "The operator made mallory an administrator.");
   assertEquals(told({ ...about, action: "user.signed_out", user: null }), "grace signed user 9 out everywhere.");
   assertEquals(told({ action: "project.deleted", project: null }), "grace deleted project 42.");
 });

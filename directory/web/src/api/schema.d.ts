@@ -920,8 +920,8 @@ export interface paths {
          *
          *     A new address needs the current password too. If the service sends mail, a link is mailed to the new address; until
          *     it is confirmed (`POST /api/auth/email/verify`), the account keeps the old address. An account without a password
-         *     needs a session that was opened in the last ten minutes instead. A taken address is refused before anything is
-         *     counted for it.
+         *     needs a session that was opened in the last ten minutes instead, and so does each where passwords are off. A taken
+         *     address is refused before anything is counted for it.
          *
          *     Needs a signed-in user.
          */
@@ -932,7 +932,7 @@ export interface paths {
          * @description Sessions, tokens, votes, and pending and rejected projects are deleted. Live projects stay, and their owner is then
          *     called `deleted-[id]`. Others can take the username and the e-mail address. All of this happens or nothing, and it
          *     cannot be undone. A wrong password counts as a wrong login does. An account without a password, which a provider
-         *     opened, needs a session that was opened in the last ten minutes instead.
+         *     opened, needs a session that was opened in the last ten minutes instead, and so does each where passwords are off.
          *
          *     Needs a signed-in user.
          */
@@ -2680,7 +2680,7 @@ export interface components {
              * @description Stable; decide by this.
              * @enum {string}
              */
-            code: "malformed_json" | "bad_request" | "unauthenticated" | "invalid_credentials" | "not_owner" | "own_submission" | "own_decision" | "admin_required" | "reviewer_required" | "passkey_required" | "account_suspended" | "email_not_verified" | "cross_site_request" | "registration_closed" | "registration_refused" | "sign_in_cancelled" | "sign_in_expired" | "sign_in_refused" | "sign_in_again" | "not_found" | "method_not_allowed" | "invalid_transition" | "not_votable" | "duplicate" | "last_admin" | "category_in_use" | "appeal_not_possible" | "claimed" | "too_many_projects" | "too_many_votes" | "account_deleted" | "address_taken" | "identity_taken" | "too_many_passkeys" | "last_way_in" | "too_many" | "preview_first" | "other_user" | "precondition_failed" | "too_large" | "unsupported_media_type" | "validation_failed" | "rate_limited" | "internal" | "provider_failed" | "unavailable" | "provider_unavailable" | "read_only";
+            code: "malformed_json" | "bad_request" | "unauthenticated" | "invalid_credentials" | "not_owner" | "own_submission" | "own_decision" | "admin_required" | "reviewer_required" | "passkey_required" | "account_suspended" | "email_not_verified" | "not_admitted" | "passwords_off" | "cross_site_request" | "registration_closed" | "registration_refused" | "sign_in_cancelled" | "sign_in_expired" | "sign_in_refused" | "sign_in_again" | "not_found" | "method_not_allowed" | "invalid_transition" | "not_votable" | "duplicate" | "last_admin" | "category_in_use" | "appeal_not_possible" | "claimed" | "too_many_projects" | "too_many_votes" | "account_deleted" | "address_taken" | "identity_taken" | "too_many_passkeys" | "last_way_in" | "too_many" | "preview_first" | "other_user" | "precondition_failed" | "too_large" | "unsupported_media_type" | "validation_failed" | "rate_limited" | "internal" | "provider_failed" | "unavailable" | "provider_unavailable" | "read_only";
             /** @description To be quoted when the problem is reported. */
             request_id: string;
             /** @description With `validation_failed` and `duplicate`: the refused parts, by a JSON Pointer into the body or by the name of a query parameter. */
@@ -2825,7 +2825,7 @@ export interface components {
         Audit: {
             id: number;
             /** @enum {string} */
-            action: "project.submitted" | "project.imported" | "project.edited" | "project.edit_held" | "project.edit_approved" | "project.edit_rejected" | "project.edit_withdrawn" | "project.approval_given" | "project.approval_withdrawn" | "project.approved" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.votes_discounted" | "project.votes_counted" | "project.changes_requested" | "project.resubmitted" | "project.released" | "project.returned" | "project.appealed" | "project.appeal_upheld" | "project.appeal_reversed" | "message.erased" | "user.role_changed" | "user.categories_changed" | "user.status_changed" | "user.signed_out" | "user.deleted" | "user.renamed" | "user.identity_added" | "user.identity_removed" | "user.passkey_added" | "user.passkey_removed" | "user.passkeys_reset" | "user.registered" | "user.signed_in" | "user.password_changed" | "user.email_changed" | "user.token_created" | "user.token_revoked" | "user.feed_key_made" | "user.feed_key_deleted" | "users.signed_out" | "users.tokens_revoked" | "category.created" | "category.changed" | "category.deleted" | "webhook.redelivered" | "webhook.tested" | "counters.repaired" | "report.settled" | "rule.created" | "rule.changed" | "rule.deleted" | "reply.created" | "reply.changed" | "reply.deleted";
+            action: "project.submitted" | "project.imported" | "project.edited" | "project.edit_held" | "project.edit_approved" | "project.edit_rejected" | "project.edit_withdrawn" | "project.approval_given" | "project.approval_withdrawn" | "project.approved" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.votes_discounted" | "project.votes_counted" | "project.changes_requested" | "project.resubmitted" | "project.released" | "project.returned" | "project.appealed" | "project.appeal_upheld" | "project.appeal_reversed" | "message.erased" | "user.role_changed" | "user.categories_changed" | "user.status_changed" | "user.signed_out" | "user.deleted" | "user.renamed" | "user.identity_added" | "user.identity_removed" | "user.passkey_added" | "user.passkey_removed" | "user.passkeys_reset" | "user.registered" | "user.signed_in" | "user.signed_in_by_link" | "user.role_unknown" | "user.password_changed" | "user.email_changed" | "user.token_created" | "user.token_revoked" | "user.feed_key_made" | "user.feed_key_deleted" | "users.signed_out" | "users.tokens_revoked" | "category.created" | "category.changed" | "category.deleted" | "webhook.redelivered" | "webhook.tested" | "counters.repaired" | "report.settled" | "rule.created" | "rule.changed" | "rule.deleted" | "reply.created" | "reply.changed" | "reply.deleted";
             /** Format: date-time */
             at: string;
             actor: components["schemas"]["UserRef"] | null;
@@ -3429,6 +3429,8 @@ export interface components {
             last_seen_at: string | null;
             /** @description The categories that a reviewer may review; null for all, and for every other role. */
             review_categories: string[] | null;
+            /** @description Who gave the role: `local`, or the name of the provider whose groups give it. */
+            role_source: string;
             /**
              * Format: date-time
              * @description When the account was deleted. It is suspended, and has neither an address nor a password.
@@ -3509,6 +3511,8 @@ export interface components {
             last_seen_at: string | null;
             /** @description The categories that a reviewer may review; null for all, and for every other role. */
             review_categories: string[] | null;
+            /** @description Who gave the role: `local`, or the name of the provider whose groups give it. */
+            role_source: string;
             /**
              * Format: date-time
              * @description When the account was deleted. It is suspended, and has neither an address nor a password.
@@ -3562,6 +3566,8 @@ export interface components {
             last_seen_at: string | null;
             /** @description The categories that a reviewer may review; null for all, and for every other role. */
             review_categories: string[] | null;
+            /** @description Who gave the role: `local`, or the name of the provider whose groups give it. */
+            role_source: string;
             /**
              * Format: date-time
              * @description When the account was deleted. It is suspended, and has neither an address nor a password.
@@ -4667,8 +4673,9 @@ export interface components {
         /**
          * @description - `admin_required`: Everything under /api/admin is for administrators.
          *     - `passkey_required`: This service takes administrators only in sessions that a passkey opened, and by tokens that were made in such a session. Until then an administrator is a member. The page of the account adds a passkey.
+         *     - `email_not_verified`: This service accepts submissions, or submissions and votes, only of members who have confirmed their e-mail address, or a new account can do nothing before. A link is mailed at registration; POST /api/auth/email/verification mails it again.
          */
-        AdminRequiredOrPasskeyRequired: {
+        AdminRequiredOrPasskeyRequiredOrEmailNotVerified: {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
@@ -4750,9 +4757,10 @@ export interface components {
         /**
          * @description - `admin_required`: Everything under /api/admin is for administrators.
          *     - `passkey_required`: This service takes administrators only in sessions that a passkey opened, and by tokens that were made in such a session. Until then an administrator is a member. The page of the account adds a passkey.
+         *     - `email_not_verified`: This service accepts submissions, or submissions and votes, only of members who have confirmed their e-mail address, or a new account can do nothing before. A link is mailed at registration; POST /api/auth/email/verification mails it again.
          *     - `cross_site_request`: A page of another origin caused this write. Writes are accepted from the service's own origin, from the origins that it is configured to trust, and from programs that send a bearer token. A program with a cookie has to send the service's own address in Origin.
          */
-        AdminRequiredOrPasskeyRequiredOrCrossSiteRequest: {
+        AdminRequiredOrPasskeyRequiredOrEmailNotVerifiedOrCrossSiteRequest: {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
@@ -4869,9 +4877,10 @@ export interface components {
          * @description - `own_submission`: The service is configured so that nobody decides about a project of their own: another reviewer or administrator has to. Deleting it is allowed.
          *     - `admin_required`: Everything under /api/admin is for administrators.
          *     - `passkey_required`: This service takes administrators only in sessions that a passkey opened, and by tokens that were made in such a session. Until then an administrator is a member. The page of the account adds a passkey.
+         *     - `email_not_verified`: This service accepts submissions, or submissions and votes, only of members who have confirmed their e-mail address, or a new account can do nothing before. A link is mailed at registration; POST /api/auth/email/verification mails it again.
          *     - `cross_site_request`: A page of another origin caused this write. Writes are accepted from the service's own origin, from the origins that it is configured to trust, and from programs that send a bearer token. A program with a cookie has to send the service's own address in Origin.
          */
-        OwnSubmissionOrAdminRequiredOrPasskeyRequiredOrCrossSiteRequest: {
+        OwnSubmissionOrAdminRequiredOrPasskeyRequiredOrEmailNotVerifiedOrCrossSiteRequest: {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
@@ -5028,10 +5037,40 @@ export interface components {
             };
         };
         /**
-         * @description - `cross_site_request`: A page of another origin caused this write. Writes are accepted from the service's own origin, from the origins that it is configured to trust, and from programs that send a bearer token. A program with a cookie has to send the service's own address in Origin.
-         *     - `sign_in_again`: The request needs a session that was opened in the last ten minutes: to join a provider, to add or remove a passkey, or because the account has no password to ask for. Sign in, and send the request again.
+         * @description - `email_not_verified`: This service accepts submissions, or submissions and votes, only of members who have confirmed their e-mail address, or a new account can do nothing before. A link is mailed at registration; POST /api/auth/email/verification mails it again.
+         *     - `cross_site_request`: A page of another origin caused this write. Writes are accepted from the service's own origin, from the origins that it is configured to trust, and from programs that send a bearer token. A program with a cookie has to send the service's own address in Origin.
          */
-        CrossSiteRequestOrSignInAgain: {
+        EmailNotVerifiedOrCrossSiteRequest: {
+            headers: {
+                "X-Request-ID": components["headers"]["X-Request-ID"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description - `email_not_verified`: This service accepts submissions, or submissions and votes, only of members who have confirmed their e-mail address, or a new account can do nothing before. A link is mailed at registration; POST /api/auth/email/verification mails it again. */
+        EmailNotVerified: {
+            headers: {
+                "X-Request-ID": components["headers"]["X-Request-ID"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /**
+         * @description - `email_not_verified`: This service accepts submissions, or submissions and votes, only of members who have confirmed their e-mail address, or a new account can do nothing before. A link is mailed at registration; POST /api/auth/email/verification mails it again.
+         *     - `cross_site_request`: A page of another origin caused this write. Writes are accepted from the service's own origin, from the origins that it is configured to trust, and from programs that send a bearer token. A program with a cookie has to send the service's own address in Origin.
+         *     - `sign_in_again`: The request needs a session that was opened in the last ten minutes: to join a provider, to add or remove a passkey, or because there is no password to ask for. Sign in, and send the request again.
+         */
+        EmailNotVerifiedOrCrossSiteRequestOrSignInAgain: {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
@@ -5109,9 +5148,28 @@ export interface components {
         };
         /**
          * @description - `account_suspended`: The password was right, but an administrator has suspended the account.
+         *     - `passwords_off`: This service takes no passwords: accounts are signed in to by a provider or a passkey.
          *     - `cross_site_request`: A page of another origin caused this write. Writes are accepted from the service's own origin, from the origins that it is configured to trust, and from programs that send a bearer token. A program with a cookie has to send the service's own address in Origin.
          */
-        AccountSuspendedOrCrossSiteRequest: {
+        AccountSuspendedOrPasswordsOffOrCrossSiteRequest: {
+            headers: {
+                "X-Request-ID": components["headers"]["X-Request-ID"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /**
+         * @description - `email_not_verified`: This service accepts submissions, or submissions and votes, only of members who have confirmed their e-mail address, or a new account can do nothing before. A link is mailed at registration; POST /api/auth/email/verification mails it again.
+         *     - `passwords_off`: This service takes no passwords: accounts are signed in to by a provider or a passkey.
+         *     - `cross_site_request`: A page of another origin caused this write. Writes are accepted from the service's own origin, from the origins that it is configured to trust, and from programs that send a bearer token. A program with a cookie has to send the service's own address in Origin.
+         *     - `sign_in_again`: The request needs a session that was opened in the last ten minutes: to join a provider, to add or remove a passkey, or because there is no password to ask for. Sign in, and send the request again.
+         */
+        EmailNotVerifiedOrPasswordsOffOrCrossSiteRequestOrSignInAgain: {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
@@ -5143,7 +5201,7 @@ export interface components {
         /**
          * @description - `passkey_required`: This service takes administrators only in sessions that a passkey opened, and by tokens that were made in such a session. Until then an administrator is a member. The page of the account adds a passkey.
          *     - `cross_site_request`: A page of another origin caused this write. Writes are accepted from the service's own origin, from the origins that it is configured to trust, and from programs that send a bearer token. A program with a cookie has to send the service's own address in Origin.
-         *     - `sign_in_again`: The request needs a session that was opened in the last ten minutes: to join a provider, to add or remove a passkey, or because the account has no password to ask for. Sign in, and send the request again.
+         *     - `sign_in_again`: The request needs a session that was opened in the last ten minutes: to join a provider, to add or remove a passkey, or because there is no password to ask for. Sign in, and send the request again.
          */
         PasskeyRequiredOrCrossSiteRequestOrSignInAgain: {
             headers: {
@@ -5176,10 +5234,60 @@ export interface components {
             };
         };
         /**
+         * @description - `passkey_required`: This service takes administrators only in sessions that a passkey opened, and by tokens that were made in such a session. Until then an administrator is a member. The page of the account adds a passkey.
+         *     - `email_not_verified`: This service accepts submissions, or submissions and votes, only of members who have confirmed their e-mail address, or a new account can do nothing before. A link is mailed at registration; POST /api/auth/email/verification mails it again.
+         *     - `cross_site_request`: A page of another origin caused this write. Writes are accepted from the service's own origin, from the origins that it is configured to trust, and from programs that send a bearer token. A program with a cookie has to send the service's own address in Origin.
+         *     - `sign_in_again`: The request needs a session that was opened in the last ten minutes: to join a provider, to add or remove a passkey, or because there is no password to ask for. Sign in, and send the request again.
+         */
+        PasskeyRequiredOrEmailNotVerifiedOrCrossSiteRequestOrSignInAgain: {
+            headers: {
+                "X-Request-ID": components["headers"]["X-Request-ID"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /**
          * @description - `too_many_passkeys`: An account can have 20 passkeys. Remove one first.
          *     - `other_user`: X-Expected-User named another account than the one that is signed in; nothing was changed. A page sends the id of the account that it shows with each write, because another tab may have changed the session.
          */
         TooManyPasskeysOrOtherUser: {
+            headers: {
+                "X-Request-ID": components["headers"]["X-Request-ID"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /**
+         * @description - `account_suspended`: The password was right, but an administrator has suspended the account.
+         *     - `cross_site_request`: A page of another origin caused this write. Writes are accepted from the service's own origin, from the origins that it is configured to trust, and from programs that send a bearer token. A program with a cookie has to send the service's own address in Origin.
+         */
+        AccountSuspendedOrCrossSiteRequest: {
+            headers: {
+                "X-Request-ID": components["headers"]["X-Request-ID"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /**
+         * @description - `passwords_off`: This service takes no passwords: accounts are signed in to by a provider or a passkey.
+         *     - `cross_site_request`: A page of another origin caused this write. Writes are accepted from the service's own origin, from the origins that it is configured to trust, and from programs that send a bearer token. A program with a cookie has to send the service's own address in Origin.
+         */
+        PasswordsOffOrCrossSiteRequest: {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
@@ -5210,14 +5318,15 @@ export interface components {
         };
         /**
          * @description - `account_suspended`: The password was right, but an administrator has suspended the account.
+         *     - `not_admitted`: The provider proved who signs in, but this person may have no account here: the address is outside of the domains that this service admits, or none of the person's groups is admitted.
          *     - `registration_closed`: This directory does not accept new accounts at present.
          *     - `registration_refused`: A rule of this directory refuses the registration. The detail says why.
          *     - `sign_in_cancelled`: The sign-in was cancelled at the provider. Nothing was changed. Sign in again to start over.
          *     - `sign_in_expired`: The provider's answer does not belong to a sign-in that is under way in this browser: more than ten minutes have passed, the answer was used before, or the sign-in began in another browser. Start the sign-in again.
          *     - `sign_in_refused`: The provider's answer does not prove who signs in; reason says why.
-         *     - `sign_in_again`: The request needs a session that was opened in the last ten minutes: to join a provider, to add or remove a passkey, or because the account has no password to ask for. Sign in, and send the request again.
+         *     - `sign_in_again`: The request needs a session that was opened in the last ten minutes: to join a provider, to add or remove a passkey, or because there is no password to ask for. Sign in, and send the request again.
          */
-        AccountSuspendedOrRegistrationClosedOrRegistrationRefusedOrSignInCancelledOrSignInExpiredOrSignInRefusedOrSignInAgain: {
+        AccountSuspendedOrNotAdmittedOrRegistrationClosedOrRegistrationRefusedOrSignInCancelledOrSignInExpiredOrSignInRefusedOrSignInAgain: {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
@@ -5230,7 +5339,7 @@ export interface components {
             };
         };
         /**
-         * @description - `address_taken`: Another account has the e-mail address that the provider gave. The two are not joined, because one side has not confirmed the address. Sign in to that account by its password, and join the provider on the account's page.
+         * @description - `address_taken`: Another account has the e-mail address that the provider gave. The two are not joined, because one side has not confirmed the address. Sign in to that account another way, and join the provider on the account's page.
          *     - `identity_taken`: The account at the provider is joined to another account here.
          */
         AddressTakenOrIdentityTaken: {
@@ -5246,27 +5355,12 @@ export interface components {
             };
         };
         /**
-         * @description - `cross_site_request`: A page of another origin caused this write. Writes are accepted from the service's own origin, from the origins that it is configured to trust, and from programs that send a bearer token. A program with a cookie has to send the service's own address in Origin.
+         * @description - `passwords_off`: This service takes no passwords: accounts are signed in to by a provider or a passkey.
+         *     - `cross_site_request`: A page of another origin caused this write. Writes are accepted from the service's own origin, from the origins that it is configured to trust, and from programs that send a bearer token. A program with a cookie has to send the service's own address in Origin.
          *     - `registration_closed`: This directory does not accept new accounts at present.
          *     - `registration_refused`: A rule of this directory refuses the registration. The detail says why.
          */
-        CrossSiteRequestOrRegistrationClosedOrRegistrationRefused: {
-            headers: {
-                "X-Request-ID": components["headers"]["X-Request-ID"];
-                "Cache-Control": components["headers"]["Cache-Control"];
-                RateLimit: components["headers"]["RateLimit"];
-                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["Problem"];
-            };
-        };
-        /**
-         * @description - `email_not_verified`: This service accepts submissions, or submissions and votes, only of members who have confirmed their e-mail address. A link is mailed at registration; POST /api/auth/email/verification mails it again.
-         *     - `cross_site_request`: A page of another origin caused this write. Writes are accepted from the service's own origin, from the origins that it is configured to trust, and from programs that send a bearer token. A program with a cookie has to send the service's own address in Origin.
-         */
-        EmailNotVerifiedOrCrossSiteRequest: {
+        PasswordsOffOrCrossSiteRequestOrRegistrationClosedOrRegistrationRefused: {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
@@ -5280,26 +5374,10 @@ export interface components {
         };
         /**
          * @description - `not_owner`: The project belongs to somebody else; its owner and administrators may change it.
-         *     - `email_not_verified`: This service accepts submissions, or submissions and votes, only of members who have confirmed their e-mail address. A link is mailed at registration; POST /api/auth/email/verification mails it again.
+         *     - `email_not_verified`: This service accepts submissions, or submissions and votes, only of members who have confirmed their e-mail address, or a new account can do nothing before. A link is mailed at registration; POST /api/auth/email/verification mails it again.
          *     - `cross_site_request`: A page of another origin caused this write. Writes are accepted from the service's own origin, from the origins that it is configured to trust, and from programs that send a bearer token. A program with a cookie has to send the service's own address in Origin.
          */
         NotOwnerOrEmailNotVerifiedOrCrossSiteRequest: {
-            headers: {
-                "X-Request-ID": components["headers"]["X-Request-ID"];
-                "Cache-Control": components["headers"]["Cache-Control"];
-                RateLimit: components["headers"]["RateLimit"];
-                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["Problem"];
-            };
-        };
-        /**
-         * @description - `not_owner`: The project belongs to somebody else; its owner and administrators may change it.
-         *     - `cross_site_request`: A page of another origin caused this write. Writes are accepted from the service's own origin, from the origins that it is configured to trust, and from programs that send a bearer token. A program with a cookie has to send the service's own address in Origin.
-         */
-        NotOwnerOrCrossSiteRequest: {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
@@ -5343,8 +5421,11 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description - `not_owner`: The project belongs to somebody else; its owner and administrators may change it. */
-        NotOwner: {
+        /**
+         * @description - `not_owner`: The project belongs to somebody else; its owner and administrators may change it.
+         *     - `email_not_verified`: This service accepts submissions, or submissions and votes, only of members who have confirmed their e-mail address, or a new account can do nothing before. A link is mailed at registration; POST /api/auth/email/verification mails it again.
+         */
+        NotOwnerOrEmailNotVerified: {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
@@ -5375,8 +5456,9 @@ export interface components {
         /**
          * @description - `reviewer_required`: Everything under /api/review is for reviewers and administrators. A write is refused in the same way if the caller's role or one of the caller's categories was taken away while it was being made.
          *     - `passkey_required`: This service takes administrators only in sessions that a passkey opened, and by tokens that were made in such a session. Until then an administrator is a member. The page of the account adds a passkey.
+         *     - `email_not_verified`: This service accepts submissions, or submissions and votes, only of members who have confirmed their e-mail address, or a new account can do nothing before. A link is mailed at registration; POST /api/auth/email/verification mails it again.
          */
-        ReviewerRequiredOrPasskeyRequired: {
+        ReviewerRequiredOrPasskeyRequiredOrEmailNotVerified: {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
@@ -5391,9 +5473,10 @@ export interface components {
         /**
          * @description - `reviewer_required`: Everything under /api/review is for reviewers and administrators. A write is refused in the same way if the caller's role or one of the caller's categories was taken away while it was being made.
          *     - `passkey_required`: This service takes administrators only in sessions that a passkey opened, and by tokens that were made in such a session. Until then an administrator is a member. The page of the account adds a passkey.
+         *     - `email_not_verified`: This service accepts submissions, or submissions and votes, only of members who have confirmed their e-mail address, or a new account can do nothing before. A link is mailed at registration; POST /api/auth/email/verification mails it again.
          *     - `cross_site_request`: A page of another origin caused this write. Writes are accepted from the service's own origin, from the origins that it is configured to trust, and from programs that send a bearer token. A program with a cookie has to send the service's own address in Origin.
          */
-        ReviewerRequiredOrPasskeyRequiredOrCrossSiteRequest: {
+        ReviewerRequiredOrPasskeyRequiredOrEmailNotVerifiedOrCrossSiteRequest: {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
@@ -5410,9 +5493,10 @@ export interface components {
          *     - `own_decision`: The appeal is against a decision of the caller: another person has to settle it.
          *     - `reviewer_required`: Everything under /api/review is for reviewers and administrators. A write is refused in the same way if the caller's role or one of the caller's categories was taken away while it was being made.
          *     - `passkey_required`: This service takes administrators only in sessions that a passkey opened, and by tokens that were made in such a session. Until then an administrator is a member. The page of the account adds a passkey.
+         *     - `email_not_verified`: This service accepts submissions, or submissions and votes, only of members who have confirmed their e-mail address, or a new account can do nothing before. A link is mailed at registration; POST /api/auth/email/verification mails it again.
          *     - `cross_site_request`: A page of another origin caused this write. Writes are accepted from the service's own origin, from the origins that it is configured to trust, and from programs that send a bearer token. A program with a cookie has to send the service's own address in Origin.
          */
-        OwnSubmissionOrOwnDecisionOrReviewerRequiredOrPasskeyRequiredOrCrossSiteRequest: {
+        OwnSubmissionOrOwnDecisionOrReviewerRequiredOrPasskeyRequiredOrEmailNotVerifiedOrCrossSiteRequest: {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
@@ -5445,9 +5529,10 @@ export interface components {
          * @description - `own_submission`: The service is configured so that nobody decides about a project of their own: another reviewer or administrator has to. Deleting it is allowed.
          *     - `reviewer_required`: Everything under /api/review is for reviewers and administrators. A write is refused in the same way if the caller's role or one of the caller's categories was taken away while it was being made.
          *     - `passkey_required`: This service takes administrators only in sessions that a passkey opened, and by tokens that were made in such a session. Until then an administrator is a member. The page of the account adds a passkey.
+         *     - `email_not_verified`: This service accepts submissions, or submissions and votes, only of members who have confirmed their e-mail address, or a new account can do nothing before. A link is mailed at registration; POST /api/auth/email/verification mails it again.
          *     - `cross_site_request`: A page of another origin caused this write. Writes are accepted from the service's own origin, from the origins that it is configured to trust, and from programs that send a bearer token. A program with a cookie has to send the service's own address in Origin.
          */
-        OwnSubmissionOrReviewerRequiredOrPasskeyRequiredOrCrossSiteRequest: {
+        OwnSubmissionOrReviewerRequiredOrPasskeyRequiredOrEmailNotVerifiedOrCrossSiteRequest: {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
@@ -5480,8 +5565,9 @@ export interface components {
          * @description - `own_submission`: The service is configured so that nobody decides about a project of their own: another reviewer or administrator has to. Deleting it is allowed.
          *     - `reviewer_required`: Everything under /api/review is for reviewers and administrators. A write is refused in the same way if the caller's role or one of the caller's categories was taken away while it was being made.
          *     - `passkey_required`: This service takes administrators only in sessions that a passkey opened, and by tokens that were made in such a session. Until then an administrator is a member. The page of the account adds a passkey.
+         *     - `email_not_verified`: This service accepts submissions, or submissions and votes, only of members who have confirmed their e-mail address, or a new account can do nothing before. A link is mailed at registration; POST /api/auth/email/verification mails it again.
          */
-        OwnSubmissionOrReviewerRequiredOrPasskeyRequired: {
+        OwnSubmissionOrReviewerRequiredOrPasskeyRequiredOrEmailNotVerified: {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
@@ -5643,7 +5729,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["AdminRequiredOrPasskeyRequired"];
+            403: components["responses"]["AdminRequiredOrPasskeyRequiredOrEmailNotVerified"];
             422: components["responses"]["ValidationFailed"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["Internal"];
@@ -5653,7 +5739,7 @@ export interface operations {
     adminLog: {
         parameters: {
             query?: {
-                action?: "project.submitted" | "project.imported" | "project.edited" | "project.edit_held" | "project.edit_approved" | "project.edit_rejected" | "project.edit_withdrawn" | "project.approval_given" | "project.approval_withdrawn" | "project.approved" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.votes_discounted" | "project.votes_counted" | "project.changes_requested" | "project.resubmitted" | "project.released" | "project.returned" | "project.appealed" | "project.appeal_upheld" | "project.appeal_reversed" | "message.erased" | "user.role_changed" | "user.categories_changed" | "user.status_changed" | "user.signed_out" | "user.deleted" | "user.renamed" | "user.identity_added" | "user.identity_removed" | "user.passkey_added" | "user.passkey_removed" | "user.passkeys_reset" | "user.registered" | "user.signed_in" | "user.password_changed" | "user.email_changed" | "user.token_created" | "user.token_revoked" | "user.feed_key_made" | "user.feed_key_deleted" | "users.signed_out" | "users.tokens_revoked" | "category.created" | "category.changed" | "category.deleted" | "webhook.redelivered" | "webhook.tested" | "counters.repaired" | "report.settled" | "rule.created" | "rule.changed" | "rule.deleted" | "reply.created" | "reply.changed" | "reply.deleted";
+                action?: "project.submitted" | "project.imported" | "project.edited" | "project.edit_held" | "project.edit_approved" | "project.edit_rejected" | "project.edit_withdrawn" | "project.approval_given" | "project.approval_withdrawn" | "project.approved" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.votes_discounted" | "project.votes_counted" | "project.changes_requested" | "project.resubmitted" | "project.released" | "project.returned" | "project.appealed" | "project.appeal_upheld" | "project.appeal_reversed" | "message.erased" | "user.role_changed" | "user.categories_changed" | "user.status_changed" | "user.signed_out" | "user.deleted" | "user.renamed" | "user.identity_added" | "user.identity_removed" | "user.passkey_added" | "user.passkey_removed" | "user.passkeys_reset" | "user.registered" | "user.signed_in" | "user.signed_in_by_link" | "user.role_unknown" | "user.password_changed" | "user.email_changed" | "user.token_created" | "user.token_revoked" | "user.feed_key_made" | "user.feed_key_deleted" | "users.signed_out" | "users.tokens_revoked" | "category.created" | "category.changed" | "category.deleted" | "webhook.redelivered" | "webhook.tested" | "counters.repaired" | "report.settled" | "rule.created" | "rule.changed" | "rule.deleted" | "reply.created" | "reply.changed" | "reply.deleted";
                 project_id?: number;
                 /** @description The id of the user that the entry is about. */
                 user_id?: number;
@@ -5734,7 +5820,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["AdminRequiredOrPasskeyRequired"];
+            403: components["responses"]["AdminRequiredOrPasskeyRequiredOrEmailNotVerified"];
             422: components["responses"]["ValidationFailed"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["Internal"];
@@ -5744,7 +5830,7 @@ export interface operations {
     adminLogFile: {
         parameters: {
             query?: {
-                action?: "project.submitted" | "project.imported" | "project.edited" | "project.edit_held" | "project.edit_approved" | "project.edit_rejected" | "project.edit_withdrawn" | "project.approval_given" | "project.approval_withdrawn" | "project.approved" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.votes_discounted" | "project.votes_counted" | "project.changes_requested" | "project.resubmitted" | "project.released" | "project.returned" | "project.appealed" | "project.appeal_upheld" | "project.appeal_reversed" | "message.erased" | "user.role_changed" | "user.categories_changed" | "user.status_changed" | "user.signed_out" | "user.deleted" | "user.renamed" | "user.identity_added" | "user.identity_removed" | "user.passkey_added" | "user.passkey_removed" | "user.passkeys_reset" | "user.registered" | "user.signed_in" | "user.password_changed" | "user.email_changed" | "user.token_created" | "user.token_revoked" | "user.feed_key_made" | "user.feed_key_deleted" | "users.signed_out" | "users.tokens_revoked" | "category.created" | "category.changed" | "category.deleted" | "webhook.redelivered" | "webhook.tested" | "counters.repaired" | "report.settled" | "rule.created" | "rule.changed" | "rule.deleted" | "reply.created" | "reply.changed" | "reply.deleted";
+                action?: "project.submitted" | "project.imported" | "project.edited" | "project.edit_held" | "project.edit_approved" | "project.edit_rejected" | "project.edit_withdrawn" | "project.approval_given" | "project.approval_withdrawn" | "project.approved" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.votes_discounted" | "project.votes_counted" | "project.changes_requested" | "project.resubmitted" | "project.released" | "project.returned" | "project.appealed" | "project.appeal_upheld" | "project.appeal_reversed" | "message.erased" | "user.role_changed" | "user.categories_changed" | "user.status_changed" | "user.signed_out" | "user.deleted" | "user.renamed" | "user.identity_added" | "user.identity_removed" | "user.passkey_added" | "user.passkey_removed" | "user.passkeys_reset" | "user.registered" | "user.signed_in" | "user.signed_in_by_link" | "user.role_unknown" | "user.password_changed" | "user.email_changed" | "user.token_created" | "user.token_revoked" | "user.feed_key_made" | "user.feed_key_deleted" | "users.signed_out" | "users.tokens_revoked" | "category.created" | "category.changed" | "category.deleted" | "webhook.redelivered" | "webhook.tested" | "counters.repaired" | "report.settled" | "rule.created" | "rule.changed" | "rule.deleted" | "reply.created" | "reply.changed" | "reply.deleted";
                 project_id?: number;
                 /** @description The id of the user that the entry is about. */
                 user_id?: number;
@@ -5790,7 +5876,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["AdminRequiredOrPasskeyRequired"];
+            403: components["responses"]["AdminRequiredOrPasskeyRequiredOrEmailNotVerified"];
             422: components["responses"]["ValidationFailed"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["Internal"];
@@ -5845,7 +5931,7 @@ export interface operations {
             };
             400: components["responses"]["MalformedJson"];
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["AdminRequiredOrPasskeyRequiredOrCrossSiteRequest"];
+            403: components["responses"]["AdminRequiredOrPasskeyRequiredOrEmailNotVerifiedOrCrossSiteRequest"];
             409: components["responses"]["DuplicateOrOtherUser"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
@@ -5905,7 +5991,7 @@ export interface operations {
             };
             400: components["responses"]["MalformedJson"];
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["AdminRequiredOrPasskeyRequiredOrCrossSiteRequest"];
+            403: components["responses"]["AdminRequiredOrPasskeyRequiredOrEmailNotVerifiedOrCrossSiteRequest"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["DuplicateOrOtherUser"];
             413: components["responses"]["TooLarge"];
@@ -5945,7 +6031,7 @@ export interface operations {
             };
             400: components["responses"]["MalformedJson"];
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["AdminRequiredOrPasskeyRequiredOrCrossSiteRequest"];
+            403: components["responses"]["AdminRequiredOrPasskeyRequiredOrEmailNotVerifiedOrCrossSiteRequest"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["CategoryInUseOrOtherUser"];
             413: components["responses"]["TooLarge"];
@@ -5985,7 +6071,7 @@ export interface operations {
             };
             400: components["responses"]["MalformedJson"];
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["AdminRequiredOrPasskeyRequiredOrCrossSiteRequest"];
+            403: components["responses"]["AdminRequiredOrPasskeyRequiredOrEmailNotVerifiedOrCrossSiteRequest"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["OtherUser"];
             413: components["responses"]["TooLarge"];
@@ -6140,7 +6226,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["AdminRequiredOrPasskeyRequired"];
+            403: components["responses"]["AdminRequiredOrPasskeyRequiredOrEmailNotVerified"];
             422: components["responses"]["ValidationFailed"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["Internal"];
@@ -6267,7 +6353,7 @@ export interface operations {
             };
             400: components["responses"]["MalformedJson"];
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["AdminRequiredOrPasskeyRequiredOrCrossSiteRequest"];
+            403: components["responses"]["AdminRequiredOrPasskeyRequiredOrEmailNotVerifiedOrCrossSiteRequest"];
             409: components["responses"]["OtherUser"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
@@ -6373,7 +6459,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["AdminRequiredOrPasskeyRequired"];
+            403: components["responses"]["AdminRequiredOrPasskeyRequiredOrEmailNotVerified"];
             422: components["responses"]["ValidationFailed"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["Internal"];
@@ -6486,7 +6572,7 @@ export interface operations {
             };
             400: components["responses"]["MalformedJson"];
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["OwnSubmissionOrAdminRequiredOrPasskeyRequiredOrCrossSiteRequest"];
+            403: components["responses"]["OwnSubmissionOrAdminRequiredOrPasskeyRequiredOrEmailNotVerifiedOrCrossSiteRequest"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["InvalidTransitionOrDuplicateOrOtherUser"];
             412: components["responses"]["PreconditionFailed"];
@@ -6567,7 +6653,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["AdminRequiredOrPasskeyRequired"];
+            403: components["responses"]["AdminRequiredOrPasskeyRequiredOrEmailNotVerified"];
             404: components["responses"]["NotFound"];
             422: components["responses"]["ValidationFailed"];
             429: components["responses"]["RateLimited"];
@@ -6681,7 +6767,7 @@ export interface operations {
             };
             400: components["responses"]["MalformedJson"];
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["OwnSubmissionOrAdminRequiredOrPasskeyRequiredOrCrossSiteRequest"];
+            403: components["responses"]["OwnSubmissionOrAdminRequiredOrPasskeyRequiredOrEmailNotVerifiedOrCrossSiteRequest"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["InvalidTransitionOrOtherUser"];
             412: components["responses"]["PreconditionFailed"];
@@ -6799,7 +6885,7 @@ export interface operations {
             };
             400: components["responses"]["MalformedJson"];
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["OwnSubmissionOrAdminRequiredOrPasskeyRequiredOrCrossSiteRequest"];
+            403: components["responses"]["OwnSubmissionOrAdminRequiredOrPasskeyRequiredOrEmailNotVerifiedOrCrossSiteRequest"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["InvalidTransitionOrOtherUser"];
             412: components["responses"]["PreconditionFailed"];
@@ -6917,7 +7003,7 @@ export interface operations {
             };
             400: components["responses"]["MalformedJson"];
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["OwnSubmissionOrAdminRequiredOrPasskeyRequiredOrCrossSiteRequest"];
+            403: components["responses"]["OwnSubmissionOrAdminRequiredOrPasskeyRequiredOrEmailNotVerifiedOrCrossSiteRequest"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["InvalidTransitionOrOtherUser"];
             412: components["responses"]["PreconditionFailed"];
@@ -6994,7 +7080,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["AdminRequiredOrPasskeyRequired"];
+            403: components["responses"]["AdminRequiredOrPasskeyRequiredOrEmailNotVerified"];
             404: components["responses"]["NotFound"];
             422: components["responses"]["ValidationFailed"];
             429: components["responses"]["RateLimited"];
@@ -7052,7 +7138,7 @@ export interface operations {
             };
             400: components["responses"]["MalformedJson"];
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["AdminRequiredOrPasskeyRequiredOrCrossSiteRequest"];
+            403: components["responses"]["AdminRequiredOrPasskeyRequiredOrEmailNotVerifiedOrCrossSiteRequest"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["OtherUser"];
             413: components["responses"]["TooLarge"];
@@ -7117,7 +7203,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["AdminRequiredOrPasskeyRequired"];
+            403: components["responses"]["AdminRequiredOrPasskeyRequiredOrEmailNotVerified"];
             422: components["responses"]["ValidationFailed"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["Internal"];
@@ -7201,7 +7287,7 @@ export interface operations {
             };
             400: components["responses"]["MalformedJson"];
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["AdminRequiredOrPasskeyRequiredOrCrossSiteRequest"];
+            403: components["responses"]["AdminRequiredOrPasskeyRequiredOrEmailNotVerifiedOrCrossSiteRequest"];
             409: components["responses"]["DuplicateOrTooManyOrPreviewFirstOrOtherUser"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
@@ -7254,7 +7340,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["AdminRequiredOrPasskeyRequired"];
+            403: components["responses"]["AdminRequiredOrPasskeyRequiredOrEmailNotVerified"];
             422: components["responses"]["ValidationFailed"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["Internal"];
@@ -7405,7 +7491,7 @@ export interface operations {
             };
             400: components["responses"]["MalformedJson"];
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["AdminRequiredOrPasskeyRequiredOrCrossSiteRequest"];
+            403: components["responses"]["AdminRequiredOrPasskeyRequiredOrEmailNotVerifiedOrCrossSiteRequest"];
             409: components["responses"]["OtherUser"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
@@ -7468,7 +7554,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["AdminRequiredOrPasskeyRequired"];
+            403: components["responses"]["AdminRequiredOrPasskeyRequiredOrEmailNotVerified"];
             404: components["responses"]["NotFound"];
             422: components["responses"]["ValidationFailed"];
             429: components["responses"]["RateLimited"];
@@ -7555,7 +7641,7 @@ export interface operations {
             };
             400: components["responses"]["MalformedJson"];
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["AdminRequiredOrPasskeyRequiredOrCrossSiteRequest"];
+            403: components["responses"]["AdminRequiredOrPasskeyRequiredOrEmailNotVerifiedOrCrossSiteRequest"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["DuplicateOrPreviewFirstOrOtherUser"];
             413: components["responses"]["TooLarge"];
@@ -7595,7 +7681,7 @@ export interface operations {
             };
             400: components["responses"]["MalformedJson"];
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["AdminRequiredOrPasskeyRequiredOrCrossSiteRequest"];
+            403: components["responses"]["AdminRequiredOrPasskeyRequiredOrEmailNotVerifiedOrCrossSiteRequest"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["OtherUser"];
             413: components["responses"]["TooLarge"];
@@ -7651,7 +7737,7 @@ export interface operations {
             };
             400: components["responses"]["MalformedJson"];
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["AdminRequiredOrPasskeyRequiredOrCrossSiteRequest"];
+            403: components["responses"]["AdminRequiredOrPasskeyRequiredOrEmailNotVerifiedOrCrossSiteRequest"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["OtherUser"];
             413: components["responses"]["TooLarge"];
@@ -7688,7 +7774,7 @@ export interface operations {
             };
             400: components["responses"]["MalformedJson"];
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["AdminRequiredOrPasskeyRequiredOrCrossSiteRequest"];
+            403: components["responses"]["AdminRequiredOrPasskeyRequiredOrEmailNotVerifiedOrCrossSiteRequest"];
             409: components["responses"]["OtherUser"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
@@ -7724,7 +7810,7 @@ export interface operations {
             };
             400: components["responses"]["MalformedJson"];
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["AdminRequiredOrPasskeyRequiredOrCrossSiteRequest"];
+            403: components["responses"]["AdminRequiredOrPasskeyRequiredOrEmailNotVerifiedOrCrossSiteRequest"];
             409: components["responses"]["OtherUser"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
@@ -7792,6 +7878,7 @@ export interface operations {
                      *           "notify": true,
                      *           "last_seen_at": "2026-11-20T10:00:00.123456Z",
                      *           "review_categories": null,
+                     *           "role_source": "local",
                      *           "deleted_at": null,
                      *           "stats": {
                      *             "projects": {
@@ -7821,7 +7908,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["AdminRequiredOrPasskeyRequired"];
+            403: components["responses"]["AdminRequiredOrPasskeyRequiredOrEmailNotVerified"];
             422: components["responses"]["ValidationFailed"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["Internal"];
@@ -7876,7 +7963,7 @@ export interface operations {
             };
             400: components["responses"]["MalformedJson"];
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["AdminRequiredOrPasskeyRequiredOrCrossSiteRequest"];
+            403: components["responses"]["AdminRequiredOrPasskeyRequiredOrEmailNotVerifiedOrCrossSiteRequest"];
             409: components["responses"]["OtherUser"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
@@ -7923,6 +8010,7 @@ export interface operations {
                      *       "notify": true,
                      *       "last_seen_at": "2026-11-20T10:00:00.123456Z",
                      *       "review_categories": null,
+                     *       "role_source": "local",
                      *       "deleted_at": null,
                      *       "stats": {
                      *         "projects": {
@@ -7965,7 +8053,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["AdminRequiredOrPasskeyRequired"];
+            403: components["responses"]["AdminRequiredOrPasskeyRequiredOrEmailNotVerified"];
             404: components["responses"]["NotFound"];
             422: components["responses"]["ValidationFailed"];
             429: components["responses"]["RateLimited"];
@@ -8026,6 +8114,7 @@ export interface operations {
                      *       "notify": true,
                      *       "last_seen_at": "2026-11-20T10:00:00.123456Z",
                      *       "review_categories": null,
+                     *       "role_source": "local",
                      *       "deleted_at": null,
                      *       "stats": {
                      *         "projects": {
@@ -8050,7 +8139,7 @@ export interface operations {
             };
             400: components["responses"]["MalformedJson"];
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["AdminRequiredOrPasskeyRequiredOrCrossSiteRequest"];
+            403: components["responses"]["AdminRequiredOrPasskeyRequiredOrEmailNotVerifiedOrCrossSiteRequest"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["LastAdminOrTooManyProjectsOrAccountDeletedOrOtherUser"];
             413: components["responses"]["TooLarge"];
@@ -8099,7 +8188,7 @@ export interface operations {
             };
             400: components["responses"]["MalformedJson"];
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["AdminRequiredOrPasskeyRequiredOrCrossSiteRequest"];
+            403: components["responses"]["AdminRequiredOrPasskeyRequiredOrEmailNotVerifiedOrCrossSiteRequest"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["LastAdminOrTooManyProjectsOrTooManyVotesOrAccountDeletedOrOtherUser"];
             413: components["responses"]["TooLarge"];
@@ -8139,7 +8228,7 @@ export interface operations {
             };
             400: components["responses"]["MalformedJson"];
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["AdminRequiredOrPasskeyRequiredOrCrossSiteRequest"];
+            403: components["responses"]["AdminRequiredOrPasskeyRequiredOrEmailNotVerifiedOrCrossSiteRequest"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["OtherUser"];
             413: components["responses"]["TooLarge"];
@@ -8219,7 +8308,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["AdminRequiredOrPasskeyRequired"];
+            403: components["responses"]["AdminRequiredOrPasskeyRequiredOrEmailNotVerified"];
             422: components["responses"]["ValidationFailed"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["Internal"];
@@ -8284,7 +8373,7 @@ export interface operations {
             };
             400: components["responses"]["MalformedJson"];
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["AdminRequiredOrPasskeyRequiredOrCrossSiteRequest"];
+            403: components["responses"]["AdminRequiredOrPasskeyRequiredOrEmailNotVerifiedOrCrossSiteRequest"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["OtherUser"];
             413: components["responses"]["TooLarge"];
@@ -8338,7 +8427,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["AdminRequiredOrPasskeyRequired"];
+            403: components["responses"]["AdminRequiredOrPasskeyRequiredOrEmailNotVerified"];
             422: components["responses"]["ValidationFailed"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["Internal"];
@@ -8403,7 +8492,7 @@ export interface operations {
             };
             400: components["responses"]["MalformedJson"];
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["AdminRequiredOrPasskeyRequiredOrCrossSiteRequest"];
+            403: components["responses"]["AdminRequiredOrPasskeyRequiredOrEmailNotVerifiedOrCrossSiteRequest"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["OtherUser"];
             413: components["responses"]["TooLarge"];
@@ -8527,7 +8616,7 @@ export interface operations {
             };
             400: components["responses"]["MalformedJson"];
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["CrossSiteRequest"];
+            403: components["responses"]["EmailNotVerifiedOrCrossSiteRequest"];
             409: components["responses"]["OtherUser"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
@@ -8563,7 +8652,7 @@ export interface operations {
             };
             400: components["responses"]["MalformedJson"];
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["CrossSiteRequest"];
+            403: components["responses"]["EmailNotVerifiedOrCrossSiteRequest"];
             409: components["responses"]["OtherUser"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
@@ -8612,6 +8701,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["EmailNotVerified"];
             404: components["responses"]["NotFound"];
             422: components["responses"]["ValidationFailed"];
             429: components["responses"]["RateLimited"];
@@ -8662,7 +8752,7 @@ export interface operations {
             };
             400: components["responses"]["MalformedJson"];
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["CrossSiteRequestOrSignInAgain"];
+            403: components["responses"]["EmailNotVerifiedOrCrossSiteRequestOrSignInAgain"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["OtherUser"];
             413: components["responses"]["TooLarge"];
@@ -8703,7 +8793,7 @@ export interface operations {
             };
             400: components["responses"]["MalformedJson"];
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["CrossSiteRequest"];
+            403: components["responses"]["EmailNotVerifiedOrCrossSiteRequest"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["LastWayInOrOtherUser"];
             413: components["responses"]["TooLarge"];
@@ -8764,7 +8854,7 @@ export interface operations {
             };
             400: components["responses"]["MalformedJson"];
             401: components["responses"]["UnauthenticatedOrInvalidCredentials"];
-            403: components["responses"]["AccountSuspendedOrCrossSiteRequest"];
+            403: components["responses"]["AccountSuspendedOrPasswordsOffOrCrossSiteRequest"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["ValidationFailed"];
@@ -8913,7 +9003,7 @@ export interface operations {
             };
             400: components["responses"]["MalformedJson"];
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["CrossSiteRequestOrSignInAgain"];
+            403: components["responses"]["EmailNotVerifiedOrPasswordsOffOrCrossSiteRequestOrSignInAgain"];
             409: components["responses"]["DuplicateOrAccountDeletedOrOtherUser"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
@@ -9140,6 +9230,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["EmailNotVerified"];
             422: components["responses"]["ValidationFailed"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["Internal"];
@@ -9218,6 +9309,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["EmailNotVerified"];
             404: components["responses"]["NotFound"];
             422: components["responses"]["ValidationFailed"];
             429: components["responses"]["RateLimited"];
@@ -9280,7 +9372,7 @@ export interface operations {
             };
             400: components["responses"]["MalformedJson"];
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["PasskeyRequiredOrCrossSiteRequestOrSignInAgain"];
+            403: components["responses"]["PasskeyRequiredOrEmailNotVerifiedOrCrossSiteRequestOrSignInAgain"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["TooManyPasskeysOrOtherUser"];
             413: components["responses"]["TooLarge"];
@@ -9462,7 +9554,7 @@ export interface operations {
             };
             400: components["responses"]["MalformedJson"];
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["PasskeyRequiredOrCrossSiteRequestOrSignInAgain"];
+            403: components["responses"]["PasskeyRequiredOrEmailNotVerifiedOrCrossSiteRequestOrSignInAgain"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["TooManyPasskeysOrOtherUser"];
             413: components["responses"]["TooLarge"];
@@ -9521,7 +9613,7 @@ export interface operations {
             };
             400: components["responses"]["MalformedJson"];
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["CrossSiteRequest"];
+            403: components["responses"]["EmailNotVerifiedOrCrossSiteRequest"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["OtherUser"];
             413: components["responses"]["TooLarge"];
@@ -9561,9 +9653,9 @@ export interface operations {
             };
             400: components["responses"]["MalformedJson"];
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["PasskeyRequiredOrCrossSiteRequestOrSignInAgain"];
+            403: components["responses"]["PasskeyRequiredOrEmailNotVerifiedOrCrossSiteRequestOrSignInAgain"];
             404: components["responses"]["NotFound"];
-            409: components["responses"]["OtherUser"];
+            409: components["responses"]["LastWayInOrOtherUser"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["ValidationFailed"];
@@ -9604,7 +9696,7 @@ export interface operations {
             };
             400: components["responses"]["MalformedJson"];
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["CrossSiteRequest"];
+            403: components["responses"]["PasswordsOffOrCrossSiteRequest"];
             404: components["responses"]["NotFound"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
@@ -9648,7 +9740,7 @@ export interface operations {
             };
             400: components["responses"]["MalformedJson"];
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["CrossSiteRequest"];
+            403: components["responses"]["PasswordsOffOrCrossSiteRequest"];
             404: components["responses"]["NotFound"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
@@ -9729,7 +9821,7 @@ export interface operations {
                 content?: never;
             };
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["AccountSuspendedOrRegistrationClosedOrRegistrationRefusedOrSignInCancelledOrSignInExpiredOrSignInRefusedOrSignInAgain"];
+            403: components["responses"]["AccountSuspendedOrNotAdmittedOrRegistrationClosedOrRegistrationRefusedOrSignInCancelledOrSignInExpiredOrSignInRefusedOrSignInAgain"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["AddressTakenOrIdentityTaken"];
             422: components["responses"]["ValidationFailed"];
@@ -9790,7 +9882,7 @@ export interface operations {
             };
             400: components["responses"]["MalformedJson"];
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["CrossSiteRequestOrRegistrationClosedOrRegistrationRefused"];
+            403: components["responses"]["PasswordsOffOrCrossSiteRequestOrRegistrationClosedOrRegistrationRefused"];
             409: components["responses"]["Duplicate"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
@@ -9837,6 +9929,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["EmailNotVerified"];
             422: components["responses"]["ValidationFailed"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["Internal"];
@@ -9869,7 +9962,7 @@ export interface operations {
             };
             400: components["responses"]["MalformedJson"];
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["CrossSiteRequest"];
+            403: components["responses"]["EmailNotVerifiedOrCrossSiteRequest"];
             409: components["responses"]["OtherUser"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
@@ -9908,7 +10001,7 @@ export interface operations {
             };
             400: components["responses"]["MalformedJson"];
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["CrossSiteRequest"];
+            403: components["responses"]["EmailNotVerifiedOrCrossSiteRequest"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["OtherUser"];
             413: components["responses"]["TooLarge"];
@@ -9956,6 +10049,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["EmailNotVerified"];
             422: components["responses"]["ValidationFailed"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["Internal"];
@@ -10010,7 +10104,7 @@ export interface operations {
             };
             400: components["responses"]["MalformedJson"];
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["CrossSiteRequest"];
+            403: components["responses"]["EmailNotVerifiedOrCrossSiteRequest"];
             409: components["responses"]["OtherUser"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
@@ -10049,7 +10143,7 @@ export interface operations {
             };
             400: components["responses"]["MalformedJson"];
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["CrossSiteRequest"];
+            403: components["responses"]["EmailNotVerifiedOrCrossSiteRequest"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["OtherUser"];
             413: components["responses"]["TooLarge"];
@@ -10367,7 +10461,7 @@ export interface operations {
             };
             path: {
                 /** @example not_found */
-                code: "malformed_json" | "bad_request" | "unauthenticated" | "invalid_credentials" | "not_owner" | "own_submission" | "own_decision" | "admin_required" | "reviewer_required" | "passkey_required" | "account_suspended" | "email_not_verified" | "cross_site_request" | "registration_closed" | "registration_refused" | "sign_in_cancelled" | "sign_in_expired" | "sign_in_refused" | "sign_in_again" | "not_found" | "method_not_allowed" | "invalid_transition" | "not_votable" | "duplicate" | "last_admin" | "category_in_use" | "appeal_not_possible" | "claimed" | "too_many_projects" | "too_many_votes" | "account_deleted" | "address_taken" | "identity_taken" | "too_many_passkeys" | "last_way_in" | "too_many" | "preview_first" | "other_user" | "precondition_failed" | "too_large" | "unsupported_media_type" | "validation_failed" | "rate_limited" | "internal" | "provider_failed" | "unavailable" | "provider_unavailable" | "read_only";
+                code: "malformed_json" | "bad_request" | "unauthenticated" | "invalid_credentials" | "not_owner" | "own_submission" | "own_decision" | "admin_required" | "reviewer_required" | "passkey_required" | "account_suspended" | "email_not_verified" | "not_admitted" | "passwords_off" | "cross_site_request" | "registration_closed" | "registration_refused" | "sign_in_cancelled" | "sign_in_expired" | "sign_in_refused" | "sign_in_again" | "not_found" | "method_not_allowed" | "invalid_transition" | "not_votable" | "duplicate" | "last_admin" | "category_in_use" | "appeal_not_possible" | "claimed" | "too_many_projects" | "too_many_votes" | "account_deleted" | "address_taken" | "identity_taken" | "too_many_passkeys" | "last_way_in" | "too_many" | "preview_first" | "other_user" | "precondition_failed" | "too_large" | "unsupported_media_type" | "validation_failed" | "rate_limited" | "internal" | "provider_failed" | "unavailable" | "provider_unavailable" | "read_only";
             };
             cookie?: never;
         };
@@ -10847,6 +10941,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["EmailNotVerified"];
             422: components["responses"]["ValidationFailed"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["Internal"];
@@ -10887,6 +10982,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["EmailNotVerified"];
             422: components["responses"]["ValidationFailed"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["Internal"];
@@ -11229,7 +11325,7 @@ export interface operations {
             };
             400: components["responses"]["MalformedJson"];
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["NotOwnerOrCrossSiteRequest"];
+            403: components["responses"]["NotOwnerOrEmailNotVerifiedOrCrossSiteRequest"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["OtherUser"];
             412: components["responses"]["PreconditionFailed"];
@@ -11406,7 +11502,7 @@ export interface operations {
             };
             400: components["responses"]["MalformedJson"];
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["NotOwnerOrCrossSiteRequest"];
+            403: components["responses"]["NotOwnerOrEmailNotVerifiedOrCrossSiteRequest"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["OtherUser"];
             412: components["responses"]["PreconditionFailed"];
@@ -11449,7 +11545,7 @@ export interface operations {
             };
             400: components["responses"]["MalformedJson"];
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["NotOwnerOrCrossSiteRequest"];
+            403: components["responses"]["NotOwnerOrEmailNotVerifiedOrCrossSiteRequest"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["OtherUser"];
             412: components["responses"]["PreconditionFailed"];
@@ -11514,6 +11610,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["EmailNotVerified"];
             404: components["responses"]["NotFound"];
             422: components["responses"]["ValidationFailed"];
             429: components["responses"]["RateLimited"];
@@ -11629,7 +11726,7 @@ export interface operations {
             };
             400: components["responses"]["MalformedJson"];
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["CrossSiteRequest"];
+            403: components["responses"]["EmailNotVerifiedOrCrossSiteRequest"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["OtherUser"];
             413: components["responses"]["TooLarge"];
@@ -11741,7 +11838,7 @@ export interface operations {
             };
             400: components["responses"]["MalformedJson"];
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["NotOwnerOrCrossSiteRequest"];
+            403: components["responses"]["NotOwnerOrEmailNotVerifiedOrCrossSiteRequest"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["OtherUser"];
             412: components["responses"]["PreconditionFailed"];
@@ -11852,7 +11949,7 @@ export interface operations {
             };
             400: components["responses"]["MalformedJson"];
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["NotOwnerOrCrossSiteRequest"];
+            403: components["responses"]["NotOwnerOrEmailNotVerifiedOrCrossSiteRequest"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["TooManyOrOtherUser"];
             412: components["responses"]["PreconditionFailed"];
@@ -11965,7 +12062,7 @@ export interface operations {
             };
             400: components["responses"]["MalformedJson"];
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["NotOwnerOrCrossSiteRequest"];
+            403: components["responses"]["NotOwnerOrEmailNotVerifiedOrCrossSiteRequest"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["OtherUser"];
             412: components["responses"]["PreconditionFailed"];
@@ -12010,7 +12107,7 @@ export interface operations {
             };
             400: components["responses"]["MalformedJson"];
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["NotOwnerOrCrossSiteRequest"];
+            403: components["responses"]["NotOwnerOrEmailNotVerifiedOrCrossSiteRequest"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["OtherUser"];
             412: components["responses"]["PreconditionFailed"];
@@ -12210,7 +12307,7 @@ export interface operations {
             };
             400: components["responses"]["MalformedJson"];
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["NotOwnerOrCrossSiteRequest"];
+            403: components["responses"]["NotOwnerOrEmailNotVerifiedOrCrossSiteRequest"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["OtherUser"];
             412: components["responses"]["PreconditionFailed"];
@@ -12269,7 +12366,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["NotOwner"];
+            403: components["responses"]["NotOwnerOrEmailNotVerified"];
             404: components["responses"]["NotFound"];
             422: components["responses"]["ValidationFailed"];
             429: components["responses"]["RateLimited"];
@@ -12413,7 +12510,7 @@ export interface operations {
             };
             400: components["responses"]["MalformedJson"];
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["CrossSiteRequest"];
+            403: components["responses"]["EmailNotVerifiedOrCrossSiteRequest"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["NotVotableOrOtherUser"];
             413: components["responses"]["TooLarge"];
@@ -12568,7 +12665,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["ReviewerRequiredOrPasskeyRequired"];
+            403: components["responses"]["ReviewerRequiredOrPasskeyRequiredOrEmailNotVerified"];
             422: components["responses"]["ValidationFailed"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["Internal"];
@@ -12695,7 +12792,7 @@ export interface operations {
             };
             400: components["responses"]["MalformedJson"];
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["ReviewerRequiredOrPasskeyRequiredOrCrossSiteRequest"];
+            403: components["responses"]["ReviewerRequiredOrPasskeyRequiredOrEmailNotVerifiedOrCrossSiteRequest"];
             409: components["responses"]["OtherUser"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
@@ -12830,7 +12927,7 @@ export interface operations {
                 content?: never;
             };
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["ReviewerRequiredOrPasskeyRequired"];
+            403: components["responses"]["ReviewerRequiredOrPasskeyRequiredOrEmailNotVerified"];
             404: components["responses"]["NotFound"];
             422: components["responses"]["ValidationFailed"];
             429: components["responses"]["RateLimited"];
@@ -12945,7 +13042,7 @@ export interface operations {
             };
             400: components["responses"]["MalformedJson"];
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["OwnSubmissionOrOwnDecisionOrReviewerRequiredOrPasskeyRequiredOrCrossSiteRequest"];
+            403: components["responses"]["OwnSubmissionOrOwnDecisionOrReviewerRequiredOrPasskeyRequiredOrEmailNotVerifiedOrCrossSiteRequest"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["InvalidTransitionOrAppealNotPossibleOrOtherUser"];
             412: components["responses"]["PreconditionFailed"];
@@ -12986,7 +13083,7 @@ export interface operations {
             };
             400: components["responses"]["MalformedJson"];
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["ReviewerRequiredOrPasskeyRequiredOrCrossSiteRequest"];
+            403: components["responses"]["ReviewerRequiredOrPasskeyRequiredOrEmailNotVerifiedOrCrossSiteRequest"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["OtherUser"];
             413: components["responses"]["TooLarge"];
@@ -13103,7 +13200,7 @@ export interface operations {
             };
             400: components["responses"]["MalformedJson"];
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["OwnSubmissionOrReviewerRequiredOrPasskeyRequiredOrCrossSiteRequest"];
+            403: components["responses"]["OwnSubmissionOrReviewerRequiredOrPasskeyRequiredOrEmailNotVerifiedOrCrossSiteRequest"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["InvalidTransitionOrDuplicateOrOtherUser"];
             412: components["responses"]["PreconditionFailed"];
@@ -13164,7 +13261,7 @@ export interface operations {
             };
             400: components["responses"]["MalformedJson"];
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["ReviewerRequiredOrPasskeyRequiredOrCrossSiteRequest"];
+            403: components["responses"]["ReviewerRequiredOrPasskeyRequiredOrEmailNotVerifiedOrCrossSiteRequest"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["InvalidTransitionOrClaimedOrOtherUser"];
             413: components["responses"]["TooLarge"];
@@ -13204,7 +13301,7 @@ export interface operations {
             };
             400: components["responses"]["MalformedJson"];
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["ReviewerRequiredOrPasskeyRequiredOrCrossSiteRequest"];
+            403: components["responses"]["ReviewerRequiredOrPasskeyRequiredOrEmailNotVerifiedOrCrossSiteRequest"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["OtherUser"];
             413: components["responses"]["TooLarge"];
@@ -13284,7 +13381,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["ReviewerRequiredOrPasskeyRequired"];
+            403: components["responses"]["ReviewerRequiredOrPasskeyRequiredOrEmailNotVerified"];
             404: components["responses"]["NotFound"];
             422: components["responses"]["ValidationFailed"];
             429: components["responses"]["RateLimited"];
@@ -13345,7 +13442,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["OwnSubmissionOrReviewerRequiredOrPasskeyRequired"];
+            403: components["responses"]["OwnSubmissionOrReviewerRequiredOrPasskeyRequiredOrEmailNotVerified"];
             404: components["responses"]["NotFound"];
             422: components["responses"]["ValidationFailed"];
             429: components["responses"]["RateLimited"];
@@ -13412,7 +13509,7 @@ export interface operations {
             };
             400: components["responses"]["MalformedJson"];
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["OwnSubmissionOrReviewerRequiredOrPasskeyRequiredOrCrossSiteRequest"];
+            403: components["responses"]["OwnSubmissionOrReviewerRequiredOrPasskeyRequiredOrEmailNotVerifiedOrCrossSiteRequest"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["OtherUser"];
             413: components["responses"]["TooLarge"];
@@ -13529,7 +13626,7 @@ export interface operations {
             };
             400: components["responses"]["MalformedJson"];
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["OwnSubmissionOrReviewerRequiredOrPasskeyRequiredOrCrossSiteRequest"];
+            403: components["responses"]["OwnSubmissionOrReviewerRequiredOrPasskeyRequiredOrEmailNotVerifiedOrCrossSiteRequest"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["InvalidTransitionOrOtherUser"];
             412: components["responses"]["PreconditionFailed"];
@@ -13636,7 +13733,7 @@ export interface operations {
             };
             400: components["responses"]["MalformedJson"];
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["OwnSubmissionOrReviewerRequiredOrPasskeyRequiredOrCrossSiteRequest"];
+            403: components["responses"]["OwnSubmissionOrReviewerRequiredOrPasskeyRequiredOrEmailNotVerifiedOrCrossSiteRequest"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["OtherUser"];
             413: components["responses"]["TooLarge"];
@@ -13753,7 +13850,7 @@ export interface operations {
             };
             400: components["responses"]["MalformedJson"];
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["OwnSubmissionOrReviewerRequiredOrPasskeyRequiredOrCrossSiteRequest"];
+            403: components["responses"]["OwnSubmissionOrReviewerRequiredOrPasskeyRequiredOrEmailNotVerifiedOrCrossSiteRequest"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["InvalidTransitionOrOtherUser"];
             412: components["responses"]["PreconditionFailed"];
@@ -13871,7 +13968,7 @@ export interface operations {
             };
             400: components["responses"]["MalformedJson"];
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["OwnSubmissionOrReviewerRequiredOrPasskeyRequiredOrCrossSiteRequest"];
+            403: components["responses"]["OwnSubmissionOrReviewerRequiredOrPasskeyRequiredOrEmailNotVerifiedOrCrossSiteRequest"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["InvalidTransitionOrOtherUser"];
             412: components["responses"]["PreconditionFailed"];
@@ -13919,7 +14016,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["ReviewerRequiredOrPasskeyRequired"];
+            403: components["responses"]["ReviewerRequiredOrPasskeyRequiredOrEmailNotVerified"];
             422: components["responses"]["ValidationFailed"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["Internal"];
@@ -13973,7 +14070,7 @@ export interface operations {
             };
             400: components["responses"]["MalformedJson"];
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["AdminRequiredOrPasskeyRequiredOrCrossSiteRequest"];
+            403: components["responses"]["AdminRequiredOrPasskeyRequiredOrEmailNotVerifiedOrCrossSiteRequest"];
             409: components["responses"]["DuplicateOrTooManyOrOtherUser"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
@@ -14033,7 +14130,7 @@ export interface operations {
             };
             400: components["responses"]["MalformedJson"];
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["AdminRequiredOrPasskeyRequiredOrCrossSiteRequest"];
+            403: components["responses"]["AdminRequiredOrPasskeyRequiredOrEmailNotVerifiedOrCrossSiteRequest"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["DuplicateOrOtherUser"];
             413: components["responses"]["TooLarge"];
@@ -14073,7 +14170,7 @@ export interface operations {
             };
             400: components["responses"]["MalformedJson"];
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["AdminRequiredOrPasskeyRequiredOrCrossSiteRequest"];
+            403: components["responses"]["AdminRequiredOrPasskeyRequiredOrEmailNotVerifiedOrCrossSiteRequest"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["OtherUser"];
             413: components["responses"]["TooLarge"];
@@ -14162,7 +14259,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["ReviewerRequiredOrPasskeyRequired"];
+            403: components["responses"]["ReviewerRequiredOrPasskeyRequiredOrEmailNotVerified"];
             404: components["responses"]["NotFound"];
             422: components["responses"]["ValidationFailed"];
             429: components["responses"]["RateLimited"];
@@ -14249,7 +14346,7 @@ export interface operations {
             };
             400: components["responses"]["MalformedJson"];
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["OwnSubmissionOrReviewerRequiredOrPasskeyRequiredOrCrossSiteRequest"];
+            403: components["responses"]["OwnSubmissionOrReviewerRequiredOrPasskeyRequiredOrEmailNotVerifiedOrCrossSiteRequest"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["InvalidTransitionOrOtherUser"];
             413: components["responses"]["TooLarge"];
@@ -14300,7 +14397,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["ReviewerRequiredOrPasskeyRequired"];
+            403: components["responses"]["ReviewerRequiredOrPasskeyRequiredOrEmailNotVerified"];
             422: components["responses"]["ValidationFailed"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["Internal"];

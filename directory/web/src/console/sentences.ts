@@ -39,10 +39,10 @@ export function sentence(entry: Entry, projectAt?: string): Part[] {
     case "project.appeal_upheld": return [by, { text: " upheld the decision about " }, project, end];
     case "project.appeal_reversed": return [by, { text: " reversed the decision about " }, project, end];
     case "message.erased": return [by, { text: " erased a message about " }, project, end];
-    case "user.role_changed": return [by, { text: " made " }, user, { text: madeTo[entry.to ?? ""] ?? " a member." }];
+    case "user.role_changed": return [byProvider(entry) ?? by, { text: " made " }, user, { text: madeTo[entry.to ?? ""] ?? " a member." }];
     case "user.categories_changed": return [by, { text: " changed what " }, user, { text: " may review." }];
     case "user.status_changed": return [by, { text: entry.to === "suspended" ? " suspended " : " restored " }, user, end];
-    case "user.signed_out": return [by, { text: " signed " }, user, { text: " out everywhere." }];
+    case "user.signed_out": return [byProvider(entry) ?? by, { text: " signed " }, user, { text: " out everywhere." }];
     case "user.renamed": return [by, { text: " chose their username." }];
     case "user.identity_added": return [by, { text: ` joined ${entry.to} to their account.` }];
     case "user.identity_removed": return [by, { text: " removed a provider from their account." }];
@@ -51,6 +51,8 @@ export function sentence(entry: Entry, projectAt?: string): Part[] {
     case "user.passkeys_reset": return [by, { text: " removed all passkeys of " }, user, end];
     case "user.registered": return entry.actor ? [by, { text: " opened their account." }] : [by, { text: " opened the account of " }, user, { text: entry.to === "admin" ? ", an administrator." : "." }];
     case "user.signed_in": return [by, { text: " signed in." }];
+    case "user.signed_in_by_link": return [by, { text: " signed in by a link of the operator." }];
+    case "user.role_unknown": return [by, { text: ` kept the role, because ${entry.to} did not name the groups.` }];
     case "user.password_changed": return entry.actor ? [by, { text: " changed their password." }] : [by, { text: " gave " }, user, { text: " a new password." }];
     case "user.email_changed": return [by, { text: " changed their e-mail address." }];
     case "user.token_created": return [by, { text: " created an access token." }];
@@ -105,4 +107,9 @@ function projectPart({ project, project_id, action }: Entry, at?: string): Part 
 function userPart(user: { id: number; username: string } | null, otherwise: string, id?: number | null): Part {
   if (user) return { text: user.username, href: personAt(user) };
   return id ? { text: otherwise, href: `/admin/users/${id}` } : { text: otherwise };
+}
+
+/** The provider whose groups changed an account, which stands in the reason of an entry without an actor. */
+function byProvider(entry: Entry): Part | null {
+  return entry.actor || !entry.reason ? null : { text: entry.reason };
 }

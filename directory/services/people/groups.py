@@ -1,0 +1,62 @@
+"""A sign-in by a provider: who is admitted by the person's groups, and the role that these give.
+
+It may change the role of an account, and so it is here, above the rules of the sign-in itself.
+"""
+
+import logging
+
+from directory.errors import LastAdmin
+from directory.models import Role, User
+from directory.services import audit
+from directory.services.accounts import sessions
+from directory.services.identity import Caller
+from directory.services.people import administration
+from directory.services.sign_in import identities
+from directory.services.sign_in.provider import Claims
+
+log = logging.getLogger(__name__)
+
+
+def sign_in(
+    claims: Claims, *, user_agent: str, registration_open: bool, domains: tuple[str, ...] = ()
+) -> tuple[User, str, bool] | None:
+    """The account of an identity, the secret of a new session, and whether the account was opened just now.
+
+    It is None if the person's groups are not admitted any more: then the account has lost its sessions and tokens, and
+    the transaction has to be committed. Raises the errors of `identities.account_of`.
+    """
+    user, is_new = identities.account_of(claims, registration_open=registration_open, domains=domains)
+    _follow(user, claims)
+    if identities.is_refused(claims):
+        _end_access(user, claims)
+        return None
+    return user, sessions.begin(user.id, user_agent=user_agent, by_provider=True), is_new
+
+
+def _end_access(user: User, claims: Claims) -> None:
+    """End the sessions and tokens of an account whose user is not admitted any more."""
+    sessions.end_everything(user.id)
+    audit.record("user.signed_out", by=None, user_id=user.id, reason=claims.provider)
+
+
+def _follow(user: User, claims: Claims) -> None:
+    """Give a locked account the role that the groups of its user give, or take the one that they gave.
+
+    A claim that does not say the groups changes nothing. The last active administrator stays one.
+    """
+    given = claims.membership
+    if given is None:
+        return
+    facts = {"provider": claims.provider, "user_id": user.id}
+    if given.unknown:
+        log.warning("role unknown", extra={**facts, "reason": given.unknown})
+        by = Caller(user.id, user.username, user.role)
+        audit.record("user.role_unknown", by=by, user_id=user.id, to_state=claims.provider, reason=given.unknown)
+        return
+    role = given.role or (Role.MEMBER if user.role_source == claims.provider else None)
+    if role is None or (role, claims.provider) == (user.role, user.role_source):
+        return
+    try:
+        administration.administer(user.id, role=role, status=None, by=None, provider=claims.provider)
+    except LastAdmin:
+        log.warning("the last administrator keeps the role", extra=facts)
