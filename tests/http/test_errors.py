@@ -1,6 +1,7 @@
 """The one shape of errors: the domain's, the framework's, the database's, and faults of ours."""
 
 import re
+from types import SimpleNamespace
 
 import pytest
 from sqlalchemy import event
@@ -25,6 +26,10 @@ STATUSES = {
     "invalid_credentials": 401,
     "not_owner": 403,
     "own_submission": 403,
+    "own_decision": 403,
+    "registration_refused": 403,
+    "passwords_off": 403,
+    "not_admitted": 403,
     "admin_required": 403,
     "reviewer_required": 403,
     "passkey_required": 403,
@@ -44,6 +49,8 @@ STATUSES = {
     "last_admin": 409,
     "category_in_use": 409,
     "claimed": 409,
+    "appeal_not_possible": 409,
+    "preview_first": 409,
     "account_deleted": 409,
     "too_many_projects": 409,
     "too_many_votes": 409,
@@ -80,6 +87,8 @@ def example(kind):
         errors.InvalidTransition: ("live", "rejected"),
         errors.RateLimited: (7,),
         errors.ReportsSettled: ("acted",),
+        errors.NoAppeal: ("live",),
+        errors.RegistrationRefused: (SimpleNamespace(acting=SimpleNamespace(reason="No."), rule_id=1),),
         refusals.SignInRefused: ("no_code",),
         refusals.ProviderFailed: ("no_json",),
         refusals.ProviderUnavailable: ("slow",),
@@ -109,11 +118,11 @@ def raising(app):
     def view():
         raise told[-1]
 
-    app.add_url_rule("/raises", view_func=view)
+    app.add_url_rule("/api/raises", view_func=view)
 
     def ask(error):
         told.append(error)
-        return Api(app).get("/raises")
+        return Api(app).get("/api/raises")
 
     return ask
 
