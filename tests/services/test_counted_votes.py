@@ -299,7 +299,7 @@ def test_a_takedown_locks_own_projects_and_those_voted_for_in_one_order(
     locked: list[list[int]] = []
 
     def note(conn: Any, _cursor: Any, statement: str, _parameters: Any, *_rest: Any) -> None:
-        if "UPDATE users SET" in statement:
+        if "UPDATE users SET" in statement and "status=" in statement:
             rows = conn.exec_driver_sql("SELECT id FROM projects WHERE xmax::text <> '0' ORDER BY id")
             locked.append([row.id for row in rows])
 
