@@ -9,6 +9,7 @@ from flask import Flask
 from sqlalchemy import insert, select, update
 
 from directory.db.transactions import transaction
+from directory.errors import OwnSubmission
 from directory.extensions import db
 from directory.models import AuditEntry, Project, Revision, RuleAction, now
 from directory.runtime import housekeeping
@@ -149,6 +150,8 @@ def test_reviewers_release_in_their_categories_and_not_their_own_where_that_is_r
     refusing = make_app(SELF_REVIEW="refuse")
     answer = Api(refusing, world.caller(inside).token).put(path)
     assert (answer.status_code, answer.json["code"]) == (403, "own_submission")
+    with app.app_context(), pytest.raises(OwnSubmission):  # the service says so by itself
+        transaction(lambda: holding.release(own, by=inside, self_review="refuse"))
     assert world.caller(inside).put(path).status_code == 200
 
 
