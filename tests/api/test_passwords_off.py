@@ -14,8 +14,8 @@ from directory.errors import DirectoryError
 from directory.extensions import db
 from directory.models import AuditEntry, Identity, Passkey, Session, SignInAttempt, now
 from directory.services.identity import Caller
-from directory.services.sign_in import identities, links, passkeys
-from directory.services.sign_in.refusals import LastWayIn
+from directory.services.sign_in import attempts, identities, links, passkeys
+from directory.services.sign_in.refusals import LastWayIn, SignInExpired
 from tests.support.browsers import Browser
 from tests.support.factories import PASSWORD, Api, World
 from tests.support.lying_provider import LyingProvider, walk
@@ -174,3 +174,5 @@ def test_of_many_who_use_a_link_at_once_one_signs_in(app: Flask, world: World) -
 
     with ThreadPoolExecutor(4) as pool:
         assert sum(pool.map(use, range(4))) == 1
+    with app.app_context(), pytest.raises(SignInExpired):  # as the second that has looked before the first committed
+        transaction(lambda: attempts.take_link(token))
