@@ -4,7 +4,7 @@ from typing import Any
 
 from directory.api.blueprints import review
 from directory.api.schemas.replies import ReplyInput, ReplyList, ReplyOutput
-from directory.errors import Duplicate, TooMany
+from directory.errors import Duplicate, ReviewerRequired, TooMany
 from directory.http.access import admin_required, reviewer_required
 from directory.http.authentication import caller
 from directory.http.endpoint import documented, operation
@@ -26,7 +26,7 @@ def list_replies() -> Any:
 
 @review.post("/replies")
 @admin_required
-@documented(raises=(Duplicate, TooMany))
+@documented(raises=(ReviewerRequired, Duplicate, TooMany))
 @operation(body=JsonBody(ReplyInput()), answer=ReplyOutput(), status=201)
 def add_reply(body: dict[str, Any]) -> Any:
     """Save a reply. There are at most a hundred, each with a name of its own."""
@@ -35,7 +35,7 @@ def add_reply(body: dict[str, Any]) -> Any:
 
 @review.put("/replies/<id:reply_id>")
 @admin_required
-@documented(raises=(Duplicate,))
+@documented(raises=(ReviewerRequired, Duplicate))
 @operation(body=JsonBody(ReplyInput(partial=True)), answer=ReplyOutput())
 def change_reply(reply_id: int, body: dict[str, Any]) -> Any:
     """Change a saved reply."""
@@ -44,6 +44,7 @@ def change_reply(reply_id: int, body: dict[str, Any]) -> Any:
 
 @review.delete("/replies/<id:reply_id>")
 @admin_required
+@documented(raises=(ReviewerRequired,))
 @operation(status=204)
 def remove_reply(reply_id: int) -> Any:
     """Delete a saved reply."""
