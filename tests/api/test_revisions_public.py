@@ -49,6 +49,7 @@ ADDRESSES: dict[str, list[str]] = {
     "/admin/projects/<id:project_id>": ["/{project}"],
     "/admin/queue/<id:project_id>": ["/{project}"],
     "/admin/users/<id:user_id>": ["/1"],
+    "/admin/rules/<id:rule_id>": ["/1"],
 }  # fmt: skip
 # The process's own figures, and addresses that answer with a random state.
 OF_THE_MOMENT = {

@@ -19,6 +19,7 @@ from sqlalchemy import (
     delete,
     exists,
     func,
+    literal_column,
     or_,
     select,
     update,
@@ -111,12 +112,13 @@ def is_awake(user: FromClause) -> ColumnElement[bool]:
     """Whether the tokens of `user`, the table of users or an alias, work at present.
 
     The tokens of an account that is signed in to by providers alone rest if its last sign-in was REST ago: who has lost
-    the account at the provider has no access here for ever. The condition has the `token_parameters`.
+    the account at the provider has no access here for ever. The condition has the `token_parameters`. The empty hash is
+    part of the text: with another parameter PostgreSQL would plan each run of the statement.
     """
     c = user.c
     last = select(func.max(Identity.last_used_at)).where(Identity.user_id == c.id).correlate(user).scalar_subquery()
     return or_(
-        and_(bindparam("passwords", type_=Boolean()), c.password_hash != ""),
+        and_(bindparam("passwords", type_=Boolean()), c.password_hash != literal_column("''")),
         exists().where(Passkey.user_id == c.id).correlate(user),
         func.coalesce(last, bindparam("now", type_=UtcDateTime())) > bindparam("awake_since"),
     )
