@@ -26,6 +26,7 @@ from directory.extensions import db
 from directory.http import rate_limits, write_checks
 from directory.http.authentication import bearer_of, caller, viewer
 from directory.http.exchange import Exchange, current
+from directory.http.validation import read_query
 from directory.language.messages import _
 from directory.services import identity, permissions
 from directory.services.accounts import feed_keys
@@ -173,10 +174,15 @@ def require_reader(exchange: Exchange) -> None:
 def _identify_by_key(exchange: Exchange) -> None:
     """Identify the caller by the feed key in the query, where the route takes one. Raises Unauthenticated."""
     view: Any = current_app.view_functions.get(request.endpoint or "")
-    if not hasattr(view, "takes_feed_key") or "key" not in request.args:
+    if not hasattr(view, "takes_feed_key"):
         return
-    keys = request.args.getlist("key")
-    reader = feed_keys.reader(keys[0]) if len(keys) == 1 else None
+    try:
+        key = read_query(exchange.query.encode("latin-1")).get("key")
+    except errors.Invalid:  # the route refuses it
+        return
+    if key is None:
+        return
+    reader = feed_keys.reader(key)
     if reader is None:
         raise Unauthenticated(_("The feed key is unknown, or has ended."))
     if bearer_of(exchange.environ) is None:  # else that one alone says who calls

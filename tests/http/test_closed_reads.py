@@ -28,11 +28,11 @@ pytestmark = pytest.mark.usefixtures("built")
 OPEN = {
     "/healthz", "/readyz", "/metrics", "/api/session", "/assets/<name>", "/robots.txt", "/favicon.svg", "/favicon.ico",
     "/apple-touch-icon.png", "/manifest.webmanifest", "/.well-known/security.txt", "/.well-known/change-password",
-    "/api/problems", "/api/problems/<code>", "/sign-in", "/login", "/sign-up", "/register", "/sign-out", "/forgot",
-    "/reset", "/verify", "/mail-off", "/api/auth/register", "/api/auth/login", "/api/auth/logout",
-    "/api/auth/passkeys/login/options", "/api/auth/passkeys/login", "/api/auth/providers/<provider>",
-    "/api/auth/providers/<provider>/callback", "/api/auth/password/forgot", "/api/auth/password/reset",
-    "/api/auth/email/verify", "/api/auth/notifications/<token>", "/imprint",
+    "/api/problems", "/api/problems/<code>", "/sign-in", "/sign-in/link", "/login", "/sign-up", "/register",
+    "/sign-out", "/forgot", "/reset", "/verify", "/mail-off", "/api/auth/register", "/api/auth/login",
+    "/api/auth/logout", "/api/auth/passkeys/login/options", "/api/auth/passkeys/login",
+    "/api/auth/providers/<provider>", "/api/auth/providers/<provider>/callback", "/api/auth/password/forgot",
+    "/api/auth/password/reset", "/api/auth/email/verify", "/api/auth/notifications/<token>", "/imprint",
 }  # fmt: skip
 METHODS = ("GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS")
 # What may be asked for in other words: filters, errors, conditions, parts, codings, and credentials that are none.

@@ -36,6 +36,7 @@ RULES = {
     "vote_discounts": "grows: one for a voter and a project",
     "audit_entries": "grows, unless AUDIT_RETENTION is set", "audit_retention": "empty but within a transaction",
     "categories": "administrators make them", "category_slugs": "administrators make them",
+    "saved_replies": "administrators write up to a hundred",
     "tag_counts": "one row for each tag",
     "user_counts": "one row for each state", "day_counts": "some rows for each day and kind of event",
     "project_tags": WITH_PROJECTS, "project_search": WITH_PROJECTS, "standings": WITH_PROJECTS,
