@@ -44,7 +44,7 @@ def test_every_column_of_a_project_is_recorded_by_a_trigger(app: Flask, database
     with app.app_context():
         [(_, noted)] = db.session.execute(query).all()
         always = db.session.execute(text("SELECT tgname, tgenabled FROM pg_trigger WHERE tgname LIKE '%noted'")).all()
-    assert {*noted, "upvotes", "hot", "listed_at", "repository_key"} == {
+    assert {*noted, "upvotes", "hot", "listed_at", "repository_key", "domain", "text_key"} == {
         column.name for column in Project.__table__.columns
     }
     assert len(always) == 9

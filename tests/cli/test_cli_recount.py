@@ -156,6 +156,12 @@ def test_a_revision_that_holds_what_needs_no_decision_is_named_and_repaired(
     assert (stored.get(number), stored[refused]) == (kept, set())
 
 
+def test_the_keys_that_rules_count_by_are_put_right(app: Flask, run: Any, first: int) -> None:
+    damage(app, "UPDATE projects SET domain = 'wrong', text_key = 'wrong' WHERE id = :id", id=first)
+    assert [line.split(":")[1].split()[0] for line in run().stderr.splitlines()] == ["domain", "text_key"]
+    assert run().output == RIGHT
+
+
 def test_the_key_of_what_is_not_a_url_by_the_rules_of_today_is_left_as_it_is(app: Flask, run: Any, first: int) -> None:
     damage(app, "UPDATE projects SET url = 'ftp://old', url_key = 'old', domain = NULL WHERE id = :id", id=first)
     assert run().stderr == f"project {first}: missing or out of date in the search index\n"  # the words of the URL

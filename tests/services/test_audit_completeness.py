@@ -70,9 +70,14 @@ RULE = {"name": "All", "on": ["submission"], "when": [{"fact": "links", "is": ">
 UNLOGGED = {("POST", "rules/preview")}  # it stores that the conditions were tried, and nothing else
 
 
+def ruled(admin: Api, state: str = "off") -> Any:
+    """The id of a new rule."""
+    return admin.post("/api/admin/rules", {**RULE, "state": state}).json["id"]
+
+
 def reverting(world: World, admin: Api) -> tuple[str, Any]:
     """A rule that holds a submission."""
-    rule_id = admin.post("/api/admin/rules", {**RULE, "state": "on"}).json["id"]
+    rule_id = ruled(admin, "on")
     world.category("tools")
     project = {"title": "x", "tagline": "x", "url": "https://example.com", "category": "tools"}
     assert world.caller(world.user()).post("/api/projects", project).json["review"]["held"]
@@ -104,8 +109,8 @@ WRITES: dict[tuple[str, str], Callable[[World, Api], tuple[str, Any]]] = {
     ("DELETE", "sessions"): lambda *_: ("sessions", None),
     ("DELETE", "tokens"): lambda *_: ("tokens", None),
     ("POST", "rules"): lambda *_: ("rules", RULE),
-    ("PUT", "rules/<id:rule_id>"): lambda *_: ("rules/1", {"name": "Other"}),
-    ("DELETE", "rules/<id:rule_id>"): lambda *_: ("rules/1", None),
+    ("PUT", "rules/<id:rule_id>"): lambda world, admin, *_: (f"rules/{ruled(admin)}", {"name": "Other"}),
+    ("DELETE", "rules/<id:rule_id>"): lambda world, admin, *_: (f"rules/{ruled(admin)}", None),
     ("POST", "rules/<id:rule_id>/revert"): reverting,
     ("POST", "webhooks/endpoints/<endpoint>/test"): lambda _, a: (
         f"webhooks/endpoints/{a.get('/api/admin/webhooks/endpoints').json['items'][0]['name']}/test", None,

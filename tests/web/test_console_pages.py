@@ -24,6 +24,7 @@ EMPTY = {
     "/admin/projects": "No projects yet",
     "/admin/users": "1 shown",
     "/admin/categories": "No categories yet",
+    "/admin/rules": re.compile("^New account with a disposable address$|^No rules"),  # a new database has three
     "/admin/deliveries": "No deliveries yet",
     "/admin/audit": "1 shown",
 }
@@ -61,7 +62,7 @@ def test_one_navigation_leads_to_every_page_and_counts_what_waits(chromium, app,
     with served(app) as site, visitor(chromium, site) as person:
         page = person.enter("grace").open("/admin").page
         expect(nav(page).get_by_role("link")).to_have_count(len(EMPTY))
-        names = ["Dashboard", "Projects", "Users", "Categories", "Deliveries", "Log", QUEUE]
+        names = ["Dashboard", "Projects", "Users", "Categories", "Rules", "Deliveries", "Log", QUEUE]
         for name in names:
             nav(page).get_by_role("link", name=name).click()
             expect(page.locator("h1")).to_have_text(name)
@@ -199,6 +200,9 @@ def hostile(make_app, world, grace):
         assert root.put(f"/api/admin/projects/{wide}/unpublish", reason).status_code == 200
         [chat] = app.extensions["webhooks"]
         send_all(delivery_thread(app, chat, quick(delays=())))
+        rule = {"name": HOSTILE[0][:60], "on": ["edit"], "then": "mark", "reason": None, "state": "off"}
+        rule["when"] = [{"fact": "words", "is": "in", "value": HOSTILE[1:2]}]
+        print(root.post("/api/admin/rules", rule).json)
         pages = {**dict.fromkeys(EMPTY, HOSTILE[0]), "/admin/users": "mallory-", "/admin": HOSTILE[1]}
         yield (
             app,
