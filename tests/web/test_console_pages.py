@@ -200,9 +200,9 @@ def hostile(make_app, world, grace):
         assert root.put(f"/api/admin/projects/{wide}/unpublish", reason).status_code == 200
         [chat] = app.extensions["webhooks"]
         send_all(delivery_thread(app, chat, quick(delays=())))
-        rule = {"name": HOSTILE[0][:60], "on": ["edit"], "then": "mark", "reason": None, "state": "off"}
-        rule["when"] = [{"fact": "words", "is": "in", "value": HOSTILE[1:2]}]
-        print(root.post("/api/admin/rules", rule).json)
+        rule = {"name": HOSTILE[0][:60], "on": ["edit"], "then": "hold"}
+        rule["when"] = [{"fact": "links", "is": ">=", "value": 3}]
+        assert root.post("/api/admin/rules", rule).status_code == 201
         pages = {**dict.fromkeys(EMPTY, HOSTILE[0]), "/admin/users": "mallory-", "/admin": HOSTILE[1]}
         yield (
             app,
