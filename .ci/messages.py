@@ -37,7 +37,7 @@ def of_template(path: Path) -> Iterator[Found]:
 
 
 def of_module(path: Path) -> Iterator[Found]:
-    """The messages of a Python module. Raises SystemExit for one that is no constant."""
+    """The messages of a Python module. Raises SystemExit if a message is not a constant."""
     for call in ast.walk(ast.parse(path.read_text())):
         name = call.func.id if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) else ""
         if name in {MESSAGE, PLURAL}:
@@ -93,7 +93,7 @@ def faults(catalog: Catalog) -> Iterator[str]:
 
 
 def check(text: str) -> None:
-    """Raise SystemExit with what is wrong."""
+    """Raise SystemExit with the faults, if there are any."""
     if not POT.exists() or POT.read_text() != text:
         raise SystemExit("directory/locale/messages.pot is not up to date: run make words")
     if wrong := [f"{path}:{fault}" for path, catalog in translations() for fault in faults(catalog)]:
@@ -101,7 +101,7 @@ def check(text: str) -> None:
 
 
 def main(arguments: list[str]) -> None:
-    """Collect, begin a translation, or check. Raises SystemExit for what is wrong."""
+    """Collect the messages, begin a translation, or check. Raises SystemExit for a fault or an unknown language."""
     text = collected()
     if arguments[:1] == ["check"]:
         check(text)
@@ -110,7 +110,7 @@ def main(arguments: list[str]) -> None:
     if arguments[:1] == ["add"]:
         catalog = Catalog(locale=arguments[1].replace("-", "_"))
         if catalog.locale is None:
-            raise SystemExit(f"{arguments[1]} is no language that is known")
+            raise SystemExit(f"{arguments[1]} is not a known language")
         write(POT.parent / arguments[1] / POT.with_suffix(".po").name, catalog)
     for path, catalog in translations():
         write(path, catalog)

@@ -171,9 +171,8 @@ def require_reader(exchange: Exchange) -> None:
     caller()
 
 
-def _identify_by_key(exchange: Exchange) -> None:
-    """Identify the caller by the feed key in the query, where the route takes one. Raises Unauthenticated."""
-    view: Any = current_app.view_functions.get(request.endpoint or "")
+def _identify_by_key(exchange: Exchange, view: Any) -> None:
+    """Identify the caller by the feed key in the query, where the view takes one. Raises Unauthenticated."""
     if not hasattr(view, "takes_feed_key"):
         return
     try:
@@ -203,7 +202,7 @@ def admit(exchange: Exchange) -> None:
     """
     view = current_app.view_functions.get(request.endpoint or "")
     exchange.for_unconfirmed = getattr(view, "for_unconfirmed", False)
-    _identify_by_key(exchange)
+    _identify_by_key(exchange, view)
     require_reader(exchange)
     if request.routing_exception is None:
         if not exchange.is_read:

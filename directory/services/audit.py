@@ -25,7 +25,7 @@ from directory.extensions import db, modify
 from directory.models import AuditEntry, AuditRetention, Project, User
 from directory.services import bulk
 from directory.services.clock import database_clock
-from directory.services.deleting import require_minority
+from directory.services.deleting import oldest_expired
 from directory.services.identity import Caller
 
 ACTIONS = (
@@ -145,10 +145,7 @@ def purge(days: int, most: int, *, guarded: bool = True) -> int:
     Raises MostWouldGo.
     """
     before = database_clock() - timedelta(days=days)
-    if guarded:
-        require_minority(AuditEntry, AuditEntry.at < before)
-    oldest = select(AuditEntry.id, AuditEntry.at).order_by(AuditEntry.id).limit(most)
-    ids = [entry.id for entry in db.session.execute(oldest) if entry.at < before]
+    ids = oldest_expired(AuditEntry, before, most, guarded=guarded)
     if ids:
         db.session.execute(insert(AuditRetention).values(before=before))
         modify(delete(AuditEntry).where(AuditEntry.id.in_(ids)))

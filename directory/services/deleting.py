@@ -4,6 +4,7 @@ What has expired is a question of the clock, and a wrong clock, on SQLite that o
 rows nobody can bring back.
 """
 
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy import ColumnElement, delete, func, literal, select
@@ -24,6 +25,17 @@ def delete_some(model: Any, ended: ColumnElement[bool], most: int) -> int:
     """Delete at most `most` rows that match `ended`, and return the number. Locked rows are skipped."""
     ids = db.session.scalars(select(model.id).where(ended).limit(most).with_for_update(skip_locked=True))
     return modify(delete(model).where(model.id.in_(list(ids))))
+
+
+def oldest_expired(model: Any, before: datetime, most: int, *, guarded: bool) -> list[int]:
+    """The ids of at most `most` rows whose `at` is before an instant, of a table whose oldest rows have the lowest ids.
+
+    Raises MostWouldGo if it is `guarded`.
+    """
+    if guarded:
+        require_minority(model, model.at < before)
+    oldest = select(model.id, model.at).order_by(model.id).limit(most)
+    return [row.id for row in db.session.execute(oldest) if row.at < before]
 
 
 def require_minority(model: Any, ended: ColumnElement[bool]) -> None:

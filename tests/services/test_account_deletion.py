@@ -21,11 +21,6 @@ from tests.support.factories import PASSWORD, Api, World
 
 
 @pytest.fixture
-def ada(world: World) -> Caller:
-    return world.user("ada")
-
-
-@pytest.fixture
 def notifying(make_app: Any) -> Flask:
     """An application with an endpoint that wants to know of deletions."""
     return make_app(WEBHOOK_ENDPOINTS=json.dumps(HOOK))  # type: ignore[no-any-return]

@@ -25,11 +25,6 @@ from tests.support.factories import PASSWORD, World
 from tests.support.waiting import until
 
 
-@pytest.fixture
-def ada(world: World) -> Caller:
-    return world.user("ada")
-
-
 def late(app: Flask, user: Caller, work: Callable[[], Any]) -> None:
     """Do something of a user whose request was authenticated before the account was deleted."""
     leave(app, user)

@@ -28,11 +28,6 @@ def app(make_app: Any, mailbox: Mailbox) -> Flask:
     return make_app(**NOTIFYING, **mailbox.settings)  # type: ignore[no-any-return]
 
 
-@pytest.fixture
-def admin(app: Flask, world: World) -> Api:
-    return Api(app, world.caller(world.admin("root")).token)
-
-
 def log(app: Flask, after: int = 0) -> list[AuditEntry]:
     with app.app_context():
         return list(db.session.scalars(select(AuditEntry).where(AuditEntry.id > after).order_by(AuditEntry.id)))

@@ -27,26 +27,6 @@ WITH_OWNER = "/api/admin/projects?waiting_for=owner"
 MISSING = "Which licence does it have?"
 
 
-@pytest.fixture
-def admin(app: Flask, world: World) -> Api:
-    return Api(app, world.caller(world.admin("root")).token)
-
-
-@pytest.fixture
-def ada(world: World) -> Caller:
-    return world.user("ada")
-
-
-@pytest.fixture(params=["pending", "revision"])
-def item(request: Any, world: World, ada: Caller) -> int:
-    """A pending project, or a live one whose changes wait."""
-    if request.param == "pending":
-        return world.project(ada, "pending")
-    project = world.project(ada)
-    world.revise(project, ada, title="Other")
-    return project
-
-
 def ask(admin: Api, project: int, message: str = MISSING, **options: Any) -> Any:
     return admin.put(f"/api/admin/projects/{project}/request-changes", {"message": message}, **options)
 

@@ -29,11 +29,6 @@ def app(make_app: Any, mailbox: Mailbox) -> Flask:
     return make_app(**NOTIFYING, **mailbox.settings)  # type: ignore[no-any-return]
 
 
-@pytest.fixture
-def admin(app: Flask, world: World) -> Api:
-    return Api(app, world.caller(world.admin("root")).token)
-
-
 def decided(admin: Api, decision: str, projects: list[int]) -> list[dict[str, Any]]:
     answer = admin.post(PATH, {"decision": decision, "ids": projects, "reason": "Because."})
     assert answer.status_code == 200, answer.json

@@ -25,26 +25,6 @@ HELD = "/api/review/projects?held=true"
 REASON = "It looks generated."
 
 
-@pytest.fixture
-def admin(app: Flask, world: World) -> Api:
-    return Api(app, world.caller(world.admin("root")).token)
-
-
-@pytest.fixture
-def ada(world: World) -> Caller:
-    return world.user("ada")
-
-
-@pytest.fixture(params=["pending", "revision"])
-def item(request: Any, world: World, ada: Caller) -> int:
-    """A pending project, or a live one whose changes wait."""
-    if request.param == "pending":
-        return world.project(ada, "pending")
-    project = world.project(ada)
-    world.revise(project, ada, title="Other")
-    return project
-
-
 def hold(app: Flask, project_id: int) -> None:
     """What a rule does within the transaction of a submission or an edit."""
 

@@ -20,11 +20,6 @@ from tests.support.mailbox import server
 SERVER = server(9)
 
 
-@pytest.fixture
-def ada(world: World) -> Caller:
-    return world.user("ada")
-
-
 def propose(app: Flask, by: Caller) -> None:
     with app.app_context():
         transaction(lambda: recovery.propose_email(by, "new@example.org", known_hash="another", server=SERVER))

@@ -25,11 +25,6 @@ WHEN = [{"fact": "has_repository", "is": "=", "value": False}]
 
 
 @pytest.fixture
-def admin(app: Flask, world: World) -> Api:
-    return Api(app, world.caller(world.admin("root")).token)
-
-
-@pytest.fixture
 def ada(world: World) -> Caller:
     world.category("tools")
     return world.user("ada")

@@ -5,7 +5,6 @@ from collections import Counter
 from datetime import timedelta
 from typing import Any
 
-import pytest
 from flask import Flask
 from sqlalchemy import event, insert
 
@@ -25,11 +24,6 @@ NUMBERS = ("account_hours", "approved", "rejected", "submitted_24h", "domain_liv
            "links", "burst")  # fmt: skip
 TRUTHS = ("email_confirmed", "email_disposable", "text_of_rejected", "title_lookalike", "has_repository")
 KINDS = ("submission", "edit", "registration")
-
-
-@pytest.fixture
-def ada(world: World) -> Caller:
-    return world.user("ada")
 
 
 class Past:
@@ -175,9 +169,10 @@ def test_a_preview_takes_four_statements_that_use_indexes_however_much_there_is(
         preview.run(["submission"], ALWAYS, 30)
         with db.engine.connect() as connection:
             if explain == "EXPLAIN ":
+                connection.exec_driver_sql("ANALYZE")  # else the plan depends on when the server last did it by itself
                 connection.exec_driver_sql("SET enable_seqscan = off")
             for sql, given in [each for each in captured if "rule_facts" in each[0]]:
                 plans += [str(row) for row in connection.exec_driver_sql(explain + sql, given)]
     text = " ".join(plans)
     assert "ix_rule_facts_kind_at" in text
-    assert "ix_audit_entries_" in text
+    assert "ix_audit_entries_project_id_id" in text

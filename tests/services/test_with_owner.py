@@ -15,16 +15,6 @@ from tests.support.factories import Api, World
 QUEUE = "/api/admin/projects?waiting=true"
 
 
-@pytest.fixture
-def admin(app: Flask, world: World) -> Api:
-    return Api(app, world.caller(world.admin("root")).token)
-
-
-@pytest.fixture
-def ada(world: World) -> Caller:
-    return world.user("ada")
-
-
 def queue(admin: Api, more: str = "") -> list[int]:
     answer = admin.get(f"{QUEUE}{more}").json
     assert answer["pagination"]["total"] == len(answer["items"])

@@ -45,8 +45,8 @@ class Filters:
     """The filters of the list of users; None is no filter.
 
     `q` is a part of the username or e-mail address, `email_domain` what comes after the @. `created_from` is inclusive,
-    `created_to` exclusive. `live` is whether one of the user's projects is or was live. `outside` are the entries of
-    SIGNUP_DOMAINS that do not have the e-mail address.
+    `created_to` exclusive. `live` is whether one of the user's projects is or was live. With `outside`, entries of
+    SIGNUP_DOMAINS, only users whose e-mail address is in none of these domains match.
     """
 
     q: str | None = None

@@ -23,7 +23,7 @@ from directory.models import AuditEntry, Judged, Project, Rule, RuleFacts, RuleS
 from directory.models.base import UtcDateTime
 from directory.services.catalog.search_words import readable_host, units
 from directory.services.clock import database_clock
-from directory.services.deleting import require_minority
+from directory.services.deleting import oldest_expired
 from directory.services.text.characters import has_lookalikes
 from directory.services.text.keys import domain_of, is_disposable, number_of, text_key
 
@@ -141,11 +141,7 @@ def purge(days: int, most: int, *, guarded: bool = True) -> int:
 
     Raises MostWouldGo.
     """
-    before = database_clock() - timedelta(days=days)
-    if guarded:
-        require_minority(RuleFacts, RuleFacts.at < before)
-    oldest = select(RuleFacts.id, RuleFacts.at).order_by(RuleFacts.id).limit(most)
-    ids = [row.id for row in db.session.execute(oldest) if row.at < before]
+    ids = oldest_expired(RuleFacts, database_clock() - timedelta(days=days), most, guarded=guarded)
     return modify(delete(RuleFacts).where(RuleFacts.id.in_(ids))) if ids else 0
 
 
