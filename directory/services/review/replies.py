@@ -2,15 +2,15 @@
 
 from typing import Any
 
-from sqlalchemy import delete, func, select, text
+from sqlalchemy import delete, func, select
 
 from directory.db.errors import refusing
-from directory.db.transactions import on_postgresql
 from directory.errors import Duplicate, NotFound, TooMany
 from directory.extensions import UNSYNCHRONISED, db
 from directory.language.messages import _
 from directory.models import SavedReply
 from directory.services import audit
+from directory.services.bounds import require_fewer
 from directory.services.identity import Caller
 
 MOST = 100
@@ -26,10 +26,7 @@ def listed() -> list[SavedReply]:
 
 def add(fields: dict[str, Any], *, by: Caller) -> SavedReply:
     """Save a reply. Raises TooMany, Duplicate."""
-    if on_postgresql():  # those who add one at the same time wait, so that each counts all of them
-        db.session.execute(text("LOCK TABLE saved_replies IN SHARE ROW EXCLUSIVE MODE"))
-    if (db.session.scalar(select(func.count()).select_from(SavedReply)) or 0) >= MOST:
-        raise TooMany(FULL)
+    require_fewer(SavedReply, MOST, TooMany(FULL))
     reply = SavedReply(**fields)
     db.session.add(reply)
     with refusing(uq_saved_replies_name=Duplicate(["name"], TAKEN)):

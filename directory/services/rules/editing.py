@@ -6,7 +6,7 @@ from datetime import date, datetime, timedelta
 from hashlib import blake2b
 from typing import Any
 
-from sqlalchemy import delete, func, select, text
+from sqlalchemy import delete, select
 from sqlalchemy.dialects.postgresql import insert as pg_insert
 from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 
@@ -17,6 +17,7 @@ from directory.extensions import db, modify
 from directory.language.messages import _
 from directory.models import Effect, Judged, Rule, RuleDay, RulePreview, RuleState, now
 from directory.services import audit
+from directory.services.bounds import require_fewer
 from directory.services.clock import database_clock
 from directory.services.identity import Caller
 from directory.services.rules import conditions
@@ -53,12 +54,9 @@ def one(rule_id: int) -> dict[str, Any]:
 
 def add(given: Mapping[str, Any], *, by: Caller | None) -> int:
     """Add a rule, and return its id. Raises Invalid, Duplicate, TooMany, PreviewFirst."""
-    if on_postgresql():
-        db.session.execute(text("LOCK TABLE rules IN SHARE ROW EXCLUSIVE MODE"))  # two could be the fiftieth
     members = {"reason": None, "state": RuleState.OFF.value, **given}
     _require_valid(members)
-    if (db.session.scalar(select(func.count()).select_from(Rule)) or 0) >= MOST:
-        raise TooMany(_("There may be {most} rules. Delete one first.", most=MOST))
+    require_fewer(Rule, MOST, TooMany(_("There may be {most} rules. Delete one first.", most=MOST)))
     _require_tried(None, members)
     rule = Rule(**{MEMBERS[name]: value for name, value in members.items()})
     db.session.add(rule)
