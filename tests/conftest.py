@@ -81,14 +81,14 @@ def upgrade(url: str) -> None:
 
 @cache
 def template() -> bytes:
-    """The file of a migrated, empty SQLite database."""
+    """The file of a migrated SQLite database, with its first rows alone."""
     with tempfile.TemporaryDirectory() as folder:
         upgrade(f"sqlite:///{folder}/template.db")
         return Path(folder, "template.db").read_bytes()
 
 
 class Database:
-    """A migrated, empty database that can be made empty again."""
+    """A migrated database with its first rows alone, which can be made so again."""
 
     def __init__(self, url: str) -> None:
         self.url = url
@@ -107,7 +107,8 @@ class SqliteDatabase(Database):
         self.path = folder / "test.db"
 
     def reset(self) -> None:
-        for suffix in ("-wal", "-shm"):
+        """Put a new file there, not bytes into the old one, which a connection of a failed test may still have open."""
+        for suffix in ("", "-wal", "-shm"):
             Path(f"{self.path}{suffix}").unlink(missing_ok=True)
         self.path.write_bytes(template())
 
@@ -122,10 +123,25 @@ class PostgresqlDatabase(Database):
         # A tenth of what TRUNCATE takes, which makes new files for every table and index. As a replica the server
         # runs no triggers and checks no keys, so the order does not matter and the log lets itself be emptied.
         names = [*(table.name for table in db.metadata.sorted_tables), "project_search"]
+        filled = self._keep_first_rows(names)
         counted = [table.name for table in db.metadata.sorted_tables if "id" in table.c]
         emptied = "; ".join(f"DELETE FROM {name}" for name in names)
-        restarted = ", ".join(f"setval('{name}_id_seq', 1, false)" for name in counted)
-        self.empty = text(f"SET session_replication_role = replica; {emptied}; SELECT {restarted}")
+        refilled = "".join(f"INSERT INTO {name} TABLE first.{name}; " for name in filled)
+        restarted = ", ".join(
+            f"setval('{name}_id_seq', (SELECT coalesce(max(id), 0) + 1 FROM {name}), false)"
+            if name in filled
+            else f"setval('{name}_id_seq', 1, false)"
+            for name in counted
+        )
+        self.empty = text(f"SET session_replication_role = replica; {emptied}; {refilled}SELECT {restarted}")
+
+    def _keep_first_rows(self, names: list[str]) -> list[str]:
+        """Copy the rows that a new database has into another schema, and return the names of their tables."""
+        with self.engine.begin() as connection:
+            filled = [name for name in names if connection.scalar(text(f"SELECT EXISTS (SELECT FROM {name})"))]
+            copies = "; ".join(f"CREATE TABLE first.{name} AS TABLE {name}" for name in filled)
+            connection.execute(text(f"CREATE SCHEMA first; {copies}"))
+        return filled
 
     def reset(self) -> None:
         with self.engine.connect() as connection:
@@ -150,7 +166,7 @@ def migrated(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
 
 @pytest.fixture
 def database(migrated: Database) -> Database:
-    """An empty database; the test runs once for each kind, or for those that TEST_DATABASES names."""
+    """The database as a migration leaves it; the test runs for each kind, or for those that TEST_DATABASES names."""
     migrated.reset()
     return migrated
 
