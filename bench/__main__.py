@@ -22,7 +22,7 @@ from sqlalchemy.engine import make_url
 from bench import search
 from bench.distance import distance
 from bench.filling import age, flask, prepare
-from bench.load import GROWING, ONCE, OPERATIONS, SIGNED_IN, Subjects, fresh, measure, requests, wait_for
+from bench.load import GROWING, ONCE, OPERATIONS, SIGNED_IN, VISITED, Subjects, fresh, measure, requests, wait_for
 from bench.report import growth, plot, table
 from tests.support import servers
 from tests.support.processes import free_port
@@ -47,7 +47,7 @@ def main() -> None:
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--sqlite", action="store_true", help="the embedded form: SQLite and one process")
     parser.add_argument("--alone", action="store_true", help="without the ceilings: where only growth is asked for")
-    every = [*OPERATIONS, *ONCE, *SIGNED_IN, *GROWING]
+    every = [*OPERATIONS, *ONCE, *SIGNED_IN, *VISITED, *GROWING]
     parser.add_argument("--ops", nargs="+", default=every, choices=every)
     parser.add_argument("--distance", type=float, default=0.0, metavar="MS", help="to PostgreSQL, each way")
     parser.add_argument(

@@ -20,6 +20,8 @@ OPERATIONS = ("list", "list_mix", "one", "vote", "mixed", "analytics")
 ONCE = ("vote_once", "vote_once_cookie")
 # The same page and the same projects, asked for by members: by a token, or as a browser does.
 SIGNED_IN = ("list_me", "list_me_cookie", "one_me", "one_me_cookie")
+# What visitors see besides the list, from memory: the first page, the counts beside its filters, related projects.
+VISITED = ("front", "facets", "related")
 # Further requests whose cost must not grow with the directory. An administrator sends them, whose answers never come
 # from memory, except the dashboard's: a vote precedes each of those. Of the queue, the pages that the smallest
 # directory has as well.
@@ -82,6 +84,9 @@ def requests(operation: str, subjects: Subjects) -> list[str]:
         return [f"{first_page} -"]
     if operation == "analytics":
         return [f"GET /api/admin/analytics {subjects.admin}"]
+    if operation in VISITED:
+        paths = {"facets": "/api/projects/facets", "related": f"/api/projects/{popular[0]}/related"}
+        return [f"GET {paths.get(operation, '/')} -"]
     admin = subjects.admin
     makers: dict[str, Callable[[], str]] = {
         "cursor": lambda: f"GET /api/projects?cursor={rng.choice(subjects.cursors)} {admin}",

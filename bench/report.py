@@ -6,12 +6,6 @@ from typing import Any
 from xml.sax.saxutils import escape
 
 Rows = list[dict[str, Any]]
-COLOURS = {
-    "list": "#1b6ca8", "list_mix": "#d1495b", "one": "#2e8b57", "vote": "#8e5ea2", "mixed": "#e0a030",
-    "list_me": "#5aa9e6", "list_me_cookie": "#7fc8f8", "one_me": "#74c69d", "one_me_cookie": "#95d5b2",
-    "analytics": "#444444", "cursor": "#7f4f24", "search": "#00a6a6", "queue": "#c71585", "queue_page": "#ff69b4",
-    "tags": "#8b8000", "check": "#a0522d", "session": "#708090", "users": "#6b8e23",
-}  # fmt: skip
 
 
 def table(rows: Rows) -> str:
@@ -112,7 +106,8 @@ def plot(rows: Rows) -> str:
         parts.append(f'<text x="{x(size):.0f}" y="362" text-anchor="middle">{size:,}</text>')
     parts.append('<text x="320" y="388" text-anchor="middle">projects (ten votes each); CPU a request</text>')
     for n, (op, values) in enumerate(cost.items()):
+        colour = f"hsl({360 * n // len(cost)}, 65%, 40%)"
         points = " ".join(f"{x(s):.1f},{y(v):.1f}" for s, v in zip(sizes, values, strict=True))
-        parts.append(f'<polyline points="{points}" fill="none" stroke="{COLOURS[op]}" stroke-width="2"/>')
-        parts.append(f'<text x="580" y="{60 + 18 * n}" fill="{COLOURS[op]}">{escape(op)}</text>')
+        parts.append(f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="2"/>')
+        parts.append(f'<text x="580" y="{60 + 18 * n}" fill="{colour}">{escape(op)}</text>')
     return "\n".join([*parts, "</svg>"])
