@@ -120,6 +120,32 @@ def test_on_a_narrow_phone_names_are_cut_with_dots_and_the_chosen_category_is_in
         assert first == sorted(first)
 
 
+def test_no_line_begins_or_ends_with_a_dot_and_a_project_without_a_text_has_its_buttons_next_to_its_name(
+    chromium, app, world
+):
+    project = world.project(title="Lamp", owner=world.user("a-name-of-thirty-two-characters1"), tags=["oil"])
+    with served(app) as site, visitor(chromium, site, **PHONE) as person:
+        page = person.open("/?sort=upvotes").page
+        # Where each part of a row's last line begins and whether its dot shows: the one of a line's first is cut off.
+        parts = page.locator(".row .meta").evaluate(
+            """(line) => [...line.children].filter((part) => part.offsetWidth).map((part) => {
+              const dot = getComputedStyle(part, "::before");
+              const at = part.getBoundingClientRect().left - line.getBoundingClientRect().left;
+              return [at, at + parseFloat(dot.left) + parseFloat(dot.width) > 0, dot.content];
+            })"""
+        )
+        first = min(at for at, *_ in parts)
+        assert len([at for at, *_ in parts if at == first]) > 1, "more than one line"
+        assert [shown for _, shown, _ in parts] == [at > first for at, *_ in parts]
+        assert {content for *_, content in parts} == {'"·"'}
+        page.set_viewport_size({"width": 1280, "height": 800})
+        person.open(f"/p/{project}/lamp")
+        name, buttons = (page.locator(each).bounding_box() for each in (".shown header", ".acts"))
+        assert name["y"] == buttons["y"]
+        assert name["x"] + name["width"] < buttons["x"]
+        assert buttons["width"] < 300
+
+
 def test_show_more_keeps_the_focus_and_takes_over_the_address(chromium, app, world):
     for number in range(45):
         world.project(title=f"Lamp {number}")
