@@ -44,6 +44,7 @@ from directory.services.catalog import (
     similar,
     suggestions,
 )
+from directory.services.catalog.filters import Filters, public_scope
 from directory.services.pictures import logos, pictures
 from directory.services.review import submissions
 from directory.services.rules import screening
@@ -75,7 +76,7 @@ def index(query: dict[str, Any]) -> Any:
     `suggestions`, and one of several words with fewer than three results has `nearest`.
     """
     names = ("status", "category", "tag", "owner", "q", "upvoted", "published")
-    filters = catalog.public_scope(viewer=viewer(), **{name: query.get(name) for name in names})
+    filters = public_scope(viewer=viewer(), **{name: query.get(name) for name in names})
     page, headers = listing(filters, order(query), query)
     if query.get("q") is not None and page["pagination"]["total"] == 0:
         page["suggestions"] = suggestions.nearest(query["q"])
@@ -101,7 +102,7 @@ def show_facets(query: dict[str, Any]) -> Any:
     Categories are counted without regard to `category`. Those that are chosen are left out, and those without projects.
     The others come most first, equals by name; of the tags the first ten.
     """
-    filters, listed = catalog.Filters(status=Status.LIVE, **query), categories.listed()
+    filters, listed = Filters(status=Status.LIVE, **query), categories.listed()
     found, by_id = facets.of(filters, listed), {each.id: each for each in listed}
     counted = ((by_id[category_id], number) for category_id, number in found.categories.items())
     return {

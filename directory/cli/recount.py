@@ -11,6 +11,7 @@ from directory.db.portions import Portions
 from directory.db.transactions import transaction
 from directory.extensions import db
 from directory.services.catalog import catalog
+from directory.services.catalog.filters import Filters
 from directory.services.data import recount
 
 SHOWN = 20  # faults of a kind; a lost index would be a line for each project
@@ -45,7 +46,7 @@ def recount_all(check: bool) -> None:
     was right, otherwise 1. The service may run meanwhile.
     """
     projects, votes, portions = 0, 0, Portions("counting")
-    with Progress(catalog.total(catalog.Filters()), "Counting") as progress:
+    with Progress(catalog.total(Filters()), "Counting") as progress:
         findings = Findings(progress)
         for scope in recount.scopes():
             seen = recount.look(scope)

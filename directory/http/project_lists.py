@@ -9,6 +9,7 @@ from directory.http.access import needs_verified
 from directory.http.authentication import viewer
 from directory.http.cache_policy import CacheTags
 from directory.services.catalog import catalog
+from directory.services.catalog.filters import Filters
 from directory.services.catalog.orders import is_without_votes
 
 
@@ -43,7 +44,7 @@ def rules_of_edits() -> dict[str, Any]:
 
 
 def listing(
-    filters: catalog.Filters, sort: str, query: dict[str, Any], *, reviews: bool = False
+    filters: Filters, sort: str, query: dict[str, Any], *, reviews: bool = False
 ) -> tuple[dict[str, Any], dict[str, str]]:
     """A page of projects and its Link header; with `reviews` for a reviewer of the categories in `filters`."""
     window = pagination.window(query, {**filters.given(), "sort": sort})

@@ -9,6 +9,7 @@ from directory.http.endpoint import operation
 from directory.pages.badge_drawing import DARK, LIGHT, drawn
 from directory.pages.layout import PAGE, Page, PageAnswer, bp, here
 from directory.services.catalog import catalog, periods
+from directory.services.catalog.filters import Filters
 from directory.services.catalog.periods import WEEK
 
 
@@ -31,5 +32,5 @@ def badge(project_id: int, query: dict[str, str]) -> PageAnswer:
 
 def _first(week: str) -> dict[str, Any] | None:
     """The project with the most votes of those that were published in a week; None without any."""
-    filters = catalog.Filters(status="live", published=week)
+    filters = Filters(status="live", published=week)
     return next(iter(catalog.page(filters, "upvotes", Window(1, page=1), viewer=None).items), None)

@@ -13,6 +13,7 @@ from directory.models import now
 from directory.pages import head
 from directory.pages.layout import PageAnswer, address_with, bp, here, page_number, page_view, show
 from directory.services.catalog import best, catalog, periods
+from directory.services.catalog.filters import Filters
 from directory.services.catalog.periods import DAY, MONTH, WEEK, YEAR, Period
 
 SIZE = 20
@@ -58,7 +59,7 @@ def _page(period: Period, query: dict[str, str]) -> PageAnswer:
     page, today = page_number(query), now().date()
     if page * SIZE > DEPTH:
         raise NotFound
-    filters = catalog.Filters(status="live", published=str(period))
+    filters = Filters(status="live", published=str(period))
     found = catalog.page(filters, "upvotes", Window(SIZE, page=page), viewer=viewer())
     pages = min(-(-(found.total or 0) // SIZE), DEPTH // SIZE)
     if page > max(1, pages) or (not found.total and not period.first <= today <= period.last):

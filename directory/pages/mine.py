@@ -33,6 +33,7 @@ from directory.pages.report_words import KINDS, OUTCOMES
 from directory.pages.sign_in_form import again, asks_to_sign_in
 from directory.services import audit
 from directory.services.catalog import additions, catalog
+from directory.services.catalog.filters import public_scope
 from directory.services.identity import Caller
 from directory.services.review import appeals, reports, thread
 
@@ -69,7 +70,7 @@ def own_projects_page(query: dict[str, str]) -> PageAnswer:
     if number * SIZE > DEPTH:
         raise NotFound
     scope = {"upvoted": "me", "owner": None} if is_voted else {"owner": "me"}
-    filters = catalog.public_scope(viewer=by, status=status or None, **scope)
+    filters = public_scope(viewer=by, status=status or None, **scope)
     found = catalog.page(filters, "newest", Window(SIZE, page=number), viewer=by)
     pages = max(1, -(-(found.total or 0) // SIZE))
     if number > pages:

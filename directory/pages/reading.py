@@ -27,6 +27,7 @@ from directory.pages.links import links_for_programs
 from directory.services.accounts import users
 from directory.services.catalog import best, catalog, categories, facets, nearest, search_operators, suggestions, tags
 from directory.services.catalog.category_slugs import present
+from directory.services.catalog.filters import Filters
 from directory.services.catalog.orders import PUBLIC
 from directory.services.text import typed
 from directory.services.text.characters import fold
@@ -182,7 +183,7 @@ def member(username: str, query: dict[str, str]) -> Any:
     pages = max(1, -(-profile["live_projects"] // SIZE))
     if wanted.page > pages:
         raise NotFound
-    filters = catalog.Filters(status="live", owner=username)
+    filters = Filters(status="live", owner=username)
     items = catalog.page(filters, "upvotes", Window(SIZE, page=wanted.page), viewer=viewer()).items
     about = head.Head(
         head.paged(username, wanted.page),
@@ -235,7 +236,7 @@ def _list(at: Wanted, query: dict[str, str]) -> PageAnswer:
     """The page of a list. Raises SearchRefused, and NotFound for no such category, tag or page."""
     wanted, refused = _read(at, query)
     tag = tags.SEPARATOR.join(wanted.tags) or None
-    filters = catalog.Filters(status="live", category=wanted.category, tag=tag, q=wanted.q)
+    filters = Filters(status="live", category=wanted.category, tag=tag, q=wanted.q)
     # Before the categories are read: what a search counts within their transaction would not be stored.
     found_by = None if refused else catalog.matched(filters)
     listed = categories.listed()
@@ -279,7 +280,7 @@ def _with_shelf(listed: CacheTags | None, shelf: best.Shelf | None) -> CacheTags
     return CacheTags((*listed.projects, *(each["id"] for each in shelf.projects)), min(votes), max(votes))
 
 
-def _of_search(wanted: Wanted, filters: catalog.Filters, found: Slice, listed: list[Category]) -> dict[str, Any]:
+def _of_search(wanted: Wanted, filters: Filters, found: Slice, listed: list[Category]) -> dict[str, Any]:
     """What the page of a search has in addition: what is near to it, other spellings, and what it names."""
     query, total = wanted.q or "", found.total or 0
     is_first = wanted.sort == "best" and wanted.page == 1

@@ -8,7 +8,8 @@ from directory.db import statements
 from directory.db.paging import Window
 from directory.db.statements import Prepared
 from directory.extensions import db
-from directory.services.catalog.catalog import Filters, page
+from directory.services.catalog.catalog import page
+from directory.services.catalog.filters import Filters
 from tests.support.factories import World
 
 

@@ -13,7 +13,7 @@ from flask import Flask
 from directory.db.transactions import transaction
 from directory.extensions import db
 from directory.services.catalog import categories, facets, search, search_counts
-from directory.services.catalog.catalog import Filters
+from directory.services.catalog.filters import Filters
 from tests.conftest import Statements
 from tests.services.test_search_counts import change_one, store
 from tests.services.test_search_exact import ALL

@@ -14,7 +14,8 @@ from directory.db.transactions import transaction
 from directory.extensions import db
 from directory.models import Project
 from directory.services.catalog import categories, nearest, search
-from directory.services.catalog.catalog import Filters, page
+from directory.services.catalog.catalog import page
+from directory.services.catalog.filters import Filters
 from tests.services.test_search_exact import ALL
 from tests.services.test_search_order import REAL
 from tests.support import titles

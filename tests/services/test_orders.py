@@ -13,7 +13,8 @@ from directory.http.cache_policy import CacheTags
 from directory.http.project_lists import page_tags
 from directory.models import Category, Project
 from directory.services.catalog import orders, queries, search, search_counts
-from directory.services.catalog.catalog import Filters, page
+from directory.services.catalog.catalog import page
+from directory.services.catalog.filters import Filters
 from directory.services.catalog.orders import Order
 from tests.support.factories import World
 

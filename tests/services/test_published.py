@@ -12,7 +12,8 @@ from directory.db.paging import Window
 from directory.extensions import db
 from directory.models import Category
 from directory.services.catalog import best, catalog, periods, search
-from directory.services.catalog.catalog import Filters, page
+from directory.services.catalog.catalog import page
+from directory.services.catalog.filters import Filters
 from tests.services.test_search_many import only_for_now, walked
 from tests.support.factories import World
 from tests.support.lists import ORDERS

@@ -14,7 +14,8 @@ from directory.db.transactions import transaction
 from directory.extensions import db
 from directory.models import Category, Project
 from directory.services.catalog import best_match, fields, search, search_counts, search_index
-from directory.services.catalog.catalog import Filters, page
+from directory.services.catalog.catalog import page
+from directory.services.catalog.filters import Filters
 from directory.services.catalog.ranking import hot
 from tests.support.factories import World
 from tests.support.lists import ORDERS

@@ -27,7 +27,8 @@ from directory.services.catalog import (
     search_frequency,
     search_language,
 )
-from directory.services.catalog.catalog import Filters, page
+from directory.services.catalog.catalog import page
+from directory.services.catalog.filters import Filters
 from tests.support.factories import World
 from tests.support.lists import QUEUE_ORDERS
 from tests.support.search_reference import expected, listed, made_up, written

@@ -35,6 +35,7 @@ from directory.http.receivers import subscribers
 from directory.http.validation import JsonBody
 from directory.services import audit, permissions
 from directory.services.catalog import additions, catalog
+from directory.services.catalog.filters import review_scope
 from directory.services.review import approvals, claims, holding, moderation, reports, waiting
 
 QUEUE_FILTERS = {*QueueQuery().fields} - {*PageQuery().fields, "sort"}
@@ -51,7 +52,7 @@ def queue(query: dict[str, Any]) -> Any:
     it, but in the list with held=true. `status` narrows it to one of the two, and so does `kind`. Filters that
     contradict each other find nothing.
     """
-    filters = catalog.review_scope(by=caller(), **{name: query.get(name) for name in QUEUE_FILTERS})
+    filters = review_scope(by=caller(), **{name: query.get(name) for name in QUEUE_FILTERS})
     waits = filters.waiting or filters.with_owner or filters.in_appeal or filters.held or filters.status == "pending"
     sort = "oldest" if waits and query.get("sort") is None else order(query)
     page, headers = listing(filters, sort, query, reviews=True)

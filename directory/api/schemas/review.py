@@ -34,7 +34,7 @@ from directory.language.messages import _
 from directory.models.base import HIGHEST_ID
 from directory.services.audit import ACTIONS, EVENTS
 from directory.services.catalog.additions import BY_RULE, OWNER_SUSPENDED, WARNINGS
-from directory.services.catalog.catalog import KINDS
+from directory.services.catalog.filters import KINDS
 from directory.services.catalog.orders import SORTS
 from directory.services.review.moderation import REQUEST
 from directory.services.text.rules import CATEGORY_SLUG_MAX

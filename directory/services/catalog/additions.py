@@ -14,6 +14,7 @@ from directory.models import Message, MessageKind, Project, Revision, RuleAction
 from directory.services import permissions
 from directory.services.catalog import catalog
 from directory.services.catalog.columns import waiting
+from directory.services.catalog.filters import Filters
 from directory.services.identity import Caller
 from directory.services.text import markdown
 from directory.services.text.characters import has_lookalikes
@@ -43,7 +44,7 @@ def add_background(projects: list[dict[str, Any]]) -> None:
 
 def summary(by: Caller) -> dict[str, Any]:
     """How much waits for review in the categories of `by`, and since when: one statement, or two if nothing waits."""
-    filters = catalog.Filters(waiting="true", categories=permissions.categories(by))
+    filters = Filters(waiting="true", categories=permissions.categories(by))
     found = catalog.page(filters, "oldest", Window(1), viewer=by, reviews=True)
     oldest = _waits_since(found.items[0]) if found.items else None
     return {"queue_length": found.total, "oldest_submitted_at": oldest}

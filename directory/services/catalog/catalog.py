@@ -7,7 +7,6 @@ the page is found.
 
 from collections.abc import Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -35,12 +34,12 @@ from directory.services.catalog import (
     tags,
 )
 from directory.services.catalog.columns import DESCRIPTION, ID, NAMES, OWNER, REVISION, STATUS, after, review, revision
-from directory.services.identity import Caller, require_person
+from directory.services.catalog.filters import Filters
+from directory.services.identity import Caller
 
 # Of a period SHORT projects, or one in SPARSE of all, are read and sorted. Of a longer one the ranking is read, where
 # a look at one project costs as much as LOOKUP of those.
 SHORT, SPARSE, LOOKUP = 10_000, 10, 5
-KINDS = {"submission": Status.PENDING, "revision": Status.LIVE}  # what waits for review, and the state of its project
 RELATED = 3  # times as many projects as expected may have all words of a query, since words occur together
 QUICK_TEXT = 500  # characters; any text of this length is rendered within 10 ms
 
@@ -50,54 +49,6 @@ class Shown(NamedTuple):
 
     reader_id: int | None
     project: dict[str, Any] | None
-
-
-@dataclass(frozen=True, slots=True)
-class Filters:
-    """The filters of a list; None is no filter. `owner` is a username, `owner_id` and `voter_id` are ids.
-
-    `tag` is a tag, or up to five that commas separate, of which all must match. `published` is a period's text
-    (`periods`). With `waiting` the list contains only projects that wait for review, with `with_owner` those that wait
-    for their owners, with `in_appeal` those about which an appeal is open, with `held` those that are held out of the
-    queue. `categories` are the ids of those that a reviewer may review. With `first_time` the list contains only
-    projects of owners of whose projects none was decided before. `claimed_by` is the id of the person whose claims it
-    has, `claimed_by_others` of the one whose claims it leaves out; with `unclaimed` it has no claims. `nothing` is set
-    if no project can match.
-    """
-
-    status: str | None = None
-    category: str | None = None
-    tag: str | None = None
-    owner: str | None = None
-    owner_id: int | None = None
-    voter_id: int | None = None
-    q: str | None = None
-    waiting: str | None = None
-    with_owner: str | None = None
-    held: str | None = None
-    in_appeal: str | None = None
-    published: str | None = None
-    categories: tuple[int, ...] | None = None
-    first_time: str | None = None
-    nothing: str | None = None
-    claimed_by: int | None = None
-    claimed_by_others: int | None = None
-    unclaimed: str | None = None
-
-    def given(self) -> dict[str, Any]:
-        """The filters that are set, by name."""
-        named = ((field.name, getattr(self, field.name)) for field in fields(self))
-        return {name: value for name, value in named if value is not None}
-
-    @property
-    def depends_on_claims(self) -> bool:
-        """Whether a filter is about claims, which expire."""
-        return (self.claimed_by, self.claimed_by_others, self.unclaimed) != (None, None, None)
-
-    @property
-    def has_several_tags(self) -> bool:
-        """Whether all of several tags must match."""
-        return self.tag is not None and tags.SEPARATOR in self.tag
 
 
 class Matched(NamedTuple):
@@ -137,48 +88,6 @@ def require_other(project_id: int, *, by: Caller) -> None:
         raise NotFound
     if by.id == project.owner_id:
         raise OwnSubmission
-
-
-def public_scope(
-    *, viewer: Caller | None, status: str | None, owner: str | None, upvoted: str | None = None, **filters: Any
-) -> Filters:
-    """The public list's filters for `viewer`: live projects by default; in other states only the viewer's own.
-
-    `owner` is a username or "me"; with "me" alone and no status the list has all states. `upvoted` is "me" for the
-    projects that the viewer has voted for. Raises Unauthenticated, EmailNotVerified.
-    """
-    if "me" in (owner, upvoted) or status not in {None, Status.LIVE}:
-        require_person(viewer)
-    own = viewer.id if viewer is not None and owner == "me" else None
-    voter = viewer.id if viewer is not None and upvoted == "me" else None
-    if own is None or voter is not None:
-        status = status or Status.LIVE
-    username = None if owner == "me" else owner
-    if viewer is not None and status != Status.LIVE and not permissions.may(viewer, "administer"):
-        own = viewer.id
-    return Filters(status=status, owner=username, owner_id=own, voter_id=voter, **filters)
-
-
-def review_scope(
-    *, by: Caller, status: str | None, owner: str | None, waiting: str | None, waiting_for: str | None,
-    kind: str | None, first_time: str | None, claimed: str | None, **filters: Any,
-) -> Filters:  # fmt: skip
-    """The filters of a list for reviewers: only the projects in the categories of `by`.
-
-    `owner` is a username or "me". `kind` is "submission" for pending projects, or "revision" for live ones with waiting
-    changes. An owner without a decision has pending projects alone. `claimed` is "me", "others" or "none".
-    """
-    states = [each for each in (status, KINDS.get(kind or ""), Status.PENDING if first_time else None) if each]
-    own, is_elsewhere = owner == "me", (waiting_for or filters.get("held")) is not None
-    return Filters(
-        status=states[0] if states else None, nothing="true" if len({*states}) > 1 else None, first_time=first_time,
-        waiting="true" if waiting_for == "review" or (kind == "revision" and not is_elsewhere) else waiting,
-        with_owner="true" if waiting_for == "owner" else None,
-        in_appeal="true" if waiting_for == "appeal" else None, owner=None if own else owner,
-        owner_id=by.id if own else None, categories=permissions.categories(by),
-        claimed_by=by.id if claimed == "me" else None, claimed_by_others=by.id if claimed == "others" else None,
-        unclaimed="true" if claimed == "none" else None, **filters,
-    )  # fmt: skip
 
 
 def one(project_id: int, *, viewer: Caller | None) -> dict[str, Any]:

@@ -24,10 +24,11 @@ from directory.db.transactions import by_index
 from directory.extensions import db
 from directory.models import Category, ProjectTag, Status
 from directory.services.catalog import catalog, category_slugs, queries, search, search_counts, tags
+from directory.services.catalog.filters import Filters
 
 MOST = 10  # tags
 STORED = 1_000  # lists of a process; the least recently used ones go first
-LIVE = catalog.Filters(status=Status.LIVE)
+LIVE = Filters(status=Status.LIVE)
 T = ProjectTag.__table__.c
 State = tuple[int, int]
 TAG, CATEGORY, ALL = "tag", "category", "all"  # the kinds of rows
@@ -41,11 +42,11 @@ class Facets(NamedTuple):
     capped: bool
 
 
-_stored: WeakKeyDictionary[Engine, OrderedDict[catalog.Filters, tuple[State, Facets]]] = WeakKeyDictionary()
+_stored: WeakKeyDictionary[Engine, OrderedDict[Filters, tuple[State, Facets]]] = WeakKeyDictionary()
 _lock = Lock()
 
 
-def of(filters: catalog.Filters, categories: list[Category], found_by: catalog.Matched | None = None) -> Facets:
+def of(filters: Filters, categories: list[Category], found_by: catalog.Matched | None = None) -> Facets:
     """The categories and tags of the live projects that match `filters`, except those that are chosen.
 
     Categories are counted without regard to the category of `filters`. `categories` are all that there are, and
@@ -72,7 +73,7 @@ def of(filters: catalog.Filters, categories: list[Category], found_by: catalog.M
     return made
 
 
-def _made(filters: catalog.Filters, categories: list[Category], found_by: catalog.Matched | None) -> Facets:
+def _made(filters: Filters, categories: list[Category], found_by: catalog.Matched | None) -> Facets:
     """The facets of a list with a filter."""
     if filters.category is None:
         narrowed = _counted(filters, found_by, (TAG, CATEGORY))
@@ -97,7 +98,7 @@ def _sorted(counts: dict[int, int], categories: list[Category]) -> dict[int, int
     return {each: counts[each] for each in found}
 
 
-def _counted(filters: catalog.Filters, found_by: catalog.Matched | None, kinds: tuple[str, ...]) -> Facets:
+def _counted(filters: Filters, found_by: catalog.Matched | None, kinds: tuple[str, ...]) -> Facets:
     """The numbers of these kinds, as one statement counts them."""
     if found_by is None:
         return Facets({}, {}, capped=False)

@@ -9,6 +9,7 @@ from directory.db.paging import Window
 from directory.extensions import db
 from directory.models import Status, User
 from directory.services.catalog import catalog
+from directory.services.catalog.filters import Filters
 from directory.services.timestamps import timestamp
 
 SIZE = 50
@@ -16,7 +17,7 @@ SIZE = 50
 
 def newest(category: str | None = None, tag: str | None = None, published: str | None = None) -> list[dict[str, Any]]:
     """The newest live projects as the public sees them, newest first; of a category, of tags, of a period."""
-    filters = catalog.Filters(status=Status.LIVE, category=category, tag=tag, published=published)
+    filters = Filters(status=Status.LIVE, category=category, tag=tag, published=published)
     return catalog.page(filters, "newest", Window(SIZE), viewer=None).items
 
 

@@ -5,6 +5,7 @@ from typing import Any
 from directory.db.paging import Window
 from directory.models import Status
 from directory.services.catalog import catalog, search_language
+from directory.services.catalog.filters import Filters
 from directory.services.identity import Caller
 
 FEW = 3  # projects that are enough, and words of which one may be missing
@@ -16,7 +17,7 @@ _READ = MOST + FEW - 1 + MOST - 1
 
 
 def nearest(
-    filters: catalog.Filters, found: list[dict[str, Any]], total: int, *, viewer: Caller | None
+    filters: Filters, found: list[dict[str, Any]], total: int, *, viewer: Caller | None
 ) -> list[dict[str, Any]] | None:
     """Live projects that match more than half of the words of a search, under its other filters, at most MOST.
 

@@ -10,7 +10,7 @@ from directory.models import Project, Status, Upvote, now
 from directory.services import audit
 from directory.services.accounts import accounts, sessions
 from directory.services.catalog import catalog
-from directory.services.catalog.catalog import Filters
+from directory.services.catalog.filters import Filters
 from directory.services.identity import Caller
 from directory.services.review import reports, thread
 from directory.services.sign_in import identities, passkeys

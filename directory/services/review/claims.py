@@ -23,6 +23,7 @@ from directory.services import permissions
 from directory.services.catalog import catalog
 from directory.services.catalog.claimed import C, holds
 from directory.services.catalog.columns import revision_with_reviewers, with_reviewers
+from directory.services.catalog.filters import Filters
 from directory.services.clock import database_clock
 from directory.services.identity import Caller, require_active
 from directory.services.timestamps import timestamp
@@ -86,7 +87,7 @@ def carry(project: Project, *, moved: bool) -> None:
 
 def mine(by: Caller) -> int:
     """How many projects `by` has claimed, by one statement."""
-    return catalog.total(catalog.Filters(claimed_by=by.id, categories=permissions.categories(by)))
+    return catalog.total(Filters(claimed_by=by.id, categories=permissions.categories(by)))
 
 
 def of_each(project_ids: Collection[int], at: datetime | None = None) -> dict[int, dict[str, Any]]:
