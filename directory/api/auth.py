@@ -46,7 +46,7 @@ from directory.http.signing_in import registration_open, signed_in, signed_out
 from directory.http.validation import Errors, JsonBody
 from directory.language.messages import _
 from directory.models import User
-from directory.services.accounts import accounts, feed_keys, sessions, signup_domains, usernames
+from directory.services.accounts import accounts, api_tokens, feed_keys, sessions, signup_domains, usernames
 from directory.services.delivery.channels import MailServer
 from directory.services.identity import Caller
 from directory.services.rules import screening
@@ -280,18 +280,18 @@ def end_other_sessions() -> Any:
 @operation(answer=TokenList(), tier="read")
 def list_tokens() -> Any:
     """List the caller's API tokens."""
-    return {"items": sessions.tokens(caller())}
+    return {"items": api_tokens.listed(caller())}
 
 
 @bp.post("/tokens")
 @login_required
-@operation(body=JsonBody(TokenInput(), check=sessions.token_refusals), answer=NewToken(), status=201)
+@operation(body=JsonBody(TokenInput(), check=api_tokens.refusals), answer=NewToken(), status=201)
 def issue_token(body: dict[str, Any]) -> Any:
     """Create an API token, whose text is shown only once.
 
     Send it as `Authorization: Bearer`. It can do everything that its user can, until it expires or is revoked.
     """
-    return sessions.issue_token(body["name"], body.get("expires_at"), by=caller())
+    return api_tokens.issue(body["name"], body.get("expires_at"), by=caller())
 
 
 @bp.delete("/tokens/<id:token_id>")
@@ -299,7 +299,7 @@ def issue_token(body: dict[str, Any]) -> Any:
 @operation(status=204)
 def revoke_token(token_id: int) -> Any:
     """Revoke an API token."""
-    sessions.revoke_token(token_id, by=caller())
+    api_tokens.revoke(token_id, by=caller())
 
 
 @bp.post("/feed-key")

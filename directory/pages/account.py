@@ -28,7 +28,7 @@ from directory.pages.forms import EMPTY, NO_STORE, Form, same_as, see_other, sho
 from directory.pages.head import Head
 from directory.pages.layout import PageAnswer, address_with, bp, here, page_view, show, with_page
 from directory.pages.sign_in_form import again, asks_to_sign_in
-from directory.services.accounts import accounts
+from directory.services.accounts import accounts, api_tokens
 from directory.services.accounts import sessions as credentials
 
 HERE = "/account"
@@ -117,7 +117,7 @@ def _lists() -> dict[str, Any]:
     joined = {each["provider"] for each in ways or ()}
     return {
         "sessions": credentials.listed(by),
-        "tokens": credentials.tokens(by),
+        "tokens": api_tokens.listed(by),
         "ways": ways,
         "others": [each for each in configured.values() if each.name not in joined],
         "passkeys": passkeys.list_passkeys.view()["items"] if has_passkeys() else None,  # type: ignore[attr-defined]

@@ -12,7 +12,7 @@ from directory.db.transactions import transaction
 from directory.errors import Unauthenticated
 from directory.extensions import db
 from directory.models import Session, User, now
-from directory.services.accounts import last_uses, sessions
+from directory.services.accounts import api_tokens, last_uses, sessions
 from directory.services.identity import Caller
 from directory.services.people import administration
 from tests.support.browsers import COOKIE, Browser
@@ -121,7 +121,7 @@ def test_a_token_cannot_be_made_while_its_account_is_being_suspended(app, world,
     with app.app_context():
         transaction(lambda: administration.administer(user.id, role=None, status="suspended", by=None))
         with pytest.raises(Unauthenticated):
-            sessions.issue_token("late", None, by=user)
+            api_tokens.issue("late", None, by=user)
 
 
 def test_a_role_change_holds_from_the_next_request_on(app, world):

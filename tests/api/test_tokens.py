@@ -12,7 +12,7 @@ from directory.db.transactions import transaction
 from directory.errors import Unauthenticated
 from directory.extensions import db
 from directory.models import Token, now
-from directory.services.accounts import sessions
+from directory.services.accounts import api_tokens, sessions
 from tests.support.concurrent_calls import threads
 from tests.support.factories import PASSWORD, Api
 
@@ -128,7 +128,7 @@ def test_a_token_needs_a_name_that_can_be_read(caller, name):
 
 
 def test_a_user_has_a_hundred_tokens_at_most(caller, world, monkeypatch):
-    monkeypatch.setattr(sessions, "MAX_TOKENS", 2)
+    monkeypatch.setattr(api_tokens, "MAX_TOKENS", 2)
     assert caller.post("/api/auth/tokens", {"name": "second"}).status_code == 201
     answer = caller.post("/api/auth/tokens", {"name": "third"})
     assert (answer.status_code, answer.json["errors"][0]["pointer"]) == (422, "#/name")
@@ -136,7 +136,7 @@ def test_a_user_has_a_hundred_tokens_at_most(caller, world, monkeypatch):
 
 
 def test_a_hundred_are_the_most_also_of_tokens_that_are_made_at_once(app, caller, monkeypatch):
-    monkeypatch.setattr(sessions, "MAX_TOKENS", 3)
+    monkeypatch.setattr(api_tokens, "MAX_TOKENS", 3)
     scripts = [[(caller.token, "POST", "/api/auth/tokens", {"name": "x"})] for _ in range(8)]
     assert sorted(answer["status"] for answer in threads(app, scripts)) == [201] * 2 + [422] * 6
 
@@ -191,11 +191,11 @@ def test_a_token_ends_with_the_one_that_made_it_and_so_do_those_that_it_made(cal
 
 def test_a_token_that_is_revoked_meanwhile_makes_none(app, user):
     with app.app_context():
-        made = transaction(lambda: sessions.issue_token("gone", None, by=user))
+        made = transaction(lambda: api_tokens.issue("gone", None, by=user))
         by = replace(user, token_id=made["id"])
-        transaction(lambda: sessions.revoke_token(made["id"], by=user))
+        transaction(lambda: api_tokens.revoke(made["id"], by=user))
         with pytest.raises(Unauthenticated):
-            transaction(lambda: sessions.issue_token("child", None, by=by))
+            transaction(lambda: api_tokens.issue("child", None, by=by))
 
 
 def test_a_session_that_ended_meanwhile_makes_no_token(app, user):
@@ -204,7 +204,7 @@ def test_a_session_that_ended_meanwhile_makes_no_token(app, user):
         by, _ = sessions.caller_of(sessions.of_cookie(secret), sessions.NONE_PREFETCHED)
         transaction(lambda: sessions.end_all(user.id))
         with pytest.raises(Unauthenticated):
-            transaction(lambda: sessions.issue_token("late", None, by=by))
+            transaction(lambda: api_tokens.issue("late", None, by=by))
 
 
 def test_tokens_made_while_their_maker_is_revoked_all_end(app, world, user):

@@ -23,7 +23,7 @@ from directory.http.exchange import ROUTE, received
 from directory.http.together import BatchedRequest, Together
 from directory.http.wsgi import Answer, read_body
 from directory.models import Token, Upvote, User, now
-from directory.services.accounts import sessions
+from directory.services.accounts import api_tokens, sessions
 from directory.services.identity import Caller
 from directory.services.votes import voting
 from tests.conftest import Database, Statements
@@ -81,7 +81,7 @@ class Scene:
 
     def _token(self, by: Caller) -> str:
         with self.app.app_context():
-            token: str = transaction(lambda: sessions.issue_token("x", None, by=by))["token"]
+            token: str = transaction(lambda: api_tokens.issue("x", None, by=by))["token"]
             used = update(Token).where(Token.token_hash == sessions.digest(token)).values(last_used_at=now())
             transaction(lambda: db.session.execute(used))
         return token

@@ -18,7 +18,7 @@ from directory.extensions import db
 from directory.models import AuditEntry, AuditRetention, Delivery, MailLink, Session, SignInAttempt, Token, now
 from directory.runtime import housekeeping
 from directory.services import audit, deleting
-from directory.services.accounts import sessions
+from directory.services.accounts import api_tokens, sessions
 from directory.services.delivery import claims
 from directory.services.delivery.schedule import DeliveryPolicy
 from tests.conftest import ENVIRONMENT, Database
@@ -83,7 +83,7 @@ def test_ended_sessions_tokens_links_and_sign_ins_are_deleted_and_living_ones_st
     with app.app_context():
         for _ in range(2):
             transaction(lambda: sessions.begin(ada.id, user_agent=""))
-            transaction(lambda: sessions.issue_token("x", now() + timedelta(hours=1), by=ada))
+            transaction(lambda: api_tokens.issue("x", now() + timedelta(hours=1), by=ada))
         for expires_at in (now() + timedelta(hours=1), now() - timedelta(days=190)):
             link = {"purpose": "reset", "email": "", "nonce": str(expires_at), "token_hash": str(expires_at)}
             attempt = {"state_hash": str(expires_at), "browser_hash": "x", "provider": "company", "next_path": "/"}
@@ -229,7 +229,7 @@ def test_the_share_is_that_of_the_table_and_not_of_a_portion(
 def test_nothing_is_deleted_while_the_service_is_read_only(make_app: Any, world: World) -> None:
     ada, app = world.user(), make_app(READ_ONLY="true")
     with world.app.app_context():
-        transaction(lambda: sessions.issue_token("x", now() + timedelta(hours=1), by=ada))
+        transaction(lambda: api_tokens.issue("x", now() + timedelta(hours=1), by=ada))
     change(world.app, Token, expires_at=now() - timedelta(days=1))
     assert housekeeping.tidy(app, DeliveryPolicy()) is False
     assert count(app, Token) == 1
@@ -269,7 +269,7 @@ def test_an_entry_within_the_retention_cannot_be_deleted_with_the_old_ones(app: 
 def expired_token(world: World) -> None:
     ada = world.user()
     with world.app.app_context():
-        transaction(lambda: sessions.issue_token("x", now() + timedelta(hours=1), by=ada))
+        transaction(lambda: api_tokens.issue("x", now() + timedelta(hours=1), by=ada))
     change(world.app, Token, expires_at=now() - timedelta(days=1))
 
 

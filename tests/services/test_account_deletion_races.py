@@ -12,7 +12,7 @@ from directory.db.transactions import transaction
 from directory.errors import AccountDeleted, AdminRequired, InvalidCredentials, Unauthenticated
 from directory.extensions import db
 from directory.models import AuditEntry, Project, User
-from directory.services.accounts import accounts, sessions
+from directory.services.accounts import accounts, api_tokens
 from directory.services.identity import Caller
 from directory.services.people import account_deletion
 from directory.services.review import moderation, submissions
@@ -57,7 +57,7 @@ def test_a_submission_an_edit_and_a_deletion_that_come_late_are_refused(app: Fla
         lambda by, _: submissions.submit(fields, by=by, notify=[]),
         lambda by, project: submissions.edit(project, {"title": "Late"}, by=by, review_on_edit="material", notify=[]),
         lambda by, project: submissions.remove(project, by=by, notify=[]),
-        lambda by, _: sessions.issue_token("late", None, by=by),
+        lambda by, _: api_tokens.issue("late", None, by=by),
     ):
         user = world.user()
         project = world.project(user)

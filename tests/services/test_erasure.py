@@ -25,7 +25,7 @@ from directory.models import (
     User,
     now,
 )
-from directory.services.accounts import accounts, sessions
+from directory.services.accounts import accounts, api_tokens, sessions
 from directory.services.delivery.outbox import ACTORS
 from directory.services.identity import Caller
 from directory.services.sign_in import recovery
@@ -131,7 +131,7 @@ def fill(app: Flask, world: World, root: Api) -> Caller:
 
 def ways_in(ada: Caller) -> None:
     user, later = accounts.get(ada.id), now() + timedelta(hours=1)
-    sessions.issue_token(f"{USER}'s script", None, by=ada)
+    api_tokens.issue(f"{USER}'s script", None, by=ada)
     sessions.begin(ada.id, user_agent=f"{USER.title()}browser/1.0")
     user.password_hash = "hash"
     recovery.forgot(user, server(25))

@@ -6,13 +6,13 @@ import pytest
 
 from directory.errors import Invalid
 from directory.models import now
-from directory.services.accounts import sessions
+from directory.services.accounts import api_tokens
 from directory.services.review import submissions
 
 
 def test_a_token_that_has_expired_is_not_made(app, world):
     with app.app_context(), pytest.raises(Invalid) as refused:
-        sessions.issue_token("late", now() - timedelta(seconds=1), by=world.user())
+        api_tokens.issue("late", now() - timedelta(seconds=1), by=world.user())
     assert [error["pointer"] for error in refused.value.errors] == ["#/expires_at"]
 
 

@@ -21,7 +21,7 @@ from directory.db.transactions import transaction
 from directory.errors import NotFound, Unauthenticated, Unavailable
 from directory.extensions import db
 from directory.models import AccountStatus, Project, Session, Token, Upvote, User, now
-from directory.services.accounts import sessions
+from directory.services.accounts import api_tokens, sessions
 from directory.services.catalog.ranking import hot
 from directory.services.identity import Caller
 from directory.services.votes import voting
@@ -315,7 +315,7 @@ def test_callers_are_told_apart_when_they_are_looked_up_together(app: Flask, wor
     with app.app_context():
         if kind == "token":
             credentials, model, over = sessions._FIND_BY_TOKEN, Token, {"expires_at": now() - timedelta(seconds=1)}
-            secrets = [transaction(lambda by=user: sessions.issue_token("x", None, by=by))["token"] for user in users]
+            secrets = [transaction(lambda by=user: api_tokens.issue("x", None, by=by))["token"] for user in users]
         else:
             credentials, model, over = sessions._FIND_BY_COOKIE, Session, {"last_seen_at": now() - sessions.IDLE}
             secrets = [transaction(lambda of=user: sessions.begin(of.id, user_agent="x")) for user in users]

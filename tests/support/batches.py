@@ -12,7 +12,7 @@ from directory.http.wsgi import Response
 from directory.server.protocol import Request
 from directory.server.thread_pool import ThreadPool
 from directory.server.vote_batching import VoteBatcher
-from directory.services.accounts import sessions
+from directory.services.accounts import api_tokens, sessions
 from directory.services.identity import Caller
 from tests.support.factories import World
 from tests.support.reading import parsed
@@ -87,5 +87,5 @@ def vote(world: World, project: int, **headers: str) -> Request:
 def proofs_of(app: Flask, user: Caller) -> tuple[str, str]:
     """A token and a cookie of a user."""
     with app.app_context():
-        token = transaction(lambda: sessions.issue_token("x", None, by=user))["token"]
+        token = transaction(lambda: api_tokens.issue("x", None, by=user))["token"]
         return token, transaction(lambda: sessions.begin(user.id, user_agent="x"))

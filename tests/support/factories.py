@@ -13,7 +13,7 @@ from sqlalchemy import update
 from directory.db.transactions import transaction
 from directory.extensions import db
 from directory.models import Category, Project, Report, Role, Rule, SavedReply, Token, User
-from directory.services.accounts import sessions
+from directory.services.accounts import api_tokens, sessions
 from directory.services.accounts.passwords import hash_password
 from directory.services.catalog import catalog
 from directory.services.identity import Caller
@@ -120,7 +120,7 @@ class World:
 
     def caller(self, user: Caller) -> Api:
         """The API as `user`, by a fresh token."""
-        secret = sessions.TOKEN_PREFIX + secrets.token_urlsafe(32)
+        secret = api_tokens.TOKEN_PREFIX + secrets.token_urlsafe(32)
         # Not by the rule, which would add an entry to the log that the tests look at.
         row = Token(user_id=user.id, name="test", token_hash=sessions.digest(secret), by_passkey=user.by_passkey)
         with self.app.app_context():

@@ -12,7 +12,7 @@ from directory.db.transactions import transaction
 from directory.extensions import db
 from directory.http.validation import Upload
 from directory.models import Delivery, Message, Session
-from directory.services.accounts import sessions
+from directory.services.accounts import api_tokens, sessions
 from directory.services.delivery.channels import Endpoint, Webhook
 from directory.services.identity import Caller
 from tests.support.factories import PASSWORD, World
@@ -250,7 +250,7 @@ class Targets:
     def token(self) -> int:
         """A token of the owner."""
         with self.world.app.app_context():
-            return int(transaction(lambda: sessions.issue_token("target", None, by=self.owner))["id"])
+            return int(transaction(lambda: api_tokens.issue("target", None, by=self.owner))["id"])
 
     def endpoint(self) -> str:
         """An endpoint that wants no events."""

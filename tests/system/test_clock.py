@@ -28,7 +28,7 @@ from directory.models import (
 )
 from directory.runtime import housekeeping
 from directory.services import deleting
-from directory.services.accounts import sessions
+from directory.services.accounts import api_tokens, sessions
 from directory.services.accounts.sessions import IDLE
 from directory.services.delivery.mail import link_mails
 from directory.services.delivery.schedule import DeliveryPolicy
@@ -130,7 +130,7 @@ def kept(make_app: Any, world: World) -> Flask:
         def fill() -> None:
             db.session.execute(insert(AuditEntry), entries)
             sessions.begin(ada.id, user_agent="")
-            sessions.issue_token("x", base.now() + timedelta(hours=1), by=ada)
+            api_tokens.issue("x", base.now() + timedelta(hours=1), by=ada)
             attempts.begin("company", "browser", "/", None, mark="")
             passkeys.sign_in_options(passkeys.RelyingParty("http://localhost", "localhost", "x"))
             link_mails.queue(LinkPurpose.VERIFY, db.session.get(User, ada.id), "ada@example.org", server)

@@ -8,7 +8,7 @@ from directory.db.paging import Window
 from directory.extensions import db
 from directory.models import Project, Status, Upvote, now
 from directory.services import audit
-from directory.services.accounts import accounts, sessions
+from directory.services.accounts import accounts, api_tokens, sessions
 from directory.services.catalog import catalog
 from directory.services.catalog.filters import Filters
 from directory.services.identity import Caller
@@ -42,7 +42,7 @@ def export(by: Caller, *, is_limited: bool = True, naming: bool = False) -> dict
         "votes": votes,
         "reports": made,
         "sessions": sessions.listed(by),
-        "tokens": sessions.tokens(by),
+        "tokens": api_tokens.listed(by),
         "identities": identities.listed(by),
         "passkeys": passkeys.listed(by),
     }
