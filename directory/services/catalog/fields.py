@@ -182,7 +182,7 @@ def columns(fields: Mapping[str, Any], categories: Mapping[str, int] | None = No
     found = dict(fields)
     if "category" in found:
         slug = found.pop("category")
-        found["category_id"] = _find_category(slug) if categories is None else categories.get(slug)
+        found["category_id"] = category_slugs.id_of(slug) if categories is None else categories.get(slug)
         if found["category_id"] is None:
             raise Invalid.field("category", NO_CATEGORY)
     if "title" in found:
@@ -203,14 +203,10 @@ def filled(given: Mapping[str, Any]) -> dict[str, Any]:
 
 def refusals(fields: Mapping[str, Any]) -> list[dict[str, str]]:
     """The errors of fields that need the database, in the form of an answer's `errors`."""
-    if "category" not in fields or _find_category(fields["category"]) is not None:
+    if "category" not in fields or category_slugs.id_of(fields["category"]) is not None:
         return []
     return [{"pointer": "#/category", "detail": NO_CATEGORY}]
 
 
 def _category_slug(project: Project) -> str | None:
     return db.session.scalar(select(Category.slug).where(Category.id == project.category_id))
-
-
-def _find_category(slug: str) -> int | None:
-    return category_slugs.ids({slug}).get(slug)
