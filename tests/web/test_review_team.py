@@ -95,6 +95,9 @@ def test_an_administrator_makes_a_reviewer_of_some_categories_or_of_all(chromium
         dialog.get_by_role("button", name="Change the role", exact=True).click()
         expect(role).to_have_text("Reviewer of all categories")
         assert root.get(f"/api/admin/users/{ada.id}").json["review_categories"] is None
+        world.change(ada, role_source="corp")
+        page.reload()
+        expect(role).to_have_text("Reviewer of all categories, by a group of the provider corp")
 
 
 def test_the_filters_of_the_queue_are_in_its_address_and_stay_with_each_item(chromium, app, world, grace):

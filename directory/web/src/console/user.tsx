@@ -60,7 +60,7 @@ function Facts({ user }: { user: User }) {
   const { projects, upvotes_given, upvotes_received, last_submission_at } = user.stats;
   const facts: [string, ComponentChildren][] = [
     [w.status, <span class={`badge ${user.status}`}>{w.values[user.status]}</span>],
-    [w.role, user.role === "reviewer" ? u.reviewerOf(user.review_categories?.map(nameOf)) : w.values[user.role]],
+    [w.role, user.role_source === "local" ? roleOf(user) : u.fromProvider(roleOf(user), user.role_source)],
     user.deleted_at ? [w.deletedOn, day(user.deleted_at)] : [w.email, user.email],
     [w.since, day(user.created_at)],
     [w.seen, user.last_seen_at ? <Time at={user.last_seen_at} /> : w.never],
@@ -134,6 +134,10 @@ function changing({ id }: User, changes: Changes, [title, text, action, done]: [
       say(done);
     },
   };
+}
+
+function roleOf({ role, review_categories }: User): string {
+  return role === "reviewer" ? u.reviewerOf(review_categories?.map(nameOf)) : w.values[role] ?? role;
 }
 
 function nameOf(slug: string): string {

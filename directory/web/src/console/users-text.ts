@@ -19,6 +19,7 @@ export const u = {
   categories: "Categories to review",
   every: "All categories",
   reviewerOf: (names?: string[]) => `Reviewer of ${names?.join(", ") ?? "all categories"}`,
+  fromProvider: (role: string, provider: string) => `${role}, by a group of the provider ${provider}`,
   roleChanged: (name: string, role: string) => `${name} has the role ${role.toLowerCase()} now.`,
   unpublish: "Also take down all of their live and pending projects",
   done: (decision: Decision, changed: number, remaining: number) =>
