@@ -54,7 +54,7 @@ PAGES = (
     "GET /admin", "GET /admin/queue",
     "GET /admin/queue/<id:project_id>", "GET /admin/projects",
     "GET /admin/projects/<id:project_id>", "GET /admin/users", "GET /admin/users/<id:user_id>",
-    "GET /admin/categories", "GET /admin/deliveries", "GET /admin/audit", "GET /admin/reports",
+    "GET /admin/categories", "GET /admin/deliveries", "GET /admin/audit", "GET /admin/reports", "GET /admin/replies",
     "GET /admin/rules", "GET /admin/rules/new", "GET /admin/rules/<id:rule_id>",
 )  # fmt: skip
 

@@ -25,6 +25,7 @@ EMPTY = {
     "/admin/users": "1 shown",
     "/admin/categories": "No categories yet",
     "/admin/rules": re.compile("^New account with a disposable address$|^No rules"),  # a new database has three
+    "/admin/replies": re.compile("^Advertisement$|^No saved replies"),  # and five of these
     "/admin/deliveries": "No deliveries yet",
     "/admin/audit": "1 shown",
 }
@@ -62,7 +63,7 @@ def test_one_navigation_leads_to_every_page_and_counts_what_waits(chromium, app,
     with served(app) as site, visitor(chromium, site) as person:
         page = person.enter("grace").open("/admin").page
         expect(nav(page).get_by_role("link")).to_have_count(len(EMPTY))
-        names = ["Dashboard", "Projects", "Users", "Categories", "Rules", "Deliveries", "Log", QUEUE]
+        names = ["Dashboard", "Projects", "Users", "Categories", "Rules", "Replies", "Deliveries", "Log", QUEUE]
         for name in names:
             nav(page).get_by_role("link", name=name).click()
             expect(page.locator("h1")).to_have_text(name)
@@ -192,6 +193,8 @@ def hostile(make_app, world, grace):
             if number % 2:
                 assert root.put(f"/api/admin/projects/{made}/approve").status_code == 200
         wide = world.project(owner=mallory, title="W" * 100, tagline="w" * 140, description="w" * 9999, votes=1)
+        reply = {"name": HOSTILE[0][:60], "decision": "reject", "text": "\n".join(HOSTILE)[:2000]}
+        assert root.post("/api/review/replies", reply).status_code == 201
         again = world.project(owner=mallory, status="pending", title=HOSTILE[0], url="https://example.org/again")
         reason = {"reason": "\n".join(HOSTILE)[:1000]}
         assert root.put(f"/api/admin/projects/{again}/reject", reason).status_code == 200

@@ -25,10 +25,13 @@ const other = { view, title: () => "" };
 const page = { ...other, enter: ([id = "0"]: string[]) => queue.enterQueue(Number(id)) };
 const POST = "POST /api/review/projects/decisions";
 
+const REPLIES = [1, 2, 3].map((id) => ({ id, name: `Reply ${id}`, decision: "reject", text: `Reason ${id}` }));
+
 interface Sent {
   decision: string;
   items: { id: number; version: number }[];
   reason?: string;
+  message?: string;
 }
 const sent: Sent[] = [];
 
@@ -52,6 +55,7 @@ async function atQueue(count: number, readOnly = false) {
   reset();
   sent.length = 0;
   server.on("GET /api/session", () => ({ ...SITE, read_only: readOnly, user: GRACE }));
+  server.on("GET /api/review/replies", () => ({ items: REPLIES }));
   server.on("GET /api/review/projects", () => server.page(Array.from({ length: count }, (_, place) => item(place + 1))));
   for (let id = 1; id <= count; id++) {
     server.on(`GET /api/review/projects/${id}/history`, () => server.page([entry(id, "project.submitted")]));
@@ -105,7 +109,7 @@ Deno.test("an order of keys means the same however fast", async () => {
   await elapse();
   assertEquals(sent, [
     { decision: "approve", items: [{ id: 2, version: 1 }] },
-    { decision: "reject", items: [{ id: 3, version: 1 }], reason: r.reasons[1] },
+    { decision: "reject", items: [{ id: 3, version: 1 }], reason: REPLIES[1]?.text },
   ]);
   assertEquals([ids(), queue.current.value, reason.value], [[1, 4], 4, ""]);
 });
@@ -116,14 +120,14 @@ Deno.test("a key that is held down or has a modifier never decides", async () =>
     for (const key of ["a", "r", "u"]) hit({ key, ...fields });
   }
   for (const tag of ["textarea", "input"]) hit({ key: "a", target: { closest: (wanted: string) => wanted.includes(tag) || null } });
-  assertEquals([decisions.waiting.value.length, decisions.rejecting.value, ids()], [0, null, [1, 2, 3]]);
+  assertEquals([decisions.waiting.value.length, decisions.asking.value, ids()], [0, null, [1, 2, 3]]);
   hit({ key: "j", repeat: true });
   assertEquals(queue.current.value, 2);
   press("r");
   hit({ key: "Enter", repeat: true });
-  assertEquals([decisions.waiting.value.length, decisions.rejecting.value], [0, [2]]);
+  assertEquals([decisions.waiting.value.length, decisions.asking.value?.ids], [0, [2]]);
   press("Escape");
-  assertEquals(decisions.rejecting.value, null);
+  assertEquals(decisions.asking.value, null);
 });
 
 Deno.test("a decision waits, and until it is sent it can be undone", async () => {
@@ -194,6 +198,7 @@ Deno.test("what was changed after the look is not decided, and comes back as it 
 
 Deno.test("a list that is read again does not change what is looked at", async () => {
   await atQueue(2);
+  server.on("GET /api/review/replies", () => ({ items: REPLIES }));
   server.on("GET /api/review/projects", () => server.page([item(1, 2, { title: "Renamed" }), item(2, 5)]));
   await queue.loadQueue();
   assertEquals([queue.item.value?.title, queue.itemOf(2)?.version], ["Project 1", 5]);
@@ -264,12 +269,13 @@ Deno.test("what could not be sent is back with the reason, and can be decided ag
 Deno.test("in read-only mode nothing is decided, and it says so", async () => {
   await atQueue(2, true);
   press("a", "r");
-  assertEquals([ids(), decisions.rejecting.value, decisions.told.value.text], [[1, 2], null, r.readOnly]);
+  assertEquals([ids(), decisions.asking.value, decisions.told.value.text], [[1, 2], null, r.readOnly]);
 });
 
 Deno.test("an emptied queue is read again", async () => {
   await atQueue(1);
   press("a");
+  server.on("GET /api/review/replies", () => ({ items: REPLIES }));
   server.on("GET /api/review/projects", () => server.page([item(7)]));
   await elapse();
   assertEquals([ids(), queue.current.value], [[7], 7]);
@@ -469,17 +475,36 @@ Deno.test("a digit takes a reason also where it is typed with Shift, or is of an
   assertEquals(reason.value, "");
   for (const [place, fields] of [{ key: "1", code: "Digit1", shiftKey: true }, { key: "é", code: "Digit2" }, { key: "\u0663", code: "Digit3" }].entries()) {
     hit(fields);
-    assertEquals(reason.value, r.reasons[place]);
+    assertEquals(reason.value, REPLIES[place]?.text);
   }
   press("Escape");
+});
+
+Deno.test("a saved reply is filled in for each item, and only what is selected gets a request for changes by the dialog", async () => {
+  await atQueue(4);
+  const asks = (text: string) => server.on("GET /api/review/replies", () => ({ items: [{ id: 1, name: "Ask", decision: "request_changes", text }, ...REPLIES] }));
+  asks("Dear {owner} of {title} at {site}: {why}?");
+  await queue.loadQueue();
+  press("x", "j", "x", "e", "Enter");
+  assertEquals([decisions.asking.value?.decision, unexplained.value], ["request_changes", true]);
+  press("1");
+  assertEquals(reason.value, "Dear {owner} of {title} at {site}: {why}?");
+  press("Enter", "x", "e", "1"); // with one selected item the text is filled in at once
+  assertEquals(reason.value, "Dear ada of Project 3 at Ours: {why}?");
+  press("Enter");
+  await elapse();
+  assertEquals(sent.map(({ decision, message, items }) => [decision, message, items.map(({ id }) => id)]), [1, 2, 3].map((id) =>
+    ["request_changes", `Dear ada of Project ${id} at Ours: {why}?`, [id]]));
+  press("e");
+  assertEquals(decisions.asking.value, null); // one that is shown is asked about in the field next to it
 });
 
 Deno.test("a rejection without a reason asks once", async () => {
   await atQueue(3);
   press("r", "Enter");
-  assertEquals([decisions.rejecting.value, unexplained.value, ids()], [[1], true, [1, 2, 3]]);
+  assertEquals([decisions.asking.value?.ids, unexplained.value, ids()], [[1], true, [1, 2, 3]]);
   press("Enter");
-  assertEquals([decisions.rejecting.value, unexplained.value, ids()], [null, false, [2, 3]]);
+  assertEquals([decisions.asking.value, unexplained.value, ids()], [null, false, [2, 3]]);
   press("r", "1", "Enter");
   assertEquals(ids(), [3]);
 });
@@ -516,6 +541,7 @@ Deno.test("an owner's record follows one's own decisions", async () => {
 
 Deno.test("what another reviewer decided leaves the list, and what is shown stays", async () => {
   await atQueue(3);
+  server.on("GET /api/review/replies", () => ({ items: REPLIES }));
   server.on("GET /api/review/projects", () => server.page([item(3), item(4)]));
   server.on("GET /api/review/projects/1/history", () => server.page([entry(1, "project.approved", { at: "2026-11-21T10:00:00.000000Z" })]));
   await server.idle();
@@ -529,6 +555,7 @@ Deno.test("what another reviewer decided leaves the list, and what is shown stay
 Deno.test("a read that began before a decision changes nothing", async () => {
   await atQueue(3);
   const late = deferred<object>();
+  server.on("GET /api/review/replies", () => ({ items: REPLIES }));
   server.on("GET /api/review/projects", () => late.promise);
   const reading = readAgain();
   press("a");

@@ -117,7 +117,7 @@ function read(response: Response): Response {
 
 Object.assign(globalThis, {
   history: { state: null, pushState() {}, replaceState() {} },
-  document: { addEventListener() {} },
+  document: { addEventListener() {}, getElementById: () => null },
   requestAnimationFrame: (act: () => void) => setTimeout(act, 0),
 });
 localStorage.clear();

@@ -2,6 +2,7 @@
 import { effect, signal } from "@preact/signals";
 import { Problem } from "../api/client.ts";
 import { say } from "../state/notice.ts";
+import type { Named } from "../state/replies.ts";
 import { address } from "../state/router.ts";
 import { learn, onNewCaller } from "../state/session.ts";
 
@@ -15,6 +16,8 @@ export interface DialogField {
   /** The values that can be chosen, each with its name. */
   options?: readonly (readonly [string, string])[];
   optional?: boolean;
+  /** Of a text: the decision whose saved replies can be chosen, and the project that it is about. */
+  replies?: { decision: string; project: Named };
 }
 
 export interface Question {

@@ -4,6 +4,7 @@ import { showHere } from "../parts/wrong.tsx";
 import { readOnly } from "../state/session.ts";
 import { t } from "../text.ts";
 import { answer, busy, close, type DialogField, problem, question } from "./dialog-state.ts";
+import { SavedReplies } from "./saved-replies.tsx";
 import { Sheet } from "./sheet.tsx";
 import { w } from "./text.ts";
 
@@ -34,7 +35,7 @@ interface AskedFieldProps {
 }
 
 function AskedField({ asked, autofocus, error }: AskedFieldProps) {
-  const { name, label, hint, kind, value, optional, options = [] } = asked;
+  const { name, label, hint, kind, value, optional, replies, options = [] } = asked;
   if (kind === "many") return <Many asked={asked} error={error} />;
   if (kind === "check") {
     return <label class="check"><input type="checkbox" name={name} value="yes" autofocus={autofocus} defaultChecked={value === "yes"} /> <span>{label}</span></label>;
@@ -54,7 +55,12 @@ function AskedField({ asked, autofocus, error }: AskedFieldProps) {
   if (kind !== "text") return <TextField {...about} autofocus={autofocus} defaultValue={value} autocomplete="off" spellcheck={false} />;
   return (
     <Field {...about}>
-      {(attributes) => <textarea {...attributes} name={name} rows={4} dir="auto" autofocus={autofocus} defaultValue={value} />}
+      {(attributes) => (
+        <>
+          {replies && <SavedReplies {...replies} take={(text) => ((document.getElementById(attributes.id) as HTMLTextAreaElement).value = text)} />}
+          <textarea {...attributes} name={name} rows={4} dir="auto" autofocus={autofocus} defaultValue={value} />
+        </>
+      )}
     </Field>
   );
 }

@@ -9,7 +9,6 @@ import { startPending } from "../state/queue-pending.ts";
 import { dashboard } from "./dashboard.tsx";
 import { KeyHelp } from "./key-help.tsx";
 import { later } from "./later.tsx";
-import { projectVotes } from "./project-votes.tsx";
 import { projects } from "./projects.tsx";
 import { DecisionBar } from "./queue-outcomes.tsx";
 import { reviewQueue } from "./queue.tsx";
@@ -29,10 +28,11 @@ startApp([
   { pattern: /^\/admin\/queue$/, page: reviewQueue },
   { pattern: /^\/admin\/queue\/(\d{1,19})$/, page: reviewQueue },
   { pattern: /^\/admin\/projects$/, page: projects },
-  { pattern: /^\/admin\/projects\/(\d{1,19})$/, page: projectVotes },
+  { pattern: /^\/admin\/projects\/(\d{1,19})$/, page: later(w.pages["/admin/projects"], async () => (await rare()).projectVotes) },
   { pattern: /^\/admin\/reports$/, page: reports },
   { pattern: /^\/admin\/rules$/, page: later(w.pages["/admin/rules"], async () => (await rare()).rules) },
   { pattern: /^\/admin\/rules\/(?:new|(\d{1,19}))$/, page: later(w.pages["/admin/rules"], async () => (await rare()).rule) },
+  { pattern: /^\/admin\/replies$/, page: later(w.pages["/admin/replies"], async () => (await rare()).savedReplies) },
   { pattern: /^\/admin\/users$/, page: users },
   { pattern: /^\/admin\/users\/(\d{1,19})$/, page: user },
   { pattern: /^\/admin\/categories$/, page: later(w.pages["/admin/categories"], async () => (await rare()).categories) },

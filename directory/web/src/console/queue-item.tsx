@@ -74,7 +74,7 @@ function Actions({ url }: { url: string }) {
       <button type="button" class="button primary" data-decides disabled={readOnly.value} onClick={(event) => once(event, () => approve([current.peek()]))}>
         {r.approve} {!isMany && <kbd>a</kbd>}
       </button>
-      <button type="button" class="button danger" disabled={readOnly.value} onClick={() => askReason([current.peek()])}>{r.reject} {!isMany && <kbd>r</kbd>}</button>
+      <button type="button" class="button danger" disabled={readOnly.value} onClick={() => askReason("reject", [current.peek()])}>{r.reject} {!isMany && <kbd>r</kbd>}</button>
       {href && <a class="button" href={href} target="_blank" rel="nofollow ugc noopener noreferrer">{r.open} <kbd>o</kbd></a>}
     </div>
   );

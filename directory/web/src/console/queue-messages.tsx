@@ -5,16 +5,18 @@ import { draft, inform, isWriting, kind, KINDS, type Message, most, send, write 
 import type { Item } from "../state/queue.ts";
 import { personAt, readOnly } from "../state/session.ts";
 import { t } from "../text.ts";
+import { SavedReplies } from "./saved-replies.tsx";
 import { m } from "./team-text.ts";
 
-export function Messages({ item: { id } }: { item: Item }) {
+export function Messages({ item: shown }: { item: Item }) {
+  const { id } = shown;
   const messages = history.data.value?.id === id ? history.data.value.messages : null;
   if (!messages) return null;
   return (
     <section class="q-messages">
       <h3>{m.messages}</h3>
       {messages.length > 0 && <ol class="timeline" aria-label={m.messages}>{messages.map((each) => <Entry key={each.id} entry={each} />)}</ol>}
-      <Writing key={id} />
+      <Writing key={id} project={shown} />
     </section>
   );
 }
@@ -28,13 +30,14 @@ function Entry({ entry: { from, kind: what, text, author, at } }: { entry: Messa
   );
 }
 
-function Writing() {
+function Writing({ project }: { project: Item }) {
   const left = most() - [...draft.value].length;
   return (
     <form onSubmit={submit}>
       <select aria-label={m.what} value={kind.value} onChange={(event) => (kind.value = event.currentTarget.value as typeof kind.value)}>
         {KINDS.map((each) => <option key={each} value={each}>{m.write[each]}</option>)}
       </select>
+      {kind.value === "changes" && <SavedReplies decision="request_changes" project={project} take={write} />}
       <textarea id="q-write" aria-label={m.text} placeholder={m.hint[kind.value]} rows={3} dir="auto" value={draft.value} ref={inform}
         onInput={(event) => write(event.currentTarget.value)} onKeyDown={onKey} />
       <p class="actions">

@@ -21,7 +21,7 @@ import { ItemPane, once } from "./queue-item.tsx";
 import { isHeldLane, isNarrowed, Lanes, rulesOf } from "./queue-held.tsx";
 import { Outcomes } from "./queue-outcomes.tsx";
 import { ApprovalDialog } from "./queue-approve.tsx";
-import { ReasonDialog } from "./queue-reject.tsx";
+import { ReasonDialog } from "./queue-reason.tsx";
 import { TeamSigns, TooFew } from "./queue-team.tsx";
 import { r } from "./review-text.ts";
 import { Filters } from "./table.tsx";
@@ -120,7 +120,8 @@ function Selection({ count }: { count: number }) {
           <button type="button" class="button small primary" data-decides disabled={readOnly.value} onClick={(event) => once(event, () => approve(ids))}>
             {r.approveMany(ids.length)} <kbd>a</kbd>
           </button>
-          <button type="button" class="button small danger" disabled={readOnly.value} onClick={() => askReason(ids)}>{r.rejectMany(ids.length)} <kbd>r</kbd></button>
+          <button type="button" class="button small danger" disabled={readOnly.value} onClick={() => askReason("reject", ids)}>{r.rejectMany(ids.length)} <kbd>r</kbd></button>
+          <button type="button" class="button small" disabled={readOnly.value} onClick={() => askReason("request_changes", ids)}>{r.askMany(ids.length)} <kbd>e</kbd></button>
           <button type="button" class="button small ghost" onClick={clearSelection}>{r.clear}</button>
         </>
       )}

@@ -63,6 +63,7 @@ export const r = {
   reject: "Reject",
   approveMany: (number: number) => `Approve ${t.number(number)}`,
   rejectMany: (number: number) => `Reject ${t.number(number)}`,
+  askMany: (number: number) => `Ask ${t.number(number)}`,
   open: "Open the website",
   category: "Category",
   tags: "Tags",
@@ -108,21 +109,25 @@ export const r = {
   laterDecision: (name: string, did: string, when: string) => `${name} ${did} ${when}.`,
   showNew: "Show the new version",
 
-  rejectTitle: (title: string) => `Reject ${title}`,
-  rejectTitleMany: (number: number) => `Reject ${count(number, "submission")}`,
-  canned: "Reasons",
-  reasons: [
-    "The website does not answer. Please send it again when it does.",
-    "This project is in the directory already.",
-    "This is an advertisement, not a project.",
-    "Please describe what the project does and how to try it.",
-    "Please choose a category and tags that fit the project.",
-  ],
-  reason: "Reason",
-  reasonHint: "The owner reads it. Leave it empty to give none. Ctrl+Enter sends.",
-
-  noReason: (number: number) =>
-    `${number > 1 ? "The owners get" : "The owner gets"} no reason. Choose or write one, or press the button again to reject without it.`,
+  replies: "Saved replies",
+  /** What the dialog says that asks for the text of a decision. */
+  ask: {
+    reject: {
+      title: (number: number, title: string) => `Reject ${number > 1 ? count(number, "submission") : title}`,
+      label: "Reason",
+      hint: "The owner reads it. Leave it empty to give none. Ctrl+Enter sends.",
+      none: (number: number) =>
+        `${number > 1 ? "The owners get" : "The owner gets"} no reason. Choose or write one, or press the button again to reject without it.`,
+      action: (number: number) => (number > 1 ? r.rejectMany(number) : r.reject),
+    },
+    request_changes: {
+      title: (number: number, title: string) => `Ask for changes of ${number > 1 ? count(number, "submission") : title}`,
+      label: "What has to be changed",
+      hint: "The owner reads it. Ctrl+Enter sends.",
+      none: () => "Choose or write a text.",
+      action: (number: number) => (number > 1 ? `Ask for changes of ${t.number(number)}` : "Ask for changes"),
+    },
+  },
 
   undo: "Undo",
   decided: (decision: Decision, title: string, others: number) =>
@@ -153,10 +158,10 @@ export const r = {
     [["x"], "Select or unselect"],
     [["Shift", "x"], "Select all from the last selected one to this one"],
     [["a"], "Approve what is selected, or the submission that is shown"],
-    [["r"], "Reject it: a digit takes a reason, Enter sends; in a reason of your own Ctrl+Enter does"],
+    [["r"], "Reject it: a digit takes a saved reply, Enter sends; in a reason of your own Ctrl+Enter does"],
     [["c"], "Claim it, so that the others see who looks at it, or release it"],
     [["m"], "Write to the owner; Ctrl+Enter sends"],
-    [["e"], "Ask the owner for changes"],
+    [["e"], "Ask the owner for changes, or the owners of what is selected"],
     [["u"], "Undo the last decision, within 5 seconds"],
     [["o"], "Open the website in a new tab"],
     [["h"], "Show or hide the history"],

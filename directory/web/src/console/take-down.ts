@@ -1,14 +1,17 @@
 // The question that takes a live project down.
 import { api, ask } from "../api/client.ts";
 import { say } from "../state/notice.ts";
+import { loadReplies, type Named } from "../state/replies.ts";
 import { ask as question } from "./dialog-state.ts";
 import { w } from "./text.ts";
 
 /** `why` says what follows; `again` reads the list that the project is in. */
-export function takeDown({ id, title, version }: { id: number; title: string; version: number }, why: string, again: () => unknown): void {
+export function takeDown(project: { id: number; version: number } & Named, why: string, again: () => unknown): void {
+  const { id, title, version } = project;
+  void loadReplies();
   question({
     title: w.takeDownOf(title), text: why, action: w.takeDown, danger: true,
-    fields: [{ name: "reason", label: w.reason, kind: "text", optional: true }],
+    fields: [{ name: "reason", label: w.reason, kind: "text", optional: true, replies: { decision: "unpublish", project } }],
     act: async ({ reason }) => {
       const params = { path: { project_id: id }, header: { "If-Match": `"${version}"` } };
       const answer = ask(api.PUT("/api/review/projects/{project_id}/unpublish", { params, body: reason?.trim() ? { reason } : {} }));

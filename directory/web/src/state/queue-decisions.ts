@@ -10,13 +10,13 @@ import {
   waitingCount, without, type Item,
 } from "./queue.ts";
 import { isNarrow, PATH } from "./queue-address.ts";
+import { type Batch, type Decision, type Explained, type Part, partsOf } from "./queue-parts.ts";
 import { isOfSuspended, recount, replace, wasLive } from "./queue-record.ts";
 import { deciders, type Decider } from "./queue-deciders.ts";
 import { waits } from "./queue-story.ts";
 import { address } from "./router.ts";
 import { learn, onNewCaller, readOnly, user } from "./session.ts";
 
-export type Decision = "approve" | "reject" | "request_changes";
 export interface Outcome {
   id: number;
   title: string;
@@ -24,16 +24,8 @@ export interface Outcome {
   /** Whether it is as the reviewer wanted. */
   good: boolean;
 }
-interface Batch {
-  decision: Decision;
-  reason: string;
-  items: readonly Item[];
-  timer: ReturnType<typeof setTimeout> | undefined;
-}
-
 export const ofConsole = /^\/api\/(admin|review)\//; // the addresses of its own data
 export const WAIT = 5000; // milliseconds for an undo; a webhook cannot be called back
-const MOST = 100; // items of one request
 const MOST_OUTCOMES = 200;
 
 export const waiting = signal<readonly Batch[]>([]);
@@ -42,13 +34,13 @@ export const sending = signal(0); // requests that are under way
 export const outcomes = signal<readonly Outcome[]>([]); // newest first
 export const told = signal({ text: "", bad: false, turn: 0 }); // what is said of the last act
 export const approving = signal<readonly number[] | null>(null); // what is asked about before it is approved: it was live before, or its owner is suspended
-export const rejecting = signal<readonly number[] | null>(null); // what the dialog with the reasons is about
+export const asking = signal<{ decision: Explained; ids: readonly number[] } | null>(null); // what the dialog asks a text for
 
 onNewCaller(() => {
   for (const { timer } of waiting.peek()) clearTimeout(timer);
   batch(() => {
     waiting.value = outcomes.value = [];
-    approving.value = rejecting.value = null;
+    approving.value = asking.value = null;
     tell("");
   });
 });
@@ -70,13 +62,13 @@ export function tell(text: string, bad = false): void {
 }
 
 /** Decide what is selected, or the item that is shown. */
-export function decide(decision: Decision, ids: readonly number[] = chosen(), reason = ""): void {
+export function decide(decision: Decision, ids: readonly number[] = chosen(), textOf: Batch["textOf"] = () => ""): void {
   if (readOnly.peek()) return tell(r.readOnly, true);
   const items = ids.flatMap((id) => (decided.peek().has(id) ? [] : itemOf(id) ?? [])).filter(waits);
   const [first] = items;
   if (!first) return;
-  const made: Batch = { decision, reason, items, timer: undefined };
-  made.timer = setTimeout(() => void send(made), WAIT);
+  const made: Batch = { decision, items, textOf, timer: undefined };
+  made.timer = setTimeout(() => void send([made]), WAIT);
   const next = after(items.map((each) => each.id));
   batch(() => {
     const gone = items.map((each) => each.id);
@@ -114,11 +106,11 @@ export function confirmApproval(): void {
   });
 }
 
-/** Ask for the reason of a rejection. */
-export function askReason(ids: readonly number[] = chosen()): void {
+/** Ask for the text of a decision. */
+export function askReason(decision: Explained, ids: readonly number[] = chosen()): void {
   if (readOnly.peek()) return tell(r.readOnly, true);
   const open = ids.filter((id) => waits(itemOf(id) ?? { status: "rejected" }));
-  if (open.length) rejecting.value = open;
+  if (open.length) asking.value = { decision, ids: open };
 }
 
 /** Take back the last decision that was not sent yet. */
@@ -139,26 +131,19 @@ export function undo(): void {
 
 /** Send at once what waits: the page is left. */
 async function leave(): Promise<void> {
-  approving.value = rejecting.value = null;
-  const alike = new Map<string, Batch>();
-  for (const each of waiting.peek()) {
-    clearTimeout(each.timer);
-    const key = `${each.decision} ${each.reason}`;
-    alike.set(key, { ...each, items: [...(alike.get(key)?.items ?? []), ...each.items] });
-  }
-  waiting.value = [];
-  await Promise.all([...alike.values()].map(send));
+  approving.value = asking.value = null;
+  if (waiting.peek().length) await send(waiting.peek());
 }
 
-async function send(made: Batch): Promise<void> {
-  clearTimeout(made.timer);
+/** All requests leave at once: the page may be closed before an answer is there. */
+async function send(made: readonly Batch[]): Promise<void> {
+  for (const { timer } of made) clearTimeout(timer);
   batch(() => {
-    waiting.value = waiting.peek().filter((each) => each !== made);
+    waiting.value = waiting.peek().filter((each) => !made.includes(each));
     sending.value++;
   });
-  const parts = Array.from({ length: Math.ceil(made.items.length / MOST) }, (_, place) => made.items.slice(place * MOST, (place + 1) * MOST));
   try {
-    for (const found of await Promise.all(parts.map((items) => sendPart(made, items)))) settle(found);
+    for (const found of await Promise.all(partsOf(made).map(sendPart))) settle(found);
   } finally {
     sending.value--;
   }
@@ -177,10 +162,10 @@ interface Settled {
   kept: string;
 }
 
-async function sendPart({ decision, reason }: Batch, items: readonly Item[]): Promise<Settled> {
+async function sendPart({ decision, text, items }: Part): Promise<Settled> {
   const settled: Settled = { outcomes: [], gone: [], done: [], back: [], fresh: [], kept: "" };
-  const text = reason && (decision === "request_changes" ? { message: reason } : { reason });
-  const body = { decision, items: items.map(({ id, version }) => ({ id, version })), ...text };
+  const given = text && (decision === "request_changes" ? { message: text } : { reason: text });
+  const body = { decision, items: items.map(({ id, version }) => ({ id, version })), ...given };
   try {
     const answer = await post(body);
     const edits = items.filter((each) => each.status === "live").map((each) => each.id);

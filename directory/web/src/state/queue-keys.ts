@@ -1,11 +1,10 @@
 // Keys of the console. What is held down, or pressed with Ctrl, Alt or Meta, never decides.
 import { signal } from "@preact/signals";
 import { toggleClaim } from "../console/queue-team.tsx";
-import { r } from "../console/review-text.ts";
 import { safeAddress } from "../parts/address.ts";
-import { approve, approving, askReason, confirmApproval, rejecting, undo } from "./queue-decisions.ts";
+import { approve, approving, asking, askReason, confirmApproval, undo } from "./queue-decisions.ts";
 import { historyOpen, toggleHistory } from "./queue-history.ts";
-import { choose, confirmReason } from "./queue-reason.ts";
+import { choices, choose, confirmReason } from "./queue-reason.ts";
 import { startWriting } from "./queue-writing.ts";
 import { clearSelection, current, isOpen, item, move, selected, selectTo, toggle } from "./queue.ts";
 import { navigate } from "./router.ts";
@@ -23,13 +22,13 @@ const ACTS: Record<string, () => void> = {
   k: () => move(-1),
   x: () => toggle(current.peek()),
   a: () => approve(),
-  r: () => askReason(),
+  r: () => askReason("reject"),
   u: undo,
   o: openWebsite,
   h: toggleHistory,
   c: toggleClaim,
   m: () => startWriting("message"),
-  e: () => startWriting("changes"),
+  e: () => (selected.peek().size ? askReason("request_changes") : startWriting("changes")),
   escape: clear,
 };
 const MOVING = ["j", "k"];
@@ -40,10 +39,10 @@ export function startConsoleKeys(): void {
 
 export function onKey(event: KeyboardEvent): void {
   if (event.isComposing || event.defaultPrevented) return;
-  if (rejecting.peek() && event.key === "Enter" && (event.ctrlKey || event.metaKey) && !event.repeat) return sendReason(event);
+  if (asking.peek() && event.key === "Enter" && (event.ctrlKey || event.metaKey) && !event.repeat) return sendReason(event);
   if (event.ctrlKey || event.metaKey || event.altKey || event.getModifierState?.("AltGraph")) return;
   if (event.repeat && event.key === "Enter" && (event.target as Element | null)?.closest?.("[data-decides]")) event.preventDefault();
-  if (rejecting.peek()) return onReasonKey(event);
+  if (asking.peek()) return onReasonKey(event);
   if (approving.peek()) return onAnswerKey(event);
   if (takesText(event.target)) return;
   const key = letterOf(event);
@@ -82,14 +81,14 @@ function sendReason(event: KeyboardEvent): void {
   confirmReason();
 }
 
-/** Keys while a reason is asked for: a digit takes one, Enter sends. In the text they are text. */
+/** Keys while a text is asked for: a digit takes a saved reply, Enter sends. In the text they are text. */
 function onReasonKey(event: KeyboardEvent): void {
   const place = numberOf(event) - 1;
   if (event.repeat || (event.target as Element | null)?.closest?.("textarea, button")) return;
-  if (r.reasons[place]) choose(place);
+  if (choices.peek()[place]) choose(place);
   else if (event.shiftKey) return;
   else if (event.key === "Enter") confirmReason();
-  else if (event.key === "Escape") rejecting.value = null;
+  else if (event.key === "Escape") asking.value = null;
   else return;
   event.preventDefault();
 }

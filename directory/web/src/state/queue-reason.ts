@@ -1,15 +1,26 @@
-// The reason of a rejection, while it is chosen or written.
-import { batch, effect, signal } from "@preact/signals";
-import { r } from "../console/review-text.ts";
-import { decide, rejecting } from "./queue-decisions.ts";
+// The text of a rejection or of a request for changes, while it is chosen or written.
+import { batch, computed, effect, signal } from "@preact/signals";
+import { asking, decide } from "./queue-decisions.ts";
+import { itemOf, type Item } from "./queue.ts";
+import { filled, type Reply, repliesFor } from "./replies.ts";
 
-export const MOST = 1000; // characters that the API takes
+const MOST = { reject: 1000, request_changes: 2000 }; // characters that the API takes
 export const reason = signal("");
-export const unexplained = signal(false); // whether it was asked if there is to be no reason
-export const place = signal(-1); // which of the canned reasons it is; -1 for none
+export const unexplained = signal(false); // whether it was asked if there is to be no text
+export const place = signal(-1); // which of the saved replies it is; -1 for none
+
+/** The saved replies that can be chosen. */
+export const choices = computed(() => (asking.value ? repliesFor(asking.value.decision) : []));
+/** How many characters are left, for the item whose text is the longest. */
+export const left = computed(() => {
+  const asked = asking.value;
+  if (!asked) return 0;
+  const lengths = asked.ids.map((id) => [...textOf(reason.value.trim(), itemOf(id))].length);
+  return MOST[asked.decision] - Math.max(0, ...lengths);
+});
 
 effect(() => {
-  if (rejecting.value) return;
+  if (asking.value) return;
   batch(() => {
     reason.value = "";
     unexplained.value = false;
@@ -17,32 +28,50 @@ effect(() => {
   });
 });
 
-/** Take one of the canned reasons. */
+/** Whether the text goes to several owners: then the words in braces stay in it until it is sent. */
+function isForMany(): boolean {
+  return (asking.peek()?.ids.length ?? 0) > 1;
+}
+
+/** The text for one of several items. */
+function textOf(text: string, item: Item | undefined): string {
+  return item && isForMany() ? filled(text, item) : text;
+}
+
+function offered({ text }: Reply): string {
+  const only = itemOf(asking.peek()?.ids[0] ?? 0);
+  return only && !isForMany() ? filled(text, only) : text;
+}
+
+/** Take one of the saved replies. */
 export function choose(wanted: number): void {
+  const reply = choices.peek()[wanted];
+  if (!reply) return;
   batch(() => {
     place.value = wanted;
-    reason.value = r.reasons[wanted] ?? "";
+    reason.value = offered(reply);
   });
 }
 
 export function write(text: string): void {
   batch(() => {
     reason.value = text;
-    place.value = r.reasons.findIndex((each) => each === text);
+    place.value = choices.peek().findIndex((each) => offered(each) === text);
   });
 }
 
-/** Reject what the dialog is about. Without a reason it is asked for once more. */
+/** Decide what the dialog is about. A rejection without a reason is asked about once more; a request has a text. */
 export function confirmReason(): void {
-  const ids = rejecting.peek();
-  if (!ids) return;
+  const asked = asking.peek();
+  if (!asked || left.peek() < 0) return;
   const given = reason.peek().trim();
-  if (!given && !unexplained.peek()) {
+  if (!given && (asked.decision !== "reject" || !unexplained.peek())) {
     unexplained.value = true;
     return;
   }
+  const texts = new Map(asked.ids.map((id) => [id, textOf(given, itemOf(id))]));
   batch(() => {
-    rejecting.value = null;
-    decide("reject", ids, given);
+    asking.value = null;
+    decide(asked.decision, asked.ids, ({ id }) => texts.get(id) ?? given);
   });
 }

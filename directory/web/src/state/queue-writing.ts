@@ -66,7 +66,7 @@ export function inform(field: HTMLElement | null): void {
 export async function send(): Promise<void> {
   const [id, text, what, shown] = [current.peek(), draft.peek().trim(), kind.peek(), item.peek()];
   if (!text || !shown || [...text].length > most()) return;
-  if (what === "changes") return void (waits(shown) && decide("request_changes", [id], text));
+  if (what === "changes") return void (waits(shown) && decide("request_changes", [id], () => text));
   await act("message", async () => {
     const body = { text, ...(what === "note" && { internal: true }) };
     await ask(api.POST("/api/review/projects/{project_id}/messages", { params: { path: { project_id: id } }, body }));

@@ -3,6 +3,7 @@ import { batch, computed, effect, signal, untracked } from "@preact/signals";
 import { api, ask, type Schemas } from "../api/client.ts";
 import { wantedBy } from "./filtering.ts";
 import { addressOf, filters, isNarrow, isQueue, PATH } from "./queue-address.ts";
+import { loadReplies } from "./replies.ts";
 import { Resource } from "./resource.ts";
 import { address, navigate } from "./router.ts";
 import { afterSession, mayReview, onNewCaller, withSession } from "./session.ts";
@@ -29,6 +30,7 @@ let anchor = 0; // where a range begins
 let inside = false;
 let listed = ""; // the filters of the list that was read last
 let focused = 0; // the row that gets the focus when it is drawn next
+let awaited = false; // whether the list ran out under the focus, before more of it was read
 
 /** The rows of the list. */
 export const rows = computed(() => queue.data.value?.items.filter((each) => !decided.value.has(each.id)) ?? []);
@@ -84,7 +86,7 @@ export async function loadQueue(): Promise<void> {
     if (address.peek().pathname === PATH) show(0); // what was shown may not be in the list
   }
   await queue.load(`queue ${listed}`, async (signal) => {
-    const page = await read(null, signal);
+    const [page] = await Promise.all([read(null, signal), loadReplies()]); // no key comes before them
     return { ...page, items: page.items.map(asShown) };
   });
   if (queue.data.peek() && inside) arrived();
@@ -127,7 +129,8 @@ export function arrived(): void {
   if (id && !rows.peek().some((each) => each.id === id) && linked.data.peek()?.id !== id) {
     void linked.load(`queue ${id}`, (signal) => readItem(id, signal));
   }
-  if (!id && !isNarrow()) show(rows.peek()[0]?.id ?? 0);
+  const first = rows.peek()[0]?.id ?? 0;
+  if (!id && !isNarrow()) (awaited ? go : show)(first);
 }
 
 /** One project as the queue would list it. Throws a Problem. */
@@ -162,8 +165,9 @@ export function show(id: number): void {
 export function go(id: number): void {
   if (!isNarrow()) {
     focused = id;
+    awaited = !id && Boolean(queue.data.peek()?.next);
     show(id);
-    arrived();
+    if (id) arrived();
   } else if (address.peek().pathname !== PATH) {
     navigate(addressOf(id), { replace: true });
   }

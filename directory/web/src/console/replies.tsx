@@ -1,0 +1,84 @@
+// The saved replies: add, change, delete.
+import { api, ask, type Schemas } from "../api/client.ts";
+import { say } from "../state/notice.ts";
+import type { Reply } from "../state/replies.ts";
+import type { Page } from "../state/router.ts";
+import { readOnly } from "../state/session.ts";
+import { ask as question, type DialogField } from "./dialog-state.ts";
+import { Frame } from "./frame.tsx";
+import { Listing } from "./listing.ts";
+import { y } from "./replies-text.ts";
+import { Listed, type Column } from "./table.tsx";
+import { w } from "./text.ts";
+
+const TITLE = w.pages["/admin/replies"];
+const list = new Listing<Reply>("replies", [], (_wanted, signal) => ask(api.GET("/api/review/replies", { signal })));
+const columns: Column<Reply>[] = [
+  { name: y.name, kind: "wrap head", text: (each) => each.name, cell: (each) => <bdi>{each.name}</bdi> },
+  { name: y.decision, text: (each) => y.decisions[each.decision] },
+  { name: y.text, kind: "wrap", text: (each) => each.text, cell: (each) => <span dir="auto">{each.text}</span> },
+  {
+    name: w.actions, kind: "unlabelled",
+    cell: (each) => (
+      <span class="acts">
+        <button type="button" class="link" aria-label={y.changeOf(each.name)} disabled={readOnly.value} onClick={() => change(each)}>{y.change}</button>
+        <button type="button" class="link" aria-label={y.deleteOf(each.name)} disabled={readOnly.value} onClick={() => remove(each)}>{y.delete}</button>
+      </span>
+    ),
+  },
+];
+
+export const savedReplies: Page = {
+  enter: (_match, query) => list.enter(query),
+  view: () => (
+    <Frame title={TITLE}>
+      <Listed listing={list} columns={columns} keyOf={(each) => each.id} none={y.none}>
+        <button type="button" class="button small primary" disabled={readOnly.value} onClick={add}>{y.add}</button>
+      </Listed>
+    </Frame>
+  ),
+  title: () => TITLE,
+};
+
+function fields(reply?: Reply): DialogField[] {
+  return [
+    { name: "name", label: y.name, value: reply?.name },
+    { name: "decision", label: y.decision, kind: "choice", value: reply?.decision, options: Object.entries(y.decisions) },
+    { name: "text", label: y.text, kind: "text", value: reply?.text, hint: y.textHint },
+  ];
+}
+
+function bodyOf({ name = "", decision, text = "" }: Record<string, string>): Schemas["ReplyInput"] {
+  return { name: name.trim(), decision: decision as Reply["decision"], text };
+}
+
+function add(): void {
+  question({
+    title: y.add, action: y.save, fields: fields(),
+    act: async (given) => done(await ask(api.POST("/api/review/replies", { body: bodyOf(given) }))),
+  });
+}
+
+function change(reply: Reply): void {
+  const params = { path: { reply_id: reply.id } };
+  question({
+    title: y.changeOf(reply.name), action: y.save, fields: fields(reply),
+    act: async (given) => done(await ask(api.PUT("/api/review/replies/{reply_id}", { params, body: bodyOf(given) }))),
+  });
+}
+
+function done({ name }: Reply): void {
+  say(y.saved(name));
+  void list.again();
+}
+
+function remove({ id, name }: Reply): void {
+  question({
+    title: y.deleteOf(name), text: y.deleteWhy, action: y.delete, danger: true,
+    act: async () => {
+      await ask(api.DELETE("/api/review/replies/{reply_id}", { params: { path: { reply_id: id } } }));
+      say(y.deleted(name));
+      void list.again();
+    },
+  });
+}
