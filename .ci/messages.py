@@ -1,18 +1,21 @@
 """Collect the messages for the translators: python .ci/messages.py [check | add TAG].
 
 It writes directory/locale/messages.pot from the templates and the Python sources, and brings the translations in
-directory/locale/[tag]/messages.po up to date with it. `add` begins a translation, by the BCP 47 tag of its language.
-`check` writes nothing: it fails if messages.pot is stale, or if a translation lacks a placeholder of its message.
+directory/locale/[tag]/messages.po up to date with it. It writes the facts of CLDR that the service needs, too, in
+directory/language/locales.json. `add` begins a translation, by the BCP 47 tag of its language. `check` writes nothing:
+it fails if one of the two files is stale, or if a translation lacks a placeholder of its message.
 """
 
 import ast
 import io
+import json
 import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from babel import Locale
 from babel.messages.catalog import Catalog
 from babel.messages.pofile import read_po, write_po
 from jinja2 import nodes
@@ -20,6 +23,14 @@ from jinja2.environment import Environment
 
 ROOT = Path(__file__).resolve().parents[1]
 POT = ROOT / "directory" / "locale" / "messages.pot"
+LOCALES = ROOT / "directory" / "language" / "locales.json"
+# Ours, and those into which an operator may translate.
+LANGUAGES = """
+ar bg bn ca cs da de de-AT de-CH el en-GB es es-MX et eu fa fi fr fr-CA gl he hi hr hu id it ja ko lt lv mk ms nb nl pl
+pt pt-BR ro ru sk sl sq sr sv sw ta te th tr uk ur vi zh zh-Hant
+"""
+LEAST = {"es": 2, "pl": 2}  # minimumGroupingDigits, which Babel leaves out: 1234, and 12.345
+FIELDS = {"d": "{day}", "dd": "{day:02}", "M": "{number}", "MM": "{number:02}", "MMM": "{month}", "y": "{year}"}
 MESSAGE, PLURAL = "_", "ngettext"
 PLACEHOLDER = re.compile(r"\{(\w+)\}")
 HEADER = 'msgid ""\nmsgstr ""\n"Content-Type: text/plain; charset=utf-8\\n"\n'
@@ -55,6 +66,34 @@ def collected() -> str:
         for found in (of_template if path.suffix == ".html" else of_module)(path):
             catalog.add(found if len(found) > 1 else found[0], locations=[(path.relative_to(ROOT).as_posix(), None)])
     return f"{NOTE}\n{printed(catalog, HEADER)}"
+
+
+def locales() -> str:
+    """The text of the file with the facts of CLDR. Digits are the Latin ones, as in addresses and fields."""
+    return json.dumps({tag: facts(tag) for tag in LANGUAGES.split()}, ensure_ascii=False, indent=1) + "\n"
+
+
+def facts(tag: str) -> dict[str, Any]:
+    """How a language writes days and numbers."""
+    locale = Locale.parse(tag.replace("-", "_"))
+    name = str(locale.get_display_name(locale))
+    numbers, pattern = locale.decimal_formats[None], locale.date_formats["medium"].pattern
+    names = {"L" * length: "M" * length for length in (1, 2, 3)}
+    parts = re.findall(r"'([^']*)'|([A-Za-z])(\2*)|([^A-Za-z'])", pattern)
+    fields = ("".join(part[1:3]) for part in parts)
+    written = [
+        FIELDS[names.get(field, field)] if field else part[0] or part[3]
+        for part, field in zip(parts, fields, strict=True)
+    ]
+    return {
+        "name": name[:1].upper() + name[1:],
+        "direction": locale.text_direction,
+        "pattern": "".join(written),
+        "months": list(locale.months["format"]["abbreviated"].values()),
+        "group": locale.number_symbols["latn"]["group"],
+        "least": LEAST.get(tag, 1),
+        "sizes": list(numbers.grouping),
+    }
 
 
 def printed(catalog: Catalog, header: str) -> str:
@@ -94,8 +133,9 @@ def faults(catalog: Catalog) -> Iterator[str]:
 
 def check(text: str) -> None:
     """Raise SystemExit with the faults, if there are any."""
-    if not POT.exists() or POT.read_text() != text:
-        raise SystemExit("directory/locale/messages.pot is not up to date: run make words")
+    for path, wanted in ((POT, text), (LOCALES, locales())):
+        if not path.exists() or path.read_text() != wanted:
+            raise SystemExit(f"{path.relative_to(ROOT)} is not up to date: run make words")
     if wrong := [f"{path}:{fault}" for path, catalog in translations() for fault in faults(catalog)]:
         raise SystemExit("\n".join(wrong))
 
@@ -107,6 +147,7 @@ def main(arguments: list[str]) -> None:
         check(text)
         return
     POT.write_text(text)
+    LOCALES.write_text(locales())
     if arguments[:1] == ["add"]:
         catalog = Catalog(locale=arguments[1].replace("-", "_"))
         if catalog.locale is None:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from directory.language import locales
 from directory.language.messages import PLACEHOLDER, Message, filled
 
 DEFAULT = "en"
@@ -16,12 +17,14 @@ def _one_or_many(number: int) -> int:
 class Catalogue:
     """A language by its BCP 47 tag. `texts` has the translations by context and message, one for each plural form.
 
-    `plural` returns the form for a number. Without a translation the English message stays.
+    `plural` returns the form for a number, and `locale` says how days and numbers are written. Without a translation
+    the English message stays.
     """
 
     tag: str = DEFAULT
     texts: Mapping[tuple[str, str], Sequence[str]] = field(default_factory=dict)
     plural: Callable[[int], int] = _one_or_many
+    locale: locales.Locale = locales.ENGLISH
 
     def text(self, message: str, context: str = "") -> str:
         """The translation of a message, with its placeholders."""
