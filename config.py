@@ -57,8 +57,11 @@ SERVING = frozenset(
 )  # fmt: skip
 # Nor does one that causes no notification need these.
 DELIVERING = frozenset(
-    {"WEBHOOK_ENDPOINTS", "WEBHOOK_WORKER", "REQUIRE_VERIFIED_EMAIL", "SITE_NAME", "SITE_URL", *WEBHOOK, *MAIL}
-)
+    {
+        "WEBHOOK_ENDPOINTS", "WEBHOOK_WORKER", "REQUIRE_VERIFIED_EMAIL", "SITE_NAME", "SITE_URL", "SITE_LANGUAGE",
+        "SITE_LANGUAGES", *WEBHOOK, *MAIL,
+    }
+)  # fmt: skip
 
 
 class ConfigError(SystemExit):
@@ -125,6 +128,8 @@ def load(environ: Mapping[str, str] | None = None) -> dict[str, Any]:
         "WEB_ENABLED": _flag(env, "WEB_ENABLED", True),
         "SITE_NAME": _read(env, "SITE_NAME", "Project Directory", values.site_name),
         "SITE_URL": _read(env, "SITE_URL", "", values.site_url),
+        "SITE_LANGUAGE": _read(env, "SITE_LANGUAGE", "en", site.language),
+        "SITE_LANGUAGES": _read(env, "SITE_LANGUAGES", "", site.languages),
         "SITE_TAGLINE": _read(env, "SITE_TAGLINE", "", site.tagline),
         "SITE_HEADLINE": _read(env, "SITE_HEADLINE", "", site.tagline),
         "SITE_ACCENT": _read(env, "SITE_ACCENT", "", colours.accent),
@@ -138,6 +143,7 @@ def load(environ: Mapping[str, str] | None = None) -> dict[str, Any]:
         "LOG_COLOURS": not env.get("NO_COLOR", "").strip(),
     }
     settings |= {name: _read(env, name, default, values.ratelimit) for name, default in RATELIMITS.items()}
+    _languages_have_that_of_the_site(settings)
     _one_process_on_memory(settings)
     _shared_caches_count_no_reads(settings)
     _shared_caches_hold_nothing_private(settings)
@@ -393,6 +399,14 @@ def _production_has_tls(settings: dict[str, Any]) -> None:
     if address.scheme == "http" and not mail.is_loopback(str(address.hostname)):
         why = "use an https address when APP_ENV=production: at an http address browsers drop the session cookie"
         raise ConfigError("SITE_URL", why)
+
+
+def _languages_have_that_of_the_site(settings: dict[str, Any]) -> None:
+    """The site's language is the only one, unless others are named, and then it is one of them."""
+    languages = settings["SITE_LANGUAGES"] = settings["SITE_LANGUAGES"] or (settings["SITE_LANGUAGE"],)
+    if settings["SITE_LANGUAGE"] not in languages:
+        why = f"{settings['SITE_LANGUAGE']} is not among SITE_LANGUAGES: {', '.join(languages)}"
+        raise ConfigError("SITE_LANGUAGE", why)
 
 
 def _one_process_on_memory(settings: dict[str, Any]) -> None:

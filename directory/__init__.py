@@ -31,9 +31,18 @@ from directory.api import (
 from directory.cache import middleware
 from directory.db import deadline, engine
 from directory.extensions import db, migrate
-from directory.http import access, authentication, converters, files, hooks, metrics, problem_details, rate_limits
+from directory.http import (
+    access,
+    authentication,
+    converters,
+    files,
+    hooks,
+    languages,
+    metrics,
+    problem_details,
+    rate_limits,
+)
 from directory.http.wsgi import behind_proxies
-from directory.language.catalogues import ENGLISH
 from directory.runtime import error_reports, tracing
 from directory.services import health
 from directory.services.accounts import sessions
@@ -51,7 +60,7 @@ def create_app(config: Mapping[str, Any]) -> Flask:
     app.config["SQLALCHEMY_ENGINE_OPTIONS"] = engine.engine_options(
         config["SQLALCHEMY_DATABASE_URI"], threads=config["THREADS"]
     )
-    app.extensions["language"] = ENGLISH
+    app.extensions["languages"] = languages.configured(config)
     logs.configure(config["LOG_LEVEL"], config["LOG_FORMAT"], colours=config["LOG_COLOURS"])
     db.init_app(app)
     with app.app_context():

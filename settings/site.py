@@ -7,6 +7,9 @@ from typing import Any, NamedTuple
 
 from settings.values import web_address
 
+# A language, a script and a region of BCP 47, such as zh-Hant-TW.
+LANGUAGE_TAG = re.compile(r"([a-z]{2,3})(?:-([a-z]{4}))?(?:-([a-z]{2}|\d{3}))?", re.IGNORECASE)
+MOST_LANGUAGES = 50
 LONGEST_TAGLINE, LONGEST_LABEL, MOST_LINKS = 140, 50, 20
 PAGE_NAME = re.compile("[a-z0-9]+(-[a-z0-9]+)*")
 LARGEST = 512 * 1024  # bytes of a picture, which is held in memory
@@ -18,6 +21,23 @@ class Picture(NamedTuple):
 
     suffix: str
     content: bytes
+
+
+def language(value: str) -> str:
+    """The tag of a language, in the usual case."""
+    found = LANGUAGE_TAG.fullmatch(value)
+    if found is None:
+        raise ValueError(f"{value!r} is not the tag of a language, such as de or pt-BR")
+    name, script, region = found.groups()
+    return "-".join([name.lower(), *([script.title()] if script else []), *([region.upper()] if region else [])])
+
+
+def languages(value: str) -> tuple[str, ...]:
+    """The tags of languages, with commas between them."""
+    tags = tuple(language(each.strip()) for each in value.split(",")) if value else ()
+    if len({*tags}) < len(tags) or len(tags) > MOST_LANGUAGES:
+        raise ValueError(f"must name each language once, and at most {MOST_LANGUAGES} of them")
+    return tags
 
 
 def tagline(value: str) -> str:

@@ -12,7 +12,7 @@ from directory.cache.responder import Responder
 from directory.cache.response import STATUSES, CachedResponse, cacheable_response
 from directory.cache.snapshot_source import SnapshotSource
 from directory.extensions import db
-from directory.http import hooks
+from directory.http import hooks, languages
 from directory.http.exchange import ROUTE
 from directory.http.headers import Headers
 from directory.http.wsgi import read_body
@@ -27,11 +27,12 @@ class CacheMiddleware:
     def __init__(self, flask: Flask, responder: Responder) -> None:
         self._flask, self._app, self._responder = flask, flask.wsgi_app, responder
         self._cookie: str = flask.config["COOKIE_NAME"]
+        self._languages = languages.of_app(flask)
 
     def __call__(self, environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
         """Answer a request."""
         began = time.perf_counter()
-        read = read_from(environ, self._cookie)
+        read = read_from(environ, self._cookie, self._languages)
         if read is None or not self._responder.routes.covers(read.path):
             return self._app(environ, start_response)
         if read.credential is None:

@@ -6,6 +6,8 @@ from typing import Any, NamedTuple
 from directory.http.authentication import credential_in
 from directory.http.cache_policy import CREDENTIALS
 from directory.http.exchange import request_id
+from directory.http.languages import API, choose, has_language_alone
+from directory.language.choice import PLAIN, Languages
 from directory.services.accounts.sessions import Credential
 
 # Headers that may change the response, and that the cache does not handle: the application answers such requests.
@@ -24,7 +26,8 @@ _OPAQUE_TAG = re.compile(r'"[!#-~]*"')
 class Read(NamedTuple):
     """A request that the cache may answer: its address, its id, its conditions, and the caller's credential.
 
-    `accepts` is the Accept-Encoding. A HEAD, which only an anonymous caller's can be, gets the GET's answer without the
+    `language` is the chosen one of the site's languages, empty where the answer depends on none. `accepts` is the
+    Accept-Encoding. A HEAD, which only an anonymous caller's can be, gets the GET's answer without the
     body.
     """
 
@@ -36,10 +39,16 @@ class Read(NamedTuple):
     credential: Credential | None = None
     accepts: str = ""
     method: str = "GET"
+    language: str = ""
 
     @property
-    def key(self) -> tuple[str, str, str]:
-        """The key of its public response."""
+    def key(self) -> tuple[str, ...]:
+        """The key of its public response: of a page in several languages, the chosen one is a part of it."""
+        return (*self.address, self.language) if self.language else self.address
+
+    @property
+    def address(self) -> tuple[str, str, str]:
+        """What it asks for, in whatever language."""
         return self.scheme, self.path, self.query
 
     def names(self, etag: str) -> bool:
@@ -51,8 +60,8 @@ class Read(NamedTuple):
         return self.if_none_match == "*" or self.names(etag)
 
 
-def read_from(environ: dict[str, Any], cookie_name: str) -> Read | None:
-    """The read in a WSGI environment; None where the application has to answer it."""
+def read_from(environ: dict[str, Any], cookie_name: str, languages: Languages = PLAIN) -> Read | None:
+    """The read in a WSGI environment, of a site in these languages; None where the application has to answer it."""
     method = environ["REQUEST_METHOD"]
     if method not in ("GET", "HEAD") or not environ.keys().isdisjoint(_UNCACHEABLE):
         return None
@@ -66,7 +75,11 @@ def read_from(environ: dict[str, Any], cookie_name: str) -> Read | None:
     credential = None
     if not environ.keys().isdisjoint(_CREDENTIALS):
         credential = credential_in(environ, cookie_name)
-        if credential is None or method == "HEAD":
+        is_anonymous = credential is None and languages.several and has_language_alone(environ)
+        if not is_anonymous and (credential is None or method == "HEAD"):
             return None
     own_id, accepts = request_id(environ.get("HTTP_X_REQUEST_ID", "")), environ.get("HTTP_ACCEPT_ENCODING", "")
-    return Read(environ["wsgi.url_scheme"], path, query, own_id, if_none_match, credential, accepts, method)
+    language = ""
+    if languages.several and not path.startswith(API):
+        language = choose(languages, environ, path, query)
+    return Read(environ["wsgi.url_scheme"], path, query, own_id, if_none_match, credential, accepts, method, language)

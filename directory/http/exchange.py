@@ -37,7 +37,7 @@ class Exchange:
     limits that the answer shows, by tier, and `counted` the tiers that the request was counted against. `privilege` is
     what the caller of a write has to be allowed at its commit too; None if a member may do it. `for_unconfirmed` says
     that the route is also for an account that has to confirm its address before anything else. `is_constant` says that
-    all callers get the same answer.
+    all callers get the same answer. `language` is the tag of the answer's language, empty until it is chosen.
     """
 
     method: str
@@ -53,6 +53,7 @@ class Exchange:
     privilege: Action | None = None
     for_unconfirmed: bool = False
     is_constant: bool = False
+    language: str = ""
 
     limits: dict[str, list[LimitState]] = field(default_factory=dict)
     counted: set[str] = field(default_factory=set)

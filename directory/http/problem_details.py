@@ -5,7 +5,7 @@ from http import HTTPStatus
 from typing import Any
 
 import orjson
-from flask import Flask, Response, current_app, request
+from flask import Flask, Response, request
 from sqlalchemy.exc import SQLAlchemyError
 from werkzeug.exceptions import HTTPException
 
@@ -19,6 +19,7 @@ from directory.errors import (
     UnsupportedMediaType,
     WrongPassword,
 )
+from directory.http import languages
 from directory.http.client_address import client_address
 from directory.http.exchange import current, request_id
 from directory.http.headers import AnswerHeaders, Facts
@@ -64,11 +65,14 @@ def answer(error: DirectoryError) -> Response:
         if isinstance(error, RateLimited):
             why = {"tier": error.tier}
         log.info("refused", extra={"code": error.code, **who, **why})
-    language: Catalogue = current_app.extensions["language"]
+    language = languages.of_exchange(exchange)
     problem = {**body(error.code, kind.status, error.detail, exchange.id, language), **_said(error.extra, language)}
     response = Response(orjson.dumps(problem), status=kind.status, content_type=MEDIA_TYPE)
     if kind.status == 401:
         response.headers["WWW-Authenticate"] = 'Bearer realm="directory"'
+    if languages.of_app().several:
+        response.headers["Content-Language"] = language.tag
+        response.vary.add(languages.HEADER)
     wait = getattr(error, "retry_after", None)
     if wait is not None:
         response.headers["Retry-After"] = str(wait)

@@ -23,8 +23,12 @@ ONE_OR_MANY: Plural = (2, ENGLISH.plural)
 
 def our_files(tag: str) -> list[Path]:
     """Our files of a language; English has none."""
-    path = OURS / tag / "messages.po"
-    return [path] if path.is_file() else []
+    return files_in(OURS, tag)
+
+
+def files_in(folder: Path, tag: str) -> list[Path]:
+    """The files of a language in a folder that has a folder for each, by name."""
+    return sorted((folder / tag).glob("*.po"))
 
 
 def catalogue(tag: str, files: Iterable[Path]) -> Catalogue:
@@ -58,9 +62,9 @@ def _parsed(path: Path) -> Any:
     except UnicodeDecodeError as error:
         raise ValueError(f"{path}: is not UTF-8 at byte {error.start}") from None
     except OSError as error:  # polib's own for what it cannot parse
-        line = re.search(r"\(line (\d+)\)", str(error))
+        found = re.search(r"\(line (\d+)\)", str(error))
         raise ValueError(
-            f"{path}:{line[1]}: {NO_LINE}" if line else f"{path}: cannot be read: {error.strerror}"
+            f"{path}:{found[1]}: {NO_LINE}" if found else f"{path}: cannot be read: {error.strerror}"
         ) from None
 
 

@@ -40,7 +40,7 @@ class TranslatedEnvironment(Environment):
         assert isinstance(other, TranslatedEnvironment)  # noqa: S101 (an overlay has the class of its base)
         other.catalogue = catalogue
         other.filters = {**self.filters, **filters}
-        other.globals = {**self.globals, INDEX: catalogue.plural}
+        other.globals = {**self.globals, INDEX: catalogue.plural, "language": catalogue}
         return other
 
 

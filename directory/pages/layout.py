@@ -11,7 +11,7 @@ from flask import Blueprint, Flask, Response, current_app, render_template, requ
 from markupsafe import Markup
 
 from directory.errors import NotFound
-from directory.http import access, docs, problem_details
+from directory.http import access, docs, languages, problem_details
 from directory.http.authentication import viewer
 from directory.http.cache_policy import CachePolicy, CacheTags
 from directory.http.endpoint import HTML, operation, tag
@@ -94,12 +94,15 @@ def shell(entry: str, head: Head) -> PageAnswer:
     """A page that JavaScript fills: the same for everybody."""
     build = own_build.described()
     version = f"Version {build['version']}" + (f" ({build['commit']})" if build["commit"] else "")
-    return _rendered("shell.html", head, None, entry=entry, here="", is_shell=True, version=version)
+    english = languages.of_app().catalogue(ENGLISH.tag)
+    return _rendered("shell.html", head, None, english, entry=entry, here="", is_shell=True, version=version)
 
 
 def _rendered(
-    template: str, head: Head, by: Any, *, tags: CacheTags | None = CacheTags(()), entry: str = "reading", **values: Any  # noqa: B008
+    template: str, head: Head, by: Any, language: Catalogue | None = None, *,
+    tags: CacheTags | None = CacheTags(()), entry: str = "reading", **values: Any,  # noqa: B008
 ) -> PageAnswer:  # fmt: skip
+    """A page in the language that the reader chooses, or in the given one."""
     build: Build = current_app.extensions["web_build"]
     files = build.entries.get(entry)
     if files is None and template not in PLAIN:
@@ -110,9 +113,11 @@ def _rendered(
     is_outside = access.is_closed() and by is None and not values.get("is_shell")
     facts |= {"own_pages": _own_pages(is_outside=is_outside), "is_outside": is_outside}
     facts["assets"] = "" if files else docs.assets()
-    page = Page(_html(template, {**facts, **values}).encode())
+    facts["languages"] = languages.of_app() if language is None else None  # among which the reader chooses
+    page = Page(_html(template, language or languages.chosen(), {**facts, **values}).encode())
     page.tags = tags
-    return page, {"Content-Security-Policy": policy, **REFERRER}
+    varying = languages.varying(languages.of_app()) if language is None else {}
+    return page, {"Content-Security-Policy": policy, **REFERRER, **varying}
 
 
 def _own_pages(*, is_outside: bool) -> list[Any]:
@@ -121,9 +126,8 @@ def _own_pages(*, is_outside: bool) -> list[Any]:
     return [page for page in pages if not is_outside or access.is_open(current_app, page.path)]
 
 
-def _html(template: str, values: dict[str, Any]) -> str:
-    """A template in the language of the site."""
-    language: Catalogue = current_app.extensions["language"]
+def _html(template: str, language: Catalogue, values: dict[str, Any]) -> str:
+    """A template in a language."""
     if language is ENGLISH:
         return render_template(template, **values)
     made: dict[str, TranslatedEnvironment] = current_app.extensions["environments"]
@@ -246,7 +250,12 @@ def init_app(app: Flask) -> None:
         "path": path_of, "host": _host, "repository": _repository, "strip_width": _strip_width,
         "enumerated": COMMA.join, "inline": str.lower,
     }  # fmt: skip
-    app.jinja_env.globals |= {"address_with": address_with, "default_description": DESCRIPTION, "may": permissions.may}
+    app.jinja_env.globals |= {
+        "language": ENGLISH,
+        "address_with": address_with,
+        "default_description": DESCRIPTION,
+        "may": permissions.may,
+    }
     app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
 
 

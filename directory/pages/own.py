@@ -11,12 +11,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from flask import Blueprint, Flask, Response, current_app
+from flask import Blueprint, Flask, Response, current_app, g
 from jinja2 import ChoiceLoader, FunctionLoader, PrefixLoader, TemplateError, TemplateNotFound, meta, nodes
 from markupsafe import Markup
 
 from directory.http.access import public
 from directory.http.endpoint import operation
+from directory.http.exchange import Exchange
 from directory.http.files import StoredFile, respond
 from directory.pages import layout
 from directory.pages.build import media_type
@@ -181,6 +182,7 @@ def try_out(app: Flask) -> None:
     """Make a page, so that a template that all pages share fails now and not at the first visit. Raises SiteError."""
     folder = app.config["SITE_DIR"]
     with app.test_request_context("/"):
+        g.exchange = Exchange("GET", "/", "", "")
         try:
             layout.rendered(Head("Not found", path="/"))
         except Exception as error:

@@ -17,10 +17,11 @@ from flask import Flask
 from directory.cache.reads import Read, read_from
 from directory.cache.responder import PendingRead, Responder
 from directory.cache.response import SCHEMES, STATUSES, CachedResponse, constant_responses
-from directory.http import hooks, problem_details
+from directory.http import hooks, languages, problem_details
 from directory.http.files import Files
 from directory.http.request_body import BODY_MAX, body_max
 from directory.http.wsgi import Response
+from directory.language.choice import PLAIN
 from directory.server import wsgi
 from directory.server.protocol import Connection, Refusal, Request
 from directory.server.thread_pool import ThreadPool
@@ -45,10 +46,11 @@ class Dispatcher:
         self.is_stopping = False  # if so, each connection is closed after its next response
         self._pool = ThreadPool(threads)
         self._waiting: list[Request] = []
-        self._hops, self._cookie = 0, ""
+        self._hops, self._cookie, self._languages = 0, "", PLAIN
         self._votes: VoteBatcher | None = None  # None where another application wraps ours: it has to see all requests
         if isinstance(app, Flask):
             self._hops, self._cookie = app.config["TRUSTED_PROXIES"], app.config["COOKIE_NAME"]
+            self._languages = languages.of_app(app)
             self._files: Files = app.extensions["files"]
             self._constants = constant_responses(app)
             self._responder: Responder | None = app.extensions.get("response_cache")
@@ -140,10 +142,12 @@ class Dispatcher:
             self.refuse(request.connection, Refusal(400, "The address is not a path."))
         elif self._votes is None:
             self._hand_over(request)
-        elif (read := read_from(environ, self._cookie)) is not None and (pending := self._pending(read)) is not None:
+        elif (read := read_from(environ, self._cookie, self._languages)) is not None and (
+            pending := self._pending(read)
+        ) is not None:
             return pending
-        elif read is not None and read.credential is None and read.key in self._constants:
-            self._send_cached(request, read, self._constants[read.key], None)
+        elif read is not None and read.credential is None and read.address in self._constants:
+            self._send_cached(request, read, self._constants[read.address], None)
         elif (file := self._files.answer(environ, request.began)) is not None:
             self._send(request, file.encoded())
         elif not self._votes.take(request):

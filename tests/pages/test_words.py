@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from directory.language.catalogues import Catalogue
+from directory.language.choice import Languages
 from directory.language.messages import PLACEHOLDER
 from tests.support.routes import operation, routes
 from tests.support.walk import SETTINGS, Shown, Walk, elsewhere, plain
@@ -104,7 +105,7 @@ def words(shown: Shown) -> set[str]:
 def test_every_text_is_a_message(make_app: Any) -> None:
     walk = Walk(make_app(**SETTINGS))
     walk.fill()
-    walk.app.extensions["language"] = Pseudo("en-XA")
+    walk.app.extensions["languages"] = Languages("en-XA", load=Pseudo)
     found = {
         f"{word}: {shown.name}"
         for shown in walk.all()

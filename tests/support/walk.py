@@ -352,7 +352,7 @@ class Walk:
 
     def mails(self) -> Iterator[Shown]:
         """Every mail."""
-        site, language = self.app.extensions["site"], self.app.extensions["language"]
+        site, language = self.app.extensions["site"], self.app.extensions["languages"].catalogue()
         project = {"id": 1, "title": "Lamp", "slug": "lamp"}
         off = site.address("/api/auth/notifications/1-x")
         yield _mail("test", templates.test(site, language))

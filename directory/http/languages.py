@@ -1,0 +1,102 @@
+"""The language of an answer: an argument of all that makes it, chosen once for a request."""
+
+import logging
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs
+
+from flask import Flask, current_app
+from werkzeug.sansio.http import parse_cookie
+
+from directory.http.authentication import cookie_of
+from directory.http.exchange import Exchange, current
+from directory.language.catalogues import ENGLISH, Catalogue
+from directory.language.choice import PLAIN, Languages
+from directory.language.locales import locale_of
+
+COOKIE = PARAMETER = "lang"
+HEADER = "Accept-Language"
+API = "/api/"
+log = logging.getLogger(__name__)
+
+
+def configured(config: Mapping[str, Any]) -> Languages:
+    """The languages of the settings. Raises SystemExit, with one line, for one without a catalogue, or a faulty one.
+
+    The operator's files, which nobody has checked, are read now, and ours when they are needed.
+    """
+    default, tags = config["SITE_LANGUAGE"], config["SITE_LANGUAGES"]
+    folder = Path(config["SITE_DIR"], "locale") if config["SITE_DIR"] else None
+    if tags == (ENGLISH.tag,) and not (folder and folder.is_dir()):
+        return PLAIN
+    from directory.language import po
+
+    own = {tag: po.files_in(folder, tag) if folder else [] for tag in (ENGLISH.tag, *tags)}
+    for tag in tags:
+        if tag != ENGLISH.tag and not (own[tag] or po.our_files(tag)):
+            raise SystemExit(f"SITE_LANGUAGES: there is no translation into {tag}")
+
+    def load(tag: str) -> Catalogue:
+        return po.catalogue(tag, [*po.our_files(tag), *own[tag]])
+
+    try:
+        return Languages(default, tags, partial(_load, load), [load(tag) for tag in filter(own.get, own)])
+    except ValueError as error:
+        raise SystemExit(f"SITE_DIR: {error}") from None
+
+
+def _load(load: Callable[[str], Catalogue], tag: str) -> Catalogue:
+    """A catalogue; if its file cannot be used, as after an incomplete upgrade, one that leaves all in English."""
+    try:
+        return load(tag)
+    except ValueError as error:
+        log.error("a translation cannot be read", extra={"reason": str(error)})
+        return Catalogue(tag, locale=locale_of(tag))
+
+
+def of_app(app: Flask | None = None) -> Languages:
+    """The languages of an application, or of the current one."""
+    found: Languages = (app or current_app).extensions["languages"]
+    return found
+
+
+def chosen() -> Catalogue:
+    """The language of the answer to the current request."""
+    return of_exchange(current())
+
+
+def of_exchange(exchange: Exchange) -> Catalogue:
+    """The language of the answer to a request."""
+    languages = of_app()
+    if languages.several and not exchange.language:
+        exchange.language = choose(languages, exchange.environ, exchange.path, exchange.query)
+    return languages.catalogue(exchange.language)
+
+
+def choose(languages: Languages, environ: dict[str, Any], path: str, query: str) -> str:
+    """The language of an answer: a page's by its address, else by the cookie; else any by what the client accepts."""
+    wanted = ""
+    if not path.startswith(API):
+        wanted = in_query(languages, query) or languages.known(cookie_of(environ, COOKIE))
+    return wanted or languages.accepted(environ.get("HTTP_ACCEPT_LANGUAGE", "")) or languages.default
+
+
+def in_query(languages: Languages, query: str) -> str:
+    """The language that an address names; empty if it names none that the site has."""
+    if f"{PARAMETER}=" not in query:
+        return ""
+    return languages.known(parse_qs(query).get(PARAMETER, [""])[0])
+
+
+def has_language_alone(environ: dict[str, Any]) -> bool:
+    """Whether a request has no credential, and its only cookie names a language."""
+    if "HTTP_AUTHORIZATION" in environ:
+        return False
+    return parse_cookie(environ.get("HTTP_COOKIE", "")).keys() == {COOKIE}
+
+
+def varying(languages: Languages) -> dict[str, str]:
+    """The header of an answer whose text depends on the language."""
+    return {"Vary": HEADER} if languages.several else {}

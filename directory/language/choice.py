@@ -1,0 +1,63 @@
+"""The languages of a site, and the choice among them by what a client accepts."""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache
+
+from directory.language.catalogues import ENGLISH, Catalogue
+
+# RFC 9110, sections 12.4.2 and 12.5.4.
+RANGE = re.compile(r"\s*([A-Za-z]{1,8}(?:-[A-Za-z0-9]{1,8})*)\s*(?:;\s*q\s*=\s*(0(?:\.\d{0,3})?|1(?:\.0{0,3})?)\s*)?")
+LONGEST = 500  # characters of an Accept-Language that are looked at
+REMEMBERED = 512  # values of Accept-Language, each with its choice
+
+
+class Languages:
+    """The languages of a site: their tags, of which `default` is one, and their catalogues.
+
+    A catalogue that is not `made` is made by `load` when it is first needed. With `several` languages the reader
+    chooses.
+    """
+
+    def __init__(
+        self, default: str = ENGLISH.tag, tags: Sequence[str] = (), load: Callable[[str], Catalogue] = Catalogue,
+        made: Iterable[Catalogue] = (),
+    ) -> None:  # fmt: skip
+        self.default, self.tags, self._load = default, tuple(tags or (default,)), load
+        self.several = len(self.tags) > 1
+        self._by_lower = {tag.lower(): tag for tag in self.tags}
+        self._catalogues = {each.tag: each for each in made}
+        self.accepted = lru_cache(REMEMBERED)(self._accepted)
+
+    def catalogue(self, tag: str = "") -> Catalogue:
+        """The catalogue of a language; of the site's, without a tag."""
+        tag = tag or self.default
+        found = self._catalogues.get(tag)
+        if found is None:  # two threads that come at once make the same one
+            found = self._catalogues[tag] = self._load(tag)
+        return found
+
+    def known(self, tag: str | None) -> str:
+        """The language of a tag, however it is written; empty if the site has none of that tag."""
+        return self._by_lower.get(tag.lower(), "") if tag else ""
+
+    def _accepted(self, header: str) -> str:
+        """The language that an Accept-Language wants most; empty if the site has none of those that it names."""
+        return next(filter(None, map(self._lookup, ranges(header[:LONGEST]))), "")
+
+    def _lookup(self, wanted: str) -> str:
+        """The language for a range: RFC 4647, section 3.4. The last range of all also finds one with a region."""
+        parts = wanted.lower().split("-")
+        for length in range(len(parts), 0, -1):
+            if found := self._by_lower.get("-".join(parts[:length])):
+                return found
+        return next((tag for lower, tag in self._by_lower.items() if lower.startswith(f"{parts[0]}-")), "")
+
+
+def ranges(header: str) -> Iterator[str]:
+    """The language ranges of an Accept-Language, the most wanted first, without those that are refused."""
+    found = [(match[1], float(match[2] or 1)) for each in header.split(",") if (match := RANGE.fullmatch(each))]
+    return (wanted for wanted, quality in sorted(found, key=lambda each: -each[1]) if quality)
+
+
+PLAIN = Languages(load=lambda _tag: ENGLISH)  # English as it is written in the code
