@@ -27,6 +27,7 @@ log = logging.getLogger(__name__)
 COOKIE_SECONDS = int(sessions.LIFETIME.total_seconds())
 SIGN_IN_SECONDS = int(attempts.LIFETIME.total_seconds())
 NEED_PASSKEY = {"none": set(), "admins": {Role.ADMIN}, "reviewers": {Role.ADMIN, Role.REVIEWER}}  # by REQUIRE_PASSKEY
+LANGUAGE_COOKIE = "lang"
 BROWSER_SECRET = re.compile(r"[A-Za-z0-9_-]{43}")
 
 
@@ -160,6 +161,14 @@ def give_browser_secret(response: Response, secret: str) -> None:
 
 def _sign_in_cookie() -> str:
     return f"{current_app.config['COOKIE_NAME']}-sign-in"
+
+
+LANGUAGE_SECONDS = 365 * 24 * 3600
+
+
+def language_cookie(tag: str) -> str:
+    """The cookie that names the language of pages. It names no account."""
+    return dump_cookie(LANGUAGE_COOKIE, tag, max_age=LANGUAGE_SECONDS, **_attributes())
 
 
 VOTE_SECONDS = 30 * 60  # from the press of a vote's button to the end of signing in or up

@@ -10,13 +10,13 @@ from urllib.parse import parse_qs
 from flask import Flask, current_app
 from werkzeug.sansio.http import parse_cookie
 
-from directory.http.authentication import cookie_of
+from directory.http.authentication import LANGUAGE_COOKIE, cookie_of
 from directory.http.exchange import Exchange, current
 from directory.language.catalogues import ENGLISH, Catalogue
 from directory.language.choice import PLAIN, Languages
 from directory.language.locales import locale_of
 
-COOKIE = PARAMETER = "lang"
+PARAMETER = "lang"
 HEADER = "Accept-Language"
 API = "/api/"
 log = logging.getLogger(__name__)
@@ -79,7 +79,7 @@ def choose(languages: Languages, environ: dict[str, Any], path: str, query: str)
     """The language of an answer: a page's by its address, else by the cookie; else any by what the client accepts."""
     wanted = ""
     if not path.startswith(API):
-        wanted = in_query(languages, query) or languages.known(cookie_of(environ, COOKIE))
+        wanted = in_query(languages, query) or languages.known(cookie_of(environ, LANGUAGE_COOKIE))
     return wanted or languages.accepted(environ.get("HTTP_ACCEPT_LANGUAGE", "")) or languages.default
 
 
@@ -94,7 +94,7 @@ def has_language_alone(environ: dict[str, Any]) -> bool:
     """Whether a request has no credential, and its only cookie names a language."""
     if "HTTP_AUTHORIZATION" in environ:
         return False
-    return parse_cookie(environ.get("HTTP_COOKIE", "")).keys() == {COOKIE}
+    return parse_cookie(environ.get("HTTP_COOKIE", "")).keys() == {LANGUAGE_COOKIE}
 
 
 def varying(languages: Languages) -> dict[str, str]:

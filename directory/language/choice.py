@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 
 from directory.language.catalogues import ENGLISH, Catalogue
+from directory.language.locales import locale_of
 
 # RFC 9110, sections 12.4.2 and 12.5.4.
 RANGE = re.compile(r"\s*([A-Za-z]{1,8}(?:-[A-Za-z0-9]{1,8})*)\s*(?:;\s*q\s*=\s*(0(?:\.\d{0,3})?|1(?:\.0{0,3})?)\s*)?")
@@ -28,6 +29,12 @@ class Languages:
         self._by_lower = {tag.lower(): tag for tag in self.tags}
         self._catalogues = {each.tag: each for each in made}
         self.accepted = lru_cache(REMEMBERED)(self._accepted)
+
+    @property
+    def described(self) -> list[dict[str, str]]:
+        """The languages: the tag of each, its own name of itself, and its direction."""
+        found = [(tag, locale_of(tag)) for tag in self.tags]
+        return [{"tag": tag, "name": locale.name, "dir": locale.direction} for tag, locale in found]
 
     def catalogue(self, tag: str = "") -> Catalogue:
         """The catalogue of a language; of the site's, without a tag."""

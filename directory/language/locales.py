@@ -49,8 +49,11 @@ class Locale:
 ENGLISH = Locale()
 
 
+@cache
 def locale_of(tag: str) -> Locale:
     """The facts of a language, else those of the language without its region, else English ones under its tag."""
+    if tag == "en":
+        return ENGLISH
     known = _known()
     parts = tag.split("-")
     for length in range(len(parts), 0, -1):

@@ -19,6 +19,7 @@ from directory.http.exchange import current
 from directory.language.catalogues import ENGLISH, Catalogue
 from directory.language.messages import _
 from directory.language.templates import TranslatedEnvironment
+from directory.pages import translated
 from directory.pages.build import Build
 from directory.pages.head import DESCRIPTION, Head, source_of
 from directory.services import build as own_build
@@ -113,11 +114,27 @@ def _rendered(
     is_outside = access.is_closed() and by is None and not values.get("is_shell")
     facts |= {"own_pages": _own_pages(is_outside=is_outside), "is_outside": is_outside}
     facts["assets"] = "" if files else docs.assets()
-    facts["languages"] = languages.of_app() if language is None else None  # among which the reader chooses
-    page = Page(_html(template, language or languages.chosen(), {**facts, **values}).encode())
-    page.tags = tags
     varying = languages.varying(languages.of_app()) if language is None else {}
+    if varying:
+        facts |= _choice(values["here"])
+    html = _html(template, language or languages.chosen(), {**facts, **values})
+    page = Page((translated.keeping(html, facts["named"]) if facts.get("named") else html).encode())
+    page.tags = tags
     return page, {"Content-Security-Policy": policy, **REFERRER, **varying}
+
+
+def _choice(back: str) -> dict[str, Any]:
+    """What a page in one of several languages has more than others.
+
+    `named` is the language that its address names, and `said` translates what previews of links show.
+    """
+    all_languages, exchange = languages.of_app(), current()
+    return {
+        "languages": all_languages.described,
+        "named": languages.in_query(all_languages, exchange.query),
+        "said": all_languages.catalogue().say,
+        "this_page": own_path(translated.this_page(exchange, back)),
+    }
 
 
 def _own_pages(*, is_outside: bool) -> list[Any]:
@@ -143,7 +160,9 @@ def _speaking(environment: Any, language: Catalogue) -> TranslatedEnvironment:
     def enumerated(texts: Iterable[str]) -> str:
         return language.say(COMMA).join(map(language.say, texts))
 
-    made: TranslatedEnvironment = environment.speaking(language, enumerated=enumerated, inline=language.say)
+    made: TranslatedEnvironment = environment.speaking(
+        language, enumerated=enumerated, inline=language.say, day=language.locale.day, number=language.locale.number
+    )
     return made
 
 
@@ -255,6 +274,7 @@ def init_app(app: Flask) -> None:
         "address_with": address_with,
         "default_description": DESCRIPTION,
         "may": permissions.may,
+        "in_language": translated.in_language,
     }
     app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
 

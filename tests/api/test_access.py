@@ -292,6 +292,7 @@ TABLE = {
     **dict.fromkeys(("POST /sign-in", "POST /sign-up", "POST /sign-out"), DONE),
     **dict.fromkeys((f"{method} /{page}" for method in ("GET", "POST") for page in MAILED_PAGES), ABSENT),
     "POST /verify/again": ABSENT,
+    "POST /language": ABSENT,  # of a site in one language
     "GET /sign-in/link": PUBLIC,
     "POST /sign-in/link": states("403 403 403 403 401 403"),  # by a link that is not there
     "GET /api/auth/notifications/<token>": ABSENT,

@@ -125,6 +125,7 @@ def form(route: Route) -> dict[str, str]:
         "POST /reset": {"token": "t" * 43, "password": PASSWORD},
         "POST /verify": {"token": "t" * 43},
         "POST /mail-off": {"token": "1-x"},
+        "POST /language": {"language": "en"},
         "POST /sign-in/link": {"token": "t" * 43},
         "POST /report/<id:project_id>": {"kind": "spam"},
         "POST /votes/<id:project_id>": {"vote": "cast"},

@@ -219,6 +219,7 @@ class Walk:
         yield self.ask("entering", "/verify", token="x")
         yield self.ask("entering", "/mail-off", token="1-x")
         yield self.ask("entering", "/sign-in/link", token="x")
+        yield self.ask("entering", "/language", language="en")
         yield self.ask("entering", f"/votes/{self.live}", vote="cast")
         yield self.ask("entering", "/submit", title="Kept", tagline="Also")
         yield self.ask("entering", "/account/tokens", name="Kept")

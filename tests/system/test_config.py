@@ -104,6 +104,8 @@ def test_everything_has_a_default_that_works(instance):
         "WEB_ENABLED": True,
         "SITE_NAME": "Project Directory",
         "SITE_URL": "",
+        "SITE_LANGUAGE": "en",
+        "SITE_LANGUAGES": ("en",),
         "SITE_TAGLINE": "",
         "SITE_ACCENT": {},
         "SITE_LOGO": None,
@@ -177,6 +179,8 @@ GOOD = [
     ("SITE_NAME", "x" * 100, "x" * 100),
     ("SITE_URL", "https://Projects.Example.com/", "https://projects.example.com"),
     ("SITE_URL", "http://localhost:5173", "http://localhost:5173"),
+    ("SITE_LANGUAGE", "PT-br", "pt-BR"),
+    ("SITE_LANGUAGES", "de, en,zh-hant", ("de", "en", "zh-Hant")),
     ("SITE_TAGLINE", "What we make", "What we make"),
     ("SITE_HEADLINE", "Made by us", "Made by us"),
     ("SITE_LINKS", '[{"label": " Imprint ", "url": "/imprint"}]', (("Imprint", "/imprint"),)),
@@ -333,6 +337,8 @@ NONSENSE = [
         ("SECURITY_CONTACT", v)
         for v in ("security@example.org", "http://example.org", "mailto:x", "https://", "tel:", "mailto:a@b c", "x:y")
     ),
+    *(("SITE_LANGUAGE", value) for value in ("English", "de_DE", "d", "en,de")),
+    *(("SITE_LANGUAGES", value) for value in ("en,", "en,EN", ",", "en de")),
     *(("SITE_DIR", value) for value in ("/nothing/here", "README.md", "\0")),
     *(("SITE_URL", v) for v in ("https://u@a.example", "https://a.example?x", "https://a b", "https://ä.example")),
 ]

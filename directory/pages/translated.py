@@ -1,0 +1,49 @@
+"""What a page has in addition where the site has several languages: its addresses in each, and links that keep one."""
+
+import re
+from urllib.parse import parse_qsl, urlencode
+
+from directory.http.exchange import Exchange
+from directory.http.languages import PARAMETER
+
+TAG = re.compile(r'<(a|form)\b((?:[^>"]|"[^"]*")*)>')
+LINK = re.compile(r'(?<= )(href|action)="((?:/(?!/)|\?)[^"]*)"')
+# Addresses that are no pages, or pages in English alone.
+ELSEWHERE = re.compile(r"/(api|assets|static|images|admin|language|feed|rss)\b|/[^?#]*\.\w+(?:[?#]|$)")
+
+
+def in_language(path: str, tag: str) -> str:
+    """The address of a page in a language. A path without a tag is the page in the language that its reader chooses."""
+    page, hash_, place = path.partition("#")
+    return f"{page}{'&' if '?' in page else '?'}{PARAMETER}={tag}{hash_}{place}"
+
+
+def this_page(exchange: Exchange, otherwise: str) -> str:
+    """The address of the page that is shown, without a language; `otherwise` for the answer to a form."""
+    if not exchange.is_read:
+        return otherwise
+    given = [each for each in parse_qsl(exchange.query, keep_blank_values=True) if each[0] != PARAMETER]
+    return f"{exchange.path}?{urlencode(given)}" if given else exchange.path
+
+
+def keeping(html: str, tag: str) -> str:
+    """A page whose links and forms lead to pages in the language that its own address names."""
+
+    def kept(found: re.Match[str]) -> str:
+        name, attributes = found.groups()
+        if 'hreflang="' in attributes:
+            return found[0]
+        changed = LINK.sub(lambda link: _kept(link, tag), attributes)
+        if name == "form" and 'method="post"' not in attributes:  # its fields take the place of the query
+            return f'{found[0]}<input type="hidden" name="{PARAMETER}" value="{tag}">'
+        return f"<{name}{changed}>"
+
+    return TAG.sub(kept, html)
+
+
+def _kept(link: re.Match[str], tag: str) -> str:
+    name, address = link.groups()
+    if ELSEWHERE.match(address):
+        return link[0]
+    page, hash_, place = address.partition("#")
+    return f'{name}="{page}{"&amp;" if "?" in page else "?"}{PARAMETER}={tag}{hash_}{place}"'

@@ -1,0 +1,207 @@
+"""The language of pages and problems: who chooses it, what varies by it, and what does not."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from flask import Flask
+
+from tests.support.browsers import Browser
+from tests.support.factories import World
+
+HEAD = 'msgid ""\nmsgstr ""\n"Content-Type: text/plain; charset=utf-8\\n"\n"Plural-Forms: {}\\n"\n'
+WORDS = {
+    "de": ("nplurals=2; plural=(n != 1);", {"Sign in": "Anmelden", "Categories": "Kategorien", "Not found": "Fehlt"}),
+    "ar": (
+        "nplurals=6; plural=(n==0 ? 0 : n==1 ? 1 : n==2 ? 2 : n%100>=3 && n%100<=10 ? 3 : n%100>=11 ? 4 : 5);",
+        {"Sign in": "دخول", "Categories": "تصنيفات"},
+    ),
+    "pt-BR": ("nplurals=2; plural=(n > 1);", {"Sign in": "Entrar", "Categories": "Categorias"}),
+}
+SIGN_IN = {"en": "Sign in", **{tag: words["Sign in"] for tag, (_rule, words) in WORDS.items()}}
+VARY = "Accept-Language, Cookie, Authorization"
+
+
+pytestmark = pytest.mark.parametrize("migrated", ["sqlite"], indirect=True)  # on either, the words are the same
+
+
+@pytest.fixture
+def make_site(make_app: Any, tmp_path: Path) -> Any:
+    """Makes an application in four languages, the operator's catalogues over ours, with a category and a project."""
+    for tag, (rule, words) in WORDS.items():
+        path = tmp_path / "locale" / tag / "own.po"
+        path.parent.mkdir(parents=True)
+        entries = [f'\nmsgid "{message}"\nmsgstr "{said}"\n' for message, said in words.items()]
+        path.write_text(HEAD.format(rule) + "".join(entries))
+    languages = {"SITE_DIR": str(tmp_path), "SITE_LANGUAGES": "en,de,ar,pt-BR", "SITE_URL": "https://example.org"}
+
+    def make(**settings: str) -> Flask:
+        app: Flask = make_app(**languages, **settings)
+        world = World(app)
+        world.project(world.user("ada"), title="Lamp")
+        return app
+
+    return make
+
+
+@pytest.fixture
+def site(make_site: Any) -> Flask:
+    """Such an application."""
+    return make_site()  # type: ignore[no-any-return]
+
+
+def language_of(answer: Any) -> str:
+    """The language that a page says it is in, and is in."""
+    found = re.search(r'<html lang="([^"]+)"', answer.text)
+    assert found is not None, answer.text[:500]
+    assert f">{SIGN_IN[found[1]]}<" in answer.text
+    return found[1]
+
+
+CHOICES = (
+    ("/", "", "", "en"), ("/", "", "fr", "en"), ("/", "", "fr, de;q=0.5, en;q=0.4", "de"), ("/", "", "DE-at", "de"),
+    ("/", "", "pt", "pt-BR"), ("/", "", "pt-PT", "pt-BR"), ("/", "", "*, de;q=0", "en"), ("/", "", "q=,;de", "en"),
+    ("/", "", "en;q=0.8,ar", "ar"), ("/", "ar", "de", "ar"), ("/", "xx", "de", "de"), ("/?lang=de", "ar", "", "de"),
+    ("/?lang=PT-br", "ar", "", "pt-BR"), ("/?lang=xx", "ar", "de", "ar"), ("/?lang=", "", "de", "de"),
+    ("/none?lang=de", "", "", "de"), ("/sign-in?lang=de", "", "", "de"), ("/categories", "", "de", "de"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("cache", ["true", "false"])
+def test_a_page_is_in_the_language_of_its_address_else_the_cookies_else_what_is_accepted(
+    make_site: Any, cache: str
+) -> None:
+    site = make_site(RESPONSE_CACHE=cache)
+    for address, cookie, accepted, language in CHOICES * 2:  # made, and with the cache stored
+        headers = {"Accept": "text/html"} | ({"Accept-Language": accepted} if accepted else {})
+        client = site.test_client()
+        if cookie:
+            client.set_cookie("lang", cookie)
+        answer = client.get(address, headers=headers)
+        assert language_of(answer) == language, (address, cookie, accepted)
+        assert ('<html lang="ar" dir="rtl">' in answer.text) == (language == "ar")
+        assert {*VARY.split(", ")} <= {*answer.headers["Vary"].split(", ")}
+        assert "Set-Cookie" not in answer.headers
+
+
+@pytest.mark.response_cache
+def test_a_header_invents_no_entry_of_the_cache(site: Flask) -> None:
+    store = site.extensions["response_cache"].store
+    client = site.test_client()
+    for accepted in ("de", "de-AT", "de-CH;q=0.9, fr", "xx, de", "DE"):
+        client.get("/categories", headers={"Accept-Language": accepted})
+    client.set_cookie("lang", "de")
+    client.get("/categories")
+    assert [key for key in store._entries if key[1] == "/categories"] == [("http", "/categories", "", "de")]
+
+
+@pytest.mark.parametrize("path", ["/api/projects", "/api/projects.atom", "/api/session", "/robots.txt", "/favicon.svg"])
+def test_data_do_not_vary_by_language(site: Flask, path: str) -> None:
+    client = site.test_client()
+    plain, german = (client.get(path, headers=headers) for headers in ({}, {"Accept-Language": "de"}))
+    assert plain.data == german.data
+    assert "Accept-Language" not in german.headers.get("Vary", "")
+    assert "Content-Language" not in german.headers
+
+
+def test_problems_are_in_an_accepted_language_and_data_in_none(site: Flask) -> None:
+    client = site.test_client()
+    client.set_cookie("lang", "ar")
+    problem = client.get("/api/none", headers={"Accept-Language": "de"})
+    assert (problem.json["title"], problem.json["code"]) == ("Fehlt", "not_found")
+    assert problem.headers["Content-Language"] == "de"
+    assert "Accept-Language" in problem.headers["Vary"]
+    assert client.get("/api/none").headers["Content-Language"] == "en"
+
+
+def test_the_switch_sets_the_cookie_and_leads_back(site: Flask) -> None:
+    browser = Browser(site)
+    page = browser.call("GET", "/categories?lang=ar&x=1").text
+    [form] = re.findall(r'<form class="languages".*?</form>', page, re.DOTALL)
+    assert '<input type="hidden" name="next" value="/categories?x=1">' in form
+    assert 'value="ar" lang="ar" dir="rtl" aria-current="true">العربية' in form
+    answer = browser.call("POST", "/language", data={"language": "de", "next": "/categories?x=1"})
+    assert (answer.status_code, answer.headers["Location"]) == (303, "/categories?x=1")
+    assert "lang=de" in answer.headers["Set-Cookie"]
+    assert "Max-Age=31536000" in answer.headers["Set-Cookie"]
+    assert language_of(browser.call("GET", "/categories")) == "de"
+    assert browser.call("POST", "/language", data={"language": "xx"}).status_code == 404
+    elsewhere = browser.call("POST", "/language", data={"language": "de", "next": "//evil.example"})
+    assert elsewhere.headers["Location"] == "/"
+
+
+def test_links_of_a_page_with_a_language_keep_it(site: Flask) -> None:
+    client = site.test_client()
+    page = client.get("/?lang=de&q=lamp").text
+    links = re.findall(r'<a [^>]*?href="(/[^"]*)"', page)
+    pages = [link for link in links if not link.startswith("/api/")]
+    assert pages
+    assert [link for link in pages if not re.search(r"(\?|&amp;)lang=de(#|$)", link)] == []
+    assert [link for link in links if link.startswith("/api/") and "lang" in link] == []
+    assert re.search('<form class="search"[^>]*><input type="hidden" name="lang" value="de">', page)
+    assert 'action="/language"' in page
+    assert not re.search(r'href="[^"]*lang=', re.sub("<link [^>]*>", "", client.get("/categories").text))
+
+
+def test_search_engines_find_each_language(site: Flask) -> None:
+    client = site.test_client()
+    plain, german = client.get("/categories").text, client.get("/categories?lang=de").text
+    home = "https://example.org/categories"
+    for tag in ("en", "de", "ar", "pt-BR"):
+        assert f'<link rel="alternate" hreflang="{tag}" href="{home}?lang={tag}">' in plain
+    assert f'<link rel="alternate" hreflang="x-default" href="{home}">' in german
+    assert f'<link rel="canonical" href="{home}">' in plain
+    assert f'<link rel="canonical" href="{home}?lang=de">' in german
+    assert '<meta property="og:title" content="Categories">' in german
+    assert "<title>Kategorien · " in german
+
+
+def test_the_console_is_in_english(site: Flask) -> None:
+    answer = site.test_client().get("/admin?lang=de", headers={"Accept-Language": "de"})
+    assert '<html lang="en"' in answer.text
+    assert "Accept-Language" not in answer.headers["Vary"]
+
+
+def test_with_one_language_nothing_varies(app: Flask) -> None:
+    client = app.test_client()
+    client.set_cookie("lang", "de")
+    plain, german = client.get("/categories"), client.get("/categories?lang=de", headers={"Accept-Language": "de"})
+    assert "Accept-Language" not in plain.headers["Vary"]
+    assert plain.text == german.text
+    assert "hreflang" not in plain.text
+    assert "/language" not in plain.text
+    assert Browser(app).call("POST", "/language", data={"language": "en"}).status_code == 404
+    problem = client.get("/api/none", headers={"Accept-Language": "de"})
+    assert "Content-Language" not in problem.headers
+    assert "Accept-Language" not in problem.headers["Vary"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "line"),
+    [
+        ({"SITE_LANGUAGES": "en,tlh"}, "SITE_LANGUAGES: there is no translation into tlh"),
+        ({"SITE_LANGUAGE": "tlh"}, "SITE_LANGUAGES: there is no translation into tlh"),
+        ({"SITE_LANGUAGE": "en", "SITE_LANGUAGES": "de,ar"}, "SITE_LANGUAGE: en is not among SITE_LANGUAGES: de, ar"),
+    ],
+)
+def test_a_language_without_a_translation_stops_the_start(make_app: Any, settings: dict[str, str], line: str) -> None:
+    with pytest.raises(SystemExit, match=re.escape(line)):
+        make_app(**settings)
+
+
+def test_a_fault_in_a_file_of_the_operator_stops_the_start(make_app: Any, tmp_path: Path) -> None:
+    path = tmp_path / "locale" / "en" / "words.po"
+    path.parent.mkdir(parents=True)
+    path.write_text('msgid "By {name}"\nmsgstr "From {nme}"\n')
+    with pytest.raises(SystemExit, match=re.escape(f"SITE_DIR: {path}:1: 'From {{nme}}' has not the placeholders")):
+        make_app(SITE_DIR=str(tmp_path))
+
+
+def test_the_operator_replaces_english_words(make_app: Any, tmp_path: Path) -> None:
+    path = tmp_path / "locale" / "en" / "words.po"
+    path.parent.mkdir(parents=True)
+    path.write_text('msgid "Categories"\nmsgstr "Shelves"\n')
+    page = make_app(SITE_DIR=str(tmp_path)).test_client().get("/categories").text
+    assert "<title>Shelves · " in page
+    assert '<html lang="en">' in page
