@@ -73,7 +73,7 @@ def create_app(config: Mapping[str, Any]) -> Flask:
         headline=config["SITE_HEADLINE"],
     )  # fmt: skip
     app.extensions["mail_server"] = mail = delivery.mail_server(
-        config["MAIL"], site.name, keys, with_reports=config["REPORTS"] != "off"
+        config["MAIL"], site.name, keys, app.extensions["languages"], with_reports=config["REPORTS"] != "off"
     )
     app.extensions["webhooks"] = [*delivery.webhooks(config["WEBHOOK_ENDPOINTS"], site), *([mail] if mail else [])]
     app.extensions["providers"] = sign_in.providers(config["PROVIDERS"], config["THREADS"])

@@ -29,7 +29,7 @@ from directory.errors import (
     RegistrationClosed,
     RegistrationRefused,
 )
-from directory.http import account_limits, rate_limits, receivers
+from directory.http import account_limits, languages, rate_limits, receivers
 from directory.http.access import for_unconfirmed, login_required, only_if, public
 from directory.http.authentication import caller
 from directory.http.client_address import user_agent
@@ -56,6 +56,9 @@ from directory.services.sign_in.refusals import SignInAgain
 bp = Blueprint("auth", __name__, url_prefix="/api/auth")
 OUTSIDE = _("Accounts here are for addresses of certain domains, and this is not one of them.")
 UNCONFIRMABLE = _("No mail is sent here by which a new address could be confirmed.")
+
+
+NO_LANGUAGE = _("This site has no such language.")
 
 
 def _refused_registration(body: dict[str, Any]) -> Errors:
@@ -85,6 +88,8 @@ def _bad_changes(body: dict[str, Any]) -> Errors:
     user = accounts.get(caller().id)
     email = body.get("email", user.email)
     refused = accounts.username_refusals(body.get("username"), user)
+    if body.get("language") and not languages.of_app().known(body["language"]):
+        refused.append({"pointer": "#/language", "detail": NO_LANGUAGE})
     username = body.get("username", user.username)
     refused += accounts.password_refusals(body.get("password"), username=username, email=email)
     if "password" in body:
@@ -104,7 +109,7 @@ def _bad_changes(body: dict[str, Any]) -> Errors:
     transactional=False,
 )  # fmt: skip
 @among_few()
-def register(body: dict[str, Any], next_path: str | None = None) -> Any:
+def register(body: dict[str, Any], next_path: str | None = None, language: str | None = None) -> Any:
     """Open an account and sign in."""
     if not registration_open():
         raise RegistrationClosed
@@ -116,6 +121,7 @@ def register(body: dict[str, Any], next_path: str | None = None) -> Any:
 
     def work() -> tuple[Any, str]:
         user = screening.register(username, email, hashed, must_verify=must_verify)
+        user.language = language
         if server is not None and may_mail:
             recovery.ask_to_verify(user, server, next_path=next_path)
         return user, sessions.begin(user.id, user_agent=user_agent())
@@ -201,8 +207,7 @@ def change(body: dict[str, Any]) -> Any:
         _require_free(body["email"], by)
 
     def work(notifier: MailServer | None) -> None:
-        if "username" in body:
-            accounts.choose_username(body["username"], by=by)
+        _choose(body, by)
         changed = accounts.change(
             by,
             email=None if server else email,
@@ -222,6 +227,14 @@ def change(body: dict[str, Any]) -> Any:
         notifier = limits.enter_context(receivers.notifying(user)) if new_hash else None
         transaction(lambda: work(notifier))
         return accounts.own(by)
+
+
+def _choose(body: dict[str, Any], by: Caller) -> None:
+    """Choose a username, and a language, if the changes have them."""
+    if "username" in body:
+        accounts.choose_username(body["username"], by=by)
+    if "language" in body:
+        accounts.choose_language(languages.of_app().known(body["language"]) or None, by=by)
 
 
 def _confirmed(body: dict[str, Any]) -> tuple[User, str | None]:

@@ -5,6 +5,7 @@ from typing import Any
 from flask import Blueprint, current_app
 
 from directory.api.schemas.site import SessionState
+from directory.http import languages
 from directory.http.access import public
 from directory.http.authentication import viewer
 from directory.http.cache_policy import CachePolicy
@@ -33,8 +34,9 @@ def show() -> Any:
     The answer is 200 for anonymous callers too, and for callers whose cookie is no longer valid.
     """
     user, site, config = viewer(), current_app.extensions["site"], current_app.config
+    account = None if user is None else _account(user)
     state = {
-        "user": None if user is None else _account(user),
+        "user": account,
         "site": {"name": site.name, "url": site.url or None},
         "registration_open": registration_open(),
         "read_only": config["READ_ONLY"],
@@ -42,6 +44,8 @@ def show() -> Any:
         "password_reset": password_reset(),
         "passkeys": has_passkeys(),
         "providers": [{"name": one.name, "label": one.label} for one in current_app.extensions["providers"].values()],
+        "language": None if account is None else account["language"],
+        "languages": languages.of_app().described,
     }
     if user is not None:
         # An administrator's edit applies at once, unless nobody may review their own.

@@ -32,7 +32,7 @@ def files_in(folder: Path, tag: str) -> list[Path]:
 
 
 def catalogue(tag: str, files: Iterable[Path]) -> Catalogue:
-    """The catalogue of a language; of two files that translate a message the later one counts.
+    """The catalogue of a language; of two files that translate a message the later one counts, of two rules the first.
 
     Raises ValueError, which names the file and the line, for a translation that cannot be used.
     """
@@ -40,9 +40,7 @@ def catalogue(tag: str, files: Iterable[Path]) -> Catalogue:
     rule: Plural | None = ONE_OR_MANY if tag == ENGLISH.tag else None
     for path in files:
         parsed = _parsed(path)
-        own = _rule(path, parsed.metadata.get("Plural-Forms", "")) or rule
-        if rule is not None and own is not None and own[0] != rule[0]:
-            raise ValueError(f"{path}:1: this language has {rule[0]} plural forms, and Plural-Forms has {own[0]}")
+        own = _rule(path, parsed.metadata.get("Plural-Forms", ""))
         rule = rule or own
         for entry in parsed:
             if forms := _forms(path, entry, rule):

@@ -62,6 +62,7 @@ class User(db.Model):  # type: ignore[name-defined,misc]
     review, null for all; ids of deleted categories may be among them, and no other category gets one. `role_source` is
     LOCAL, or the name of the provider that gave the role. With `must_verify` the account may do little until its
     address is confirmed. `feed_key_hash` is the SHA-256 of the key in the address of its feed, null without one.
+    `language` is the tag of the language that the user has chosen, null if none.
     Triggers maintain `user_counts` and `user_submissions`.
 
     `role` is what the service calls the role. The database stores a reviewer as a member with `is_reviewer`, because
@@ -101,6 +102,7 @@ class User(db.Model):  # type: ignore[name-defined,misc]
     role_source: Mapped[str] = mapped_column(String(16), default=LOCAL, server_default=LOCAL)
     must_verify: Mapped[bool] = mapped_column(default=False, server_default=false())
     feed_key_hash: Mapped[str | None] = mapped_column(String(64))
+    language: Mapped[str | None] = mapped_column(String(35))
 
     @hybrid_property
     def role(self) -> str:

@@ -11,6 +11,7 @@ from directory.http.fields import Line, Strict
 from directory.http.validation import FormBody
 from directory.pages.forms import see_other
 from directory.pages.layout import bp, own_path
+from directory.services.accounts import accounts
 
 
 class LanguageForm(Strict):
@@ -39,7 +40,8 @@ def choose_language(query: dict[str, str], body: dict[str, Any]) -> Any:
     tag = languages.of_app().known(body["language"])
     if not tag:
         raise NotFound
-    viewer()
+    if by := viewer():
+        accounts.choose_language(tag, by=by)
     response = see_other(own_path(body.get("next")))
     response.headers["Set-Cookie"] = language_cookie(tag)
     return response

@@ -9,9 +9,9 @@ from werkzeug.exceptions import HTTPException
 
 from directory.api import auth
 from directory.errors import DirectoryError, Invalid
-from directory.http import receivers
+from directory.http import languages, receivers
 from directory.http.access import only_if, public
-from directory.http.authentication import become, viewer
+from directory.http.authentication import become, language_cookie, viewer
 from directory.http.exchange import current
 from directory.http.password_checks import require_passwords
 from directory.http.request_body import parse_json
@@ -22,6 +22,7 @@ from directory.pages.forms import EMPTY, NO_STORE, Form, same_as, see_other, sho
 from directory.pages.head import Head
 from directory.pages.layout import PageAnswer, address_with, bp, page_view, show, with_page
 from directory.pages.sign_in_form import is_texts, next_page, sign_in_form
+from directory.services.accounts import accounts
 
 AGAIN = _("What you want to do needs a session that was opened in the last ten minutes. Sign in again to go on.")
 FAILED = _("Signing in did not succeed. Try again.")
@@ -104,7 +105,16 @@ def sign_in(query: dict[str, str], body: dict[str, Any]) -> Any:
     """Sign in by username or e-mail address, and go on to `next`."""
     _require_https()
     signed = auth.login.view(body=body)  # type: ignore[attr-defined]
+    _give_own_language(signed)
     return _kept_form(next_page(query), signed) or see_other(next_page(query), signed)
+
+
+def _give_own_language(signed: Response) -> None:
+    """Have pages speak the language that the account has chosen, in this browser, too."""
+    all_languages = languages.of_app()
+    tag = all_languages.known(accounts.get(signed.get_json()["id"]).language) if all_languages.several else ""
+    if tag:
+        signed.headers.add("Set-Cookie", language_cookie(tag))
 
 
 def sign_up_form(form: Form = EMPTY, query: dict[str, str] | None = None, **_path: Any) -> PageAnswer:
@@ -133,7 +143,11 @@ def sign_up(query: dict[str, str], body: dict[str, Any]) -> Any:
     """Open an account, sign in, and go on to `next`; first, where mail is sent, to the page that says so."""
     _require_https()
     to = next_page(query)
-    signed = auth.register.view(body=body, next_path=to if to != "/" else None)  # type: ignore[attr-defined]
+    given = {
+        "next_path": to if to != "/" else None,
+        "language": languages.chosen().tag if languages.of_app().several else None,
+    }
+    signed = auth.register.view(body=body, **given)  # type: ignore[attr-defined]
     if receivers.configured_mail_server():
         to = address_with("/verify", sent=1, next=to if to != "/" else "")
     return see_other(to, signed)

@@ -42,7 +42,7 @@ def test_registering_signs_in_and_tells_the_account_without_its_secrets(browser)
     assert (answer.json["username"], answer.json["email"]) == ("ada", "ada@example.org")
     assert (answer.json["role"], answer.json["is_admin"], answer.json["status"]) == ("member", False, "active")
     assert answer.json["created_at"].endswith("Z")
-    assert browser.get("/api/auth/me").json == answer.json | {"permissions": []}
+    assert browser.get("/api/auth/me").json == answer.json | {"permissions": [], "language": None}
 
 
 def test_an_email_is_kept_in_lower_case_so_that_it_is_one_however_it_is_typed(browser, api):

@@ -47,7 +47,7 @@ WRITABLE = {
     "POST /api/auth/register": {"username", "email", "password"},
     "POST /api/auth/login": {"login", "password"},
     "POST /api/markdown": {"text"},
-    "PUT /api/auth/me": {"username", "email", "password", "current_password", "revoke_tokens", "notify"},
+    "PUT /api/auth/me": {"username", "email", "password", "current_password", "revoke_tokens", "notify", "language"},
     "POST /api/auth/password/forgot": {"login"},
     "POST /api/auth/password/reset": {"token", "password", "revoke_tokens"},
     "POST /api/auth/email/verify": {"token"},

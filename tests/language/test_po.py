@@ -78,8 +78,9 @@ def test_files_that_are_no_text_are_named(tmp_path: Path) -> None:
 
 
 def test_two_files_of_a_language_have_one_number_of_plural_forms(tmp_path: Path) -> None:
-    paths = written(tmp_path, GERMAN, HEAD.format("nplurals=1; plural=0;"))
-    with pytest.raises(ValueError, match=r"1\.po:1: this language has 2 plural forms, and Plural-Forms has 1"):
+    one = entry("{number} vote", "{number}", many="{number} votes")
+    paths = written(tmp_path, GERMAN, HEAD.format("nplurals=1; plural=0;") + one)
+    with pytest.raises(ValueError, match=r"1\.po:6: '{number} vote' has not the plural forms of the language"):
         po.catalogue("de", paths)
 
 

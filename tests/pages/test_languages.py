@@ -8,7 +8,7 @@ import pytest
 from flask import Flask
 
 from tests.support.browsers import Browser
-from tests.support.factories import World
+from tests.support.factories import PASSWORD, World
 
 HEAD = 'msgid ""\nmsgstr ""\n"Content-Type: text/plain; charset=utf-8\\n"\n"Plural-Forms: {}\\n"\n'
 WORDS = {
@@ -51,11 +51,11 @@ def site(make_site: Any) -> Flask:
     return make_site()  # type: ignore[no-any-return]
 
 
-def language_of(answer: Any) -> str:
+def language_of(answer: Any, *, signed_in: bool = False) -> str:
     """The language that a page says it is in, and is in."""
     found = re.search(r'<html lang="([^"]+)"', answer.text)
     assert found is not None, answer.text[:500]
-    assert f">{SIGN_IN[found[1]]}<" in answer.text
+    assert signed_in or f">{SIGN_IN[found[1]]}<" in answer.text
     return found[1]
 
 
@@ -205,3 +205,21 @@ def test_the_operator_replaces_english_words(make_app: Any, tmp_path: Path) -> N
     page = make_app(SITE_DIR=str(tmp_path)).test_client().get("/categories").text
     assert "<title>Shelves · " in page
     assert '<html lang="en">' in page
+
+
+def test_an_account_has_a_language_of_its_own(site: Flask) -> None:
+    visitor = Browser(site)
+    new = {"username": "eve", "email": "eve@example.org", "password": PASSWORD}
+    assert visitor.call("POST", "/sign-up?lang=de", data=new).status_code == 303
+    state = visitor.call("GET", "/api/session").json
+    assert (state["language"], state["user"]["language"]) == ("de", "de")
+    assert state["languages"][2] == {"tag": "ar", "name": "العربية", "dir": "rtl"}
+    for tag, stored in (("ar", "ar"), ("pt-br", "pt-BR"), (None, None), ("ar", "ar")):
+        assert visitor.call("PUT", "/api/auth/me", json={"language": tag}).json["language"] == stored
+    refused = visitor.call("PUT", "/api/auth/me", json={"language": "tlh"})
+    assert [each["pointer"] for each in refused.json["errors"]] == ["#/language"]
+    other = Browser(site)
+    other.call("POST", "/sign-in", data={"login": "eve", "password": PASSWORD})
+    assert language_of(other.call("GET", "/categories"), signed_in=True) == "ar"
+    other.call("POST", "/language", data={"language": "pt-BR", "next": "/"})
+    assert visitor.call("GET", "/api/auth/me").json["language"] == "pt-BR"

@@ -105,6 +105,10 @@ class AccountChanges(Strict):
     current_password = Secret()
     revoke_tokens = Flag(metadata={"description": "Whether to revoke all API tokens as well. Default false."})
     notify = Flag(metadata={"description": "Whether decisions about the user's projects are mailed."})
+    language = Line(
+        1, 35, allow_none=True,
+        metadata={"description": "The language of the user's mail: one of the site's, or null."},
+    )  # fmt: skip
 
     @validates_schema(skip_on_field_errors=False, pass_original=True)
     def _together(self, _data: Any, given: dict[str, Any], **_kwargs: object) -> None:
@@ -131,7 +135,15 @@ class UserOutput(Strict):
     notify = fields.Boolean(required=True, metadata={"description": "Whether decisions about the projects are mailed."})
 
 
-class OwnUser(UserOutput):
+class ExportedUser(UserOutput):
+    """An account as its user alone sees it."""
+
+    language = fields.String(
+        required=True, allow_none=True, metadata={"description": "The language that the user has chosen; null if none."}
+    )
+
+
+class OwnUser(ExportedUser):
     """The caller's account."""
 
     permissions = fields.List(
@@ -346,7 +358,7 @@ class Export(Strict):
 
     exported_at = Timestamp(required=True)
     complete = fields.Boolean(required=True, metadata={"description": COMPLETE})
-    account = fields.Nested(UserOutput, required=True)
+    account = fields.Nested(ExportedUser, required=True)
     projects = fields.List(fields.Nested(ExportedProject), required=True)
     messages = fields.List(
         fields.Nested(ExportedMessage),

@@ -33,6 +33,14 @@ class ServiceOutput(Strict):
     commit = fields.String(required=True, allow_none=True)
 
 
+class LanguageOutput(Strict):
+    """A language of the site. `tag` is that of BCP 47, and `name` its own name of itself."""
+
+    tag = fields.String(required=True)
+    name = fields.String(required=True)
+    dir = Word(("ltr", "rtl"), required=True)
+
+
 class SessionUser(OwnUser):
     """The caller's account."""
 
@@ -72,6 +80,12 @@ class SessionState(Strict):
         metadata={"description": "The fields of the user's live projects that need review when the user changes them."},
     )
     providers = fields.List(fields.Nested(ProviderOutput), required=True)
+    language = fields.String(
+        required=True, allow_none=True, metadata={"description": "The language of the caller's account; null if none."}
+    )
+    languages = fields.List(
+        fields.Nested(LanguageOutput), required=True, metadata={"description": "The languages of the site."}
+    )
 
 
 class Beginning(Matching):

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from sqlalchemy import bindparam, or_, select
+from sqlalchemy import bindparam, or_, select, update
 
 from directory.db.errors import refusing
 from directory.db.statements import Prepared
@@ -16,7 +16,7 @@ from directory.errors import (
     NotFound,
     WrongPassword,
 )
-from directory.extensions import db
+from directory.extensions import db, modify
 from directory.language.messages import _
 from directory.models import AccountStatus, Role, User, role_of
 from directory.services import audit, permissions
@@ -238,6 +238,11 @@ def choose_username(username: str, *, by: Caller) -> None:
     with refusing(uq_users_username=Duplicate(["username"], TAKEN)):
         db.session.flush()
     audit.record("user.renamed", by=by, user_id=by.id)
+
+
+def choose_language(tag: str | None, *, by: Caller) -> None:
+    """Note the language that a user has chosen, in which mail is written; None for that of the site."""
+    modify(update(User).where(User.id == by.id, User.deleted_at.is_(None)).values(language=tag))
 
 
 def username_refusals(username: str | None, user: User) -> list[dict[str, str]]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 from urllib.parse import urlsplit
 
+from directory.language.choice import PLAIN, Languages
 from directory.services.site import NOWHERE, Site
 
 MAIL = "mail"  # the format of the mail server, and its name; no webhook has it where mail is configured
@@ -61,6 +62,7 @@ class MailServer(Endpoint):
     user: str = field(repr=False)
     password: str = field(repr=False)
     keys: tuple[bytes, ...] = field(repr=False)
+    languages: Languages = field(default=PLAIN, repr=False)
 
     @property
     def key(self) -> bytes:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from directory.language.choice import PLAIN, Languages
 from directory.services.delivery.channels import MAIL, MailServer, Webhook, stable_name
 from directory.services.delivery.mail import templates
 from directory.services.site import Site
@@ -20,7 +21,12 @@ def webhooks(settings: Sequence[Mapping[str, Any]], site: Site) -> list[Webhook]
 
 
 def mail_server(
-    settings: Mapping[str, Any] | None, site_name: str, keys: Sequence[str], *, with_reports: bool
+    settings: Mapping[str, Any] | None,
+    site_name: str,
+    keys: Sequence[str],
+    languages: Languages = PLAIN,
+    *,
+    with_reports: bool,
 ) -> MailServer | None:
     """The mail server of the settings; None if no mail is sent. The keys make and accept the tokens of links.
 
@@ -33,4 +39,6 @@ def mail_server(
     host = f"[{given['host_name']}]" if ":" in given["host_name"] else given["host_name"]
     url = f"smtp://{host}:{given['port']}"
     events = frozenset(templates.OF_DECISIONS) | ({templates.REPORT_SETTLED} if with_reports else set())
-    return MailServer(MAIL, url, MAIL, events, site, keys=tuple(key.encode() for key in keys), **given)
+    return MailServer(
+        MAIL, url, MAIL, events, site, keys=tuple(key.encode() for key in keys), languages=languages, **given
+    )

@@ -16,6 +16,7 @@ from typing import Any
 from sqlalchemy import select
 
 from directory.extensions import db
+from directory.language.catalogues import ENGLISH, Catalogue
 from directory.models import AccountStatus, MailLink, User, now
 from directory.models import Message as ThreadMessage
 from directory.services.accounts import mail_links
@@ -79,8 +80,11 @@ def of_claim(claim: Claim, server: MailServer) -> Message:
 def _written(claim: Claim, server: MailServer) -> Message:
     event = json.loads(claim.payload)["data"]
     if claim.event == TEST:
-        to = _active(event["user"]["id"]).email
-        return message(templates.test(server.site), to=to, server=server, message_id=claim.webhook_id)
+        user = _active(event["user"]["id"])
+        language = _language(user, server)
+        return message(
+            templates.test(server.site, language), language, to=user.email, server=server, message_id=claim.webhook_id
+        )
     if claim.event in templates.OF_LINKS or claim.event in templates.OF_NOTICES:
         return _of_link(claim, event["link_id"], server, event.get("next"))
     if claim.event in templates.OF_DECISIONS:
@@ -98,14 +102,15 @@ def _of_link(claim: Claim, link_id: int, server: MailServer, next_path: str | No
         gone = "the account is suspended or deleted, or the notice is too old"
         raise NotToBeSent(gone if is_notice else "the link has been used, or it has expired")
     at, token = (link.created_at, "") if is_notice else (link.expires_at, mail_links.token_of_link(link, server.keys))
-    mail = templates.of_account(server.site, claim.event, link.username, at, token, next_path=next_path)
-    made = message(mail, to=link.email, server=server, message_id=claim.webhook_id)
+    language, facts = _language(link, server), (link.username, at, token)
+    mail = templates.of_account(server.site, claim.event, *facts, next_path=next_path, language=language)
+    made = message(mail, language, to=link.email, server=server, message_id=claim.webhook_id)
     return made if is_notice else replace(made, secrets=frozenset({token}))
 
 
 def _link(link_id: int) -> Any:
     columns = (MailLink.nonce, MailLink.token_hash, MailLink.email, MailLink.created_at, MailLink.expires_at)
-    query = select(*columns, User.username).join(User, User.id == MailLink.user_id)
+    query = select(*columns, User.username, User.language).join(User, User.id == MailLink.user_id)
     link = db.session.execute(query.where(MailLink.id == link_id, ACTIVE)).one_or_none()
     return link if link is not None and link.expires_at > now() else None
 
@@ -114,15 +119,23 @@ def _decision(claim: Claim, event: dict[str, Any], server: MailServer) -> Messag
     owner, address = _notified(event["project"]["owner"]["id"], server)
     reason = _text_of(event["message_id"]) if claim.event in templates.OF_MESSAGES else event.get("reason")
     facts = (owner.username, event["project"], reason)
-    mail = templates.decision(server.site, claim.event, *facts, address)
-    return _with_switch(message(mail, to=owner.email, server=server, message_id=claim.webhook_id), address)
+    language = _language(owner, server)
+    mail = templates.decision(server.site, claim.event, *facts, address, language)
+    return _with_switch(message(mail, language, to=owner.email, server=server, message_id=claim.webhook_id), address)
 
 
 def _report_settled(claim: Claim, event: dict[str, Any], server: MailServer) -> Message:
     reporter, address = _notified(event["user"]["id"], server)
     facts = (reporter.username, event["project"], event["outcome"], event.get("reply"))
-    mail = templates.report_settled(server.site, *facts, address)
-    return _with_switch(message(mail, to=reporter.email, server=server, message_id=claim.webhook_id), address)
+    language = _language(reporter, server)
+    mail = templates.report_settled(server.site, *facts, address, language)
+    made = message(mail, language, to=reporter.email, server=server, message_id=claim.webhook_id)
+    return _with_switch(made, address)
+
+
+def _language(user: Any, server: MailServer) -> Catalogue:
+    """The language of mail to a user: the one that the user has chosen, if the site has it, else the site's."""
+    return server.languages.catalogue(server.languages.known(user.language))
 
 
 def _notified(user_id: int, server: MailServer) -> tuple[Any, str]:
@@ -149,7 +162,7 @@ def _text_of(message_id: int) -> str:
     return text
 
 
-def message(mail: Mail, *, to: str, server: MailServer, message_id: str) -> Message:
+def message(mail: Mail, language: Catalogue = ENGLISH, *, to: str, server: MailServer, message_id: str) -> Message:
     """The message for a mail, with its headers. Mail programs recognise a repetition by its Message-ID."""
     name, address = server.sender
     content = EmailMessage(policy=POLICY)
@@ -159,12 +172,14 @@ def message(mail: Mail, *, to: str, server: MailServer, message_id: str) -> Mess
     content["Date"] = format_datetime(now())
     content["Message-ID"] = f"<{message_id}@{address.rpartition('@')[2]}>"
     content["Auto-Submitted"] = "auto-generated"
+    if server.languages.several:
+        content["Content-Language"] = language.tag
     content.set_content(mail.text)
     return Message(to, content)
 
 
 def _active(user_id: int) -> Any:
-    columns = (User.id, User.username, User.email, User.notify)
+    columns = (User.id, User.username, User.email, User.notify, User.language)
     found = db.session.execute(select(*columns).where(User.id == user_id, ACTIVE)).one_or_none()
     if found is None:
         raise NotToBeSent("the account is suspended or deleted")

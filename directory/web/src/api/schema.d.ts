@@ -3713,6 +3713,8 @@ export interface components {
             may_rename: boolean;
             /** @description Whether decisions about the projects are mailed. */
             notify: boolean;
+            /** @description The language that the user has chosen; null if none. */
+            language: string | null;
             /** @description What the caller may do besides what every member may: reviewers `review`, administrators both. Empty in a session without the passkey that the role needs. */
             permissions: ("review" | "administer")[];
         };
@@ -3739,6 +3741,8 @@ export interface components {
             revoke_tokens?: boolean;
             /** @description Whether decisions about the user's projects are mailed. */
             notify?: boolean;
+            /** @description The language of the user's mail: one of the site's, or null. */
+            language?: string | null;
         };
         /** @description The caller's password, once more. An account that has none leaves it out. */
         DeletionInput: {
@@ -3747,6 +3751,27 @@ export interface components {
              * @example paper clip orchard seven
              */
             current_password?: string;
+        };
+        /** @description An account as its user alone sees it. */
+        ExportedUser: {
+            id: number;
+            username: string;
+            email: string;
+            /** @enum {string} */
+            role: "member" | "reviewer" | "admin";
+            is_admin: boolean;
+            /** @enum {string} */
+            status: "active" | "suspended";
+            /** Format: date-time */
+            created_at: string;
+            /** @description Whether the user has confirmed the address by a mailed link. */
+            email_verified: boolean;
+            /** @description Whether the username may still be chosen. */
+            may_rename: boolean;
+            /** @description Whether decisions about the projects are mailed. */
+            notify: boolean;
+            /** @description The language that the user has chosen; null if none. */
+            language: string | null;
         };
         /** @description An event of a project. */
         TimelineEvent: {
@@ -3886,7 +3911,7 @@ export interface components {
             exported_at: string;
             /** @description False where there are more than 1,000 projects, 10,000 votes, 2,000 messages or 1,000 reports: then the newest projects, messages and reports are here, and the votes for the newest projects. `GET /api/projects` with `owner=me` or `upvoted=me` lists all projects and votes. */
             complete: boolean;
-            account: components["schemas"]["User"];
+            account: components["schemas"]["ExportedUser"];
             projects: components["schemas"]["ExportedProject"][];
             /** @description Newest first, without the notes of reviewers. */
             messages: components["schemas"]["ExportedMessage"][];
@@ -4517,6 +4542,8 @@ export interface components {
             may_rename: boolean;
             /** @description Whether decisions about the projects are mailed. */
             notify: boolean;
+            /** @description The language that the user has chosen; null if none. */
+            language: string | null;
             /** @description What the caller may do besides what every member may: reviewers `review`, administrators both. Empty in a session without the passkey that the role needs. */
             permissions: ("review" | "administer")[];
             /** @description How many entries in the threads of the caller's projects are by others and not read. */
@@ -4536,6 +4563,13 @@ export interface components {
         Provider: {
             name: string;
             label: string;
+        };
+        /** @description A language of the site. `tag` is that of BCP 47, and `name` its own name of itself. */
+        Language: {
+            tag: string;
+            name: string;
+            /** @enum {string} */
+            dir: "ltr" | "rtl";
         };
         /** @description The caller and what the site allows. `user` is null for an anonymous caller, `service` is for administrators. `password_reset` says whether a forgotten password can be reset by mail; `providers` are the other places by which one can sign in. */
         SessionState: {
@@ -4557,6 +4591,10 @@ export interface components {
             /** @description The fields of the user's live projects that need review when the user changes them. */
             reviewed_fields?: ("title" | "tagline" | "author" | "description" | "url" | "repository_url" | "logo_url" | "logo" | "pictures" | "tags" | "category")[];
             providers: components["schemas"]["Provider"][];
+            /** @description The language of the caller's account; null if none. */
+            language: string | null;
+            /** @description The languages of the site. */
+            languages: components["schemas"]["Language"][];
         };
         /** @description A tag, and how many live projects carry it. */
         Tag: {
@@ -8952,6 +8990,7 @@ export interface operations {
                      *       "email_verified": true,
                      *       "may_rename": false,
                      *       "notify": true,
+                     *       "language": null,
                      *       "permissions": []
                      *     }
                      */
@@ -8984,7 +9023,8 @@ export interface operations {
                  *       "password": "correct horse battery staple",
                  *       "current_password": "paper clip orchard seven",
                  *       "revoke_tokens": true,
-                 *       "notify": true
+                 *       "notify": true,
+                 *       "language": null
                  *     }
                  */
                 "application/json": components["schemas"]["AccountChanges"];
@@ -9014,6 +9054,7 @@ export interface operations {
                      *       "email_verified": true,
                      *       "may_rename": false,
                      *       "notify": true,
+                     *       "language": null,
                      *       "permissions": []
                      *     }
                      */
@@ -9114,7 +9155,8 @@ export interface operations {
                      *         "created_at": "2026-11-20T10:00:00.123456Z",
                      *         "email_verified": true,
                      *         "may_rename": false,
-                     *         "notify": true
+                     *         "notify": true,
+                     *         "language": null
                      *       },
                      *       "projects": [
                      *         {
@@ -14461,6 +14503,7 @@ export interface operations {
                      *         "email_verified": true,
                      *         "may_rename": false,
                      *         "notify": true,
+                     *         "language": null,
                      *         "permissions": [],
                      *         "unread": 0
                      *       },
@@ -14485,6 +14528,14 @@ export interface operations {
                      *         {
                      *           "name": "company",
                      *           "label": "Example Inc."
+                     *         }
+                     *       ],
+                     *       "language": null,
+                     *       "languages": [
+                     *         {
+                     *           "tag": "python",
+                     *           "name": "Web frameworks",
+                     *           "dir": "ltr"
                      *         }
                      *       ]
                      *     }
