@@ -46,7 +46,7 @@ IDENTITY = {"id", "email", "created_at", "last_used_at"}
 PASSKEY = {"id", "name", "created_at", "last_used_at"}
 VOTE = {"project_id", "upvoted", "upvotes"}
 MESSAGE = {"id", "at", "from", "kind", "text", "author"}
-EXPORT = {"exported_at", "complete"} | below("account", *ACCOUNT) | below("projects[]", *OWN)
+EXPORT = {"exported_at", "complete"} | below("account", "language", *ACCOUNT) | below("projects[]", *OWN)
 EXPORT |= below("projects[].history[]", "at", "event") | below(
     "votes[]", "project_id", "title", "created_at", "counted"
 )
