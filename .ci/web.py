@@ -29,6 +29,11 @@ SHORT = ("--timeout", "5", "--retries", "1")
 LONGEST_FILE = 250  # lines
 SCHEMA = WEB / "src" / "api" / "schema.d.ts"
 HOOKS = re.compile(r"""preact/(hooks|compat)["']|\buse[A-Z]\w*\(""")
+# A property or a value that names a side, or four values of which two are those of the sides and differ.
+SIDE = re.compile(
+    r"(?<![\w-])(?:(?:margin|padding|border)-(?:left|right)\b|(?:left|right):|(?:text-align|float): (?:left|right)\b"
+    r"|border-(?:top|bottom)-(?:left|right)|(?:margin|padding|inset): \S+ (\S+) \S+ (?!\1;)\S+;)"
+)
 DONE = {
     "build": "built, and the API works without them",
     "tools": "tested",
@@ -137,12 +142,19 @@ def check() -> list[str]:
 
 
 def faults(path: Path) -> list[str]:
-    """What is wrong with one file: too long, or it uses hooks, with which fast keys and typing get lost."""
+    """What is wrong with one file.
+
+    It is too long, it uses hooks, with which fast keys and typing get lost, or a style names a side, which is the other
+    one where people write from right to left.
+    """
     lines = path.read_text(encoding="utf-8").splitlines()
     shown = path.relative_to(ROOT)
     found = [
         f"{shown}:{number}: no hooks: {line.strip()}" for number, line in enumerate(lines, 1) if HOOKS.search(line)
     ]
+    if path.suffix == ".css":
+        sides = [number for number, line in enumerate(lines, 1) if SIDE.search(line)]
+        found += [f"{shown}:{number}: no left and right, but start and end (inline)" for number in sides]
     return [*found, *([f"{shown}: {len(lines)} lines"] if len(lines) > LONGEST_FILE else [])]
 
 

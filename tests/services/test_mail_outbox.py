@@ -14,10 +14,11 @@ from sqlalchemy import update
 from directory.db.transactions import transaction
 from directory.extensions import db
 from directory.logs import JsonFormatter
-from directory.models import Delivery, now
+from directory.models import Delivery, User, now
 from directory.services.delivery import deliverer as module
 from directory.services.delivery.channels import MailServer
 from directory.services.delivery.deliverer import Deliverer
+from directory.services.delivery.mail import templates
 from tests.conftest import ENVIRONMENT, Database
 from tests.support import deliverers
 from tests.support.factories import Api, World
@@ -340,3 +341,30 @@ def test_a_mail_server_that_comes_back_gets_what_waited(
     thread.turn(done)
     assert len(mailbox.taken) == 1
     assert state(app, made)[1] == 1
+
+
+@pytest.mark.parametrize("migrated", ["sqlite"], indirect=True)
+def test_a_mail_is_in_the_language_of_its_recipient_else_of_the_site(make_app: Any, mailbox: Mailbox) -> None:
+    app = make_app(**mailbox.settings, SITE_LANGUAGE="de", SITE_LANGUAGES="de,en,ja")
+    world, [mail] = World(app), app.extensions["webhooks"]
+    for name, language in (("ada", "ja"), ("bob", None), ("eve", "en"), ("jo", "fr")):  # a language that is gone
+        user = world.user(name)
+        with app.app_context():
+            transaction(lambda user=user, tag=language: db.session.execute(
+                update(User).where(User.id == user.id).values(language=tag)
+            ))  # fmt: skip
+        queue(app, mail, user.id)
+        send_all(delivery_thread(app, mail, quick()))
+    found = [(taken.message["Content-Language"], taken.message["Subject"]) for taken in mailbox.taken]
+    wanted = [
+        (tag, templates.test(mail.site, mail.languages.catalogue(tag)).subject) for tag in ("ja", "de", "en", "de")
+    ]
+    assert found == wanted
+    assert len({*found}) == 3
+
+
+@pytest.mark.parametrize("migrated", ["sqlite"], indirect=True)
+def test_mail_in_one_language_does_not_name_it(app: Flask, world: World, mail: MailServer, mailbox: Mailbox) -> None:
+    queue(app, mail, world.user("ada").id)
+    send_all(delivery_thread(app, mail, quick()))
+    assert [taken.message["Content-Language"] for taken in mailbox.taken] == [None]

@@ -172,9 +172,9 @@ def message(mail: Mail, language: Catalogue = ENGLISH, *, to: str, server: MailS
     content["Date"] = format_datetime(now())
     content["Message-ID"] = f"<{message_id}@{address.rpartition('@')[2]}>"
     content["Auto-Submitted"] = "auto-generated"
+    content.set_content(mail.text)
     if server.languages.several:
         content["Content-Language"] = language.tag
-    content.set_content(mail.text)
     return Message(to, content)
 
 
