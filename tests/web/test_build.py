@@ -91,6 +91,18 @@ def test_sources_with_hooks_are_refused(tmp_path, monkeypatch):
     assert script.faults(source) == ["page.tsx: 251 lines"]
 
 
+def test_styles_that_name_a_side_are_refused(tmp_path, monkeypatch):
+    script = load_script()
+    monkeypatch.setattr(script, "ROOT", tmp_path)
+    source = tmp_path / "page.css"
+    wrong = ("margin-left: 1px", "padding: 1px 2px 3px 4px", "left: 0", "text-align: right", "border-right: 0")
+    for line in wrong:
+        source.write_text(f".left {{ {line}; }}\n")
+        assert script.faults(source) == ["page.css:1: no left and right, but start and end (inline)"]
+    source.write_text(".right { margin-inline-start: 1px; padding: 1px 2px 3px 2px; inset-inline: 0 1px; }\n")
+    assert script.faults(source) == []
+
+
 def test_the_sources_have_neither_hooks_nor_long_files():
     script = load_script()
     sources = [path for path in (ROOT / "directory/web/src").rglob("*.*") if path != script.SCHEMA]
