@@ -49,6 +49,7 @@ def test_it_holds_every_module_and_the_pages_in_one_folder(wheel: Path) -> None:
         ["git", "ls-files", *MODULES, "deploy", "directory", "migrations", "settings"], ROOT, dict(os.environ)
     )
     needed = {name for name in tracked.split() if not name.startswith(("directory/web/", "directory/locale/"))}
+    needed |= {name for name in tracked.split() if name.startswith("directory/locale/") and name.endswith(".po")}
     needed |= {str(path.relative_to(ROOT)) for path in (ROOT / "directory" / "web" / "dist").rglob("*.*")}
     needed.add("directory/data/commits.txt")  # the build writes it, for the version
     assert {name.partition("/")[2] for name in held if name.startswith("project_directory/")} == needed
