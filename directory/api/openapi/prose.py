@@ -190,6 +190,7 @@ EXAMPLES_IN: dict[str, dict[str, Any]] = {
     "Provider": {"name": "company"},
     **dict.fromkeys(("Rule", "RuleInput", "RuleChanges"), RULE),
     "RuleFact": {"on": ["submission", "edit"], "type": "number", "is": ["=", "<", ">="]},
+    "Language": {"tag": "en", "name": "English"},
     "RedisCheck": {"fallback": False},
     "SessionState": {"passkey_required": False},
     "Site": {"name": "Project Directory", "url": "https://projects.example"},

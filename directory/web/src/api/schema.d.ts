@@ -14533,8 +14533,8 @@ export interface operations {
                      *       "language": null,
                      *       "languages": [
                      *         {
-                     *           "tag": "python",
-                     *           "name": "Web frameworks",
+                     *           "tag": "en",
+                     *           "name": "English",
                      *           "dir": "ltr"
                      *         }
                      *       ]
