@@ -109,7 +109,7 @@ def fill(app: Flask, world: World, root: Api) -> Caller:
     root.put(f"/api/admin/projects/{rejected}/reject", {"reason": "No."})
     with app.app_context():
         transaction(lambda: db.session.execute(update(User).where(User.id == ada.id).values(may_rename=True)))
-    assert caller.put("/api/auth/me", {"username": NAME}).status_code == 200
+    assert caller.put("/api/auth/me", {"username": NAME, "language": "en"}).status_code == 200
     for project in (held, refused):
         later = {"title": f"Later {WORK}", "tags": [WORK], "category": "web"}
         assert caller.put(f"/api/projects/{project}", later).status_code == 200

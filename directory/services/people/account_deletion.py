@@ -180,7 +180,7 @@ def _rename(user_id: int) -> str:
     name = f"deleted-{user_id}"
     if db.session.scalar(select(exists().where(or_(User.username == name, User.email == name)))):
         name = f"{name}-{secrets.token_hex(2)}"
-    values = {"username": name, "email": name, "password_hash": "", "deleted_at": now()}
+    values = {"username": name, "email": name, "password_hash": "", "language": None, "deleted_at": now()}
     modify(update(User).where(User.id == user_id).values(values))
     return name
 
