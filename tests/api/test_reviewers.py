@@ -36,7 +36,7 @@ def reviewer(world: World, *categories: str) -> Api:
 
 def test_permissions_answer_for_each_role_and_category() -> None:
     everywhere, some, none = (Caller(1, "x", "reviewer", review_categories=each) for each in (None, (1, 2), ()))
-    admin, member = Caller(1, "x", "admin"), Caller(1, "x", "member", review_categories=(1,))
+    admin, member = (Caller(1, "x", role, review_categories=(1,)) for role in ("admin", "member"))
     callers = (admin, everywhere, some, none, member)
     assert [permissions.may(by, "administer") for by in callers] == [True, False, False, False, False]
     assert [permissions.may(by, "review") for by in callers] == [True, True, True, True, False]

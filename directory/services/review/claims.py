@@ -80,7 +80,7 @@ def carry(project: Project, *, moved: bool) -> None:
     one = (C.project_id == project.id, C.version == project.version - 1)
     if moved:
         holders = permissions.reviewers(User.id.in_(select(C.user_id).where(*one)))
-        if not all(permissions.may(person, "review", project.category_id) for person in holders):
+        if not any(permissions.may(person, "review", project.category_id) for person in holders):
             return
     modify(update(ReviewClaim).where(*one).values(version=project.version))
 
