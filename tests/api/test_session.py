@@ -19,6 +19,8 @@ ANYBODY = {
     "password_reset": False,
     "passkeys": True,
     "providers": [],
+    "language": None,
+    "languages": [{"tag": "en", "name": "English", "dir": "ltr"}],
 }
 
 
