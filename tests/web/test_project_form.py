@@ -91,7 +91,16 @@ def test_a_draft_survives_a_closed_tab_is_of_its_account_and_gone_once_sent(chro
         person.open("/submit")
         expect(page.get_by_label("Title", exact=True)).to_have_value("")
         assert page.evaluate("Object.keys(localStorage).filter(key => key.startsWith('draft'))") == []
-    assert len(submitted(world, ada)) == 1
+        [project] = submitted(world, ada)
+        person.open(f"/mine/{project['id']}").page.get_by_label("Write to the reviewers").fill("It is maintained.")
+        page.context.clear_cookies()
+        person.enter("bob").enter("ada").open(f"/mine/{project['id']}")
+        expect(page.get_by_label("Write to the reviewers")).to_have_value("It is maintained.")
+        person.button("Send").click()
+        page.wait_for_url(re.compile("done=answered"))
+        expect(page.get_by_text("It is maintained.")).to_be_visible()
+        expect(page.get_by_label("Write to the reviewers")).to_have_value("")
+        assert page.evaluate("Object.keys(localStorage).filter(key => key.startsWith('draft'))") == []
 
 
 def test_a_chosen_logo_survives_a_refusal_and_a_sign_in(chromium, app, world):

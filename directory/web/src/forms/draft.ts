@@ -1,11 +1,14 @@
-// What is written survives a closed tab: a draft for each account and project, gone once it is sent.
+// What is written survives a closed tab: a draft for each account and form, gone once it is sent.
 import { drop, keep, kept, noteSent } from "../reading/drafts.ts";
 import { find } from "../reading/page.ts";
-import { button, draftOf, element, fieldOf, projectForm, textsOf } from "./project.ts";
+import { button, draftOf, element, fieldOf, textsOf } from "./project.ts";
 
-export function startDraft(): void {
-  const form = projectForm();
-  if (!form) return;
+/** Keep what is written in the form of a project, in an answer to the reviewers and in an appeal. */
+export function startDrafts(): void {
+  document.querySelectorAll<HTMLFormElement>("form[data-project], form[data-draft]").forEach(startDraft);
+}
+
+function startDraft(form: HTMLFormElement): void {
   const [key, shown] = [draftOf(form), textsOf(form)];
   if (!("typed" in form.dataset)) fill(form, kept(key) ?? {});
   offerToDiscard(form, key);

@@ -3,7 +3,7 @@ import "../reading/main.ts";
 import "../styles/members.css";
 import { startCopy, startLeft, startPasskeys } from "./account.ts";
 import { startCard } from "./card.ts";
-import { startDraft } from "./draft.ts";
+import { startDrafts } from "./draft.ts";
 import { startFields } from "./fields.ts";
 import { startLogo } from "./logo.ts";
 import { startPreview } from "./preview.ts";
@@ -11,8 +11,8 @@ import { startSimilar } from "./similar.ts";
 import { startTags } from "./tags.ts";
 
 const ofAccount = [startPasskeys, startCopy, startLeft];
-// The draft comes first: the others show what is in the form.
-const ofProject = [startDraft, startLogo, startFields, startTags, startPreview, startCard, startSimilar];
+// The drafts come first: the others show what is in the form.
+const ofProject = [startDrafts, startLogo, startFields, startTags, startPreview, startCard, startSimilar];
 for (const start of [...ofAccount, ...ofProject]) {
   try {
     start();

@@ -9,7 +9,7 @@ export function projectForm(): HTMLFormElement | null {
 
 /** The key of the draft of a form. */
 export function draftOf(form: HTMLFormElement): string {
-  return keyOf(fieldOf(form, "expected_user").value, form.dataset.project ?? "");
+  return keyOf(fieldOf(form, "expected_user").value, form.dataset.draft ?? form.dataset.project ?? "");
 }
 
 /** A field of a form. */

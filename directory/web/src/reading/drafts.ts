@@ -1,9 +1,9 @@
-// What browsers keep of what is written: a draft for each account and project, and the logo that was chosen with it.
+// What browsers keep of what is written: a draft for each account and form, and the logo that was chosen for a project.
 const KEY = "draft";
 const SENT = "sent"; // the key of the draft that this tab has sent last
 export type Texts = Record<string, string>;
 
-/** The key of a draft: of an account, and of a project or of a new one. */
+/** The key of a draft: of an account, and of a project, a new one, or a text about one. */
 export function keyOf(user: string, project: string): string {
   return `${KEY} ${user} ${project}`;
 }
