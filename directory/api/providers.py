@@ -15,15 +15,17 @@ from flask import Blueprint, Response, current_app, request
 from directory.api.schemas.accounts import CallbackQuery, IdentityList, JoinInput, JoinOutput, StartQuery
 from directory.db.transactions import transaction
 from directory.errors import AccountSuspended, Duplicate, NotFound, RegistrationClosed, RegistrationRefused
-from directory.http import account_limits, problem_details, rate_limits, receivers
+from directory.http import account_limits, languages, problem_details, rate_limits, receivers
 from directory.http.access import login_required, public
-from directory.http.authentication import browser_secret, caller, give_browser_secret, give_cookie, viewer
+from directory.http.authentication import browser_secret, caller, give_browser_secret, viewer
 from directory.http.client_address import prefers_json, user_agent
 from directory.http.endpoint import documented, operation, respond
 from directory.http.exchange import current
 from directory.http.password_checks import are_on
 from directory.http.registering import registering
+from directory.http.signing_in import give_session
 from directory.http.validation import JsonBody
+from directory.models import User
 from directory.services.accounts import accounts
 from directory.services.people import groups
 from directory.services.sign_in import attempts, identities, recovery
@@ -162,25 +164,35 @@ def callback(provider: str, query: dict[str, Any]) -> Any:
     if by is not None and user_id is not None:
         transaction(lambda: identities.join(claims, by=by))
     else:
-        give_cookie(response, _signed_in(claims, next_path))
+        give_session(response, *_signed_in(claims, next_path))
     account_limits.give_back_sign_in()
     return response
 
 
-def _signed_in(claims: Claims, next_path: str) -> str:
-    """The secret of a new session of the identity's account. Raises NotAdmitted, and the errors of the rule."""
-    server, config = receivers.configured_mail_server(), current_app.config
+def _ask_to_verify(user: User, next_path: str, limits: ExitStack) -> None:
+    """Send the owner of a new account the link that confirms its address, where mail is sent."""
+    server = receivers.configured_mail_server()
+    if server and not user.email_verified and limits.enter_context(account_limits.mailing(user.email, user.id)):
+        recovery.ask_to_verify(user, server, next_path=next_path if next_path != "/" else None)
+
+
+def _signed_in(claims: Claims, next_path: str) -> tuple[str, str | None]:
+    """The secret of a new session of the identity's account, and the account's language.
+
+    A new account has the language of the pages in this browser. Raises NotAdmitted, and the errors of the rule.
+    """
+    config = current_app.config
     rules = {"registration_open": config["REGISTRATION_OPEN"], "domains": config["SIGNUP_DOMAINS"]}
 
-    def work(limits: ExitStack) -> tuple[int, str] | None:
+    def work(limits: ExitStack) -> tuple[int, str, str | None] | None:
         signed_in = groups.sign_in(claims, user_agent=user_agent(), **rules)
         if signed_in is None:
             return None
         user, secret, is_new = signed_in
-        to_confirm = is_new and not user.email_verified
-        if server and to_confirm and limits.enter_context(account_limits.mailing(user.email, user.id)):
-            recovery.ask_to_verify(user, server, next_path=next_path if next_path != "/" else None)
-        return user.id, secret
+        if is_new:
+            user.language = languages.of_browser()
+            _ask_to_verify(user, next_path, limits)
+        return user.id, secret, user.language
 
     for left in reversed(range(TRIES)):
         try:
@@ -192,8 +204,8 @@ def _signed_in(claims: Claims, next_path: str) -> str:
                 raise
     if made is None:
         raise NotAdmitted
-    current().account_id, secret = made
-    return secret
+    current().account_id, secret, language = made
+    return secret, language
 
 
 @bp.get("/identities")

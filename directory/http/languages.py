@@ -83,6 +83,12 @@ def choose(languages: Languages, environ: dict[str, Any], path: str, query: str)
     return wanted or languages.accepted(environ.get("HTTP_ACCEPT_LANGUAGE", "")) or languages.default
 
 
+def of_browser() -> str | None:
+    """The language that pages speak in the caller's browser; None where all speak the same."""
+    site = of_app()
+    return choose(site, current().environ, "/", "") if site.several else None
+
+
 def in_query(languages: Languages, query: str) -> str:
     """The language that an address names; empty if it names none that the site has."""
     if f"{PARAMETER}=" not in query:

@@ -4,7 +4,8 @@ from typing import Any
 
 from flask import Response, current_app
 
-from directory.http.authentication import give_cookie, take_cookie
+from directory.http import languages
+from directory.http.authentication import give_cookie, language_cookie, take_cookie
 from directory.http.endpoint import respond
 from directory.http.password_checks import are_on
 from directory.http.receivers import configured_mail_server
@@ -15,8 +16,16 @@ from directory.services.site import Site
 def signed_in(view: Any, user: Any, secret: str) -> Response:
     """The answer of a view to a user who has signed in, with the session's cookie."""
     response = respond(user, view.operation)
-    give_cookie(response, secret)
+    give_session(response, secret, user.language)
     return response
+
+
+def give_session(response: Response, secret: str, language: str | None) -> None:
+    """Set the session cookie, and have pages speak the language of the account, in this browser, too."""
+    give_cookie(response, secret)
+    site = languages.of_app()
+    if site.several and (tag := site.known(language)):
+        response.headers.add("Set-Cookie", language_cookie(tag))
 
 
 def signed_out(by: Caller) -> Response:

@@ -13,12 +13,13 @@ from directory.api import recovery
 from directory.errors import Invalid
 from directory.http import receivers
 from directory.http.access import for_unconfirmed, login_required, only_if, public
-from directory.http.authentication import give_cookie, viewer
+from directory.http.authentication import viewer
 from directory.http.client_address import user_agent
 from directory.http.endpoint import Operation, operation
 from directory.http.exchange import current
 from directory.http.fields import Line, Strict
 from directory.http.password_checks import require_passwords
+from directory.http.signing_in import give_session
 from directory.http.validation import FormBody
 from directory.language.messages import _
 from directory.pages.forms import EMPTY, NO_STORE, Form, same_as, see_other, shows
@@ -193,7 +194,7 @@ def sign_in_by_link(query: dict[str, str], body: dict[str, Any]) -> Any:
     user, secret = sign_in_links.sign_in(body["token"], user_agent=user_agent())
     current().account_id = user.id
     response = see_other("/")
-    give_cookie(response, secret)
+    give_session(response, secret, user.language)
     return response
 
 

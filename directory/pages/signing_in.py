@@ -11,7 +11,7 @@ from directory.api import auth
 from directory.errors import DirectoryError, Invalid
 from directory.http import languages, receivers
 from directory.http.access import only_if, public
-from directory.http.authentication import become, language_cookie, viewer
+from directory.http.authentication import become, viewer
 from directory.http.exchange import current
 from directory.http.password_checks import require_passwords
 from directory.http.request_body import parse_json
@@ -22,7 +22,6 @@ from directory.pages.forms import EMPTY, NO_STORE, Form, same_as, see_other, sho
 from directory.pages.head import Head
 from directory.pages.layout import PageAnswer, address_with, bp, page_view, show, with_page
 from directory.pages.sign_in_form import is_texts, next_page, sign_in_form
-from directory.services.accounts import accounts
 
 AGAIN = _("What you want to do needs a session that was opened in the last ten minutes. Sign in again to go on.")
 FAILED = _("Signing in did not succeed. Try again.")
@@ -105,16 +104,7 @@ def sign_in(query: dict[str, str], body: dict[str, Any]) -> Any:
     """Sign in by username or e-mail address, and go on to `next`."""
     _require_https()
     signed = auth.login.view(body=body)  # type: ignore[attr-defined]
-    _give_own_language(signed)
     return _kept_form(next_page(query), signed) or see_other(next_page(query), signed)
-
-
-def _give_own_language(signed: Response) -> None:
-    """Have pages speak the language that the account has chosen, in this browser, too."""
-    all_languages = languages.of_app()
-    tag = all_languages.known(accounts.get(signed.get_json()["id"]).language) if all_languages.several else ""
-    if tag:
-        signed.headers.add("Set-Cookie", language_cookie(tag))
 
 
 def sign_up_form(form: Form = EMPTY, query: dict[str, str] | None = None, **_path: Any) -> PageAnswer:

@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 from flask import Flask
 
+from tests.support.authenticator import Authenticator
 from tests.support.browsers import Browser
 from tests.support.factories import PASSWORD, World
+from tests.support.lying_provider import LyingProvider, walk
 
 HEAD = 'msgid ""\nmsgstr ""\n"Content-Type: text/plain; charset=utf-8\\n"\n"Plural-Forms: {}\\n"\n'
 WORDS = {
@@ -213,6 +215,7 @@ def test_an_account_has_a_language_of_its_own(site: Flask) -> None:
     assert visitor.call("POST", "/sign-up?lang=de", data=new).status_code == 303
     state = visitor.call("GET", "/api/session").json
     assert (state["language"], state["user"]["language"]) == ("de", "de")
+    assert language_of(visitor.call("GET", "/categories"), signed_in=True) == "de"
     assert state["languages"][2] == {"tag": "ar", "name": "العربية", "dir": "rtl"}
     for tag, stored in (("ar", "ar"), ("pt-br", "pt-BR"), (None, None), ("ar", "ar")):
         assert visitor.call("PUT", "/api/auth/me", json={"language": tag}).json["language"] == stored
@@ -223,3 +226,27 @@ def test_an_account_has_a_language_of_its_own(site: Flask) -> None:
     assert language_of(other.call("GET", "/categories"), signed_in=True) == "ar"
     other.call("POST", "/language", data={"language": "pt-BR", "next": "/"})
     assert visitor.call("GET", "/api/auth/me").json["language"] == "pt-BR"
+
+
+def test_each_way_to_sign_in_has_pages_speak_the_language_of_the_account(
+    make_site: Any, provider: LyingProvider
+) -> None:
+    site, key, keys = make_site(**provider.environment), Authenticator("https://example.org"), "/api/auth/passkeys"
+    provider.person |= {"email": "zoe@example.org", "preferred_username": "zoe"}
+    zoe = Browser(site)
+    zoe.client.set_cookie("lang", "de")
+    walk(zoe, provider)
+    assert zoe.get("/api/auth/me").json["language"] == "de"  # a new account has the language of the browser
+    assert zoe.put("/api/auth/me", {"language": "ar"}).status_code == 200
+    assert zoe.post(keys, {"credential": key.create(zoe.post(f"{keys}/options").json)}).status_code == 201
+    printed = site.test_cli_runner().invoke(args=["users", "sign-in-link", "zoe"]).stdout
+    token = re.findall(r"/sign-in/link\?token=(\S+)", printed)[0]
+
+    by_provider, by_passkey, by_link = Browser(site), Browser(site), Browser(site)
+    walk(by_provider, provider)
+    offered = by_passkey.post(f"{keys}/login/options").json
+    by_passkey.post(f"{keys}/login", {"credential": key.sign(offered)})
+    by_link.post("/sign-in/link", data={"token": token})
+    for browser in (by_provider, by_passkey, by_link):
+        assert browser.signed_in()
+        assert language_of(browser.get("/categories"), signed_in=True) == "ar"
