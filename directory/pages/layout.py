@@ -118,7 +118,7 @@ def _rendered(
     if varying:
         facts |= _choice(values["here"])
     html = _html(template, language or languages.chosen(), {**facts, **values})
-    page = Page((translated.keeping(html, facts["named"]) if facts.get("named") else html).encode())
+    page = Page((translated.keeping(html, facts["addressed"]) if facts.get("addressed") else html).encode())
     page.tags = tags
     return page, {"Content-Security-Policy": policy, **REFERRER, **varying}
 
@@ -126,13 +126,13 @@ def _rendered(
 def _choice(back: str) -> dict[str, Any]:
     """What a page in one of several languages has more than others.
 
-    `named` is the language that its address names, and `said` translates what previews of links show.
+    `addressed` is the language that its address names, and `preview` translates what previews of links show.
     """
     all_languages, exchange = languages.of_app(), current()
     return {
         "languages": all_languages.described,
-        "named": languages.in_query(all_languages, exchange.query),
-        "said": all_languages.catalogue().say,
+        "addressed": languages.in_query(all_languages, exchange.query),
+        "preview": all_languages.catalogue().say,
         "this_page": own_path(translated.this_page(exchange, back)),
     }
 

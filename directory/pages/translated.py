@@ -3,8 +3,8 @@
 import re
 from urllib.parse import parse_qsl, urlencode
 
-from directory.http.exchange import Exchange
-from directory.http.languages import PARAMETER
+from directory.http.exchange import Exchange, current
+from directory.http.languages import PARAMETER, in_query, of_app
 
 TAG = re.compile(r'<(a|form)\b((?:[^>"]|"[^"]*")*)>')
 LINK = re.compile(r'(?<= )(href|action)="((?:/(?!/)|\?)[^"]*)"')
@@ -16,6 +16,12 @@ def in_language(path: str, tag: str) -> str:
     """The address of a page in a language. A path without a tag is the page in the language that its reader chooses."""
     page, hash_, place = path.partition("#")
     return f"{page}{'&' if '?' in page else '?'}{PARAMETER}={tag}{hash_}{place}"
+
+
+def in_same_language(path: str) -> str:
+    """The address of another page, in the language that the address of this request names, if it names one."""
+    tag = in_query(of_app(), current().query)
+    return in_language(path, tag) if tag else path
 
 
 def this_page(exchange: Exchange, otherwise: str) -> str:

@@ -81,10 +81,24 @@ def test_a_page_is_in_the_language_of_its_address_else_the_cookies_else_what_is_
         if cookie:
             client.set_cookie("lang", cookie)
         answer = client.get(address, headers=headers)
+        assert answer.status_code == (404 if address.startswith("/none") else 200), address
         assert language_of(answer) == language, (address, cookie, accepted)
         assert ('<html lang="ar" dir="rtl">' in answer.text) == (language == "ar")
         assert {*VARY.split(", ")} <= {*answer.headers["Vary"].split(", ")}
         assert "Set-Cookie" not in answer.headers
+
+
+def test_a_page_that_moved_keeps_the_language_of_its_address(site: Flask) -> None:
+    client = site.test_client()
+    for old, new in (
+        ("/p/1?lang=de", "/p/1/lamp?lang=de"),
+        ("/p/1/old?lang=de", "/p/1/lamp?lang=de"),
+        ("/p/1?lang=xx", "/p/1/lamp"),
+        ("/users/ADA?lang=de", "/users/ada?lang=de"),
+        ("/tags/WEB?lang=de", "/tags/web?lang=de"),
+        ("/best/2026-w05?page=2&lang=de", "/best/2026-W05?page=2&lang=de"),
+    ):
+        assert client.get(old).headers.get("Location") == new, old
 
 
 @pytest.mark.response_cache
