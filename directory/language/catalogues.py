@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from directory.language import locales
-from directory.language.messages import PLACEHOLDER, Message, filled
+from directory.language.messages import END_ISOLATE, ISOLATE, PLACEHOLDER, Message, filled
 
 DEFAULT = "en"
 
@@ -44,8 +44,19 @@ class Catalogue:
             chosen = forms[choose(text.number)]
         else:
             chosen = self.text(text.id)
-        facts = {name: self.say(value) if isinstance(value, str) else value for name, value in text.facts.items()}
+        facts = {name: self._value(value) if isinstance(value, str) else value for name, value in text.facts.items()}
         return filled(chosen, facts) if facts else chosen
+
+    def _value(self, value: str) -> str:
+        """The text of a placeholder. Mail programs would take an isolate after an address for a part of it."""
+        if not self.isolates or value.startswith(("https://", "http://")):
+            return self.say(value)
+        return f"{ISOLATE}{self.say(value)}{END_ISOLATE}"
+
+    @property
+    def isolates(self) -> bool:
+        """Whether values, most of which are written from left to right, are kept apart from the text around them."""
+        return self.locale.direction == "rtl"
 
 
 ENGLISH = Catalogue()

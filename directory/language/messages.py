@@ -9,6 +9,7 @@ import re
 from typing import Self
 
 PLACEHOLDER = re.compile(r"\{(\w+)\}")
+ISOLATE, END_ISOLATE = "\u2068", "\u2069"  # what is between them has its own direction
 
 
 class Message(str):

@@ -17,7 +17,7 @@ from jinja2.visitor import NodeTransformer
 from markupsafe import escape
 
 from directory.language.catalogues import ENGLISH, Catalogue, placeholders
-from directory.language.messages import PLACEHOLDER, Message
+from directory.language.messages import END_ISOLATE, ISOLATE, PLACEHOLDER, Message
 
 TAGS = {"strong", "code"}
 LINK, END = "link", "end"
@@ -111,7 +111,8 @@ class _Folder(NodeTransformer):
                 is_open.append("a")
                 parts += ['<a href="', self._constant(facts[part]), '">']
             elif part in facts:
-                parts.append(self._constant(facts[part]))
+                value = self._constant(facts[part])
+                parts += [ISOLATE, value, END_ISOLATE] if self._catalogue.isolates else [value]
             elif part == END:
                 parts.append(f"</{is_open.pop() if is_open else 'a'}>")
             else:

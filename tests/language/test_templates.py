@@ -5,7 +5,8 @@ from jinja2 import DictLoader, TemplateSyntaxError
 
 from directory.http.converters import Synchronous
 from directory.language.catalogues import Catalogue
-from directory.language.messages import _, ngettext
+from directory.language.locales import locale_of
+from directory.language.messages import END_ISOLATE, ISOLATE, _, ngettext
 
 LINKED = "Hi {name}, {strong}you{end} may {link}go{end}"
 GERMAN = Catalogue("de", {("", LINKED): ("{link}Geh{end}, {name} & <{strong}du{end}>",), ("", "Yes"): ("Ja",)})
@@ -72,3 +73,11 @@ def test_a_message_of_the_code_is_translated_where_it_is_shown_and_is_its_englis
 def test_a_message_that_cannot_be_translated_is_an_error_of_the_template(source, why):
     with pytest.raises(TemplateSyntaxError, match=why):
         rendered(source)
+
+
+def test_from_right_to_left_values_are_kept_apart_from_the_text_but_for_addresses():
+    arabic = Catalogue("ar", {("", "By {name}"): ["من {name}"]}, locale=locale_of("ar"))
+    apart = f"من {ISOLATE}ada{END_ISOLATE}"
+    assert rendered('{{ _("By {name}", name=who) }}', arabic, who="ada") == apart
+    assert arabic.say(_("By {name}", name="ada")) == apart
+    assert arabic.say(_("By {name}", name="https://example.org")) == "من https://example.org"

@@ -14,9 +14,7 @@ from typing import Any
 
 import pytest
 
-from directory.language.catalogues import Catalogue
-from directory.language.choice import Languages
-from directory.language.messages import PLACEHOLDER
+from tests.support import pseudo
 from tests.support.routes import operation, routes
 from tests.support.walk import SETTINGS, Shown, Walk, elsewhere, plain
 
@@ -62,54 +60,74 @@ def test_the_words_are_those_of_the_record(make_app: Any, monkeypatch: pytest.Mo
     assert [page for page in sorted(pages - walk.passed) if not NO_WORDS.match(page)] == []
 
 
-ACCENTED = str.maketrans(
-    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ", "áƀçđéƒĝĥíĵķĺḿñóṗɋŕšťúṽŵẋýžÁƁÇĐÉƑĜĤÍĴĶĹḾÑÓṖɊŔŠŤÚṼŴẊÝŽ"
-)
 ENGLISH_ALONE = re.compile(r" /(api/(docs|problems)|admin)")  # of programmers, and the console
-# What the walk's people wrote, names, and what is in no language.
-UNTRANSLATED = """
-AD AL API Ada Another Asked Because CL Changed Changing Code DL Dark Done EV Empty Fieldbook GL GitHub Gone Grey JSON
-LM Lamp Lantern Look Ltd New Not RL Really Red Refused Thanks Tools Werkzeug What ada again all at backup blue bob
-broken cast com do does empty eve example facts github green harmful https it lamp lantern link mine never new nothing
-old org other red so spam square tag test that thing things title tools window withdraw wood wrong yet
+# What the people of the walk wrote, looked for or were called, and names, codes and words that are in no language.
+WRITTEN = """
+Grey lamp|Red lamp|Dark lamp|Asked lamp|Changed lamp|Changing lamp|Refused lamp|Lamp|Lantern|A thing that does things
+Another thing|New thing|New|A window|A red square|A **lamp**|Ada Ltd|Fieldbook|Code|Because|Really|Thanks|Done|Gone
+Not so|Not yet|Look again|Look|What does it do|Tools|Empty|blue|wood|ada/lamp|ada|bob|eve|backup|test|lamp|lantern|tools
+nothing-at-all|green blue wood lantern|title:lamp|old|broken_link|spam|harmful|wrong_facts|mine|other|cast|withdraw
+never|AD|AL|API|CL|DL|EV|GL|LM|RL|GitHub|Werkzeug|UTC|Subject
 """
+FIXTURE = re.compile(
+    "|".join(rf"(?<!\w){re.escape(each)}(?!\w)" for each in WRITTEN.strip().replace("\n", "|").split("|"))
+)
+# What is in the page for scripts, days, which are by CLDR, addresses, and random ids.
+UNREAD = re.compile(
+    r"<(script|style|code|textarea|svg)\b.*?</\1>|<[^>]*>|[A-Z][a-z]{2} \d\d?, \d{4}|\b[0-9a-f]{32}\b"
+    r"|https?://[^\s<⟧]*|[\w.]*@?example\.org",
+    re.DOTALL,
+)
+READ_OUT = re.compile(r' (?:aria-label|placeholder|title|alt|name="description" content)="([^"]*)"')
+PARTS = ("reading", "entering", "own", "account", "refusals", "mails")
+MIXED = re.compile("[\u0600-\u06ff].*[A-Za-z]{2}|[A-Za-z]{2}.*[\u0600-\u06ff]")  # names in a sentence without isolates
+APART = re.compile(r"<(bdi|code|textarea|title|style|script)\b.*?</\1>|https?://[^\s<]*|^Subject:", re.DOTALL)
+POINTER = re.compile(r"""\{'(pointer|parameter)': '[^']*', 'detail': (?P<mark>["'])\s*(?P=mark)\}""")
 
 
-class Pseudo(Catalogue):
-    """English with accents on all letters and in brackets: what has neither is no message, or was joined too early."""
-
-    def text(self, message: str, context: str = "") -> str:
-        parts = PLACEHOLDER.split(message)
-        told = (part.translate(ACCENTED) if place % 2 == 0 else f"{{{part}}}" for place, part in enumerate(parts))
-        return f"[{''.join(told)}]"
-
-    def forms(self, message: str, many: str) -> tuple[tuple[str, str], Any]:
-        return (self.text(message), self.text(many)), lambda number: int(number != 1)
-
-
-# Dates, which are English still, random ids, and what is in the page for scripts.
-UNREAD = r"<(script|style|code|textarea|time)\b.*?</\1>|<[^>]*>|[A-Z][a-z]{2} \d\d?, \d{4}|\b[0-9a-f]{32}\b"
-
-
-def words(shown: Shown) -> set[str]:
-    """The words without accents that a person reads or hears: in the text, and in the attributes that are read out."""
-    read = re.findall(r' (?:aria-label|placeholder|title|alt|name="description" content)="([^"]*)"', shown.text)
+def texts(shown: Shown) -> list[str]:
+    """What a person reads or hears of something: its text, and the attributes that are read out."""
     if shown.part == "refusals":
-        return set(re.findall("[A-Za-z]+ [a-z]+ [a-z]+", shown.text))  # names of fields, and values, are in no language
-    text = re.sub(UNREAD, " ", shown.text, flags=re.DOTALL)
-    said = re.sub(r"https?://\S+|Subject:|UTC", "", unescape(" ".join([text, *read])))
-    return {*re.findall(r"[A-Za-z]{2,}", said)} - {*UNTRANSLATED.split()}
+        return [shown.text]
+    return [unescape(UNREAD.sub(" ", each)) for each in (shown.text, *READ_OUT.findall(shown.text))]
+
+
+def walked(make_app: Any, folder: Path, tag: str) -> Iterator[Shown]:
+    """Everything that is translated, in a pseudo-language."""
+    walk = Walk(make_app(**SETTINGS, **pseudo.settings(folder, tag)))
+    walk.fill()
+    for shown in walk.all():
+        if (shown.part != "refusals" or "/api/" in shown.name) and not ENGLISH_ALONE.search(shown.name):
+            yield shown
+
+
+def english(shown: Shown, text: str) -> list[str]:
+    """The words of a text that no message has and nobody of the walk wrote, and brackets without their other side."""
+    outside = pseudo.without(pseudo.IN_BRACKETS, text)
+    cut = re.findall(f"[{pseudo.OPEN}{pseudo.CLOSE}]", outside)
+    if shown.part == "refusals":  # names of fields, and values, are in no language
+        return cut + re.findall("[A-Za-z]{2,}", POINTER.sub("", outside)) + re.findall("[A-Za-z]+ [a-z]+ [a-z]+", text)
+    return cut + re.findall("[A-Za-z]{2,}", FIXTURE.sub("", text))
 
 
 @pytest.mark.parametrize("migrated", ["sqlite"], indirect=True)
-def test_every_text_is_a_message(make_app: Any) -> None:
-    walk = Walk(make_app(**SETTINGS))
-    walk.fill()
-    walk.app.extensions["languages"] = Languages("en-XA", load=Pseudo)
+def test_every_text_is_a_message(make_app: Any, tmp_path: Path) -> None:
+    shown = list(walked(make_app, tmp_path, pseudo.ENGLISH))
+    found = {f"{word}: {each.name}" for each in shown for text in texts(each) for word in english(each, text)}
+    assert sorted(found) == []
+    assert {each.part for each in shown if pseudo.OPEN in each.text} == {*PARTS}
+
+
+@pytest.mark.parametrize("migrated", ["sqlite"], indirect=True)
+def test_from_right_to_left_what_people_wrote_has_its_own_direction(make_app: Any, tmp_path: Path) -> None:
+    shown = list(walked(make_app, tmp_path, pseudo.ARABIC))
+    pages = [each for each in shown if "<html" in each.text]
+    assert [each.name for each in pages if '<html lang="ar-XB" dir="rtl"' not in each.text] == []
     found = {
-        f"{word}: {shown.name}"
-        for shown in walk.all()
-        if (shown.part != "refusals" or "/api/" in shown.name) and not ENGLISH_ALONE.search(shown.name)
-        for word in words(shown)
+        f"{mixed}: {each.name}"
+        for each in shown
+        if each.part != "refusals"
+        for text in re.split("[\n>]", pseudo.without(pseudo.ISOLATED, APART.sub("", each.text)))
+        for mixed in MIXED.findall(text.partition("<")[0])
     }
     assert sorted(found) == []
