@@ -60,7 +60,6 @@ BEYOND_SCHEMA = (
     "Must name a valid IPv6 address between the brackets.",
     "Must have a port of 1 to 65535, or none.",
     "There is no such category.",
-    "This site has no such language.",
     "Only a reviewer has categories to review.",
     "A tag has at most 32 characters.",
     "The same project is given twice.",
