@@ -56,6 +56,21 @@ def test_the_owner_reads_the_thread_and_no_name_of_a_reviewer(world: World, ada:
         assert f"user{author}" not in page.text
 
 
+@pytest.mark.parametrize("status", ["pending", "live"])
+def test_who_is_asked_for_changes_reads_so_and_not_that_a_project_was_taken_down(
+    world: World, ada: Caller, browser: Browser, status: str
+) -> None:
+    project = world.project(ada, status)
+    if status == "live":
+        world.revise(project, ada, title="Other")
+    asked = world.caller(world.admin()).put(f"/api/admin/projects/{project}/request-changes", {"message": "Which?"})
+    assert asked.status_code == 200
+    text = text_of(browser.get(f"/mine/{project}"))
+    assert "Changes asked for The reviewers ask for changes" in text
+    assert "aken down" not in text
+    assert "waiting for review" not in text
+
+
 def test_an_administrator_sees_no_thread_of_another(world: World, ada: Caller) -> None:
     project = world.project(ada)
     say(world, project, ada, "Hello.")
