@@ -2,7 +2,9 @@
 const DAY = 86_400_000;
 const STEPS: [Intl.RelativeTimeFormatUnit, number][] = [["hour", 3_600_000], ["minute", 60_000]];
 const WEEK = 7 * DAY;
-const words = new Intl.RelativeTimeFormat("en");
+const language = document.documentElement.lang;
+const ages = new Intl.RelativeTimeFormat(language);
+const names = new Intl.RelativeTimeFormat(language, { numeric: "auto" }); // "yesterday" and "now"
 
 /** Show the age of what is younger than a week. */
 export function showTimes(): void {
@@ -19,12 +21,13 @@ export function showTimes(): void {
 
 /** The days of the headings are those of UTC. */
 function dayName(now: number, day: string): string {
-  if (day === new Date(now).toISOString().slice(0, 10)) return "Today";
-  return day === new Date(now - DAY).toISOString().slice(0, 10) ? "Yesterday" : "";
+  const ago = [0, 1].find((days) => day === new Date(now - days * DAY).toISOString().slice(0, 10));
+  const name = ago === undefined ? "" : names.format(-ago, "day");
+  return name.charAt(0).toLocaleUpperCase(language) + name.slice(1);
 }
 
 function ageOf(now: number, at: number): string {
-  if (now - at >= DAY) return words.format(Math.floor(at / DAY) - Math.floor(now / DAY), "day");
+  if (now - at >= DAY) return ages.format(Math.floor(at / DAY) - Math.floor(now / DAY), "day");
   const step = STEPS.find(([, length]) => now - at >= length);
-  return step ? words.format(-Math.floor((now - at) / step[1]), step[0]) : "just now";
+  return step ? ages.format(-Math.floor((now - at) / step[1]), step[0]) : names.format(0, "second");
 }
