@@ -290,6 +290,9 @@ def _mend_account(body: dict[str, Any], operation: Route) -> None:
         body["email"] = prose.EXAMPLES["email"]
     if "review_categories" in body:
         body["role"] = "reviewer"  # others have none, null included
+        body["review_categories"] = body["review_categories"] and [CATEGORY]
+    if body.get("language"):
+        body["language"] = "en"  # that of the site, which no schema names
     if operation.path == "/api/auth/me":
         body.pop("username", None)  # only an account that a provider named may choose one
 

@@ -60,8 +60,6 @@ class Accounts:
             self._mend_path(case, operation)
 
     def _mend_body(self, body: Any, operation: str) -> None:
-        if operation == "authChange" and isinstance(body, dict) and body.get("language"):
-            body["language"] = "en"  # the language of the site, which no schema names
         if operation in PURPOSES:
             body["token"] = self._link(PURPOSES[operation])
         elif operation == "accountDelete" or (operation == "authChange" and {"email", "password"} & body.keys()):
