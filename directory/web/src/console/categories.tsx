@@ -6,7 +6,7 @@ import { readOnly } from "../state/session.ts";
 import { ask as question, type DialogField } from "./dialog-state.ts";
 import { Frame } from "./frame.tsx";
 import { Listing } from "./listing.ts";
-import { Listed, type Column } from "./table.tsx";
+import { changing, Listed, type Column } from "./table.tsx";
 import { w } from "./text.ts";
 
 type Category = Schemas["Category"];
@@ -19,15 +19,7 @@ const columns: Column<Category>[] = [
   { name: w.slug, kind: "wrap", text: (each) => each.slug },
   { name: w.description, kind: "wrap unlabelled", text: (each) => each.description, cell: (each) => each.description },
   { name: w.live, kind: "number", sort: { descending: "projects" }, text: (each) => each.live_projects },
-  {
-    name: w.actions, kind: "unlabelled",
-    cell: (each) => (
-      <span class="acts">
-        <button type="button" class="link" aria-label={w.changeOf(each.name)} disabled={readOnly.value} onClick={() => change(each)}>{w.change}</button>
-        <button type="button" class="link" aria-label={w.deleteOf(each.name)} disabled={readOnly.value} onClick={() => remove(each)}>{w.delete}</button>
-      </span>
-    ),
-  },
+  changing(change, remove),
 ];
 
 export const categories: Page = { enter: (_match, query) => list.enter(query), view: CategoriesPage, title: () => w.pages["/admin/categories"] };

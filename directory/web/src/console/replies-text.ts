@@ -2,17 +2,11 @@
 export const y = {
   none: { title: "No saved replies", why: "A saved reply is a text that reviewers choose for a decision." },
   add: "New reply",
-  name: "Name",
   decision: "Decision",
   decisions: { reject: "Reject", request_changes: "Ask for changes", unpublish: "Take down" },
   text: "Text",
   textHint: "{title}, {owner} and {site} stand for the project's title, its owner's name and the name of this site.",
-  save: "Save",
   saved: (name: string) => `The reply ${name} is saved.`,
-  change: "Change",
-  delete: "Delete",
-  changeOf: (name: string) => `Change ${name}`,
-  deleteOf: (name: string) => `Delete ${name}`,
   deleteWhy: "Texts that were sent stay as they are.",
   deleted: (name: string) => `The reply ${name} is deleted.`,
 } as const;

@@ -8,24 +8,16 @@ import { ask as question, type DialogField } from "./dialog-state.ts";
 import { Frame } from "./frame.tsx";
 import { Listing } from "./listing.ts";
 import { y } from "./replies-text.ts";
-import { Listed, type Column } from "./table.tsx";
+import { changing, Listed, type Column } from "./table.tsx";
 import { w } from "./text.ts";
 
 const TITLE = w.pages["/admin/replies"];
 const list = new Listing<Reply>("replies", [], (_wanted, signal) => ask(api.GET("/api/review/replies", { signal })));
 const columns: Column<Reply>[] = [
-  { name: y.name, kind: "wrap head", text: (each) => each.name, cell: (each) => <bdi>{each.name}</bdi> },
+  { name: w.name, kind: "wrap head", text: (each) => each.name, cell: (each) => <bdi>{each.name}</bdi> },
   { name: y.decision, text: (each) => y.decisions[each.decision] },
   { name: y.text, kind: "wrap", text: (each) => each.text, cell: (each) => <span dir="auto">{each.text}</span> },
-  {
-    name: w.actions, kind: "unlabelled",
-    cell: (each) => (
-      <span class="acts">
-        <button type="button" class="link" aria-label={y.changeOf(each.name)} disabled={readOnly.value} onClick={() => change(each)}>{y.change}</button>
-        <button type="button" class="link" aria-label={y.deleteOf(each.name)} disabled={readOnly.value} onClick={() => remove(each)}>{y.delete}</button>
-      </span>
-    ),
-  },
+  changing(change, remove),
 ];
 
 export const savedReplies: Page = {
@@ -42,7 +34,7 @@ export const savedReplies: Page = {
 
 function fields(reply?: Reply): DialogField[] {
   return [
-    { name: "name", label: y.name, value: reply?.name },
+    { name: "name", label: w.name, value: reply?.name },
     { name: "decision", label: y.decision, kind: "choice", value: reply?.decision, options: Object.entries(y.decisions) },
     { name: "text", label: y.text, kind: "text", value: reply?.text, hint: y.textHint },
   ];
@@ -54,7 +46,7 @@ function bodyOf({ name = "", decision, text = "" }: Record<string, string>): Sch
 
 function add(): void {
   question({
-    title: y.add, action: y.save, fields: fields(),
+    title: y.add, action: w.save, fields: fields(),
     act: async (given) => done(await ask(api.POST("/api/review/replies", { body: bodyOf(given) }))),
   });
 }
@@ -62,7 +54,7 @@ function add(): void {
 function change(reply: Reply): void {
   const params = { path: { reply_id: reply.id } };
   question({
-    title: y.changeOf(reply.name), action: y.save, fields: fields(reply),
+    title: w.changeOf(reply.name), action: w.save, fields: fields(reply),
     act: async (given) => done(await ask(api.PUT("/api/review/replies/{reply_id}", { params, body: bodyOf(given) }))),
   });
 }
@@ -74,7 +66,7 @@ function done({ name }: Reply): void {
 
 function remove({ id, name }: Reply): void {
   question({
-    title: y.deleteOf(name), text: y.deleteWhy, action: y.delete, danger: true,
+    title: w.deleteOf(name), text: y.deleteWhy, action: w.delete, danger: true,
     act: async () => {
       await ask(api.DELETE("/api/review/replies/{reply_id}", { params: { path: { reply_id: id } } }));
       say(y.deleted(name));

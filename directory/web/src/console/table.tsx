@@ -3,6 +3,7 @@ import type { ComponentChildren } from "preact";
 import { Empty, Failed, Stale } from "../parts/states.tsx";
 import type { Filter, Filtering } from "../state/filtering.ts";
 import { address, withQuery } from "../state/router.ts";
+import { readOnly } from "../state/session.ts";
 import { t } from "../text.ts";
 import { type Cell, type CsvColumn, download, fileName, tableCsv } from "./csv.ts";
 import type { Listing, Shown } from "./listing.ts";
@@ -17,6 +18,19 @@ export interface Column<Row> extends CsvColumn<Row> {
   /** `file`: in the file alone. Others are classes: `number` is set to the right, `wrap` breaks long words; on a narrow
    *  page `head` is the heading of its row, `unlabelled` stands without its name, and `minor` is left out. */
   kind?: string;
+}
+
+/** The buttons that change and delete a row, as its last column. */
+export function changing<Row extends { name: string }>(change: (row: Row) => void, remove: (row: Row) => void): Column<Row> {
+  return {
+    name: w.actions, kind: "unlabelled",
+    cell: (each) => (
+      <span class="acts">
+        <button type="button" class="link" aria-label={w.changeOf(each.name)} disabled={readOnly.value} onClick={() => change(each)}>{w.change}</button>
+        <button type="button" class="link" aria-label={w.deleteOf(each.name)} disabled={readOnly.value} onClick={() => remove(each)}>{w.delete}</button>
+      </span>
+    ),
+  };
 }
 
 interface TableProps<Row> {
