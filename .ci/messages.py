@@ -22,6 +22,9 @@ from jinja2 import nodes
 from jinja2.environment import Environment
 
 ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+from directory.language.catalogues import has_the_placeholders  # noqa: E402
+
 POT = ROOT / "directory" / "locale" / "messages.pot"
 LOCALES = ROOT / "directory" / "language" / "locales.json"
 # Ours, and those into which an operator may translate.
@@ -32,7 +35,6 @@ pt pt-BR ro ru sk sl sq sr sv sw ta te th tr uk ur vi zh zh-Hant
 LEAST = {"es": 2, "pl": 2}  # minimumGroupingDigits, which Babel leaves out: 1234, and 12.345
 FIELDS = {"d": "{day}", "dd": "{day:02}", "M": "{number}", "MM": "{number:02}", "MMM": "{month}", "y": "{year}"}
 MESSAGE, PLURAL = "_", "ngettext"
-PLACEHOLDER = re.compile(r"\{(\w+)\}")
 HEADER = 'msgid ""\nmsgstr ""\n"Content-Type: text/plain; charset=utf-8\\n"\n'
 NOTE = "# The messages of the service. Made by .ci/messages.py: make words"
 
@@ -119,15 +121,13 @@ def write(path: Path, catalog: Catalog) -> None:
 
 
 def faults(catalog: Catalog) -> Iterator[str]:
-    """What is wrong in a translation. A form of a plural may leave its number out."""
+    """What is wrong in a translation."""
     for message in catalog:
         if not message.id or not message.string:
             continue
         ids, strings = ([each] if isinstance(each, str) else list(each) for each in (message.id, message.string))
-        wanted = {*PLACEHOLDER.findall(ids[0])}
         for string in filter(None, strings):
-            found, optional = {*PLACEHOLDER.findall(string)}, {"number"} if len(ids) > 1 else set()
-            if found - wanted or wanted - found - optional:
+            if not has_the_placeholders(string, ids[0], is_plural=len(ids) > 1):
                 yield f"{message.lineno}: {string!r} has not the placeholders of {ids[0]!r}"
 
 

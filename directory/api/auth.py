@@ -56,8 +56,6 @@ from directory.services.sign_in.refusals import SignInAgain
 bp = Blueprint("auth", __name__, url_prefix="/api/auth")
 OUTSIDE = _("Accounts here are for addresses of certain domains, and this is not one of them.")
 UNCONFIRMABLE = _("No mail is sent here by which a new address could be confirmed.")
-
-
 NO_LANGUAGE = _("This site has no such language.")
 
 

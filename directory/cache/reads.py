@@ -27,8 +27,7 @@ class Read(NamedTuple):
     """A request that the cache may answer: its address, its id, its conditions, and the caller's credential.
 
     `language` is the chosen one of the site's languages, empty where the answer depends on none. `accepts` is the
-    Accept-Encoding. A HEAD, which only an anonymous caller's can be, gets the GET's answer without the
-    body.
+    Accept-Encoding. A HEAD, which only an anonymous caller's can be, gets the GET's answer without the body.
     """
 
     scheme: str

@@ -229,10 +229,8 @@ class Responder:
         if match is None:
             return None
         with self._flask.app_context():
-            exchange, operation = (
-                Exchange("GET", read.path, read.query, read.request_id, language=read.language),
-                match.view.operation,
-            )
+            exchange = Exchange("GET", read.path, read.query, read.request_id, language=read.language)
+            operation = match.view.operation
             rendered = endpoint.read(operation, match.view.view, exchange, match.arguments)
         public = public_response(rendered, self._headers, read.scheme, read.path, operation, match.rule)
         self.put(read, snapshot, public, rendered.cache_tags)

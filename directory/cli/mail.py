@@ -33,9 +33,8 @@ def send_test(address: str) -> None:
     server = receivers.configured_mail_server()
     if server is None:
         raise click.ClickException("no mail server is configured: set MAIL_URL and MAIL_FROM")
-    language, message_id = server.languages.catalogue(), f"msg_test_{secrets.token_hex(8)}"
-    test = templates.test(server.site, language)
-    made = messages.message(test, language, to=address, server=server, message_id=message_id)
+    test, message_id = templates.test(server.site, server.languages.catalogue()), f"msg_test_{secrets.token_hex(8)}"
+    made = messages.message(test, to=address, server=server, message_id=message_id)
     outcome = smtp.send(made, server, DeliveryPolicy())
     answer = outcome.response.strip().partition("\n")[0][:60]
     row = (server.host, outcome.status or outcome.error, f"{outcome.milliseconds} ms", answer)

@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 def configured(config: Mapping[str, Any]) -> Languages:
     """The languages of the settings. Raises SystemExit, with one line, for one without a catalogue, or a faulty one.
 
-    The operator's files, which nobody has checked, are read now, and ours when they are needed.
+    The operator's files are read now, so that a fault in them stops the start. Ours are read when a reader needs them.
     """
     default, tags = config["SITE_LANGUAGE"], config["SITE_LANGUAGES"]
     folder = Path(config["SITE_DIR"], "locale") if config["SITE_DIR"] else None

@@ -65,3 +65,9 @@ ENGLISH = Catalogue()
 def placeholders(text: str) -> set[str]:
     """The names of the placeholders of a text."""
     return {*PLACEHOLDER.findall(text)}
+
+
+def has_the_placeholders(form: str, message: str, *, is_plural: bool) -> bool:
+    """Whether a translation has the placeholders of its message. A form of a plural may leave its number out."""
+    found, wanted = placeholders(form), placeholders(message)
+    return wanted - ({"number"} if is_plural else set()) <= found <= wanted

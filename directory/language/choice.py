@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 
 from directory.language.catalogues import ENGLISH, Catalogue
-from directory.language.locales import locale_of
+from directory.language.locales import from_longest, locale_of
 
 # RFC 9110, sections 12.4.2 and 12.5.4.
 RANGE = re.compile(r"\s*([A-Za-z]{1,8}(?:-[A-Za-z0-9]{1,8})*)\s*(?:;\s*q\s*=\s*(0(?:\.\d{0,3})?|1(?:\.0{0,3})?)\s*)?")
@@ -54,11 +54,10 @@ class Languages:
 
     def _lookup(self, wanted: str) -> str:
         """The language for a range: RFC 4647, section 3.4. The last range of all also finds one with a region."""
-        parts = wanted.lower().split("-")
-        for length in range(len(parts), 0, -1):
-            if found := self._by_lower.get("-".join(parts[:length])):
+        for shorter in from_longest(wanted.lower()):
+            if found := self._by_lower.get(shorter):
                 return found
-        return next((tag for lower, tag in self._by_lower.items() if lower.startswith(f"{parts[0]}-")), "")
+        return next((tag for lower, tag in self._by_lower.items() if lower.startswith(f"{shorter}-")), "")
 
 
 def ranges(header: str) -> Iterator[str]:

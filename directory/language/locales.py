@@ -4,6 +4,7 @@ locales.json has the facts; `.ci/messages.py` makes it with Babel, which the ser
 """
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date
 from functools import cache
@@ -49,17 +50,20 @@ class Locale:
 ENGLISH = Locale()
 
 
+def from_longest(tag: str) -> Iterator[str]:
+    """A tag and, one after the other, what is left of it without its last part: RFC 4647, section 3.4."""
+    parts = tag.split("-")
+    return ("-".join(parts[:length]) for length in range(len(parts), 0, -1))
+
+
 @cache
 def locale_of(tag: str) -> Locale:
     """The facts of a language, else those of the language without its region, else English ones under its tag."""
     if tag == "en":
         return ENGLISH
-    known = _known()
-    parts = tag.split("-")
-    for length in range(len(parts), 0, -1):
-        if found := known.get("-".join(parts[:length])):
-            return Locale(**{**found, "months": tuple(found["months"]), "sizes": tuple(found["sizes"])})
-    return ENGLISH if parts[0] == "en" else Locale(name=tag)
+    if found := next(filter(None, map(_known().get, from_longest(tag))), None):
+        return Locale(**{**found, "months": tuple(found["months"]), "sizes": tuple(found["sizes"])})
+    return ENGLISH if tag.startswith("en-") else Locale(name=tag)
 
 
 @cache

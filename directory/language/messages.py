@@ -9,7 +9,7 @@ import re
 from typing import Self
 
 PLACEHOLDER = re.compile(r"\{(\w+)\}")
-ISOLATE, END_ISOLATE = "\u2068", "\u2069"  # what is between them has its own direction
+ISOLATE, END_ISOLATE = "\u2068", "\u2069"  # the text between them has a direction of its own (UAX #9: FSI, PDI)
 
 
 class Message(str):

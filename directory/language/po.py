@@ -9,7 +9,7 @@ from gettext import c2py  # the standard library's reader of plural rules
 from pathlib import Path
 from typing import Any
 
-from directory.language.catalogues import ENGLISH, Catalogue, placeholders
+from directory.language.catalogues import ENGLISH, Catalogue, has_the_placeholders
 from directory.language.locales import locale_of
 
 OURS = Path(__file__).resolve().parent.parent / "locale"
@@ -78,7 +78,7 @@ def _rule(path: Path, given: str) -> Plural | None:
         if not all(0 <= choose(number) < count for number in TRIED):
             raise ValueError
     except (ValueError, ArithmeticError, RecursionError):
-        raise ValueError(f"{path}:{_line_of(path, 'Plural-Forms')}: {given!r} is no plural rule") from None
+        raise ValueError(f"{path}:{_line_of(path, 'Plural-Forms')}: {given!r} is not a plural rule") from None
     return count, choose
 
 
@@ -88,7 +88,7 @@ def _line_of(path: Path, words: str) -> int:
 
 
 def _forms(path: Path, entry: Any, rule: Plural | None) -> list[str]:
-    """The forms of a translation; empty where there is none that may be used. Raises ValueError."""
+    """The forms of a translation; empty if it is obsolete, fuzzy or incomplete. Raises ValueError."""
     if entry.obsolete or entry.fuzzy:
         return []
     place = f"{path}:{max(1, entry.linenum)}"  # polib's first line is 0
@@ -104,11 +104,8 @@ def _forms(path: Path, entry: Any, rule: Plural | None) -> list[str]:
 
 
 def _fault(entry: Any, form: str) -> str:
-    """What is wrong with a translation. A form of a plural may leave its number out."""
-    if entry.msgctxt:  # the operator's own words have no placeholders
-        return ""
-    wanted, found = placeholders(entry.msgid), placeholders(form)
-    optional = {"number"} if entry.msgid_plural else set()
-    if found == wanted or (found <= wanted and wanted - found <= optional):
+    """What is wrong with a translation."""
+    # The operator's own words, which have a context, have no placeholders.
+    if entry.msgctxt or has_the_placeholders(form, entry.msgid, is_plural=bool(entry.msgid_plural)):
         return ""
     return f"{form!r} has not the placeholders of {entry.msgid!r}"

@@ -144,7 +144,7 @@ def home(query: dict[str, str]) -> Any:
     if len(named) == 1:
         raise _moved("/tags", named[0], TAG_MAX, query, "tag")
     page, headers = _list(Wanted(tags=named), query)
-    return page, {**headers, "Vary": ", ".join(["Accept", *filter(None, [headers.get("Vary")])])}
+    return page, {**headers, "Vary": f"Accept, {headers['Vary']}" if "Vary" in headers else "Accept"}
 
 
 @bp.get("/categories/<slug>")

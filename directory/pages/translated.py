@@ -8,14 +8,17 @@ from directory.http.languages import PARAMETER, in_query, of_app
 
 TAG = re.compile(r'<(a|form)\b((?:[^>"]|"[^"]*")*)>')
 LINK = re.compile(r'(?<= )(href|action)="((?:/(?!/)|\?)[^"]*)"')
-# Addresses that are no pages, or pages in English alone.
+# Addresses that are not pages, or whose pages are only in English.
 ELSEWHERE = re.compile(r"/(api|assets|static|images|admin|language|feed|rss)\b|/[^?#]*\.\w+(?:[?#]|$)")
 
 
-def in_language(path: str, tag: str) -> str:
-    """The address of a page in a language. A path without a tag is the page in the language that its reader chooses."""
+def in_language(path: str, tag: str, ampersand: str = "&") -> str:
+    """The address of a page in a language; in HTML with another ampersand.
+
+    A path without a tag is the page in the language that its reader chooses.
+    """
     page, hash_, place = path.partition("#")
-    return f"{page}{'&' if '?' in page else '?'}{PARAMETER}={tag}{hash_}{place}"
+    return f"{page}{ampersand if '?' in page else '?'}{PARAMETER}={tag}{hash_}{place}"
 
 
 def in_same_language(path: str) -> str:
@@ -51,5 +54,4 @@ def _kept(link: re.Match[str], tag: str) -> str:
     name, address = link.groups()
     if ELSEWHERE.match(address):
         return link[0]
-    page, hash_, place = address.partition("#")
-    return f'{name}="{page}{"&amp;" if "?" in page else "?"}{PARAMETER}={tag}{hash_}{place}"'
+    return f'{name}="{in_language(address, tag, "&amp;")}"'

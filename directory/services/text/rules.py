@@ -3,7 +3,7 @@
 import re
 import unicodedata
 
-from directory.language.messages import _
+from directory.language.messages import END_ISOLATE, ISOLATE, _
 from directory.services.text.characters import without_invisible
 
 #: The form of category slugs and tags; use it with `fullmatch`.
@@ -111,10 +111,10 @@ def is_email(value: str) -> bool:
 def isolated(text: str) -> str:
     """Foreign text as a part of a sentence of ours, which its direction must not turn around.
 
-    Text from right to left is put between FSI and PDI (UAX #9); other text is unchanged.
+    Text from right to left is isolated; other text is unchanged.
     """
     turns = any(unicodedata.bidirectional(char) in _RIGHT_TO_LEFT for char in text)
-    return f"\u2068{text}\u2069" if turns else text
+    return f"{ISOLATE}{text}{END_ISOLATE}" if turns else text
 
 
 def slugify(title: str) -> str:

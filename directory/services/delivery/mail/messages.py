@@ -16,7 +16,7 @@ from typing import Any
 from sqlalchemy import select
 
 from directory.extensions import db
-from directory.language.catalogues import ENGLISH, Catalogue
+from directory.language.catalogues import Catalogue
 from directory.models import AccountStatus, MailLink, User, now
 from directory.models import Message as ThreadMessage
 from directory.services.accounts import mail_links
@@ -81,10 +81,8 @@ def _written(claim: Claim, server: MailServer) -> Message:
     event = json.loads(claim.payload)["data"]
     if claim.event == TEST:
         user = _active(event["user"]["id"])
-        language = _language(user, server)
-        return message(
-            templates.test(server.site, language), language, to=user.email, server=server, message_id=claim.webhook_id
-        )
+        test = templates.test(server.site, _language(user, server))
+        return message(test, to=user.email, server=server, message_id=claim.webhook_id)
     if claim.event in templates.OF_LINKS or claim.event in templates.OF_NOTICES:
         return _of_link(claim, event["link_id"], server, event.get("next"))
     if claim.event in templates.OF_DECISIONS:
@@ -102,9 +100,9 @@ def _of_link(claim: Claim, link_id: int, server: MailServer, next_path: str | No
         gone = "the account is suspended or deleted, or the notice is too old"
         raise NotToBeSent(gone if is_notice else "the link has been used, or it has expired")
     at, token = (link.created_at, "") if is_notice else (link.expires_at, mail_links.token_of_link(link, server.keys))
-    language, facts = _language(link, server), (link.username, at, token)
+    facts, language = (link.username, at, token), _language(link, server)
     mail = templates.of_account(server.site, claim.event, *facts, next_path=next_path, language=language)
-    made = message(mail, language, to=link.email, server=server, message_id=claim.webhook_id)
+    made = message(mail, to=link.email, server=server, message_id=claim.webhook_id)
     return made if is_notice else replace(made, secrets=frozenset({token}))
 
 
@@ -119,18 +117,15 @@ def _decision(claim: Claim, event: dict[str, Any], server: MailServer) -> Messag
     owner, address = _notified(event["project"]["owner"]["id"], server)
     reason = _text_of(event["message_id"]) if claim.event in templates.OF_MESSAGES else event.get("reason")
     facts = (owner.username, event["project"], reason)
-    language = _language(owner, server)
-    mail = templates.decision(server.site, claim.event, *facts, address, language)
-    return _with_switch(message(mail, language, to=owner.email, server=server, message_id=claim.webhook_id), address)
+    mail = templates.decision(server.site, claim.event, *facts, address, _language(owner, server))
+    return _with_switch(message(mail, to=owner.email, server=server, message_id=claim.webhook_id), address)
 
 
 def _report_settled(claim: Claim, event: dict[str, Any], server: MailServer) -> Message:
     reporter, address = _notified(event["user"]["id"], server)
     facts = (reporter.username, event["project"], event["outcome"], event.get("reply"))
-    language = _language(reporter, server)
-    mail = templates.report_settled(server.site, *facts, address, language)
-    made = message(mail, language, to=reporter.email, server=server, message_id=claim.webhook_id)
-    return _with_switch(made, address)
+    mail = templates.report_settled(server.site, *facts, address, _language(reporter, server))
+    return _with_switch(message(mail, to=reporter.email, server=server, message_id=claim.webhook_id), address)
 
 
 def _language(user: Any, server: MailServer) -> Catalogue:
@@ -162,7 +157,7 @@ def _text_of(message_id: int) -> str:
     return text
 
 
-def message(mail: Mail, language: Catalogue = ENGLISH, *, to: str, server: MailServer, message_id: str) -> Message:
+def message(mail: Mail, *, to: str, server: MailServer, message_id: str) -> Message:
     """The message for a mail, with its headers. Mail programs recognise a repetition by its Message-ID."""
     name, address = server.sender
     content = EmailMessage(policy=POLICY)
@@ -174,7 +169,7 @@ def message(mail: Mail, language: Catalogue = ENGLISH, *, to: str, server: MailS
     content["Auto-Submitted"] = "auto-generated"
     content.set_content(mail.text)
     if server.languages.several:
-        content["Content-Language"] = language.tag
+        content["Content-Language"] = mail.language.tag
     return Message(to, content)
 
 

@@ -7,30 +7,30 @@ from typing import Any
 from urllib.parse import quote
 
 from directory.language.catalogues import ENGLISH, Catalogue
-from directory.language.messages import Message, _
+from directory.language.messages import END_ISOLATE, ISOLATE, Message, _
 from directory.services.catalog.periods import MONTHS
 from directory.services.site import Site, path_of
 from directory.services.text.rules import isolated
 
 SUBJECT_MAX = 200
-FSI, PDI = "\u2068", "\u2069"
 # Line breaks and controls, and what turns the text around it. A subject is a header: no title may end it.
 _UNSAFE = "\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066\u2067\ud800-\udfff"
-BREAKS, UNSAFE = re.compile(f"[{_UNSAFE}]+"), re.compile(f"[{_UNSAFE}{FSI}{PDI}]+")
+BREAKS, UNSAFE = re.compile(f"[{_UNSAFE}]+"), re.compile(f"[{_UNSAFE}{ISOLATE}{END_ISOLATE}]+")
 
 
 @dataclass(frozen=True, slots=True)
 class Mail:
-    """A subject of one line, and a text."""
+    """A subject of one line, and a text, in a language."""
 
     subject: str
     text: str
+    language: Catalogue = ENGLISH
 
 
 def compose(site: Site, subject: str, *paragraphs: str, language: Catalogue = ENGLISH) -> Mail:
     """A mail in a language: the paragraphs, and the name and address of the site below them."""
     signature = f"-- \n{site.name}\n{site.address('/')}\n"
-    return Mail(_cut(language.say(subject)), "\n\n".join([*map(language.say, paragraphs), signature]))
+    return Mail(_cut(language.say(subject)), "\n\n".join([*map(language.say, paragraphs), signature]), language)
 
 
 def _cut(subject: str) -> str:
@@ -39,7 +39,7 @@ def _cut(subject: str) -> str:
     if len(subject) <= SUBJECT_MAX:
         return subject
     cut = subject[: SUBJECT_MAX - 1]
-    return cut + PDI if cut.count(FSI) > cut.count(PDI) else cut
+    return cut + END_ISOLATE if cut.count(ISOLATE) > cut.count(END_ISOLATE) else cut
 
 
 def one_line(text: str) -> str:
