@@ -303,9 +303,9 @@ def _mend_body(case: Any, operation: Route) -> None:
         return
     if operation.path == "/api/admin/users/decisions" and body.get("decision") != "suspend":
         body.pop("unpublish", None)
+    _mend_account(body, operation)
     errors = schema.validate(body)
     body.update({name: prose.EXAMPLES[name] for name in errors if _beyond_schema(errors[name])})
-    _mend_account(body, operation)
     if "category" in body:
         body["category"] = CATEGORY
     if "current_password" in body:
