@@ -3,7 +3,7 @@
 import os
 import sqlite3
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,7 +21,7 @@ from directory.services.catalog import catalog, search_frequency
 from tests.support import answers, pooler, quick, servers
 from tests.support.caching import close_snapshots
 from tests.support.factories import Api, World
-from tests.support.variants import ENVIRONMENT, OF_THE_RUN, databases_of, reason_to_skip
+from tests.support.variants import ENVIRONMENT, OF_THE_RUN, counts, databases_of, reason_to_skip
 
 if TYPE_CHECKING:
     from tests.support.lying_provider import LyingProvider
@@ -55,6 +55,19 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 def pytest_runtest_setup(item: pytest.Item) -> None:
     if reason := reason_to_skip(item):
         pytest.skip(reason)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Measure the coverage of a test, its fixtures included, only where it counts (tests/support/variants.py)."""
+    measured = getattr(item.config.pluginmanager.getplugin("_cov"), "cov_controller", None)
+    if measured is None or counts(item):
+        return (yield)
+    measured.pause()
+    try:
+        return (yield)
+    finally:
+        measured.resume()
 
 
 def build(url: str, **settings: Any) -> Flask:

@@ -27,6 +27,12 @@ ENVIRONMENT = {
 # Settings that a whole run of the suite may take from the environment.
 OF_THE_RUN = {name: os.environ[name] for name in ("RESPONSE_CACHE", "SERVER_WORKER") if name in os.environ}
 
+# Tests of whole servers and of browsers, and tables of all routes, with each caller or with hostile texts.
+NOT_COUNTED = tuple(
+    f"tests/{place}"
+    for place in ("system/", "web/", "api/test_access.py", "http/test_budget.py", "http/test_hostile.py")
+)
+ON_POSTGRESQL = tuple(f"tests/{place}/" for place in ("services", "db", "cli", "runtime"))
 BACKENDS = ("sqlite", "postgresql")
 NO_CACHE = "the response cache is off"
 OUR_WORKER = {
@@ -57,6 +63,18 @@ def databases_of(item: pytest.Item) -> list[str]:
     if folder in on_both or (on_both and item.get_closest_marker("slow")):
         return [*BACKENDS]
     return named or [*BACKENDS]
+
+
+def counts(item: pytest.Item) -> bool:
+    """Whether the coverage of a test is measured, which doubles its CPU time.
+
+    It is not where others reach the same lines for less: of slow tests, of those of NOT_COUNTED, and on PostgreSQL of
+    those outside of ON_POSTGRESQL, whose subject differs by the database.
+    """
+    file = item.nodeid.partition("::")[0]
+    if item.get_closest_marker("slow") or file.startswith(NOT_COUNTED):
+        return False
+    return "postgresql" not in item.nodeid or file.startswith(ON_POSTGRESQL)
 
 
 def _setting(name: str) -> Any:
