@@ -299,8 +299,6 @@ def test_a_members_list_costs_the_statements_that_it_costs_in_a_public_directory
             assert by_loop(fast, "/api/projects", who) is not None
             assert by_loop(fast, f"/api/projects/{directory.project}", who) is not None
         costs.append([*statements])
-        print("\n".join(x[:150].replace("\n", " ") for x in statements))
-        print("---")
     assert costs[0] == costs[1]
 
 
