@@ -37,17 +37,16 @@ def import_(file: str) -> None:
     A rule whose name is there is changed, and keeps its state; it becomes dry if it was on and judges by something else
     now. New rules are off.
     """
-    text = sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8")
-    given = _read(text)
+    given = _read(sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes())
     added, changed = transaction(lambda: editing.take_over(given))
     click.echo(f"{count(added, 'rule')} added, {changed} changed.")
 
 
-def _read(text: str) -> list[dict[str, Any]]:
+def _read(content: bytes) -> list[dict[str, Any]]:
     """The rules of a file. Raises ClickException, Invalid."""
     try:
-        found = json.loads(text)
-    except ValueError as error:
+        found = json.loads(content)
+    except (ValueError, RecursionError) as error:
         raise click.ClickException(f"this is no JSON: {error}") from None
     if not isinstance(found, list) or not all(isinstance(each, dict) for each in found):
         raise click.ClickException("the file must hold a list of objects")

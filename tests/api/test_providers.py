@@ -295,6 +295,9 @@ def test_the_page_says_that_the_address_was_missing(make_app: Any, provider: Lyi
     page = browser.get("/sign-in?sign-in=failed&reason=no_address").text
     assert "did not tell an e-mail address" in page
     assert "email_claim" in page
+    assert "Please type it again." not in page
+    typed = browser.post("/sign-in", data={"login": "ada", "password": "none of hers"}).text
+    assert "Please type it again." in typed
 
 
 def test_an_address_with_a_domain_outside_of_ascii_is_stored_in_ascii(

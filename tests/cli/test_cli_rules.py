@@ -40,7 +40,10 @@ def test_an_export_is_imported_again_by_name_and_new_rules_are_off(root: Api, ru
     assert run("export", "--output", str(file)).exit_code == 0
     assert json.loads(file.read_text()) == json.loads(run("export").stdout) == [RULE, hold]
     again = run("import", str(file))
-    assert (again.exit_code, again.stdout) == (0, "0 rules added, 2 changed.\n")
+    assert (again.exit_code, again.stdout) == (0, "0 rules added, 0 changed.\n")
+    changed = [{**RULE, "reason": "Other."}, hold, {**hold, "name": "Another"}]
+    assert run("import", "-", input=json.dumps(changed)).stdout == "1 rule added, 1 changed.\n"
+    root.delete(f"/api/admin/rules/{root.get('/api/admin/rules').json['items'][-1]['id']}")
     assert [rule["state"] for rule in root.get("/api/admin/rules").json["items"]] == ["off", "on"]
     for rule in root.get("/api/admin/rules").json["items"]:
         root.delete(f"/api/admin/rules/{rule['id']}")
@@ -54,15 +57,16 @@ def test_an_export_is_imported_again_by_name_and_new_rules_are_off(root: Api, ru
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        ("[", "this is no JSON"), ("{}", "a list of objects"), ("[1]", "a list of objects"),
+        ("[", "this is no JSON"), ("[" * 100_000, "this is no JSON"), (b"[\xe9]", "this is no JSON"),
+        ("{}", "a list of objects"), ("[1]", "a list of objects"),
         ('[{"name": "x"}]', "on: "),
         (json.dumps([{**RULE, "reason": None}]), "reason: A rule that rejects needs a reason."),
         (json.dumps([RULE, {**RULE, "name": "Other", "then": "shout"}]), "then: Must be one of"),
     ],
 )  # fmt: skip
-def test_a_bad_file_is_refused_whole(root: Api, run: Any, tmp_path: Path, content: str, says: str) -> None:
+def test_a_bad_file_is_refused_whole(root: Api, run: Any, tmp_path: Path, content: str | bytes, says: str) -> None:
     file = tmp_path / "rules.json"
-    file.write_text(content)
+    file.write_bytes(content.encode() if isinstance(content, str) else content)
     refused = run("import", str(file))
     assert refused.exit_code == 1
     assert says in refused.stderr

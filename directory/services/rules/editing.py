@@ -67,8 +67,10 @@ def add(given: Mapping[str, Any], *, by: Caller | None) -> int:
     return rule.id
 
 
-def change(rule_id: int, given: Mapping[str, Any], *, by: Caller | None) -> None:
-    """Change members of a rule. One that is on becomes dry if what it judges by changes, unless `given` has a state.
+def change(rule_id: int, given: Mapping[str, Any], *, by: Caller | None) -> bool:
+    """Change members of a rule; returns whether any is different now.
+
+    One that is on becomes dry if what it judges by changes, unless `given` has a state.
 
     The reason of a rule that no longer rejects goes. Raises NotFound, Invalid, Duplicate, PreviewFirst.
     """
@@ -84,7 +86,7 @@ def change(rule_id: int, given: Mapping[str, Any], *, by: Caller | None) -> None
     _require_tried(before, after)
     changed = [name for name in MEMBERS if after[name] != before[name]]
     if not changed:
-        return
+        return False
     for name in changed:
         setattr(rule, MEMBERS[name], after[name])
     rule.version += 1
@@ -94,6 +96,7 @@ def change(rule_id: int, given: Mapping[str, Any], *, by: Caller | None) -> None
     names = ["name", *changed] if "name" not in changed else changed
     changes = {name: {"from": before[name], "to": after[name]} for name in names}
     audit.record("rule.changed", by=by, rule_id=rule_id, changes=changes)
+    return True
 
 
 def take_over(given: list[dict[str, Any]]) -> tuple[int, int]:
@@ -102,15 +105,14 @@ def take_over(given: list[dict[str, Any]]) -> tuple[int, int]:
     New ones are off, and others keep their state, but for what `change` says. Raises Invalid, TooMany.
     """
     ids = dict(db.session.execute(select(Rule.name, Rule.id)).all())
-    before = len(ids)
+    before, changed = len(ids), 0
     for members in given:
         wanted = {"reason": None, **{name: value for name, value in members.items() if name != "state"}}
         if wanted["name"] in ids:
-            change(ids[wanted["name"]], wanted, by=None)
+            changed += change(ids[wanted["name"]], wanted, by=None)
         else:
             ids[wanted["name"]] = add(wanted, by=None)
-    added = len(ids) - before
-    return added, len(given) - added
+    return len(ids) - before, changed
 
 
 def remove(rule_id: int, *, by: Caller | None) -> None:
