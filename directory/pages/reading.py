@@ -257,13 +257,14 @@ def _list(at: Wanted, query: dict[str, str]) -> PageAnswer:
         raise NotFound
     searched = {} if wanted.q is None or refused else _of_search(wanted, filters, found, listed)
     shown = {"items": found.items, "nearest": searched.get("near"), "pagination": {"page": wanted.page}}
+    tagged = page_tags(shown, {"q": wanted.q, "sort": wanted.sort})
     is_front = wanted == Wanted() and not query.get("sort")
     shelf = best.shelf(viewer=viewer()) if is_front else None
     page, headers = show(
         "list.html", _head(wanted, chosen, found, pages),
-        tags=_with_shelf(page_tags(shown, {"q": wanted.q, "sort": wanted.sort}), shelf),
+        tags=_with_shelf(tagged, shelf) if is_front and tagged else tagged,
         shelf=shelf, front=current_app.extensions["own_site"].front if is_front else "",
-        wanted=wanted, chosen=chosen, subject=_subject(wanted, chosen), categories=listed, found=found,
+        wanted=wanted, chosen=chosen, heading=_title(wanted, _subject(wanted, chosen)), categories=listed, found=found,
         projects=found.items, narrower=narrower, most_tags=tags.MOST, pages=pages,
         sorts=SORTS, meanings=MEANINGS, ranked=RANKED, size=SIZE,
         refused=refused, typed=query.get("q", "").strip(), **searched,
@@ -273,12 +274,16 @@ def _list(at: Wanted, query: dict[str, str]) -> PageAnswer:
     return page, headers
 
 
-def _with_shelf(listed: CacheTags | None, shelf: best.Shelf | None) -> CacheTags | None:
-    """The cache tags of the newest projects with a shelf, which any vote among those that it shows may change."""
-    if listed is None or shelf is None:
-        return listed
-    votes = [each["upvotes"] for each in shelf.projects]
-    return CacheTags((*listed.projects, *(each["id"] for each in shelf.projects)), min(votes), max(votes))
+def _with_shelf(listed: CacheTags, shelf: best.Shelf | None) -> CacheTags:
+    """The cache tags of the newest projects with a shelf, which any vote among those that it shows may change.
+
+    Unless it is the full shelf of the week, so may the first vote of any project.
+    """
+    projects = shelf.projects if shelf else []
+    is_full = shelf is not None and shelf.is_of_week and len(projects) == best.MOST
+    votes = [each["upvotes"] for each in projects]
+    lowest, highest = min(votes) if is_full else 0, max(votes, default=1)
+    return CacheTags((*listed.projects, *(each["id"] for each in projects)), lowest, highest)
 
 
 def _of_search(wanted: Wanted, filters: Filters, found: Slice, listed: list[Category]) -> dict[str, Any]:

@@ -174,10 +174,10 @@ def test_the_first_page_shows_the_best_of_the_week_else_of_thirty_days_if_there_
     assert shelf(api) == ("Best of the last thirty days", ["Votes 3", "Votes 2", "Votes 1"])
     published(world, {4: "2026-11-24T00:00:00"})
     assert shelf(api) == ("Best of the last thirty days", ["Votes 4", "Votes 3", "Votes 2", "Votes 1"])
-    published(world, {0: "2026-11-25T00:00:00"})
-    assert shelf(api) == ("Best of this week", ["Votes 4", "Votes 3", "Votes 0"])
+    published(world, {8: "2026-11-25T00:00:00"})
+    assert shelf(api) == ("Best of this week", ["Votes 8", "Votes 4", "Votes 3"])
     published(world, {5: "2026-11-26T00:00:00", 6: "2026-11-26T01:00:00", 7: "2026-11-26T02:00:00"})
-    assert shelf(api) == ("Best of this week", ["Votes 7", "Votes 6", "Votes 5", "Votes 4", "Votes 3"])
+    assert shelf(api) == ("Best of this week", ["Votes 8", "Votes 7", "Votes 6", "Votes 5", "Votes 4"])
     assert shelf(world.caller(world.user())) == shelf(api) == shelf(api, "/?utm_source=x")
     for path in ("/?sort=upvotes", "/?sort=newest", "/?q=votes", "/categories/tools", "/best"):
         assert shelf(api, path) is None
@@ -186,6 +186,47 @@ def test_the_first_page_shows_the_best_of_the_week_else_of_thirty_days_if_there_
         text.index(part) for part in ("<h1", 'class="search"', 'class="shelf"', 'aria-label="Order"', 'class="rows"')
     ]
     assert places == sorted(places)
+
+
+def test_the_shelf_has_what_has_a_vote_and_the_first_vote_of_a_project_brings_it_there(
+    world: World, api: Api, clock: Clock
+) -> None:
+    published(world, {3: "2026-11-24T00:00:00", 2: "2026-11-25T00:00:00"})
+    [third] = published(world, {0: "2026-11-26T00:00:00"})
+    [fourth] = published(world, {0: "2026-11-01T00:00:00"})
+    assert shelf(api) is None
+    votes = re.compile(r'data-votes="\d+">(\d+)')
+    for project, heading, shown in (
+        (fourth, "Best of the last thirty days", ["3", "2", "1"]),
+        (third, "Best of this week", ["3", "2", "1"]),
+    ):
+        world.vote(project, world.user())
+        page = api.get("/").text
+        assert (heading in page, votes.findall(page)) == (True, shown)
+    [fifth] = published(world, {0: "2026-11-26T10:00:00"})
+    assert votes.findall(api.get("/").text) == ["3", "2", "1"]
+    world.vote(fifth, world.user())
+    assert votes.findall(api.get("/").text) == ["3", "2", "1", "1"]
+
+
+def test_the_projects_of_a_period_without_votes_have_a_heading_and_no_numbers(
+    world: World, api: Api, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parts = re.compile(
+        r'class="rank(?: best)?">(\d+)|<h2 class="day" id="unvoted">([^<]*)|class="cover" href="[^"]*">([^<]*)'
+    )
+
+    def shown(path: str) -> list[str]:
+        return ["".join(found) for found in parts.findall(api.get(path).text)]
+
+    monkeypatch.setattr(best_page, "SIZE", 3)
+    published(world, {2: "2026-11-26T10:00:00", 1: "2026-11-25T10:00:00"})
+    published(world, dict.fromkeys([0], "2026-11-24T10:00:00"))
+    published(world, dict.fromkeys([0], "2026-11-23T10:00:00"))
+    unvoted = ["No votes yet", "Votes 0"]
+    assert shown("/best") == ["1", "Votes 2", "2", "Votes 1", *unvoted]
+    assert shown("/best?page=2") == unvoted
+    assert shown("/best/2026-11-23") == unvoted
 
 
 def test_the_shelf_counts_what_counts_and_changes_with_votes_and_with_the_day(

@@ -13,7 +13,7 @@ from sqlalchemy import update
 from directory.extensions import db
 from directory.models import Project
 from tests.pages.conftest import head_of, text_of, titles
-from tests.support.factories import Api
+from tests.support.factories import Api, World
 
 HTML = "text/html; charset=utf-8"
 
@@ -168,6 +168,25 @@ def test_the_first_page_has_the_headline_the_tagline_or_the_name(make_app):
     ):
         main = Api(make_app(**settings)).get("/").text.partition("<main")[2]
         assert all(each in main for each in shown), settings
+
+
+def test_a_search_shows_its_words_in_place_of_what_the_directory_and_a_category_say_of_themselves(make_app):
+    app = make_app(SITE_TAGLINE="Charts", SITE_HEADLINE="We")
+    world, api = World(app), Api(app)
+    described = {"slug": "web", "name": "web", "description": "Of the web."}
+    assert world.caller(world.admin()).post("/api/admin/categories", described).status_code == 201
+    world.project(title="Lamp", category="web")
+    about = re.compile('<div id="about">(.*?)</div>', re.DOTALL)
+    expected = {
+        "/": ["We", "Charts"],
+        "/?q=lamp": ["“lamp”"],
+        "/categories/web": ["web", "Of the web."],
+        "/categories/web?q=lamp": ["“lamp” in web"],
+    }
+    found = {path: re.findall('auto">(.*?)<', about.search(api.get(path).text)[1]) for path in expected}
+    assert found == expected
+    nothing = api.get("/?q=nothing").text
+    assert 'aria-label="Categories"' not in nothing
 
 
 def test_the_title_says_what_is_shown(api, world):

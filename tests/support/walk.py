@@ -146,9 +146,12 @@ class Walk:
         self.picture = world.picture(self.live)["id"]
         self.pending = world.project(ada, "pending", title="Grey lamp")
         self.rejected = world.project(ada, "rejected", title="Red lamp")
-        self.revised = world.project(ada, title="Changed lamp")
+        self.revised = world.project(ada, title="Changed lamp", votes=1)
         world.revise(self.revised, ada, title="Changing lamp", tagline="Another thing")
-        self.refused, self.down = world.project(ada, title="Refused lamp"), world.project(ada, title="Dark lamp")
+        self.refused, self.down = (
+            world.project(ada, title="Refused lamp", votes=1),
+            world.project(ada, title="Dark lamp"),
+        )
         world.revise(self.refused, ada, title="Refusing lamp")
         reviewer = world.caller(self.admin)
         reviewer.put(f"/api/admin/projects/{self.refused}/reject", {"reason": "Not so."})

@@ -101,7 +101,7 @@ def test_a_page_works_where_one_module_fails(chromium, app, world, paths, broken
 
 def test_on_a_narrow_phone_names_are_cut_with_dots_and_the_chosen_category_is_in_sight(chromium, make_app, world):
     for name in ("audio", "books", "charts", "databases", "editors", "video"):
-        world.project(category=name, description="Draws lines.")
+        world.project(category=name, description="Draws lines.", tags=["cli"])
     app = make_app(SITE_NAME="The Directory of Quite Remarkable Software Projects")
     with served(app) as site, visitor(chromium, site, **PHONE) as person:
         page = person.open("/categories/video").page
@@ -114,6 +114,10 @@ def test_on_a_narrow_phone_names_are_cut_with_dots_and_the_chosen_category_is_in
         assert chosen["x"] + chosen["width"] <= 360
         expect(page.locator(".search kbd")).not_to_be_visible()
         assert page.evaluate("document.documentElement.scrollWidth") <= 360
+        parts = ("h1", ".search", ".categories >> nth=0", ".categories >> nth=1", ".tabs")
+        boxes = [page.locator(each).bounding_box() for each in parts]
+        heading, search, categories, tags, tabs = (box["y"] for box in boxes)
+        assert heading < search < categories == tags < tabs
         page = person.open("/p/1/" + world.stored(1)["slug"]).page
         parts = (".acts", ".columns > .grow", "aside.facts")
         first = [page.locator(each).bounding_box()["y"] for each in parts]

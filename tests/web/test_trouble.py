@@ -225,10 +225,13 @@ def test_typing_fast_loses_no_letter_and_a_slash_right_after_the_page_is_not_los
         page.keyboard.press("/")
         field = page.get_by_label("Search projects")
         expect(field).to_be_focused()
+        expect(page.get_by_text("browse, search, vote")).to_be_visible()
         page.keyboard.type("phosphorescent lanternfish", delay=0)
         expect(field).to_have_value("phosphorescent lanternfish")
         expect(page.locator("#results").get_by_text("1 project", exact=True)).to_be_visible()
         expect(page.locator(".notice")).to_have_text("1 project")  # which a screen reader reads out
+        expect(page.locator("h1")).to_have_text("“phosphorescent lanternfish”")
+        expect(page.get_by_text("browse, search, vote")).to_have_count(0)
         page.keyboard.type(" nothing", delay=20)
         expect(field).to_have_value("phosphorescent lanternfish nothing")
         expect(page.get_by_text("Nothing found")).to_be_visible()

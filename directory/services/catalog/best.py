@@ -4,7 +4,7 @@ from datetime import date, timedelta
 from functools import cache
 from typing import Any, NamedTuple
 
-from sqlalchemy import Date, bindparam, cast, func, literal, literal_column, select, union_all
+from sqlalchemy import Date, and_, bindparam, cast, func, literal, literal_column, select, union_all
 
 from directory.db.paging import AnySelect
 from directory.db.statements import Prepared
@@ -22,6 +22,7 @@ DAYS = timedelta(days=30)
 
 P = Project.__table__.c
 LIVE = P.status == literal_column("'live'")
+VOTED = and_(LIVE, P.upvotes > literal_column("0"))  # what is the best has a vote
 NEWEST, OLDEST = (P.listed_at.desc(), P.id.desc()), (P.listed_at, P.id)
 
 
@@ -53,7 +54,7 @@ def around(period: Period) -> Around:
 
 
 def shelf(*, viewer: Caller | None) -> Shelf | None:
-    """The best projects of this week; of the last thirty days if the week has too few; None if these have, too."""
+    """The best projects with a vote of this week; of the last thirty days if the week has too few; else None."""
     today = now().date()
     begin, _ = periods.containing(today, periods.WEEK).instants
     first, last = periods.instants(today - DAYS + timedelta(days=1), today)
@@ -85,7 +86,7 @@ def _around() -> Prepared:
 def _shelf(signed_in: bool) -> Prepared:
     """The projects with the most votes of the week, and if these are too few, of the thirty days."""
     week, first, last = (bindparam(name, type_=UtcDateTime()) for name in ("week", "first", "last"))
-    in_week = select(P.id).where(LIVE, P.listed_at.between(week, last)).limit(literal_column(str(FEWEST)))
+    in_week = select(P.id).where(VOTED, P.listed_at.between(week, last)).limit(literal_column(str(FEWEST)))
     number = select(func.count()).select_from(in_week.subquery("in_week")).scalar_subquery()
     is_enough = number >= literal_column(str(FEWEST))
     best = [_most_voted(week, last, True).where(is_enough), _most_voted(first, last, False).where(~is_enough)]
@@ -96,7 +97,7 @@ def _shelf(signed_in: bool) -> Prepared:
 
 def _most_voted(first: Any, last: Any, is_of_week: bool) -> AnySelect:
     query: AnySelect = select(P.id, literal_column(str(int(is_of_week))).label("is_of_week"))
-    query = query.where(LIVE, P.listed_at.between(first, last)).order_by(P.upvotes.desc(), P.id.desc())
+    query = query.where(VOTED, P.listed_at.between(first, last)).order_by(P.upvotes.desc(), P.id.desc())
     return query.limit(literal_column(str(MOST)))
 
 

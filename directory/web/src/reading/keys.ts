@@ -28,6 +28,6 @@ function onKey(event: KeyboardEvent): void {
 /** Where the categories scroll sideways, bring the chosen one into sight. */
 export function showChosen(): void {
   const chosen = find(".categories [aria-current]");
-  const strip = chosen?.closest<HTMLElement>(".categories");
+  const strip = chosen?.closest<HTMLElement>(".narrower");
   if (chosen && strip) strip.scrollLeft = chosen.offsetLeft - strip.offsetLeft - 48;
 }

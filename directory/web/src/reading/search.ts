@@ -4,7 +4,7 @@ import { find, readPage, reason, say, tell } from "./page.ts";
 import { showTimes } from "./times.ts";
 
 const PAUSE = 150; // milliseconds without a key before a search begins
-const PARTS = ["#results", ".narrower"];
+const PARTS = ["#about", ".narrower", "#results"];
 let timer: ReturnType<typeof setTimeout> | undefined;
 let reading = new AbortController();
 
