@@ -29,7 +29,7 @@ from directory.models import (
 )
 from directory.services import audit, day_counts, health
 from directory.services.accounts import mail_links, sessions
-from directory.services.catalog import periods, queries, readers
+from directory.services.catalog import facets, periods, queries, readers
 from directory.services.delivery.channels import Webhook
 from directory.services.identity import Caller
 from directory.services.review import moderation, takedown
@@ -628,8 +628,9 @@ def test_the_lists_of_a_period_and_the_shelf_read_its_range_of_an_index(many: Fl
 
 
 def test_several_tags_facets_and_what_is_near_are_found_by_indexes_and_no_table_is_read_whole(
-    many: Flask, world: World
+    many: Flask, world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(facets, "STORED", 0)  # they are counted again
     admin = world.caller(world.admin())
     rare, other = (each["tag"] for each in admin.get("/api/tags?limit=100").json["items"][-2:])
     owner, name = world.user(), "Xylophone quokka"
@@ -637,17 +638,33 @@ def test_several_tags_facets_and_what_is_near_are_found_by_indexes_and_no_table_
         world.project(owner, title=name, tags=[rare, other])
     category = admin.get("/api/categories").json["items"][0]["slug"]
     lists = [f"/api/projects?tag={rare},{other}&sort={sort}" for sort in ORDERS]
-    facets = (
+    narrowed = (
         "tag=xylo",
         f"tag={rare},{other}",
         f"category={category}&tag={rare}",
         f"owner={owner.username}",
         "q=quokka",
     )
-    paths = [*lists, *(f"/api/projects/facets?{each}" for each in facets), "/api/projects?q=quokka+xylophone+none"]
+    paths = [*lists, *(f"/api/projects/facets?{each}" for each in narrowed), "/api/projects?q=quokka+xylophone+none"]
     for path in paths:
         for plan in plans(many, admin, path):
             if not plan.startswith("Result"):  # the functions that count, see tests/services/test_search_many.py
                 _reads_no_whole(plan, path)
                 assert "Seq Scan on project_tags" not in plan, (path, plan)
                 assert "SCAN project_tags" not in plan, (path, plan)
+
+
+def test_the_total_of_a_tag_is_a_counter_and_a_frequent_one_is_looked_up_in_memory(
+    many: Flask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(facets, "LOOK", 0)
+    monkeypatch.setattr(facets, "STORED", 0)
+    tag = Api(many).get("/api/tags?limit=1").json["items"][0]["tag"]
+    found = plans(many, Api(many), f"/api/projects?tag={tag}")
+    assert any("tag_counts" in plan for plan in found)
+    assert not any(plan.startswith("Aggregate") for plan in found)
+    counted = [plan for plan in plans(many, Api(many), f"/api/projects/facets?tag={tag}") if "project_tags" in plan]
+    assert counted
+    for plan in counted:
+        assert "hashed SubPlan" in plan or "LIST SUBQUERY" in plan
+        assert "ix_projects_status_listed_at_id" in plan

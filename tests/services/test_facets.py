@@ -30,9 +30,12 @@ def most_first(counted: Counter[str], limit: int | None = None) -> dict[str, int
     return dict(sorted(counted.items(), key=lambda each: (-each[1], each[0]))[:limit])
 
 
-@pytest.mark.parametrize("most", [10, 10_000])
-def test_facets_are_what_a_look_at_each_project_gives(app: Flask, world: World, monkeypatch: Any, most: int) -> None:
+@pytest.mark.parametrize(("most", "in_memory"), [(10, 100_000), (10, 0), (10_000, 100_000)])
+def test_facets_are_what_a_look_at_each_project_gives(
+    app: Flask, world: World, monkeypatch: Any, most: int, in_memory: int
+) -> None:
     monkeypatch.setattr(search, "MOST", most)
+    monkeypatch.setattr(facets, "IN_MEMORY", in_memory)
     monkeypatch.setattr(search_counts, "SPARE", 2)
     rng = random.Random(most)
     made = [one._replace(tags=tuple(rng.sample(TAGS, rng.randint(0, 5)))) for one in made_up(rng, 150)]

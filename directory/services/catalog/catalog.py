@@ -212,13 +212,15 @@ def page(
 
 
 def total(filters: Filters) -> int:
-    """The number of projects that match `filters` without a query: from counters, or counted if tag or owner is set."""
+    """The number of projects that match `filters` without a query: from counters, if these have it."""
     narrowing = _narrowing(filters)
     return _total(narrowing, narrowing | _bounds(filters), "")
 
 
 def _total(narrowing: dict[str, Any], given: dict[str, Any], matches: str) -> int:
     """The number of projects that match. Matches of a query are counted only up to `search.MOST` + 1."""
+    if narrowing.keys() == {"status", "tag"} and narrowing["status"] == Status.LIVE:
+        return tags.used([narrowing["tag"]])[narrowing["tag"]]
     dialect = db.engine.dialect.name
     shape = queries.ListShape(tuple(narrowing), narrowing.get("status"), dialect, matches=matches)
     [[number]] = queries.count(shape).all(given)

@@ -22,14 +22,17 @@ from directory.db.paging import AnySelect, carried, directed, windowed
 from directory.db.statements import Prepared
 from directory.db.transactions import by_index
 from directory.extensions import db
-from directory.models import Category, ProjectTag, Status
+from directory.models import Category, Project, Status
 from directory.services.catalog import catalog, category_slugs, queries, search, search_counts, tags
 from directory.services.catalog.filters import Filters
 
 MOST = 10  # tags
 STORED = 1_000  # lists of a process; the least recently used ones go first
+LOOK = 0.06  # what reading one project of a list takes, as so many times the look at one that an index of tags names
+# Projects with a tag. PostgreSQL would compare with more than 131,072 one by one, where work_mem is 4 MB.
+IN_MEMORY = 100_000
 LIVE = Filters(status=Status.LIVE)
-T = ProjectTag.__table__.c
+P = Project.__table__.c
 State = tuple[int, int]
 TAG, CATEGORY, ALL = "tag", "category", "all"  # the kinds of rows
 
@@ -103,8 +106,8 @@ def _counted(filters: Filters, found_by: catalog.Matched | None, kinds: tuple[st
     if found_by is None:
         return Facets({}, {}, capped=False)
     names, dialect, matches = tuple(found_by.narrowing), db.engine.dialect.name, found_by.matches
-    if not matches and filters.tag is not None and sum(tags.used([filters.tag]).values()) <= search.MOST:
-        matches = queries.TAGGED
+    if not matches and filters.tag is not None and not filters.has_several_tags:
+        matches, names = _way(filters.tag, names)
     shape = queries.ListShape(names, filters.status, dialect, matches=matches)
     with by_index() if matches in {queries.TESTED, queries.COLLECTED} else nullcontext():
         rows = _statement(shape, search.MOST, kinds).all(found_by.given)
@@ -117,28 +120,43 @@ def _counted(filters: Filters, found_by: catalog.Matched | None, kinds: tuple[st
     return Facets(by_category, {tag: numbers[TAG][tag] for tag in used}, capped=numbers[ALL][""] > search.MOST)
 
 
+def _way(tag: str, names: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
+    """How the newest projects with a tag are found, and the names of the filters for that.
+
+    Those with a rare tag are collected and sorted. Otherwise the list is read until there are enough, and the projects
+    with the tag are in memory, unless they are very many: then few of the list have to be looked up.
+    """
+    number, (_, live) = sum(tags.used([tag]).values()), search_counts.state()
+    if number * number < search.MOST * live * LOOK:
+        return queries.TAGGED, names
+    return "", queries.by_project(names, "tag_in_memory" if number <= IN_MEMORY else "tag_of_each")
+
+
 @lru_cache(maxsize=200)
 def _statement(shape: queries.ListShape, most: int, kinds: tuple[str, ...]) -> Prepared:
     """The numbers of these kinds among the newest `most` projects; and how many there are, `most` + 1 for more."""
     ids, by, _ = queries.listed(shape)
-    ids = ids.add_columns(by.keys[0].table.c.category_id)
     first = windowed(ids, by, "top", most).subquery("first")
     number = func.row_number().over(order_by=directed(carried(first, by), by, "top")).label("number")
-    matched = select(first.c.id, first.c.category_id, number).cte("matched").prefix_with("MATERIALIZED")
-    counted = select(matched).where(matched.c.number <= most).subquery("counted")
+    matched = select(first.c.id, number).cte("matched").prefix_with("MATERIALIZED")
+    row: Any = select(P.category_id, P.tags).where(P.id == matched.c.id).correlate(matched)
+    own = search.looked_up(row) if shape.dialect == "postgresql" else P.id.table
+    counted: Any = select(own.c.category_id, own.c.tags).where(matched.c.number <= most)
+    counted = counted.join_from(matched, own, true() if shape.dialect == "postgresql" else P.id == matched.c.id)
+    counted = counted.cte("counted").prefix_with("MATERIALIZED")
     parts = [_PARTS[kind](counted, shape.dialect) for kind in kinds]
     size: AnySelect = select(literal_column(f"'{ALL}'"), literal_column("''"), func.count()).select_from(matched)
     return Prepared(union_all(*(select(part.subquery()) for part in parts), size), replan=True)
 
 
 def _by_tag(counted: Any, dialect: str) -> AnySelect:
-    """The numbers by tag; PostgreSQL might read the tags of all projects, if it were not to look up those of each."""
-    has: Any = select(T.tag).where(T.project_id == counted.c.id).correlate(counted)
-    own = search.looked_up(has) if dialect == "postgresql" else T.tag.table
-    tag, number = own.c.tag, func.count()
+    """The numbers by tag, from the rows of the projects: to look the tags up in their index takes much longer."""
+    on_postgresql = dialect == "postgresql"
+    each = func.jsonb_array_elements_text(counted.c.tags) if on_postgresql else func.json_each(counted.c.tags)
+    tag, number = each.table_valued("value", name="each").c.value, func.count()
     query: AnySelect = select(literal_column(f"'{TAG}'").label("kind"), tag.label("key"), number.label("number"))
-    query = query.join_from(counted, own, true() if dialect == "postgresql" else T.project_id == counted.c.id)
-    in_bytes = tag.collate("C") if dialect == "postgresql" else tag  # the order of bytes, as tags are listed elsewhere
+    in_bytes = tag.collate("C") if on_postgresql else tag  # the order of bytes, as tags are listed elsewhere
+    query = query.select_from(counted).join(tag.table, true())
     return query.group_by(tag).order_by(number.desc(), in_bytes).limit(MOST + tags.MOST)
 
 
