@@ -388,6 +388,26 @@ def test_judging_takes_two_statements_and_one_more_each_for_numbers_and_notes(
     ]  # fmt: skip
 
 
+def test_a_change_compiles_the_changed_rule_alone(
+    app: Flask, rules: Rules, ada: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A rule may have ten thousand words, and a submission waits for them."""
+    compiled: list[Any] = []
+    monkeypatch.setattr(judging, "compiled", lambda when: compiled.append(when) or conditions.compiled(when))
+    changed, other = rules.add(ALWAYS), rules.add(ALWAYS, then="hold")
+    rules.submit(ada)
+    assert compiled == [[ALWAYS], [ALWAYS]]
+    never = {**ALWAYS, "value": 9}
+    given = {"when": [never], "state": "on"}
+    assert rules.admin.put(f"/api/admin/rules/{changed}", given).status_code == 200
+    project = rules.submit(ada)
+    assert compiled[2:] == [[never]]
+    assert [each for each in rules.actions() if each[1] == project] == [(other, project, "hold", True)]
+    assert rules.admin.put(f"/api/admin/rules/{other}", {"state": "off"}).status_code == 200
+    project = rules.submit(ada)
+    assert (compiled[3:], [each for each in rules.actions() if each[1] == project]) == ([], [])
+
+
 def test_a_rule_that_fails_is_passed_over_logged_and_counted(
     app: Flask, rules: Rules, ada: Caller, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -32,9 +32,10 @@ _COUNT = text(
 
 @dataclass(frozen=True, slots=True)
 class Active:
-    """A rule that is on or dry."""
+    """A rule that is on or dry. `stamp` is another one after each change of it."""
 
     id: int
+    stamp: tuple[Any, ...]
     name: str
     judges: frozenset[str]
     effect: Effect
@@ -165,14 +166,22 @@ def _failed(rule_id: int) -> None:
 
 
 def _rules(print_: tuple[Any, ...]) -> tuple[Active, ...]:
-    """The rules that are not off, read again if they have changed."""
+    """The rules that are not off, read again if they have changed.
+
+    Those that have changed are compiled again, and no others: the words of fifty rules can take seconds.
+    """
     key = db.engine.url
-    kept = _kept.get(key)
-    if kept is None or kept.print != print_:
+    kept = _kept.get(key, _Kept())
+    if kept.print != print_:
+        known = {rule.stamp: rule for rule in kept.rules}
         query = select(*Rule.__table__.c).where(Rule.state != RuleState.OFF).order_by(Rule.id)
-        rules = tuple(rule for row in db.session.execute(query) if (rule := _compiled(row)) is not None)
-        kept = _kept[key] = _Kept(print_, rules)
+        found = [known.get(_stamp(row)) or _compiled(row) for row in db.session.execute(query)]
+        kept = _kept[key] = _Kept(print_, tuple(rule for rule in found if rule is not None))
     return kept.rules
+
+
+def _stamp(row: Any) -> tuple[Any, ...]:
+    return row.id, row.version, row.changed_at
 
 
 def _compiled(row: Any) -> Active | None:
@@ -182,4 +191,4 @@ def _compiled(row: Any) -> Active | None:
         _failed(row.id)
         return None
     is_on = row.state == RuleState.ON
-    return Active(row.id, row.name, frozenset(row.judges), Effect(row.effect), row.reason, is_on, when)
+    return Active(row.id, _stamp(row), row.name, frozenset(row.judges), Effect(row.effect), row.reason, is_on, when)
