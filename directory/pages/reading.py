@@ -282,7 +282,7 @@ def _with_shelf(listed: CacheTags, shelf: best.Shelf | None) -> CacheTags:
     projects = shelf.projects if shelf else []
     is_full = shelf is not None and shelf.is_of_week and len(projects) == best.MOST
     votes = [each["upvotes"] for each in projects]
-    lowest, highest = min(votes) if is_full else 0, max(votes, default=1)
+    lowest, highest = min(votes) if is_full else 0, max(votes, default=0)
     return CacheTags((*listed.projects, *(each["id"] for each in projects)), lowest, highest)
 
 
