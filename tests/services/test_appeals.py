@@ -14,6 +14,7 @@ from directory.extensions import db
 from directory.models import Revision
 from directory.services.review import appeals
 from tests.support.appeals import KINDS, Case
+from tests.support.reviewing import last_wait, put_back
 
 
 def refusal(case: Case, call: Any) -> Any:
@@ -111,3 +112,16 @@ def test_of_an_appeal_and_a_decision_at_once_the_decision_remains(make_app: Any,
     assert (approved, case.shown()["status"], case.shown()["review"]) == (200, "live", None)
     ends = case.ends()
     assert (appealed, len(ends)) in {(201, 1), (409, 0)}
+
+
+@pytest.mark.parametrize("outcome", ["upheld", "reversed"])
+def test_the_time_of_a_review_leaves_out_the_appeal_and_what_came_before(case: Case, outcome: str) -> None:
+    put_back(case.app, case.id, **{"waited_since" if case.kind == "revision" else "submitted_at": 100})
+    if case.kind == "unpublished":
+        put_back(case.app, case.id, owner_since=100)
+    case.appeal()
+    assert case.settle(outcome).status_code == 200
+    if outcome == "upheld" or case.kind == "unpublished":
+        case.owner.put(f"/api/projects/{case.id}", {"title": "Once more"})
+    case.root.put(f"/api/admin/projects/{case.id}/reject", {"reason": "Still none."})
+    assert round(last_wait(case.app)) == 0

@@ -20,7 +20,7 @@ from directory.services.review import moderation
 from tests.support.factories import Api, World
 from tests.support.mailbox import Mailbox
 from tests.support.outbox import delivery_thread, quick, send_all
-from tests.support.reviewing import NOTIFYING, decisions, outbox
+from tests.support.reviewing import NOTIFYING, decisions, last_wait, outbox, put_back
 
 QUEUE = "/api/admin/projects?waiting=true"
 WITH_OWNER = "/api/admin/projects?waiting_for=owner"
@@ -52,6 +52,11 @@ def turn(caller: Api, project: int) -> Any:
 def since(project: Any) -> Any:
     """Since when a project, or its revision, waits for review."""
     return (project["revision"] or project)["submitted_at"]
+
+
+def give_back(owner: Api, project: int) -> None:
+    answer = owner.post(f"/api/projects/{project}/messages", {"text": "MIT.", "resubmit": True})
+    assert answer.status_code == 201
 
 
 def test_what_changes_are_asked_of_waits_for_its_owner(world: World, admin: Api, ada: Caller, item: int) -> None:
@@ -396,6 +401,57 @@ def test_the_closing_looks_again_under_the_lock(
         closing = {"by": None, "notify": [], "terms": terms}
         transaction(lambda: moderation._decide("reject", {item: None}, **closing))
     assert shown(admin, item) == before
+
+
+# --- The time of a review ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("decision", ["approve", "reject"])
+def test_the_time_of_a_review_leaves_out_the_time_with_the_owner(
+    app: Flask, world: World, admin: Api, ada: Caller, item: int, decision: str
+) -> None:
+    ask(admin, item)
+    put_back(app, item, submitted_at=1000, owner_since=900)
+    give_back(world.caller(ada), item)
+    ask(admin, item, "And which version?")
+    put_back(app, item, owner_since=40)
+    world.caller(ada).put(f"/api/projects/{item}", {"title": "Version two"})
+    assert admin.put(f"/api/admin/projects/{item}/{decision}").status_code == 200
+    assert round(last_wait(app)) == 1000 - 900 - 40
+
+
+def test_what_comes_back_at_the_end_of_the_queue_is_measured_from_there(
+    app: Flask, world: World, admin: Api, ada: Caller, item: int
+) -> None:
+    put_back(app, item, submitted_at=1000)
+    for number in range(4):
+        ask(admin, item, f"Question {number}")
+        give_back(world.caller(ada), item)
+    admin.put(f"/api/admin/projects/{item}/approve")
+    assert round(last_wait(app)) == 0
+
+
+def test_what_was_taken_down_is_measured_without_the_time_with_the_owner(
+    app: Flask, world: World, admin: Api, ada: Caller
+) -> None:
+    project = world.project(ada)
+    admin.put(f"/api/admin/projects/{project}/unpublish")
+    put_back(app, project, submitted_at=50, owner_since=50)
+    world.caller(ada).put(f"/api/projects/{project}", {"title": "Repaired"})
+    admin.put(f"/api/admin/projects/{project}/approve")
+    assert round(last_wait(app)) == 0
+
+
+def test_a_submission_after_a_rejection_is_measured_from_the_edit(
+    app: Flask, world: World, admin: Api, ada: Caller, item: int
+) -> None:
+    ask(admin, item)
+    put_back(app, item, submitted_at=1000, owner_since=900)
+    give_back(world.caller(ada), item)
+    admin.put(f"/api/admin/projects/{item}/reject")
+    world.caller(ada).put(f"/api/projects/{item}", {"title": "From scratch"})
+    admin.put(f"/api/admin/projects/{item}/approve")
+    assert round(last_wait(app)) == 0
 
 
 # --- The reviewers' side of the thread --------------------------------------------------------------------------------

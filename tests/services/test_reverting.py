@@ -17,7 +17,7 @@ from directory.services.rules import reverting
 from directory.services.timestamps import timestamp
 from tests.conftest import Statements
 from tests.support.factories import Api, World
-from tests.support.reviewing import NOTIFYING
+from tests.support.reviewing import NOTIFYING, last_wait, put_back
 
 QUEUE = "/api/review/projects?waiting=true"
 SENDING = {"MAIL_URL": "smtp://127.0.0.1:1", "MAIL_FROM": "a@example.org", "SITE_URL": "http://localhost"}
@@ -156,3 +156,17 @@ def test_nobody_puts_back_their_own_where_that_is_refused(
     assert revert(refusing, rule_id).json == {"number": 0}
     assert revert(admin, rule_id).json == {"number": 1}
     assert queue(admin) == [mine]
+
+
+@pytest.mark.parametrize("field", ["submitted_at", "waited_since"])
+def test_what_goes_back_is_measured_from_then(app: Flask, world: World, admin: Api, ada: Caller, field: str) -> None:
+    rule_id, owner = rule(admin, "reject"), world.caller(ada)
+    if field == "submitted_at":
+        project = submit(owner)
+    else:
+        project = world.project(ada)
+        owner.put(f"/api/projects/{project}", {"title": "Other"})
+    put_back(app, project, **{field: 100})
+    assert revert(admin, rule_id).json == {"number": 1}
+    admin.put(f"/api/admin/projects/{project}/approve")
+    assert round(last_wait(app)) == 0

@@ -1,12 +1,15 @@
-"""Helpers for tests of the review: an endpoint that wants every event, the outbox, the log, and a decision."""
+"""Helpers for tests of the review: an endpoint that wants every event, the outbox, the log, a decision and its wait."""
 
 import json
+from datetime import timedelta
 from typing import Any
 
 from flask import Flask
+from sqlalchemy import select, update
 
-from directory.extensions import db
-from directory.models import AuditEntry, Delivery
+from directory.db.transactions import transaction
+from directory.extensions import db, modify
+from directory.models import AuditEntry, Delivery, Project, Revision, now
 from directory.services.delivery.outbox import ACTORS
 from tests.support.factories import Api
 
@@ -31,3 +34,22 @@ def decide(admin: Api, project: int, word: str, reason: Any = None) -> Any:
     """One decision about one project."""
     body = None if reason is None else {"reason": reason}
     return admin.put(f"/api/admin/projects/{project}/{word}", body)
+
+
+def put_back(app: Flask, project_id: int, **hours: float) -> None:
+    """Put times of a project, or of its revision if it has one, so many hours into the past."""
+    values = {name: now() - timedelta(hours=number) for name, number in hours.items()}
+
+    def write() -> None:
+        if not modify(update(Revision).where(Revision.project_id == project_id).values(values)):
+            modify(update(Project).where(Project.id == project_id).values(values))
+
+    with app.app_context():
+        transaction(write)
+
+
+def last_wait(app: Flask) -> float:
+    """How many hours what was decided last had waited for review."""
+    with app.app_context():
+        entries = select(AuditEntry.waited_seconds).where(AuditEntry.waited_seconds.is_not(None))
+        return float(db.session.scalars(entries.order_by(AuditEntry.id.desc()).limit(1)).one()) / 3600

@@ -88,6 +88,7 @@ def settle(
     if outcome == REVERSED:
         _reverse(project, at)
     elif was == Status.PENDING:
+        waiting.leave_out(project, at)
         project.owner_since, project.closes_at = at, waiting.closing(at, answer_within)
     entry = thread.Entry(KINDS[outcome], project_id, project.owner_id, reason)
     added = thread.add(entry, sender=Sender.REVIEWERS, by=by, at=at)
@@ -121,6 +122,7 @@ def _reverse(project: Project, at: datetime) -> None:
     project.rejection_reason, project.updated_at = None, at
     for name, value in waiting.ENDED.items():
         setattr(project, name, value)
+    project.measured_from = at  # the first review ended by the rejection
 
 
 def _record(action: str, project: Project, was: str, *, by: Caller, at: datetime) -> None:

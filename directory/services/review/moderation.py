@@ -285,7 +285,7 @@ def _locked(project_ids: Iterable[int]) -> list[_Case]:
     columns = (Project.id, Project.owner_id, Project.url_key, Project.title, Project.status, Project.version)
     query = select(*columns, Project.category_id, Project.submitted_at, Project.upvotes)
     query = query.add_columns(Project.published_at, Project.owner_since, Project.closes_at, Project.held_until)
-    query = query.add_columns(Project.appealed_at)
+    query = query.add_columns(Project.appealed_at, Project.measured_from)
     query = query.where(Project.id.in_(list(project_ids))).order_by(Project.id)
     projects = list(db.session.execute(query.with_for_update(key_share=True)))
     live = [project.id for project in projects if project.status == Status.LIVE]
@@ -390,8 +390,7 @@ def _move(projects: list[Any], decision: str, *, by: Caller | None, notify: list
 
 def _waited(project: Any, at: datetime) -> float | None:
     """How long the project has waited in the queue; None if it did not."""
-    waits = project.status == Status.PENDING and project.owner_since is None and project.held_until is None
-    return (at - project.submitted_at).total_seconds() if waits else None
+    return waiting.seconds(project, at) if project.status == Status.PENDING else None
 
 
 def _published(projects: list[Any], at: datetime) -> dict[str, Any]:

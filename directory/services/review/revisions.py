@@ -170,7 +170,7 @@ def approve_each(
             **audit.about(each.after),
             **facts,
             "changes": each.changes,
-            "waited_seconds": _waited(held[each.after.id], at),
+            "waited_seconds": waiting.seconds(held[each.after.id], at),
         }
         for each in applied
     ]
@@ -258,7 +258,7 @@ def reject_each(
 ) -> None:
     """Reject the changes of the projects; their owners see the reason. The calling function has locked the projects."""
     at = now()
-    waited = {project_id: _waited(revision, at) for project_id, revision in held.items()}
+    waited = {project_id: waiting.seconds(revision, at) for project_id, revision in held.items()}
     written = [{"project": project_id, "values": changes_of(revision)} for project_id, revision in held.items()]
     db.session.connection().execute(_REFUSE, [{**one, "why": reason} for one in written])
     raising = update(Project).where(Project.id.in_(held))
@@ -287,16 +287,16 @@ def _notify(
 
 
 def restore(revision: Revision, at: datetime) -> None:
-    """Have rejected changes wait again, at their old place. A category that is gone is left out.
+    """Have rejected changes wait again, at their old place, for a review that is measured from `at`.
 
-    What an earlier release rejected has no place, and gets one at `at`. The calling function has locked the project.
-    Raises Invalid if the category is deleted at this moment.
+    A category that is gone is left out. What an earlier release rejected has no place, and gets one at `at`. The
+    calling function has locked the project. Raises Invalid if the category is deleted at this moment.
     """
     values = dict(revision.rejected or {})
     slug = values.pop("category", None)
     revision.changes, revision.category = values, slug and category_slugs.present(slug)
     revision.submitted_at, revision.waited_since = revision.waited_since or at, None
-    revision.reason, revision.rejected = None, None
+    revision.reason, revision.rejected, revision.measured_from = None, None, at
     with refusing(fk_revisions_category_categories=Invalid.field("category", fields.NO_CATEGORY)):
         db.session.flush()
 
@@ -324,11 +324,3 @@ def drop_all(owner_id: int, *, by: Caller | None) -> None:
     last_decision.end_appeals(projects, Overtaking.WITHDRAWAL, by=by, at=now())
     raising = update(Project).where(Project.id.in_(ids))
     modify(raising.values(version=Project.version + 1, **last_decision.OVERTAKEN))
-
-
-def _waited(revision: Revision, at: datetime) -> float | None:
-    """How long a revision has waited for review; None if it waits for its owner, or is held."""
-    if revision.owner_since is not None or revision.held_until is not None:
-        return None
-    assert revision.submitted_at is not None  # noqa: S101 (a revision that is decided waits)
-    return (at - revision.submitted_at).total_seconds()

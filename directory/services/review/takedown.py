@@ -58,7 +58,7 @@ def _locked(user_id: int) -> list[Any]:
     """The user's live and pending projects, locked. Raises TooManyProjects."""
     columns = (Project.id, Project.owner_id, Project.status, Project.title, Project.url_key, Project.submitted_at)
     query = (
-        select(*columns, Project.owner_since, Project.held_until, Project.appealed_at)
+        select(*columns, Project.owner_since, Project.held_until, Project.measured_from, Project.appealed_at)
         .where(Project.owner_id == user_id, Project.status.in_(OPEN))
         .order_by(Project.id)
     )
@@ -76,8 +76,7 @@ def _entries(project: Any, at: datetime, reason: str | None) -> list[dict[str, A
     last = {"action": "project.rejected", "from_state": pending, "to_state": rejected}
     if project.status == Status.LIVE:
         return [{**facts, **step}, {**facts, **last}]
-    waited = None if project.owner_since or project.held_until else (at - project.submitted_at).total_seconds()
-    return [{**facts, **last, "waited_seconds": waited}]
+    return [{**facts, **last, "waited_seconds": waiting.seconds(project, at)}]
 
 
 def _notify(

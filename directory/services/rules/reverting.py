@@ -85,12 +85,12 @@ def _return(found: list[Any], rule_id: int, *, by: Caller, notify: list[Endpoint
 
 
 def _undo_rejections(project_ids: Collection[int], at: datetime) -> None:
-    """Have rejected projects wait again since they were submitted."""
+    """Have rejected projects wait again at their old place, for a review that is measured from `at`."""
     if not project_ids:
         return
     counters.lock(project_ids)
     values: dict[str, Any] = {"status": Status.PENDING, "rejection_reason": None, "updated_at": at}
-    values |= {"version": Project.version + 1, **last_decision.OVERTAKEN}
+    values |= {"version": Project.version + 1, "measured_from": at, **last_decision.OVERTAKEN}
     modify(update(Project).where(Project.id.in_(project_ids)).values(values))
 
 
