@@ -318,7 +318,8 @@ def _require_privilege_still(session: Session) -> None:
     """Refuse the write of somebody who was demoted, suspended or cut from a category since the request began.
 
     It is the last statement of each transaction of such a request, after all waits for locks, so no decision needs a
-    check of its own. The account is not locked: other transactions lock accounts first, so that could deadlock.
+    check of its own. The rules about projects hold the role until the commit (`identity.require_active`). Here the
+    account is not locked: other transactions lock accounts first, so that could deadlock.
     Administrators who demote themselves are checked by `administration.administer`. Raises AdminRequired,
     ReviewerRequired.
     """

@@ -10,9 +10,8 @@ from directory.extensions import db
 from directory.models import AccountStatus, Role, User
 
 # The weakest lock, which a foreign key takes as well. Only a suspension or deletion of the account, and a change of its
-# username or e-mail address, wait for it.
+# role, categories, username or e-mail address, wait for it.
 _ACTIVE = select(User.id).where(User.id == bindparam("id"), User.status == AccountStatus.ACTIVE)
-_UNCHANGED = _ACTIVE.with_for_update(read=True)  # waits for a change of the role, too
 _ACTIVE = _ACTIVE.with_for_update(read=True, key_share=True)
 _USER = User.__table__.c
 _VERIFIED = BatchedQuery(
@@ -64,15 +63,13 @@ def require_person(by: Caller | None) -> Caller:
     return by
 
 
-def require_active(by: Caller, *, unchanged: bool = False) -> None:
-    """Hold the caller's account active until the transaction ends; with `unchanged` its role too.
-
-    Raises Unauthenticated.
+def require_active(by: Caller) -> None:
+    """Hold the caller's account active, and its role, until the transaction ends. Raises Unauthenticated.
 
     A request is authenticated before its transaction begins, and a suspension in between wins. A suspension locks the
     account before its projects. To avoid deadlocks, this lock comes before all others of a transaction, too.
     """
-    if db.session.scalar(_UNCHANGED if unchanged else _ACTIVE, {"id": by.id}) is None:
+    if db.session.scalar(_ACTIVE, {"id": by.id}) is None:
         raise Unauthenticated
 
 

@@ -1,4 +1,4 @@
-"""Decisions of an administrator who is being demoted: none commits after the demotion."""
+"""Decisions of somebody who is being demoted: none commits after the demotion."""
 
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -11,6 +11,7 @@ from directory.db.transactions import transaction
 from directory.extensions import db
 from directory.http import endpoint
 from directory.models import AuditEntry, Category, Project, Role, User
+from directory.services import permissions
 from tests.conftest import Database
 from tests.services.test_suspension_races import Pause
 from tests.support.factories import World
@@ -95,6 +96,38 @@ def test_an_approval_that_waits_for_a_lock_sees_a_demotion_meanwhile(
         refused = answer.result(30)
     assert (refused.status_code, refused.json["code"]) == (403, "admin_required")
     assert world.stored(scene["pending"])["status"] == "pending"
+
+
+@pytest.mark.parametrize("kind", ["admin", "reviewer"])
+@pytest.mark.parametrize("deed", ["approves", "rejects", "unpublishes", "decides many"])
+def test_a_demotion_waits_for_a_decision_that_has_passed_its_last_check(
+    app: Flask, world: World, scene: dict[str, Any], monkeypatch: pytest.MonkeyPatch, kind: str, deed: str
+) -> None:
+    by = scene["grace"] if kind == "admin" else world.reviewer("tools")
+    caller, other = world.caller(by), world.caller(scene["root"])
+    for each in (caller, other):
+        each.get("/api/auth/me")
+    method, path, body = DEEDS[deed]
+    path = path.format(**scene) if kind == "admin" else path.format(**scene).replace("/admin/", "/review/")
+    body = {"decision": "approve", "ids": [scene["pending"]]} if deed == "decides many" else body
+    demote = {"role": "member"} if kind == "admin" else {"review_categories": ["spare"]}
+    pause, still = Pause(by.username), permissions.still
+
+    def checked(*args: Any) -> bool:
+        passed = still(*args)
+        pause.before(lambda: None)()
+        return passed
+
+    monkeypatch.setattr(permissions, "still", checked)
+    with ThreadPoolExecutor(2) as pool, app.app_context(), db.engine.connect() as looking:
+        on_sqlite = looking.dialect.name == "sqlite"
+        decided = pool.submit(caller.call, method, path, body)
+        assert pause.arrived.wait(30)
+        demoted = pool.submit(other.put, f"/api/admin/users/{by.id}", demote)
+        until(lambda: demoted.done() or on_sqlite or looking.scalar(text(WAITING)))
+        assert not demoted.done()
+        pause.go_on.set()
+        assert [each.result(30).status_code for each in (decided, demoted)] == [200, 200]
 
 
 def test_an_administrator_may_still_demote_and_suspend_oneself(world: World, scene: dict[str, Any]) -> None:

@@ -102,12 +102,12 @@ def _record_categories(target: Any, after: list[int] | None, *, by: Caller | Non
 def _change(target: Any, values: dict[str, Any], *, lock_owned: bool) -> int:
     """Give an account its new role and status. Returns how many votes begin to count, or no longer do.
 
-    A suspension first waits for the user's current requests. The account is locked already. Its projects are locked
-    before its row is changed, because the trigger of that row locks `user_counts`.
+    It first waits for the user's current requests, so that none of them ends with a role that is taken away. The
+    account is locked already. Its projects are locked before its row is changed, because the trigger of that row locks
+    `user_counts`.
     """
     user_id, status, votes = target.id, values["status"], 0
-    if status == AccountStatus.SUSPENDED:
-        accounts.wait_for_requests_of(user_id)
+    accounts.wait_for_requests_of(user_id)
     if status != target.status:
         voting.lock_projects(user_id, owned=lock_owned)
         votes = voting.counted_of(user_id)

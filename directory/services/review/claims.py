@@ -37,7 +37,7 @@ def take(project_id: int, *, by: Caller, minutes: int, take_over: bool = False) 
     Raises Unauthenticated, NotFound, InvalidTransition (it does not wait), and Claimed by somebody else unless
     `take_over`.
     """
-    require_active(by, unchanged=True)
+    require_active(by)
     changes = select(R.project_id).where(R.project_id == P.id, revision_with_reviewers()).exists()
     waits = or_(with_reviewers(), changes, P.appealed_at.is_not(None)).label("waits")
     columns = select(P.version, P.status, P.category_id, waits)

@@ -139,7 +139,7 @@ def decide(
     state), and Duplicate if the owner has another project with the URL that would be approved.
     """
     if by is not None:
-        _hold(by, decision, required)
+        require_active(by)
     terms = Terms(reason, self_review, required, answer_within)
     refusal = _decide(decision, {project_id: versions}, by=by, notify=notify, terms=terms)[project_id]
     if refusal is not None:
@@ -163,7 +163,7 @@ def decide_many(
     the decision is made or the approval is kept, otherwise to the code of the refusal: not_found, own_submission,
     precondition_failed, invalid_transition or duplicate. One's own can always be deleted. Raises Unauthenticated.
     """
-    _hold(by, decision, required)
+    require_active(by)
     versions = {project_id: None if version is None else (version,) for project_id, version in wanted.items()}
     terms = Terms(reason, self_review, required, answer_within)
     refusals = _decide(decision, versions, by=by, notify=notify, terms=terms)
@@ -200,11 +200,6 @@ def reject_by_rule(project_id: int, rule_id: int, reason: str, *, notify: list[E
     The calling function has stored the project, or what an edit has changed in it, in the same transaction.
     """
     _decide("reject", {project_id: None}, by=None, notify=notify, terms=Terms(reason, rule_id=rule_id))
-
-
-def _hold(by: Caller, decision: str, required: int) -> None:
-    """Lock the caller's account. A demotion deletes the caller's approvals, so it waits for the one that is made."""
-    require_active(by, unchanged=decision == "approve" and required > 1)
 
 
 def _decide(
