@@ -67,6 +67,7 @@ class Stored:
             value=_age(ledger.expired_since),
         )
         yield GaugeMetricFamily("directory_reports_open", "Reports about projects that are open.", value=ledger.reports)
+        yield GaugeMetricFamily("directory_appeals_open", "Appeals that wait for an outcome.", value=ledger.appeals)
         yield _by_label("directory_accounts", "Accounts by status.", "status", ledger.accounts)
         text = "What rules have matched while they were dry or on, by the name and the present state of each."
         matches = CounterMetricFamily("directory_rule_matches", text, labels=["rule", "state"])

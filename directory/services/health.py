@@ -34,7 +34,7 @@ from directory.models import (
     now,
 )
 from directory.services.accounts.sessions import LIFETIME
-from directory.services.catalog.columns import in_queue, revision_in_queue
+from directory.services.catalog.columns import in_appeal, in_queue, revision_in_queue
 from directory.services.delivery.channels import MAIL
 from directory.services.delivery.claims import PENDING, RECIPIENT_REFUSED
 from directory.services.delivery.schedule import DELAYS, RETENTION
@@ -186,7 +186,8 @@ class Ledger:
     `expired_since` is when the first row expired that housekeeping has not deleted. `transaction`, the start of the
     oldest transaction that has written or locked something, and `connections` are PostgreSQL's only.
     `partly_approved` is the number of projects and revisions with some approvals, and fewer than are required.
-    `rule_matches` has the name, the state and the number of matches of each rule.
+    `appeals` is the number of open appeals. `rule_matches` has the name, the state and the number of matches of each
+    rule.
     """
 
     deliveries: dict[str, int]
@@ -204,6 +205,7 @@ class Ledger:
     expired_since: datetime | None
     connections: Connections
     partly_approved: int
+    appeals: int
     rule_matches: list[tuple[str, str, int]]
 
 
@@ -237,6 +239,7 @@ def ledger(
         since = _earliest(connection.execute(select(*(each.scalar_subquery() for each in QUEUE))).one())
         expired = _expired_since(connection, audit_days)
         partly = connection.scalar(approvals.pending(approvals_required)) if approvals_required > 1 else 0
+        appeals = connection.scalar(select(func.count()).select_from(in_appeal().subquery("in_appeal")))
         matches = [(name, state, int(number)) for name, state, number in connection.execute(RULE_MATCHES)]
         transaction, connections = None, Connections()
         if engine.dialect.name == "postgresql":
@@ -258,6 +261,7 @@ def ledger(
         expired,
         connections,
         partly or 0,
+        appeals or 0,
         matches,
     )
 

@@ -22,6 +22,7 @@ from directory.models import AuditEntry, Delivery, MailLink, Project, Revision, 
 from directory.runtime import housekeeping
 from directory.services import build
 from directory.services.delivery.schedule import DeliveryPolicy
+from tests.support.appeals import Case
 from tests.support.factories import Api, World
 from tests.support.outbox import endpoint, put
 from tests.support.receiver import SECRET
@@ -188,6 +189,15 @@ def test_a_revision_waits_as_a_submission_does(app, world, scrape):
         waiting = Revision(project_id=world.project(), changes={}, submitted_at=ago(900))
         transaction(lambda: db.session.add(waiting))
     assert 900 <= scrape()["directory_oldest_pending_seconds",] < 1000
+
+
+def test_open_appeals_are_counted_until_their_outcome(make_app):
+    case = Case(make_app(METRICS_ENABLED="true", APPEALS="on"), "rejected")
+    found = [samples(Api(case.app).get("/metrics").text)["directory_appeals_open",]]
+    for step in (case.appeal, lambda: case.settle("upheld")):
+        assert step().status_code < 300
+        found.append(samples(Api(case.app).get("/metrics").text)["directory_appeals_open",])
+    assert found == [0, 1, 0]
 
 
 def test_each_receiver_has_its_age_and_one_that_waits_for_nothing_has_0(make_app):
