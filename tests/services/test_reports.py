@@ -123,6 +123,24 @@ def test_only_a_live_project_can_be_reported(rules: Rules, world: World, status:
     assert rules.rows() == []
 
 
+def test_one_more_anonymous_report_than_there_may_be_takes_the_place_of_the_newest(
+    rules: Rules, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reports, "STRANGERS_MAX", 2)
+    project, other, ada = world.project(), world.project(), world.user()
+    rules.report(project, None, text="Text 0", key="k0")
+    rules.report(project, ada, text="Of ada")
+    for number in range(1, 5):
+        rules.report(project, None, text=f"Text {number}", key=f"k{number}")
+    rules.report(other, None, key="k1")
+    rules.report(project, None, text="Again", key="k0")
+    assert rules.numbers() == [(project, 3), (other, 1)]
+    assert [key for reported, _, _, key, _ in rules.rows() if reported == project] == ["k0", None, "k4"]
+    [texts] = [group["texts"] for group in rules.listed() if group["project"]["id"] == project]
+    assert [each["text"] for each in texts] == ["Text 4", "Of ada", "Again"]
+    assert len(rules.events()) == 4  # of k0, ada and k1, and about the other project
+
+
 def test_the_database_refuses_a_second_open_report_of_a_caller(rules: Rules, world: World) -> None:
     project, ada = world.project(), world.user()
     rules.report(project, ada)

@@ -31,6 +31,9 @@ STATES = ("open", "settled")
 TEXTS_MAX = 20  # of a project, in a list
 # What an anonymous caller has reported is kept for so long after it was settled.
 KEPT_DAYS = 90
+# The most open reports of anonymous callers about a project. One transaction settles all of them: of some 30,000, by as
+# many addresses, it took too long, and the project could neither be settled nor taken down.
+STRANGERS_MAX = 1_000
 _BY_ID = Sort((Report.id,), descending=False)
 _BY_SETTLEMENT = Sort((Report.settled_at, Report.id), descending=True)
 _Other = aliased(Report)
@@ -42,7 +45,8 @@ def make(
 ) -> None:
     """Report a live project, or replace the kind and the text of the caller's open report about it.
 
-    `by` is None for an anonymous caller, whom `address_key` identifies. Only a new report is sent to webhooks.
+    `by` is None for an anonymous caller, whom `address_key` identifies. Where a project has STRANGERS_MAX open reports
+    of such callers, one more takes the place of the newest. Only a report that takes no place is sent to webhooks.
     Raises Unauthenticated, NotFound (also if the project is not live).
     """
     if by is not None:
@@ -55,8 +59,17 @@ def make(
     if modify(update(Report).where(Report.project_id == project_id, _is_open(Report), caller).values(values)):
         return
     whose = {"address_key": address_key} if by is None else {"reporter_id": by.id}
+    if by is None and len(newest := _newest_of_strangers(project_id)) == STRANGERS_MAX:
+        modify(update(Report).where(Report.id == newest[0]).values(**values, **whose, created_at=now()))
+        return
     db.session.add(Report(project_id=project_id, **values, **whose))
     outbox.enqueue(outbox.REPORTED, project_id, by=None, endpoints=notify, kind=kind)
+
+
+def _newest_of_strangers(project_id: int) -> list[int]:
+    """The ids of at most STRANGERS_MAX open reports of anonymous callers about a project, newest first."""
+    theirs = select(Report.id).where(Report.project_id == project_id, _is_open(Report), Report.reporter_id.is_(None))
+    return list(db.session.scalars(theirs.order_by(Report.id.desc()).limit(STRANGERS_MAX)))
 
 
 def settle(project_id: int, outcome: str, reply: str | None, *, by: Caller, notify: list[Endpoint]) -> None:
