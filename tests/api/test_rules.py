@@ -39,6 +39,14 @@ def logged(app: Flask) -> list[tuple[str, int | None, Any]]:
         return [tuple(row) for row in db.session.execute(query.where(AuditEntry.action.startswith("rule.")))]
 
 
+def test_three_rules_come_with_the_service_and_are_off(world: World) -> None:
+    items = world.caller(world.admin()).get(PATH).json["items"]
+    assert [(each["name"], each["then"], each["state"]) for each in items] == [
+        ("New account with a disposable address", "mark", "off"), ("Text of a rejected project", "hold", "off"),
+        ("New account in a wave of submissions", "hold", "off"),
+    ]  # fmt: skip
+
+
 def test_a_rule_is_added_changed_and_deleted_and_the_log_says_what_changed(app: Flask, root: Api) -> None:
     made = root.post(PATH, RULE)
     assert (made.status_code, made.headers["Location"]) == (201, f"{PATH}/{made.json['id']}")

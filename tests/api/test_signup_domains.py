@@ -50,7 +50,9 @@ def confirm(app: Flask, username: str = "ada") -> None:
         ("example.org@evil.example", False), ("a@example.org.evil.example", False),
         ("a@x.below.example", True), ("a@y.x.below.example", True), ("a@below.example", False),
         ("a@xbelow.example", False), ("a@bücher.example", True), ("a@xn--bcher-kva.example", True),
-        ("a@bucher.example", False),
+        ("a@bucher.example", False), ("a@evil.example@example.org", False), ('"a@evil.example"@example.org', False),
+        ("a@evil.example,b@example.org", False), ("a@[example.org]", False), ("a@example.org.", False),
+        ("a@example.org\n", False), ("a@еxample.org", False), ("a+b@example.org", True), ("a@example。org", True),
     ],
 )  # fmt: skip
 def test_an_address_is_compared_with_exact_domains_and_those_below(app: Flask, email: str, is_admitted: bool) -> None:

@@ -231,6 +231,18 @@ def test_what_a_rule_rejects_was_decided_by_nobody_and_its_owner_may_send_it_aga
     assert listed(admin, QUEUE) == [item]
 
 
+def test_the_owner_answers_and_appeals_against_a_rejection_by_a_rule(make_app: Callable[..., Flask]) -> None:
+    app = make_app(APPEALS="on")
+    world = World(app)
+    ada, admin = world.user("ada"), world.caller(world.admin())
+    owner, project = world.caller(ada), world.project(ada, "pending")
+    reject(app, project)
+    assert owner.post(f"/api/projects/{project}/messages", {"text": "I wrote it."}).status_code == 201
+    assert owner.post(f"/api/projects/{project}/appeal", {"text": "No machine wrote it."}).status_code == 201
+    settled = admin.put(f"/api/review/projects/{project}/appeal", {"outcome": "reversed", "reason": "You are right."})
+    assert (settled.status_code, shown(admin, project)["status"]) == (200, "pending")
+
+
 def test_decisions_by_nobody_change_no_rate_and_no_median(app: Flask, world: World, admin: Api) -> None:
     approved, rejected, by_rule = (world.project(status="pending") for _ in range(3))
     with app.app_context():

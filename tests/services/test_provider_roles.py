@@ -198,6 +198,22 @@ def test_who_is_in_none_of_the_lists_is_refused_and_loses_sessions_and_tokens(
         assert db.session.scalars(select(User.username).order_by(User.id)).all() == ["root", "ada"]
 
 
+def test_a_rule_refuses_a_new_account_of_a_provider_and_counts_it(make_app: Any, provider: LyingProvider) -> None:
+    app = app_of(make_app, provider, CLOSED)
+    world = World(app)
+    domain = {"fact": "email_domain", "is": "=", "value": "example.org"}
+    given = {"judges": ["registration"], "conditions": [domain], "effect": "reject", "reason": "Not you."}
+    rule_id = world.rule(state="on", **given)
+    provider.claims = of(["Staff"])
+    browser = Browser(app)
+    assert "reason=registration_refused" in walk(browser, provider).headers["Location"]
+    assert browser.signed_in() is False
+    root = world.caller(world.admin("root"))
+    assert root.get(f"/api/admin/rules/{rule_id}").json["days"][-1]["matched"] == 1
+    with app.app_context():
+        assert db.session.scalars(select(User.username)).all() == ["root"]
+
+
 @pytest.mark.parametrize("confirmed", [True, False])
 def test_an_account_of_the_same_address_is_found_only_if_it_is_proven(
     make_app: Any, provider: LyingProvider, confirmed: bool

@@ -364,6 +364,22 @@ def test_a_registration_that_a_rule_refuses_leaves_nothing_but_its_number(app: F
     assert rules.matched() == {dry: 2, rule: 1}
 
 
+def test_matches_are_counted_by_rule_and_present_state(make_app: Any, rules: Rules, ada: Caller) -> None:
+    dry, later_off, never = rules.add(ALWAYS, state="dry"), rules.add(ALWAYS), rules.add({**ALWAYS, "value": 9})
+    for _ in range(2):
+        rules.submit(ada)
+    assert rules.admin.put(f"/api/admin/rules/{later_off}", {"state": "off"}).status_code == 200
+    rules.submit(ada)
+    text = Api(make_app(METRICS_ENABLED="true")).get("/metrics").text
+    names = {rule["id"]: rule["name"] for rule in rules.listed()}
+    found = {line for line in text.splitlines() if line.startswith("directory_rule_matches_total")}
+    assert found >= {
+        f'directory_rule_matches_total{{rule="{names[dry]}",state="dry"}} 3.0',
+        f'directory_rule_matches_total{{rule="{names[later_off]}",state="off"}} 2.0',
+        f'directory_rule_matches_total{{rule="{names[never]}",state="on"}} 0.0',
+    }
+
+
 def test_judging_takes_two_statements_and_one_more_each_for_numbers_and_notes(
     app: Flask, rules: Rules, ada: Caller, statements: Statements
 ) -> None:
