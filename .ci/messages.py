@@ -34,30 +34,35 @@ pt pt-BR ro ru sk sl sq sr sv sw ta te th tr uk ur vi zh zh-Hant
 """
 LEAST = {"es": 2, "pl": 2}  # minimumGroupingDigits, which Babel leaves out: 1234, and 12.345
 FIELDS = {"d": "{day}", "dd": "{day:02}", "M": "{number}", "MM": "{number:02}", "MMM": "{month}", "y": "{year}"}
-MESSAGE, PLURAL = "_", "ngettext"
+TEXTS = {"_": 1, "ngettext": 2, "pgettext": 2}  # the functions that make messages, and the number of their constants
+CONTEXT = "pgettext"
 HEADER = 'msgid ""\nmsgstr ""\n"Content-Type: text/plain; charset=utf-8\\n"\n'
 NOTE = "# The messages of the service. Made by .ci/messages.py: make words"
 
-Found = tuple[str, ...]  # a message, or its singular and its plural
+Found = tuple[str, ...]  # a message, or its singular and its plural; the context of both is the first
 
 
 def of_template(path: Path) -> Iterator[Found]:
     """The messages of a template."""
     for call in Environment().parse(path.read_text()).find_all(nodes.Call):
-        if isinstance(call.node, nodes.Name) and call.node.name in {MESSAGE, PLURAL}:
-            texts = [each.value for each in call.args[: 1 if call.node.name == MESSAGE else 2]]
-            yield tuple(texts)
+        name = call.node.name if isinstance(call.node, nodes.Name) else ""
+        if name in TEXTS:
+            yield _found(name, [each.value for each in call.args[: TEXTS[name]]])
 
 
 def of_module(path: Path) -> Iterator[Found]:
     """The messages of a Python module. Raises SystemExit if a message is not a constant."""
     for call in ast.walk(ast.parse(path.read_text())):
         name = call.func.id if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) else ""
-        if name in {MESSAGE, PLURAL}:
-            given: Any = call.args[: 1 if name == MESSAGE else 2]  # type: ignore[attr-defined]
+        if name in TEXTS:
+            given: Any = call.args[: TEXTS[name]]  # type: ignore[attr-defined]
             if not all(isinstance(each, ast.Constant) and isinstance(each.value, str) for each in given):
                 raise SystemExit(f"{path}:{call.lineno}: a message is a constant text")  # type: ignore[attr-defined]
-            yield tuple(each.value for each in given)
+            yield _found(name, [each.value for each in given])
+
+
+def _found(name: str, texts: list[str]) -> Found:
+    return tuple(texts if name == CONTEXT else ["", *texts])
 
 
 def collected() -> str:
@@ -65,8 +70,10 @@ def collected() -> str:
     catalog = Catalog(fuzzy=False)
     files = [*sorted(ROOT.glob("directory/templates/*.html")), *sorted(ROOT.glob("directory/**/*.py"))]
     for path in files:
-        for found in (of_template if path.suffix == ".html" else of_module)(path):
-            catalog.add(found if len(found) > 1 else found[0], locations=[(path.relative_to(ROOT).as_posix(), None)])
+        for context, *texts in (of_template if path.suffix == ".html" else of_module)(path):
+            message = tuple(texts) if len(texts) > 1 else texts[0]
+            places = [(path.relative_to(ROOT).as_posix(), None)]
+            catalog.add(message, locations=places, context=context or None)
     return f"{NOTE}\n{printed(catalog, HEADER)}"
 
 

@@ -8,7 +8,7 @@ from flask import Blueprint, Response, current_app
 from directory.api import openapi
 from directory.api.schemas.site import FeedQuery, Health, Readiness
 from directory.errors import NotFound, Unauthenticated, Unavailable
-from directory.http import docs, feed, metrics, readiness
+from directory.http import docs, feed, languages, metrics, readiness
 from directory.http.access import is_closed, public, takes_feed_key
 from directory.http.authentication import viewer
 from directory.http.endpoint import documented, operation, tag
@@ -128,7 +128,7 @@ def atom(query: dict[str, str]) -> Response:
     With `key` (`POST /api/auth/feed-key`) a feed reader, which cannot sign in, reads it as a member.
     """
     site, has_pages = current_app.extensions["site"], current_app.config["WEB_ENABLED"]
-    document = feed.document(site, query, with_pages=has_pages)
+    document = feed.document(site, query, languages.of_app().catalogue(), with_pages=has_pages)
     response = Response(document, content_type=feed.MEDIA_TYPE)
     tag(response)
     return response

@@ -6,6 +6,8 @@ from typing import Any
 from urllib.parse import urlencode
 from xml.etree.ElementTree import Element, SubElement, tostring
 
+from directory.language.catalogues import ENGLISH, Catalogue
+from directory.language.messages import CATEGORY
 from directory.services.catalog import feed, tags
 from directory.services.site import Site, path_of
 from directory.services.text import markdown
@@ -21,10 +23,13 @@ _IMPOSSIBLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]
 FILTERS = ("category", "tag", "published")
 
 
-def document(site: Site, query: Mapping[str, str | None], *, with_pages: bool = True) -> bytes:
+def document(
+    site: Site, query: Mapping[str, str | None], language: Catalogue = ENGLISH, *, with_pages: bool = True
+) -> bytes:
     """The feed, in UTF-8; its links to the site are absolute where the site's address is known.
 
-    `query` has the filters. Without pages an entry leads to the website of its project.
+    `query` has the filters; `language` translates what the operator wrote. Without pages an entry leads to the website
+    of its project.
     """
     narrowed = {name: value for name in FILTERS if (value := query.get(name))}
     projects = feed.newest(**narrowed)
@@ -35,7 +40,7 @@ def document(site: Site, query: Mapping[str, str | None], *, with_pages: bool = 
     _add(root, "id", feed.name(suffix).urn)
     _add(root, "title", f"{site.name}: {of}" if of else site.name)
     if site.tagline:
-        _add(root, "subtitle", site.tagline)
+        _add(root, "subtitle", language.say(site.tagline))
     if site.logo and site.url:
         _add(root, "logo", site.address(site.logo))
     _add(root, "updated", max(changes, default=NOTHING_YET))
@@ -45,7 +50,8 @@ def document(site: Site, query: Mapping[str, str | None], *, with_pages: bool = 
     descriptions = markdown.several([project["description"] for project in projects])
     for project, html in zip(projects, descriptions, strict=True):
         page = site.address(path_of(project)) if with_pages else ""
-        _entry(SubElement(root, "entry"), project, page, html, project["author"] or site.name)
+        category = project["category"]["slug"], language.text(project["category"]["name"], CATEGORY)
+        _entry(SubElement(root, "entry"), project, page, html, project["author"] or site.name, category)
     text: bytes = tostring(root, encoding="utf-8", xml_declaration=True)
     return text
 
@@ -58,7 +64,9 @@ def _page(narrowed: dict[str, str]) -> str:
     return f"/?{of_all}" if of_all else "/"
 
 
-def _entry(entry: Element, project: dict[str, Any], page: str, html: str, author: str) -> None:
+def _entry(
+    entry: Element, project: dict[str, Any], page: str, html: str, author: str, category: tuple[str, str]
+) -> None:
     _add(entry, "id", feed.name_of(project).urn)
     _add(entry, "title", project["title"])
     _add(entry, "updated", timestamp(project["updated_at"]))
@@ -68,8 +76,8 @@ def _entry(entry: Element, project: dict[str, Any], page: str, html: str, author
     SubElement(entry, "link", {"rel": "alternate", "href": page or website})
     if page:
         SubElement(entry, "link", {"rel": "related", "href": website})
-    category = project["category"]
-    SubElement(entry, "category", {"term": category["slug"], "label": _possible(category["name"])})
+    slug, label = category
+    SubElement(entry, "category", {"term": slug, "label": _possible(label)})
     _add(entry, "summary", project["tagline"])
     if project["description"]:
         _add(entry, "content", html, type="html")

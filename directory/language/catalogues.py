@@ -43,7 +43,7 @@ class Catalogue:
             forms, choose = self.forms(text.id, text.many)
             chosen = forms[choose(text.number)]
         else:
-            chosen = self.text(text.id)
+            chosen = self.text(text.id, text.context)
         facts = {name: self._value(value) if isinstance(value, str) else value for name, value in text.facts.items()}
         return filled(chosen, facts) if facts else chosen
 

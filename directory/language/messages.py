@@ -2,39 +2,45 @@
 
 A message is a string: its English text. So it can be logged, compared and joined by code that knows no language, but
 what is made of it by joining is not translated any more. Placeholders have names, as in "Give at most {number} tags.";
-a message has no HTML. `_` and `ngettext` take constants only: `.ci/messages.py` collects them for the translators.
+a message has no HTML. `_`, `ngettext` and `pgettext` take constants only: `.ci/messages.py` collects them for the
+translators.
 """
 
 import re
 from typing import Self
 
 PLACEHOLDER = re.compile(r"\{(\w+)\}")
+CATEGORY, SITE = "category", "site"  # the contexts of the operator's own texts
 ISOLATE, END_ISOLATE = "\u2068", "\u2069"  # the text between them has a direction of its own (UAX #9: FSI, PDI)
 
 
 class Message(str):
     """A text with the message that it was made of, its `id`, and the values of its placeholders.
 
-    `many` is the plural of a message that depends on a number, otherwise empty.
+    `many` is the plural of a message that depends on a number, otherwise empty. `context` tells messages with the same
+    English text apart.
     """
 
-    __slots__ = ("facts", "id", "many", "number")
+    __slots__ = ("context", "facts", "id", "many", "number")
+    context: str
     id: str
     many: str
     number: int
     facts: dict[str, object]
 
-    def __new__(cls, message: str, many: str = "", number: int = 1, facts: dict[str, object] | None = None) -> Self:
+    def __new__(
+        cls, message: str, many: str = "", number: int = 1, facts: dict[str, object] | None = None, context: str = ""
+    ) -> Self:
         """The message, or for another number than one `many`."""
         facts = facts or {}
         chosen = message if number == 1 or not many else many
         made = super().__new__(cls, filled(chosen, facts) if facts else chosen)
-        made.id, made.many, made.number, made.facts = message, many, number, facts
+        made.id, made.many, made.number, made.facts, made.context = message, many, number, facts, context
         return made
 
     def filled(self, **facts: object) -> "Message":
         """The message with values for its placeholders: for a message of a table, which has none of them yet."""
-        return Message(self.id, self.many, self.number, {**self.facts, **facts})
+        return Message(self.id, self.many, self.number, {**self.facts, **facts}, self.context)
 
     def __str__(self) -> str:
         """The message itself, not a copy that cannot be translated: `str(error)` returns what it was raised with."""
@@ -49,6 +55,16 @@ def filled(text: str, facts: dict[str, object]) -> str:
 def _(message: str, /, **facts: object) -> Message:
     """A message."""
     return Message(message, facts=facts)
+
+
+def pgettext(context: str, message: str, /, **facts: object) -> Message:
+    """A message whose English text means several things; the context, which nobody is shown, says which."""
+    return Message(message, facts=facts, context=context)
+
+
+def of_operator(context: str, text: str) -> Message:
+    """A text that the operator wrote and may translate in a catalogue of their own."""
+    return Message(text, context=context)
 
 
 def ngettext(message: str, many: str, number: int, /, **facts: object) -> Message:

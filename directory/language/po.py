@@ -11,6 +11,7 @@ from typing import Any
 
 from directory.language.catalogues import ENGLISH, Catalogue, has_the_placeholders
 from directory.language.locales import locale_of
+from directory.language.messages import CATEGORY, SITE
 
 OURS = Path(__file__).resolve().parent.parent / "locale"
 LINE = re.compile(r'\s*(#.*|((msgctxt|msgid|msgid_plural|msgstr(\[\d\])?)\s+)?"([^"\\]|\\.)*")?\s*')
@@ -105,7 +106,7 @@ def _forms(path: Path, entry: Any, rule: Plural | None) -> list[str]:
 
 def _fault(entry: Any, form: str) -> str:
     """What is wrong with a translation."""
-    # The operator's own words, which have a context, have no placeholders.
-    if entry.msgctxt or has_the_placeholders(form, entry.msgid, is_plural=bool(entry.msgid_plural)):
+    # What is in braces in a text of the operator is no placeholder.
+    if entry.msgctxt in {CATEGORY, SITE} or has_the_placeholders(form, entry.msgid, is_plural=bool(entry.msgid_plural)):
         return ""
     return f"{form!r} has not the placeholders of {entry.msgid!r}"

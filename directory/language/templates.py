@@ -1,8 +1,9 @@
 """Jinja's environment for one language: messages are translated when a template is compiled, so a page costs no more.
 
 In a template `_("No projects in {name} yet", name=category.name)` is a message, and `ngettext("{number} vote",
-"{number} votes", project.upvotes)` one that depends on a number. Both take constants. They become the text of the
-environment's language, with the values between its parts, which Jinja escapes as everywhere.
+"{number} votes", project.upvotes)` one that depends on a number; `pgettext("of filters", "All")` has a context. All
+take constants. They become the text of the environment's language, with the values between its parts, which Jinja
+escapes as everywhere.
 
 A message has no HTML. `{strong}…{end}` is bold, `{code}…{end}` code, and `{link}…{end}` a link, whose address is an
 argument of that name (also link2, and so on). Other markup is the value of a placeholder.
@@ -22,7 +23,7 @@ from directory.language.messages import END_ISOLATE, ISOLATE, PLACEHOLDER, Messa
 TAGS = {"strong", "code"}
 LINK, END = "link", "end"
 INDEX = "plural_form"  # a function of the environment: the form for a number
-MESSAGE, PLURAL = "_", "ngettext"
+MESSAGE, PLURAL, CONTEXT = "_", "ngettext", "pgettext"
 
 
 class TranslatedEnvironment(Environment):
@@ -58,15 +59,18 @@ class _Folder(NodeTransformer):
         self._context = nodes.EvalContext(environment, name)
 
     def visit_Call(self, node: nodes.Call) -> nodes.Node:  # noqa: N802 (Jinja's name)
-        """A call of `_` or `ngettext` as the parts of its text; any other as it is."""
+        """A call with a message as the parts of its text; any other as it is."""
         self.generic_visit(node)
-        if not isinstance(node.node, nodes.Name) or node.node.name not in {MESSAGE, PLURAL}:
+        if not isinstance(node.node, nodes.Name) or node.node.name not in {MESSAGE, PLURAL, CONTEXT}:
             return node
         facts = {each.key: each.value for each in node.kwargs}
         if node.node.name == MESSAGE:
             [message] = self._constants(node, 1)
             return self._joined(node, message, self._catalogue.text(message), facts)
-        message, many = self._constants(node, 2)
+        if node.node.name == CONTEXT:
+            context, message = self._constants(node, 2)
+            return self._joined(node, message, self._catalogue.text(message, context), facts)
+        message, many = self._constants(node, 2, others=1)
         forms, choose = self._catalogue.forms(message, many)
         number = node.args[2]
         facts = {"number": nodes.Filter(number, "number", [], [], None, None, lineno=node.lineno), **facts}
@@ -87,10 +91,9 @@ class _Folder(NodeTransformer):
         is_message = isinstance(node, nodes.Concat) and any(node is each for each in self._messages)
         return node.nodes if is_message else [node]  # type: ignore[attr-defined]
 
-    def _constants(self, node: nodes.Call, count: int) -> list[str]:
+    def _constants(self, node: nodes.Call, count: int, *, others: int = 0) -> list[str]:
         given = node.args[:count]
-        rest = len(node.args) - count - (1 if count == 2 else 0)
-        if rest or node.dyn_args or node.dyn_kwargs or not all(
+        if len(node.args) != count + others or node.dyn_args or node.dyn_kwargs or not all(
             isinstance(each, nodes.Const) and isinstance(each.value, str) for each in given
         ):  # fmt: skip
             raise TemplateSyntaxError("a message is a constant text", node.lineno, self._name, self._filename)

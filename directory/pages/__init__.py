@@ -10,7 +10,7 @@ from typing import Any
 
 from flask import Flask
 
-from directory.http import headers
+from directory.http import headers, languages
 from directory.pages import (
     account,
     addresses,
@@ -55,7 +55,8 @@ __all__ = [
 def init_app(app: Flask) -> None:
     """Add the pages, or with WEB_ENABLED=false one short page instead. Raises SiteError."""
     with_pages = app.config["WEB_ENABLED"]
-    own_site = own.read(app.config["SITE_DIR"] if with_pages else "", headers.of_app(app).public)
+    folder = app.config["SITE_DIR"] if with_pages else ""
+    own_site = own.read(folder, headers.of_app(app).public, languages.of_app(app))
     app.extensions["own_site"] = own_site
     pictures = {_picture_name(app.config, name): app.config[name].content for name in PICTURES if app.config[name]}
     built = build.of_operator(build.load(), app.config["SITE_ACCENT"], pictures) if with_pages else build.Build()

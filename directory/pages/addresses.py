@@ -14,6 +14,7 @@ from directory.errors import NotFound
 from directory.http import feed
 from directory.http.access import public
 from directory.http.endpoint import operation
+from directory.http.languages import of_app
 from directory.language.messages import _
 from directory.pages.build import media_type
 from directory.pages.head import Head, paged
@@ -29,6 +30,7 @@ from directory.pages.layout import (
     show,
     tagged,
 )
+from directory.pages.translated import by_name
 from directory.services.catalog import categories, tags
 
 TAGS_PAGE = 1_000
@@ -51,7 +53,7 @@ OPENSEARCH = """<?xml version="1.0" encoding="UTF-8"?>
 def all_categories() -> PageAnswer:
     """Show all categories with their numbers of live projects."""
     about = Head(_("Categories"), _("All categories of the directory."), "/categories")
-    return show("categories.html", about, categories=categories.listed())
+    return show("categories.html", about, categories=by_name(categories.listed()))
 
 
 @bp.get("/tags")
@@ -77,12 +79,12 @@ def all_tags(query: dict[str, str]) -> PageAnswer:
 @operation(tier="read", page=True)
 def manifest() -> Response:
     """Describe the site for a browser that installs it."""
-    site = here()
+    site, say = here(), of_app().catalogue().say
     logo = site.logo or "/favicon.svg"
     icons = [{"src": logo, "type": media_type(logo), "sizes": "any"}]
     if not site.logo:
         icons.append({"src": "/apple-touch-icon.png", "type": "image/png", "sizes": "180x180"})
-    described = {"name": site.name, "description": site.tagline, "start_url": "/", "display": "minimal-ui"}
+    described = {"name": site.name, "description": say(site.tagline), "start_url": "/", "display": "minimal-ui"}
     return tagged(orjson.dumps({**described, "icons": icons}), "application/manifest+json")
 
 
@@ -91,12 +93,12 @@ def manifest() -> Response:
 @operation(tier="read", page=True)
 def opensearch() -> Response:
     """Describe the search for a browser that offers it; 404 where the site's address is not known."""
-    site = here()
+    site, say = here(), of_app().catalogue().say
     if not site.url:
         raise NotFound
     text = OPENSEARCH.format(
         name=escape(site.name[:NAME_MAX].strip()),
-        description=escape(f"Search {site.name}"),
+        description=escape(say(_("Search {site}", site=site.name))),
         search=escape(site.address("/?q={searchTerms}")),
     )
     return tagged(text.encode(), "application/opensearchdescription+xml")

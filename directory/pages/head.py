@@ -42,7 +42,8 @@ class Head:
     `path` is the page's canonical address, "" where it has none. `indexed` says whether search engines may list the
     page; `previous` and `next` are the addresses of the pages before and after it. `image` is for previews of links.
     `is_card` says that the image is a large one. `data` is JSON-LD. Where the description or the image is empty, the
-    page has the site's.
+    page has the site's. `preview` is the title and the description of previews, if they are not messages, which are
+    translated for them.
     """
 
     title: str = ""
@@ -56,6 +57,7 @@ class Head:
     kind: str = "website"
     feeds: Sequence[Feed] = (NEW,)
     data: Sequence[dict[str, Any]] = ()
+    preview: tuple[str, str] | None = None
 
     def script(self) -> Markup:
         """The JSON-LD as the text of a script element, which no value in it can end."""

@@ -17,7 +17,7 @@ from directory.http.cache_policy import CachePolicy, CacheTags
 from directory.http.endpoint import HTML, operation, tag
 from directory.http.exchange import current
 from directory.language.catalogues import ENGLISH, Catalogue
-from directory.language.messages import _
+from directory.language.messages import CATEGORY, _
 from directory.language.templates import TranslatedEnvironment
 from directory.pages import translated
 from directory.pages.build import Build
@@ -112,12 +112,13 @@ def _rendered(
     policy = POLICY.format(f" {source_of(script)}" if script else "") if files else PLAIN_POLICY
     facts = {"head": head, "data": script, "files": files, "viewer": by, "site": here()}
     is_outside = access.is_closed() and by is None and not values.get("is_shell")
-    facts |= {"own_pages": _own_pages(is_outside=is_outside), "is_outside": is_outside}
+    shown_in = language or languages.chosen()
+    facts |= {"own_pages": _own_pages(shown_in.tag, is_outside=is_outside), "is_outside": is_outside}
     facts["assets"] = "" if files else docs.assets()
     varying = languages.varying(languages.of_app()) if language is None else {}
     if varying:
         facts |= _choice(values["here"])
-    html = _html(template, language or languages.chosen(), {**facts, **values})
+    html = _html(template, shown_in, {**facts, **values})
     page = Page((translated.keeping(html, facts["addressed"]) if facts.get("addressed") else html).encode())
     page.tags = tags
     return page, {"Content-Security-Policy": policy, **REFERRER, **varying}
@@ -137,10 +138,13 @@ def _choice(back: str) -> dict[str, Any]:
     }
 
 
-def _own_pages(*, is_outside: bool) -> list[Any]:
-    """The operator's pages; for an anonymous caller of a directory that only members read, those that are open."""
+def _own_pages(tag: str, *, is_outside: bool) -> list[Any]:
+    """The operator's pages in a language.
+
+    An anonymous caller of a directory that only members read gets those that are open.
+    """
     pages = current_app.extensions["own_site"].pages
-    return [page for page in pages if not is_outside or access.is_open(current_app, page.path)]
+    return [page.in_language(tag) for page in pages if not is_outside or access.is_open(current_app, page.path)]
 
 
 def _html(template: str, language: Catalogue, values: dict[str, Any]) -> str:
@@ -160,9 +164,13 @@ def _speaking(environment: Any, language: Catalogue) -> TranslatedEnvironment:
     def enumerated(texts: Iterable[str]) -> str:
         return language.say(COMMA).join(map(language.say, texts))
 
+    def category(text: str) -> str:
+        return language.text(text, CATEGORY)
+
     made: TranslatedEnvironment = environment.speaking(
-        language, enumerated=enumerated, inline=language.say, day=language.locale.day, number=language.locale.number
-    )
+        language, enumerated=enumerated, inline=language.say, category=category, day=language.locale.day,
+        number=language.locale.number,
+    )  # fmt: skip
     return made
 
 
@@ -267,7 +275,7 @@ def init_app(app: Flask) -> None:
     app.jinja_env.filters |= {
         "day": _day, "number": "{:,}".format, "letters": letters, "tint": _tint, "markdown": _markdown,
         "path": path_of, "host": _host, "repository": _repository, "strip_width": _strip_width,
-        "enumerated": COMMA.join, "inline": str.lower,
+        "enumerated": COMMA.join, "inline": str.lower, "category": str,
     }  # fmt: skip
     app.jinja_env.globals |= {
         "language": ENGLISH,

@@ -22,7 +22,7 @@ from directory.http.authentication import caller, viewer
 from directory.http.endpoint import operation
 from directory.http.exchange import current
 from directory.http.pagination import DEPTH
-from directory.language.messages import _
+from directory.language.messages import _, pgettext
 from directory.models import Status
 from directory.pages.badge_drawing import snippet
 from directory.pages.forms import EMPTY, NO_STORE, Form, same_as, see_other, shows
@@ -43,7 +43,10 @@ SIZE = 20
 ENTRIES_MAX = 100  # of a thread, on a page
 NUMBER = re.compile("[1-9][0-9]{0,17}")
 PREFETCHES = ("Sec-Purpose", "Purpose", "X-Moz")  # headers by which browsers say that nobody looks at the page yet
-TABS = {"": _("All"), Status.PENDING: _("In review"), Status.LIVE: _("Live"), Status.REJECTED: _("Rejected")}
+TABS = {
+    "": pgettext("projects", "All"), Status.PENDING: _("In review"), Status.LIVE: _("Live"),
+    Status.REJECTED: pgettext("projects", "Rejected"),
+}  # fmt: skip
 SAID = {"deleted": _("The project is deleted.")}
 # What the page of a project says after the form of a submission or an edit was accepted.
 SENT = {

@@ -7,7 +7,7 @@ import re
 import textwrap
 import traceback
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,19 +15,22 @@ from flask import Blueprint, Flask, Response, current_app, g
 from jinja2 import ChoiceLoader, FunctionLoader, PrefixLoader, TemplateError, TemplateNotFound, meta, nodes
 from markupsafe import Markup
 
+from directory.http import languages
 from directory.http.access import public
 from directory.http.endpoint import operation
 from directory.http.exchange import Exchange
 from directory.http.files import StoredFile, respond
+from directory.language.choice import Languages
 from directory.pages import layout
 from directory.pages.build import media_type
 from directory.pages.head import Head
 from directory.services.text import markdown
 
-PAGES, TEMPLATES, STATIC, FRONT = "pages", "templates", "static", "front.md"
+PAGES, TEMPLATES, STATIC, FRONT = "pages", "templates", "static", "front"
+SUFFIX = ".md"
+PAGE = re.compile(r"([a-z0-9]+(?:-[a-z0-9]+)*)(?:\.([A-Za-z0-9-]+))?\.md")  # imprint.md, and imprint.de.md in German
 FILES = "/static/<path:name>"
 OURS = "default"  # a template may begin with {% extends "default/layout.html" %}
-NAME = re.compile("[a-z0-9]+(-[a-z0-9]+)*")
 HEADING = re.compile(r"#{1,6}[ \t]+(.+?)[ \t]*#*[ \t]*(?:\n|\Z)")
 LARGEST_TEXT, LARGEST_FILE, LARGEST_FOLDER = 256 * 1024, 8 * 2**20, 32 * 2**20  # bytes
 DESCRIPTION_MAX = 160
@@ -44,38 +47,46 @@ class SiteError(SystemExit):
 
 @dataclass(frozen=True, slots=True)
 class OwnPage:
-    """A page of the operator."""
+    """A page of the operator, and its translations by the tags of their languages."""
 
     name: str
     title: str
     html: str
     description: str
+    translations: Mapping[str, "OwnPage"] = field(default_factory=dict)
 
     @property
     def path(self) -> str:
         """The address of the page."""
         return f"/{self.name}"
 
+    def in_language(self, tag: str) -> "OwnPage":
+        """The page in a language; as it is, without a translation."""
+        return self.translations.get(tag, self)
+
 
 @dataclass(frozen=True, slots=True)
 class OwnSite:
     """The content of the folder: pages in the order of their names, templates by name, files by path.
 
-    `front` is the HTML for the first page, empty without the file for it.
+    `fronts` is the HTML for the first page by the tag of its language; that of front.md has an empty one.
     """
 
-    front: str = ""
+    fronts: Mapping[str, str] = field(default_factory=dict)
     pages: tuple[OwnPage, ...] = ()
     templates: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     files: Mapping[str, StoredFile] = field(default_factory=dict)
 
+    def front(self, tag: str) -> str:
+        """The HTML for the first page in a language; that of front.md without a translation, else empty."""
+        return self.fronts.get(tag) or self.fronts.get("", "")
 
-def read(folder: str, caching: str) -> OwnSite:
+
+def read(folder: str, caching: str, site: Languages) -> OwnSite:
     """The content of a folder, its files with that Cache-Control; empty if none is named. Raises SiteError."""
     if not folder:
         return OwnSite()
     root = Path(folder)
-    pages = [_page(root / PAGES, path) for path in _files(root, PAGES)]
     templates = {}
     for path in _files(root, TEMPLATES):
         if path.suffix != ".html":
@@ -89,8 +100,32 @@ def read(folder: str, caching: str) -> OwnSite:
         raise SiteError(
             root / STATIC, f"its files are larger than {LARGEST_FOLDER // 2**20} MiB, and memory holds them"
         )
-    front = "".join(markdown.page_html(_text(path)) for path in _files(root, FRONT))
-    return OwnSite(front, tuple(pages), templates, files)
+    fronts = {
+        _language(path, site): markdown.page_html(_text(path))
+        for each in sorted([*root.glob(f"{FRONT}{SUFFIX}"), *root.glob(f"{FRONT}.*{SUFFIX}")])
+        for path in _files(root, each.name)
+    }
+    return OwnSite(fronts, _pages(root, site), templates, files)
+
+
+def _pages(root: Path, site: Languages) -> tuple[OwnPage, ...]:
+    """The pages, each with its translations."""
+    found: dict[str, dict[str, OwnPage]] = {}
+    for path in _files(root, PAGES):
+        page = _page(root / PAGES, path)
+        found.setdefault(page.name, {})[_language(path, site)] = page
+    for name, pages in found.items():
+        if "" not in pages:
+            raise SiteError(root / PAGES, f"there is a translation of {name}{SUFFIX}, but not the page itself")
+    return tuple(replace(pages.pop(""), translations=pages) for pages in found.values())
+
+
+def _language(path: Path, site: Languages) -> str:
+    """The tag in the name of a file, as de in imprint.de.md; empty if it has none. Raises SiteError."""
+    given = path.stem.partition(".")[2]
+    if given and not site.known(given):
+        raise SiteError(path, f"{given} is not among SITE_LANGUAGES: {', '.join(site.tags)}")
+    return site.known(given)
 
 
 def _files(root: Path, part: str) -> Iterator[Path]:
@@ -132,15 +167,15 @@ def _text(path: Path) -> str:
 
 
 def _page(home: Path, path: Path) -> OwnPage:
-    name, text = path.stem, _text(path).lstrip()
-    if path.parent != home or path.suffix != ".md" or not NAME.fullmatch(name):
-        raise SiteError(path, "a page is a file [name].md, its name of a-z, 0-9 and hyphens")
+    text, named = _text(path).lstrip(), PAGE.fullmatch(path.name)
+    if path.parent != home or named is None:
+        raise SiteError(path, "a page is a file [name].md or [name].[language].md, its name of a-z, 0-9 and hyphens")
     heading = HEADING.match(text)
     if heading is None:
         raise SiteError(path, 'does not begin with its title, as "# Imprint"')
     html = markdown.page_html(text[heading.end() :])
     words = " ".join(Markup(html).striptags().split())  # noqa: S704 (cleaned)
-    return OwnPage(name, heading[1], html, textwrap.shorten(words, DESCRIPTION_MAX, placeholder=" …"))
+    return OwnPage(named[1], heading[1], html, textwrap.shorten(words, DESCRIPTION_MAX, placeholder=" …"))
 
 
 def use(app: Flask, site: OwnSite) -> None:
@@ -215,7 +250,12 @@ def _view(page: OwnPage) -> Callable[..., Any]:
     @operation(tier="read", page=True, etag=True, personal=True, cache=layout.PAGE)
     def own_page() -> layout.PageAnswer:
         """Show a page of the operator."""
-        return layout.show("own_page.html", Head(page.title, page.description or page.title, page.path), page=page)
+        shown, previewed = page.in_language(languages.chosen().tag), page.in_language(languages.of_app().default)
+        head = Head(
+            shown.title, shown.description or shown.title, page.path,
+            preview=(previewed.title, previewed.description or previewed.title),
+        )  # fmt: skip
+        return layout.show("own_page.html", head, page=shown)
 
     return own_page
 

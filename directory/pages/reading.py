@@ -17,14 +17,15 @@ from directory.http import problem_details
 from directory.http.access import public
 from directory.http.authentication import viewer
 from directory.http.cache_policy import CacheTags
+from directory.http.languages import chosen as language
 from directory.http.pagination import DEPTH
 from directory.http.project_lists import order, page_tags
-from directory.language.messages import _
+from directory.language.messages import CATEGORY, _, of_operator
 from directory.models import Category
 from directory.pages import head
 from directory.pages.layout import PageAnswer, address_with, bp, here, page_number, page_view, show, with_page
 from directory.pages.links import links_for_programs
-from directory.pages.translated import in_same_language
+from directory.pages.translated import by_name, in_same_language
 from directory.services.accounts import users
 from directory.services.catalog import best, catalog, categories, facets, nearest, search_operators, suggestions, tags
 from directory.services.catalog.category_slugs import present
@@ -127,7 +128,7 @@ class Wanted:
     def narrowed(self, chosen: Any) -> list[tuple[str, "Wanted"]]:
         """The filters of the list: the text of each, and the wider list without it."""
         searched = [(_("for “{query}”", query=self.q), self.searching(None))] if self.q else []
-        within = [(_("in {category}", category=chosen.name), self.within(None))] if chosen else []
+        within = [(_("in {category}", category=_name(chosen)), self.within(None))] if chosen else []
         return [*searched, *within, *((_("tagged {tag}", tag=tag), self.toggling(tag)) for tag in self.tags)]
 
 
@@ -240,7 +241,7 @@ def _list(at: Wanted, query: dict[str, str]) -> PageAnswer:
     filters = Filters(status="live", category=wanted.category, tag=tag, q=wanted.q)
     # Before the categories are read: what a search counts within their transaction would not be stored.
     found_by = None if refused else catalog.matched(filters)
-    listed = categories.listed()
+    listed = by_name(categories.listed())
     chosen = next((each for each in listed if each.slug == wanted.category), None)
     if wanted.category and chosen is None:
         if (slug := present(wanted.category)) is None:
@@ -263,7 +264,7 @@ def _list(at: Wanted, query: dict[str, str]) -> PageAnswer:
     page, headers = show(
         "list.html", _head(wanted, chosen, found, pages),
         tags=_with_shelf(tagged, shelf) if is_front and tagged else tagged,
-        shelf=shelf, front=current_app.extensions["own_site"].front if is_front else "",
+        shelf=shelf, front=current_app.extensions["own_site"].front(language().tag) if is_front else "",
         wanted=wanted, chosen=chosen, heading=_title(wanted, _subject(wanted, chosen)), categories=listed, found=found,
         projects=found.items, narrower=narrower, most_tags=tags.MOST, pages=pages,
         sorts=SORTS, meanings=MEANINGS, ranked=RANKED, size=SIZE,
@@ -300,15 +301,19 @@ def _of_search(wanted: Wanted, filters: Filters, found: Slice, listed: list[Cate
 
 def _named(query: str, listed: list[Category]) -> list[tuple[str, str, Wanted]]:
     """The categories and tags that a whole query names: what each is, its name, and its list."""
-    key = _key(query)
-    named = [each for each in listed if key in {_key(each.name), each.slug}]
+    key, say = _key(query), language().say
+    named = [each for each in listed if key in {_key(each.name), _key(say(_name(each))), each.slug}]
     spelled = typed.tags(query)
     possible = [tag for tag in dict.fromkeys((key, *(spelled if len(spelled) == 1 else ()))) if _fits(tag, TAG_MAX)]
     used = sorted(tag for tag, number in tags.used(possible).items() if number)
     return [
-        *(("category", each.name, Wanted(category=each.slug)) for each in named),
+        *(("category", _name(each), Wanted(category=each.slug)) for each in named),
         *(("tag", tag, Wanted(tags=(tag,))) for tag in used),
     ]
+
+
+def _name(category: Category) -> str:
+    return of_operator(CATEGORY, category.name)
 
 
 def _key(text: str) -> str:
@@ -339,7 +344,7 @@ def _head(wanted: Wanted, chosen: Any, found: Slice, pages: int) -> head.Head:
     data = [head.item_list(found.items, here(), (page - 1) * SIZE + 1)]
     return head.Head(
         head.paged(_title(wanted, subject), page),
-        (chosen.description if chosen else "") or (_described(subject) if subject else ""),
+        _described(subject, chosen) if subject else "",
         wanted.address,
         indexed=not (wanted.q or wanted.is_combined),
         **wanted.neighbours(pages),
@@ -351,11 +356,11 @@ def _head(wanted: Wanted, chosen: Any, found: Slice, pages: int) -> head.Head:
 def _subject(wanted: Wanted, chosen: Any) -> str:
     """The filters of the list, in words."""
     if not wanted.tags:
-        return str(chosen.name) if chosen else ""
+        return _name(chosen) if chosen else ""
     tagged = reduce(lambda some, other: _("{some} and {other}", some=some, other=other), wanted.tags)
     if chosen is None:
         return _("Projects tagged {tags}", tags=tagged)
-    return _("{category}, tagged {tags}", category=chosen.name, tags=tagged)
+    return _("{category}, tagged {tags}", category=_name(chosen), tags=tagged)
 
 
 def _title(wanted: Wanted, subject: str) -> str:
@@ -367,5 +372,7 @@ def _title(wanted: Wanted, subject: str) -> str:
     return _("“{query}” in {subject}", query=wanted.q, subject=subject)
 
 
-def _described(subject: str) -> str:
+def _described(subject: str, chosen: Any) -> str:
+    if chosen and chosen.description:
+        return of_operator(CATEGORY, chosen.description)
     return _("{subject}: {description}", subject=subject, description=head.DESCRIPTION)

@@ -16,7 +16,7 @@ from directory.http.authentication import caller, viewer
 from directory.http.endpoint import Operation, Versions, operation
 from directory.http.exchange import current
 from directory.http.validation import FormBody
-from directory.language.messages import _
+from directory.language.messages import CATEGORY, _, of_operator
 from directory.models import now
 from directory.pages.forms import BLANK, EMPTY, NO_STORE, Form, same_as, see_other, shows
 from directory.pages.head import Head
@@ -42,6 +42,7 @@ from directory.pages.project_form import (
 )
 from directory.pages.project_words import FIELDS
 from directory.pages.sign_in_form import again, asks_to_sign_in
+from directory.pages.translated import by_name
 from directory.services.catalog import catalog, categories, similar
 from directory.services.pictures import logos
 from directory.services.pictures import project_pictures as lists
@@ -64,7 +65,7 @@ def submit_form(form: Form = EMPTY, found: dict[str, Any] | None = None) -> Page
 
 
 def _form(head: Head, form: Form, **facts: Any) -> PageAnswer:
-    known = [(each.slug, each.name) for each in categories.listed()]
+    known = [(each.slug, of_operator(CATEGORY, each.name)) for each in by_name(categories.listed())]
     facts = {"project": None, "found": None, "labels": LABELS, "categories": known, **facts}
     page, headers = show("project_form.html", head, here=request.path, entry="forms", form=form, **facts)
     return page, headers

@@ -4,7 +4,10 @@ import re
 from urllib.parse import parse_qsl, urlencode
 
 from directory.http.exchange import Exchange, current
-from directory.http.languages import PARAMETER, in_query, of_app
+from directory.http.languages import PARAMETER, chosen, in_query, of_app
+from directory.language.messages import CATEGORY
+from directory.models import Category
+from directory.services.text.characters import fold
 
 TAG = re.compile(r'<(a|form)\b((?:[^>"]|"[^"]*")*)>')
 LINK = re.compile(r'(?<= )(href|action)="((?:/(?!/)|\?)[^"]*)"')
@@ -25,6 +28,14 @@ def in_same_language(path: str) -> str:
     """The address of another page, in the language that the address of this request names, if it names one."""
     tag = in_query(of_app(), current().query)
     return in_language(path, tag) if tag else path
+
+
+def by_name(categories: list[Category]) -> list[Category]:
+    """Categories in the order of the names that the reader is shown."""
+    names = {each.id: chosen().text(each.name, CATEGORY) for each in categories}
+    if all(names[each.id] == each.name for each in categories):
+        return categories
+    return sorted(categories, key=lambda each: fold(names[each.id]))
 
 
 def this_page(exchange: Exchange, otherwise: str) -> str:

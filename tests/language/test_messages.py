@@ -25,10 +25,15 @@ def test_messages_of_templates_and_modules_are_found_and_no_other_text_is(tool: 
     template, module = tmp_path / "a.html", tmp_path / "a.py"
     template.write_text(
         'Plain {{ _("Hi {name}", name=x) }}{% set y = ngettext("{number} a", "{number} b", n) %}{{ "z" }}'
+        '{{ pgettext("of sky", "Blue") }}'
     )
-    module.write_text('plain = "Plain"\nraise ValueError(_("Must " "be {what}.", what=f(_("so"))))\n')
-    assert sorted(tool.of_template(template)) == [("Hi {name}",), ("{number} a", "{number} b")]
-    assert sorted(tool.of_module(module)) == [("Must be {what}.",), ("so",)]
+    module.write_text(
+        'plain = "Plain"\nraise ValueError(_("Must " "be {what}.", what=f(_("so"))))\npgettext("of mood", "Blue")\n'
+    )
+    assert sorted(tool.of_template(template)) == [
+        ("", "Hi {name}"), ("", "{number} a", "{number} b"), ("of sky", "Blue"),
+    ]  # fmt: skip
+    assert sorted(tool.of_module(module)) == [("", "Must be {what}."), ("", "so"), ("of mood", "Blue")]
     module.write_text("_(text)")
     with pytest.raises(SystemExit, match=r"a\.py:1: a message is a constant"):
         list(tool.of_module(module))
