@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from functools import partial, wraps
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import urlencode, urlsplit
 
 from flask import Blueprint, Response, current_app, request
 
@@ -179,7 +179,7 @@ def _ask_to_verify(user: User, next_path: str, limits: ExitStack) -> None:
 def _signed_in(claims: Claims, next_path: str) -> tuple[str, str | None]:
     """The secret of a new session of the identity's account, and the account's language.
 
-    A new account has the language of the pages in this browser. Raises NotAdmitted, and the errors of the rule.
+    A new account has the language of the page to which the caller goes. Raises NotAdmitted, and the errors of the rule.
     """
     config = current_app.config
     rules = {"registration_open": config["REGISTRATION_OPEN"], "domains": config["SIGNUP_DOMAINS"]}
@@ -190,7 +190,7 @@ def _signed_in(claims: Claims, next_path: str) -> tuple[str, str | None]:
             return None
         user, secret, is_new = signed_in
         if is_new:
-            user.language = languages.of_browser()
+            user.language = languages.of_visitor(urlsplit(next_path).query)
             _ask_to_verify(user, next_path, limits)
         return user.id, secret, user.language
 

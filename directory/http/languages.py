@@ -83,10 +83,10 @@ def choose(languages: Languages, environ: dict[str, Any], path: str, query: str)
     return wanted or languages.accepted(environ.get("HTTP_ACCEPT_LANGUAGE", "")) or languages.default
 
 
-def of_browser() -> str | None:
-    """The language that pages speak in the caller's browser; None where all speak the same."""
+def of_visitor(query: str) -> str | None:
+    """The language that a page with this query speaks in the caller's browser; None where all speak the same."""
     site = of_app()
-    return choose(site, current().environ, "/", "") if site.several else None
+    return choose(site, current().environ, "/", query) if site.several else None
 
 
 def in_query(languages: Languages, query: str) -> str:

@@ -17,6 +17,7 @@ from directory.language.messages import _
 from directory.pages.forms import EMPTY, Form, see_other
 from directory.pages.head import Head
 from directory.pages.layout import PageAnswer, address_with, own_address, own_path, show
+from directory.pages.translated import in_same_language
 
 
 def next_page(query: dict[str, str] | None) -> str:
@@ -32,7 +33,7 @@ def sign_in_form(form: Form = EMPTY, query: dict[str, str] | None = None, reason
         "has_passwords": are_on(),
         "has_passkeys": has_passkeys(),
         "providers": current_app.extensions["providers"].values(), "kept": kept,
-        "texts": _texts_of(kept),
+        "texts": _texts_of(kept), "after_provider": in_same_language(to).partition("#")[0],
     }  # fmt: skip
     return show("sign_in.html", Head(_("Sign in"), indexed=False), here=to, form=form, **facts)
 

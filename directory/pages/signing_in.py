@@ -135,7 +135,7 @@ def sign_up(query: dict[str, str], body: dict[str, Any]) -> Any:
     to = next_page(query)
     given = {
         "next_path": to if to != "/" else None,
-        "language": languages.chosen().tag if languages.of_app().several else None,
+        "language": languages.of_visitor(current().query),
     }
     signed = auth.register.view(body=body, **given)  # type: ignore[attr-defined]
     if receivers.configured_mail_server():

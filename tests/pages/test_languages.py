@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import pytest
 from flask import Flask
@@ -225,11 +226,14 @@ def test_the_operator_replaces_english_words(make_app: Any, tmp_path: Path) -> N
 
 def test_an_account_has_a_language_of_its_own(site: Flask) -> None:
     visitor = Browser(site)
+    visitor.client.set_cookie("lang", "ar")
     new = {"username": "eve", "email": "eve@example.org", "password": PASSWORD}
     assert visitor.call("POST", "/sign-up?lang=de", data=new).status_code == 303
     state = visitor.call("GET", "/api/session").json
     assert (state["language"], state["user"]["language"]) == ("de", "de")
-    assert language_of(visitor.call("GET", "/categories"), signed_in=True) == "de"
+    page = visitor.call("GET", "/categories")
+    assert language_of(page, signed_in=True) == "de"
+    assert 'value="de" lang="de" dir="ltr" aria-current="true"' in page.text
     assert state["languages"][2] == {"tag": "ar", "name": "العربية", "dir": "rtl"}
     for tag, stored in (("ar", "ar"), ("pt-br", "pt-BR"), (None, None), ("ar", "ar")):
         assert visitor.call("PUT", "/api/auth/me", json={"language": tag}).json["language"] == stored
@@ -264,3 +268,15 @@ def test_each_way_to_sign_in_has_pages_speak_the_language_of_the_account(
     for browser in (by_provider, by_passkey, by_link):
         assert browser.signed_in()
         assert language_of(browser.get("/categories"), signed_in=True) == "ar"
+
+
+def test_an_account_that_a_provider_opens_has_the_language_of_the_page_that_led_there(
+    make_site: Any, provider: LyingProvider
+) -> None:
+    new = Browser(make_site(**provider.environment))
+    provider.person |= {"email": "zoe@example.org", "preferred_username": "zoe"}
+    new.client.set_cookie("lang", "de")
+    page = new.get("/sign-in?lang=ar&next=/categories").text
+    [to] = re.findall('href="/api/auth/providers/company[?]next=([^"]*)"', page)
+    assert walk(new, provider, next=unquote(to)).headers["Location"] == "/categories?lang=ar"
+    assert new.get("/api/auth/me").json["language"] == "ar"
