@@ -92,9 +92,9 @@ def texts(shown: Shown) -> list[str]:
     return [unescape(UNREAD.sub(" ", each)) for each in (shown.text, *READ_OUT.findall(shown.text))]
 
 
-def walked(make_app: Any, folder: Path, tag: str) -> Iterator[Shown]:
-    """Everything that is translated, in a pseudo-language."""
-    walk = Walk(make_app(**SETTINGS, **pseudo.settings(folder, tag)))
+def walked(make_app: Any, settings: dict[str, str]) -> Iterator[Shown]:
+    """Everything that is translated, by the settings of a language."""
+    walk = Walk(make_app(**SETTINGS, **settings))
     walk.fill()
     for shown in walk.all():
         if (shown.part != "refusals" or "/api/" in shown.name) and not ENGLISH_ALONE.search(shown.name):
@@ -112,7 +112,7 @@ def english(shown: Shown, text: str) -> list[str]:
 
 @pytest.mark.parametrize("migrated", ["sqlite"], indirect=True)
 def test_every_text_is_a_message(make_app: Any, tmp_path: Path) -> None:
-    shown = list(walked(make_app, tmp_path, pseudo.ENGLISH))
+    shown = list(walked(make_app, pseudo.settings(tmp_path, pseudo.ENGLISH)))
     found = {f"{word}: {each.name}" for each in shown for text in texts(each) for word in english(each, text)}
     assert sorted(found) == []
     assert {each.part for each in shown if pseudo.OPEN in each.text} == {*PARTS}
@@ -120,7 +120,7 @@ def test_every_text_is_a_message(make_app: Any, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("migrated", ["sqlite"], indirect=True)
 def test_from_right_to_left_what_people_wrote_has_its_own_direction(make_app: Any, tmp_path: Path) -> None:
-    shown = list(walked(make_app, tmp_path, pseudo.ARABIC))
+    shown = list(walked(make_app, pseudo.settings(tmp_path, pseudo.ARABIC)))
     pages = [each for each in shown if "<html" in each.text]
     assert [each.name for each in pages if '<html lang="ar-XB" dir="rtl"' not in each.text] == []
     found = {
