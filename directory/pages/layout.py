@@ -19,7 +19,7 @@ from directory.http.exchange import current
 from directory.language.catalogues import ENGLISH, Catalogue
 from directory.language.messages import CATEGORY, _
 from directory.language.templates import TranslatedEnvironment
-from directory.pages import translated
+from directory.pages import script_words, translated
 from directory.pages.build import Build
 from directory.pages.head import DESCRIPTION, Head, source_of
 from directory.services import build as own_build
@@ -110,7 +110,7 @@ def _rendered(
         return unbuilt()
     script = head.script() if head.data else ""
     policy = POLICY.format(f" {source_of(script)}" if script else "") if files else PLAIN_POLICY
-    facts = {"head": head, "data": script, "files": files, "viewer": by, "site": here()}
+    facts = {"head": head, "data": script, "files": files, "viewer": by, "site": here(), "entry": entry}
     is_outside = access.is_closed() and by is None and not values.get("is_shell")
     shown_in = language or languages.chosen()
     facts |= {"own_pages": _own_pages(shown_in.tag, is_outside=is_outside), "is_outside": is_outside}
@@ -171,6 +171,7 @@ def _speaking(environment: Any, language: Catalogue) -> TranslatedEnvironment:
         language, enumerated=enumerated, inline=language.say, category=category, day=language.locale.day,
         number=language.locale.number,
     )  # fmt: skip
+    made.globals["script_words"] = script_words.translated(language)
     return made
 
 
@@ -279,6 +280,8 @@ def init_app(app: Flask) -> None:
     }  # fmt: skip
     app.jinja_env.globals |= {
         "language": ENGLISH,
+        "script_words": {},
+        "was_sent": lambda: not current().is_read,
         "address_with": address_with,
         "default_description": DESCRIPTION,
         "may": permissions.may,

@@ -21,7 +21,9 @@ NAMES = {
     "ar": "Arabic",
 }  # fmt: skip
 # The API keeps the names of its fields, codes and addresses.
-OF_API = re.compile(r"/(api|p)/\S*|[\w.-]*project[\w-]*[._][\w-]+|[\w-]+_project\w*|The same project is given twice|100 projects")
+OF_API = re.compile(
+    r"/(api|p)/\S*|[\w.-]*project[\w-]*[._][\w-]+|[\w-]+_project\w*|The same project is given twice|100 projects"
+)
 pytestmark = pytest.mark.parametrize("migrated", ["sqlite"], indirect=True)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page
 
+from tests.pages.test_words import FIXTURE
 from tests.support import pseudo
 from tests.support.axe import inspector
 from tests.support.chromium import served
@@ -18,6 +19,11 @@ NARROW = {"width": 320, "height": 800}
 MOVING = re.compile(r'<script type="module".*?</script>|<meta http-equiv="refresh"[^>]*>', re.DOTALL)
 KIND = re.compile(r'<\w+|(?:class|type|role)="[^"]*"| aria-[a-z]+=| dir=')  # of what axe judges
 OPENED = "document.querySelectorAll('main details').forEach(each => each.setAttribute('open', ''))"
+# What a person reads and hears, and the words in it that are of the browser and of no language.
+READ = (
+    """() => [document.body.innerText, ...[...document.querySelectorAll("[aria-label]")].map(each => each.ariaLabel)]"""
+)
+ENGLISH = re.compile(r"(?!API|deleted|Chrome|Linux|localhost|example|org|https|Fieldbook)\b[A-Za-z]{2,}")
 # The width of the page, and the first elements that lie outside of the screen.
 WIDTH = """() => [document.documentElement.scrollWidth, [...document.querySelectorAll("body *")].filter(each => {
   const { left, right, width } = each.getBoundingClientRect();
@@ -54,6 +60,7 @@ def test_axe_finds_nothing_and_nothing_scrolls_sideways(chromium: Browser, make_
         for path in paths:
             person.open(path).settle()
             assert person.page.locator("html").get_attribute("dir") == "rtl"
+            assert ENGLISH.findall(FIXTURE.sub("", " ".join(person.page.evaluate(READ)))) == [], path
             found += wrong(person.page, path)
     assert not found, "\n".join(map(str, found))
     assert len(sent) > 150

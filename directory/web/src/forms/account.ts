@@ -1,6 +1,7 @@
 // What the page of an account needs a script for: a new passkey, and a token copied by a button.
-import { atLocalhost, createPasskey, hasPasskeys } from "../parts/passkey.ts";
-import { dataOf, find, reason, say, UNREACHABLE } from "../reading/page.ts";
+import { atLocalhost, createPasskey, hasPasskeys, whyFailed } from "../parts/passkey.ts";
+import { dataOf, find, reason, say, speaking, UNREACHABLE } from "../reading/page.ts";
+import { around, word } from "../reading/words.ts";
 import { dropAll } from "../reading/drafts.ts";
 
 const PASSKEYS = "/api/auth/passkeys";
@@ -23,11 +24,11 @@ export function startPasskeys(): void {
 /** Why this browser cannot add a passkey, and at a number of this machine the address where it can. */
 function whyNone(): (Node | string)[] {
   const address = atLocalhost();
-  if (!address) return ["This browser cannot add a passkey at this address."];
+  if (!address) return [word("This browser cannot add a passkey at this address.")];
   const link = document.createElement("a");
   link.href = address;
   link.textContent = new URL(address).host;
-  return ["An address of numbers has no passkeys. Open this page, and sign in, at ", link, "."];
+  return around("An address of numbers has no passkeys. Open this page, and sign in, at {address}.", "address", link);
 }
 
 async function add(form: HTMLFormElement): Promise<void> {
@@ -41,13 +42,13 @@ async function add(form: HTMLFormElement): Promise<void> {
     location.assign("/account?done=passkey-added#passkeys");
   } catch (error) {
     if (error instanceof Error && error.cause === "sign_in_again") return location.assign(SIGN_IN_AGAIN);
-    say(error instanceof DOMException ? "No passkey was used. You can try again." : reason(error));
+    say(error instanceof DOMException ? word("No passkey was used. You can try again.") : whyFailed(error, word) || reason(error));
     if (button) button.disabled = false;
   }
 }
 
 async function post(path: string, body: unknown = {}): Promise<unknown> {
-  const headers = { "Content-Type": "application/json", "X-Expected-User": find(".menu")?.dataset.user ?? "" };
+  const headers = { ...speaking(), "Content-Type": "application/json", "X-Expected-User": find(".menu")?.dataset.user ?? "" };
   const answer = await fetch(path, { method: "POST", headers, body: JSON.stringify(body) }).catch(() => {
     throw new Error(UNREACHABLE);
   });
@@ -62,8 +63,8 @@ export function startCopy(): void {
   button.hidden = false;
   button.addEventListener("click", async () => {
     const copied = await navigator.clipboard.writeText(shown.textContent ?? "").then(() => true, () => false);
-    if (copied) say("Copied.", "");
-    else say("Your browser did not copy it. Mark it, and copy it yourself.");
+    if (copied) say(word("Copied."), "");
+    else say(word("Your browser did not copy it. Mark it, and copy it yourself."));
   });
 }
 

@@ -1,4 +1,5 @@
 // The chosen logo: shown, checked before it is sent, and kept over a refusal and a sign-in, which no browser does.
+import { word } from "../reading/words.ts";
 import { draftOf, element, fieldOf, projectForm } from "./project.ts";
 
 const KINDS = ["image/png", "image/jpeg", "image/webp"];
@@ -10,7 +11,7 @@ export function startLogo(): void {
   const [fault, picture] = [element("p", "error"), element("img", "monogram")];
   fault.setAttribute("role", "alert");
   fault.hidden = true;
-  Object.assign(picture, { width: 48, height: 48, alt: "The chosen logo" });
+  Object.assign(picture, { width: 48, height: 48, alt: word("The chosen logo") });
   field.closest(".logo-field")?.after(fault);
   field.addEventListener("change", () => void take());
   putBack();
@@ -45,8 +46,8 @@ export function startLogo(): void {
 
 /** What keeps a file from being a logo, as far as its size and its type show. */
 function faultOf(file: File): string {
-  if (!KINDS.includes(file.type)) return "A logo is a PNG, JPEG or WebP picture. Save this one as a PNG.";
-  return file.size > 2 ** 20 ? "This file is larger than 1 MB. Save it smaller, and choose it again." : "";
+  if (!KINDS.includes(file.type)) return word("A logo is a PNG, JPEG or WebP picture. Save this one as a PNG.");
+  return file.size > 2 ** 20 ? word("This file is larger than 1 MB. Save it smaller, and choose it again.") : "";
 }
 
 function dataOf(file: File): Promise<string> {

@@ -1,6 +1,7 @@
 // The description as its page will show it, in the place of its text.
 import { toNodes } from "../parts/markdown-nodes.ts";
-import { dataOf, reason, UNREACHABLE } from "../reading/page.ts";
+import { dataOf, reason, speaking, UNREACHABLE } from "../reading/page.ts";
+import { word } from "../reading/words.ts";
 import { button, element, fieldOf, projectForm } from "./project.ts";
 
 export function startPreview(): void {
@@ -8,11 +9,11 @@ export function startPreview(): void {
   if (!form) return;
   const field = fieldOf(form, "description");
   const [tabs, box] = [element("div", "tabs small"), element("div", "box prose")];
-  const write = button("", "Write", () => show(false));
-  const preview = button("", "Preview", () => show(true));
+  const write = button("", word("Write"), () => show(false));
+  const preview = button("", word("Preview"), () => show(true));
   box.dir = "auto";
   box.tabIndex = 0;
-  box.setAttribute("aria-label", "As the page will show it");
+  box.setAttribute("aria-label", word("As the page will show it"));
   box.setAttribute("role", "region");
   tabs.append(write, preview);
   field.before(tabs);
@@ -29,15 +30,15 @@ export function startPreview(): void {
 }
 
 async function render(text: string, box: HTMLElement): Promise<void> {
-  box.textContent = text.trim() ? "Loading…" : "There is no description yet.";
+  box.textContent = word(text.trim() ? "Loading…" : "There is no description yet.");
   if (!text.trim()) return;
-  const headers = { "Content-Type": "application/json" };
+  const headers = { ...speaking(), "Content-Type": "application/json" };
   try {
     const answer = await fetch("/api/markdown", { method: "POST", headers, body: JSON.stringify({ text }) }).catch(() => {
       throw new Error(UNREACHABLE);
     });
     box.replaceChildren(toNodes((await dataOf(answer)).html));
   } catch (error) {
-    box.textContent = `The preview cannot be shown. ${reason(error)}`;
+    box.textContent = `${word("The preview cannot be shown.")} ${reason(error)}`;
   }
 }

@@ -1,6 +1,8 @@
 // "Is it here already?", while one writes: projects of the same address or repository, and those with a similar title.
-import { dataOf, find } from "../reading/page.ts";
+import { dataOf, find, speaking } from "../reading/page.ts";
 import { icon } from "../reading/theme.ts";
+import { labelOf } from "../reading/vote.ts";
+import { numeral, word } from "../reading/words.ts";
 import { button, element, fieldOf, projectForm, withScheme } from "./project.ts";
 
 interface Known {
@@ -14,7 +16,6 @@ interface Known {
 }
 type Found = Record<string, Known[] | undefined>;
 
-const number = new Intl.NumberFormat("en");
 const PAUSE = 400; // milliseconds without a key
 const STATES: Record<string, string> = { pending: "In review", rejected: "Rejected" };
 const KINDS: [string, string, string][] = [
@@ -43,7 +44,7 @@ async function look(form: HTMLFormElement, place: HTMLElement): Promise<void> {
   asked = query;
   let found: Found = {};
   try {
-    if (query) found = await dataOf(await fetch(`/api/projects/check?${query}`));
+    if (query) found = await dataOf(await fetch(`/api/projects/check?${query}`, { headers: speaking() }));
   } catch {
     // It is asked again when the form is sent.
   }
@@ -65,7 +66,7 @@ function show(place: HTMLElement, found: Found): void {
   place.replaceChildren();
   for (const [kind, title, why] of KINDS) {
     if (!found[kind]?.length) continue;
-    place.append(element("h2", "", title), ...(why ? [element("p", "", why)] : []), ...found[kind].map(rowOf));
+    place.append(element("h2", "", word(title)), ...(why ? [element("p", "", word(why))] : []), ...found[kind].map(rowOf));
   }
   place.hidden = !place.firstChild;
 }
@@ -77,7 +78,7 @@ function rowOf(project: Known): HTMLElement {
   link.href = `/p/${id}/${slug}`;
   name.append(link);
   name.dir = "auto";
-  text.append(name, element("p", "tagline", tagline), ...(STATES[status] ? [element("span", `badge ${status}`, STATES[status])] : []));
+  text.append(name, element("p", "tagline", tagline), ...(STATES[status] ? [element("span", `badge ${status}`, word(STATES[status]))] : []));
   row.append(text, ...(status === "live" ? [voteOf(project)] : []));
   return row;
 }
@@ -87,7 +88,7 @@ function voteOf({ id, title, upvotes, has_upvoted: isSet }: Known): HTMLElement 
   const vote = button("vote", "", () => {});
   vote.dataset.vote = String(id);
   vote.ariaPressed = String(isSet);
-  vote.ariaLabel = `Upvote ${title}, ${number.format(upvotes)} ${upvotes === 1 ? "vote" : "votes"}`;
-  vote.append(icon("up"), element("span", "word unseen", isSet ? "Voted " : "Upvote "), element("span", "count", number.format(upvotes)));
+  vote.ariaLabel = labelOf(title, upvotes);
+  vote.append(icon("up"), element("span", "word unseen", `${word(isSet ? "Voted" : "Upvote")} `), element("span", "count", numeral(upvotes)));
   return vote;
 }

@@ -1,4 +1,5 @@
 // Tags as they will be stored: C++ is cpp.
+import { word } from "../reading/words.ts";
 import { element, fieldOf, projectForm } from "./project.ts";
 
 export function startTags(): void {
@@ -14,7 +15,7 @@ export function startTags(): void {
     const tags = tagsOf(field.value);
     const isAsTyped = tags.join() === field.value.toLowerCase().split(/[\s,]+/).filter(Boolean).join();
     line.hidden = isAsTyped || !tags.length;
-    line.textContent = `Stored as: ${tags.join(", ")}`;
+    line.textContent = word("Stored as: {tags}", { tags: tags.join(", ") });
   }
 }
 

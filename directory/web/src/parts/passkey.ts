@@ -4,7 +4,16 @@
 // that we support lack them (docs/support.md), and credentials of password managers often have a `toJSON` that throws.
 
 /** Why a passkey cannot be used, as a sentence for the person. */
-export class PasskeyFailed extends Error {}
+export class PasskeyFailed extends Error {
+  constructor(readonly text: string, readonly reason = "") {
+    super(text.replace("{reason}", reason));
+  }
+}
+
+/** Why a passkey failed, in the words of `word`; empty for any other error. */
+export function whyFailed(error: unknown, word: (text: string, facts: Record<string, string>) => string): string {
+  return error instanceof PasskeyFailed ? word(error.text, { reason: error.reason }) : "";
+}
 
 type Json = Record<string, unknown>;
 
@@ -56,7 +65,7 @@ async function answer(ask: () => Promise<Credential | null>): Promise<Json> {
     const name = error instanceof DOMException ? error.name : "";
     if (name === "NotAllowedError" || name === "AbortError") throw error;
     if (name === "InvalidStateError") throw new PasskeyFailed("This device has a passkey for your account already.");
-    throw new PasskeyFailed(`Your browser or password manager made no passkey that can be used: ${(error as Error)?.message || error}`);
+    throw new PasskeyFailed("Your browser or password manager made no passkey that can be used: {reason}", (error as Error)?.message || String(error));
   }
 }
 

@@ -8,11 +8,12 @@ import { dropAll, dropSent } from "./drafts.ts";
 import { startKeys } from "./keys.ts";
 import { startMore } from "./more.ts";
 import { startOnce } from "./once.ts";
-import { find, say } from "./page.ts";
+import { dataOf, find, reason, say, speaking, UNREACHABLE } from "./page.ts";
 import { startSearch } from "./search.ts";
 import { startTheme } from "./theme.ts";
 import { showTimes } from "./times.ts";
 import { startVotes } from "./vote.ts";
+import { around, word } from "./words.ts";
 
 /** Who signs out leaves nothing that was written. The console has the same rule. */
 function startSignOut(): void {
@@ -22,7 +23,7 @@ function startSignOut(): void {
 /** The page that signs in alone loads what passkeys need. */
 async function startPasskeys(): Promise<void> {
   const button = find<HTMLButtonElement>("[data-passkey]");
-  if (button) (await import("./passkey.ts")).startPasskey(button, say);
+  if (button) (await import("./passkey.ts")).startPasskey(button, { around, dataOf, reason, say, speaking, UNREACHABLE, word });
 }
 
 for (const start of [dropSent, showTimes, startTheme, startKeys, startSearch, startMore, startVotes, startSignOut, startPasskeys, startOnce]) {

@@ -1,4 +1,6 @@
 // What the modules share: finding elements, reading another page, and the line that says what happened.
+import { word } from "./words.ts";
+
 export const UNREACHABLE = "You are offline, or the service does not answer.";
 const SECONDS = 8;
 let timer: ReturnType<typeof setTimeout> | undefined;
@@ -34,12 +36,17 @@ export async function dataOf(answer: Response): Promise<any> {
 }
 
 function refusal(status: number): string {
-  return `The service answered with status ${status}.`;
+  return word("The service answered with status {status}.", { status: String(status) });
+}
+
+/** The header by which the API answers in the language of the page. */
+export function speaking(): { "Accept-Language": string } {
+  return { "Accept-Language": document.documentElement.lang };
 }
 
 /** Why something did not work, in words. */
 export function reason(error: unknown): string {
-  return error instanceof Error ? error.message : "";
+  return error instanceof Error ? word(error.message) : "";
 }
 
 /** Have a screen reader read out what an element shows. */

@@ -1,5 +1,6 @@
 // Light or dark: as the system says, until the switch says otherwise. The choice is of this browser, and of no account.
 import { find } from "./page.ts";
+import { word } from "./words.ts";
 
 const KEY = "theme";
 const ICONS: Record<string, string> = { system: "half", light: "light", dark: "dark" };
@@ -20,7 +21,7 @@ export function startTheme(): void {
     document.documentElement.dataset.theme = theme;
     if (!button) return;
     button.hidden = false;
-    button.ariaLabel = button.title = `Theme: ${theme}`;
+    button.ariaLabel = button.title = word(`Theme: ${theme}`);
     button.replaceChildren(icon(ICONS[theme] as string));
   }
 }

@@ -1,8 +1,10 @@
 // Ages in place of dates: "3 hours ago" in a row, "Today" over the rows of a day. Without this the date stands there.
+import { language as languageOfPage } from "./words.ts";
+
 const DAY = 86_400_000;
 const STEPS: [Intl.RelativeTimeFormatUnit, number][] = [["hour", 3_600_000], ["minute", 60_000]];
 const WEEK = 7 * DAY;
-const language = document.documentElement.lang;
+const language = languageOfPage();
 const ages = new Intl.RelativeTimeFormat(language);
 const names = new Intl.RelativeTimeFormat(language, { numeric: "auto" }); // "yesterday" and "now"
 

@@ -1,5 +1,6 @@
 // Votes without a reload: shown at once, set and cleared by what is wanted, and taken back where one is refused.
-import { dataOf, find, reason, say, UNREACHABLE } from "./page.ts";
+import { dataOf, find, reason, say, speaking, UNREACHABLE } from "./page.ts";
+import { counted, numeral, word } from "./words.ts";
 
 interface Vote {
   on: boolean;
@@ -12,9 +13,9 @@ interface Entry {
 }
 
 const entries = new WeakMap<HTMLButtonElement, Entry>();
-const number = new Intl.NumberFormat("en");
 
 export function startVotes(): void {
+  numeral(0); // without numbers in the language the forms are left to work
   document.addEventListener("click", (event) => {
     const button = (event.target as Element).closest<HTMLButtonElement>("[data-vote]");
     if (!button || !find(".menu")) return; // the form of who is not signed in leads to the page that signs in
@@ -33,7 +34,7 @@ async function want(button: HTMLButtonElement): Promise<void> {
   try {
     while (entry.known.on !== entry.wanted) entry.known = await send(button, entry.wanted);
   } catch (error) {
-    say(`Your vote was not counted. ${reason(error)}`);
+    say(`${word("Your vote was not counted.")} ${reason(error)}`);
   } finally {
     entry.busy = false;
     show(button, entry.known);
@@ -43,7 +44,7 @@ async function want(button: HTMLButtonElement): Promise<void> {
 async function send(button: HTMLButtonElement, on: boolean): Promise<Vote> {
   const path = `/api/projects/${button.dataset.vote}/upvote`;
   // Another tab may have signed in as somebody else: the service refuses a vote that is not of the account shown here.
-  const headers = { "X-Expected-User": find(".menu")?.dataset.user ?? "" };
+  const headers = { ...speaking(), "X-Expected-User": find(".menu")?.dataset.user ?? "" };
   const answer = await fetch(path, { method: on ? "PUT" : "DELETE", headers }).catch(() => {
     throw new Error(UNREACHABLE);
   });
@@ -59,15 +60,20 @@ function read(button: HTMLButtonElement): Vote {
   return { on: button.ariaPressed === "true", count: Number(button.textContent.replace(/\D/g, "")) };
 }
 
+/** What a button of a vote says to a screen reader. */
+export function labelOf(title: string, count: number): string {
+  return counted("Upvote {title}, {number} vote", "Upvote {title}, {number} votes", count, { title });
+}
+
 function show(button: HTMLButtonElement, { on, count }: Vote): void {
-  const text = number.format(count);
+  const text = numeral(count);
   button.ariaPressed = String(on);
   button.value = on ? "withdraw" : "cast";
   (find(".count", button) as HTMLElement).textContent = text;
-  (find(".word", button) as HTMLElement).textContent = on ? "Voted " : "Upvote ";
+  (find(".word", button) as HTMLElement).textContent = `${word(on ? "Voted" : "Upvote")} `;
   // The wide button of a project's page needs no label: it shows its words.
-  const label = button.ariaLabel?.replace(/[\d,]+ votes?$/, `${text} ${count === 1 ? "vote" : "votes"}`);
-  if (label) button.ariaLabel = label;
+  const title = find(":is(h2, h3) a", button.closest("article") ?? undefined)?.textContent;
+  if (button.ariaLabel && title) button.ariaLabel = labelOf(title, count);
   const onShelf = find(`[data-votes="${button.dataset.vote}"]`);
   if (onShelf) onShelf.textContent = text;
 }
