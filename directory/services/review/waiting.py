@@ -11,7 +11,8 @@ from typing import Any
 
 from directory.models import Project, Revision, Status
 
-PATIENCE = 3  # requests of one submission after which it keeps its place in the queue # The columns after a decision.
+PATIENCE = 3  # so many requests of one submission leave it its place in the queue
+# The columns after a decision.
 ENDED = {"owner_since": None, "closes_at": None, "change_requests": 0, "held_until": None, "measured_from": None}
 
 
