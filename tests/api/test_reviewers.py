@@ -1,5 +1,6 @@
 """Reviewers: what they see and decide, in their categories and outside of them."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from directory.http import endpoint
 from directory.models import Project
 from directory.services import permissions
 from directory.services.identity import Caller
+from tests.conftest import Database, Statements
 from tests.support.factories import Api, World
 from tests.support.lists import ORDERS
 
@@ -147,6 +149,89 @@ def test_decisions_outside_of_the_categories_are_not_found(world: World, waiting
     assert world.stored(waiting["games"])["status"] == "pending"
     delete = caller.post("/api/review/projects/decisions", {"decision": "delete", "ids": [waiting["tools"]]})
     assert delete.json["errors"][0]["pointer"] == "#/decision"
+
+
+def items_of_tools(world: World) -> list[int]:
+    """Projects of one category: pending and claimed, live with changes, an approval, a note and a report, appealed."""
+    world.category("tools")
+    owner, root = world.user(), world.admin()
+    pending, revised, down = (world.project(owner, each) for each in ("pending", "live", "live"))
+    world.revise(revised, owner, title="Revised")
+    theirs, admin = world.caller(owner), world.caller(root)
+    done = (
+        admin.put(f"/api/review/projects/{pending}/claim"),
+        admin.put(f"/api/review/projects/{revised}/approve"),
+        admin.post(f"/api/review/projects/{revised}/messages", {"text": "Odd.", "internal": True}),
+        world.caller(world.user()).post(f"/api/projects/{revised}/reports", {"kind": "spam", "text": "Odd."}),
+        admin.put(f"/api/admin/projects/{down}/unpublish", {"reason": "Odd."}),
+        theirs.post(f"/api/projects/{down}/appeal", {"text": "Look."}),
+    )
+    assert all(answer.status_code < 300 for answer in done)
+    return [pending, revised, down]
+
+
+BODIES: tuple[Any, ...] = (
+    None, {}, {"nonsense": 1}, {"reason": "x"}, {"message": "x"}, {"text": "x"}, {"text": "x", "internal": True},
+    {"outcome": "upheld", "reason": "x"}, {"outcome": "acted"}, {"take_over": True},
+)  # fmt: skip
+
+FILTERS = (
+    "", "waiting=true", "status=pending", "status=live", "q=project", "q=revised", "category=tools", "claimed=others",
+    "claimed=none", "waiting_for=review", "waiting_for=owner", "waiting_for=appeal", "held=true", "kind=revision",
+    "kind=submission", "first_time=true", "q=project&waiting=true", "status=pending&category=tools",
+)  # fmt: skip
+
+
+def requests_about_a_project(app: Flask) -> Iterator[tuple[str, str, Any, dict[str, str]]]:
+    """Of each route about a project: method and path, with many bodies, and with conditions."""
+    for rule in app.url_map.iter_rules():
+        if rule.rule.startswith("/api/review/") and "<id:project_id>" in rule.rule:
+            for method in {"GET", "PUT", "POST", "DELETE"} & (rule.methods or set()):
+                for body in BODIES if method in {"PUT", "POST"} else (None,):
+                    yield method, rule.rule, body, {}
+                for condition in ({"If-Match": '"1"'}, {"If-None-Match": "*"}):
+                    yield method, rule.rule, {}, condition
+
+
+@pytest.mark.parametrize("setting", [{}, {"SELF_REVIEW": "refuse", "APPROVALS_REQUIRED": "2"}])
+def test_what_is_outside_of_the_categories_is_answered_as_what_does_not_exist(make_app: Any, setting: Any) -> None:
+    app = make_app(APPEALS="on", REPORTS="members", RATELIMIT_ENABLED="false", **setting)
+    world = World(app)
+    outside = items_of_tools(world)
+    before = [world.stored(project) for project in outside]
+    world.category("games")
+    caller = reviewer(world, "games")
+    for method, path, body, headers in requests_about_a_project(app):
+        found = []
+        for project in (*outside, 4711):
+            answer = caller.call(method, path.replace("<id:project_id>", str(project)), body, headers=headers)
+            found.append((answer.status_code, answer.headers.get("ETag"), {**answer.json, "request_id": None}))
+        assert found == [found[-1]] * 4, (method, path, body)
+        assert found[0][0] in {404, 415, 422}, (method, path, body)
+    assert [world.stored(project) for project in outside] == before
+    for filters in (*FILTERS, *(f"sort={sort}" for sort in ORDERS)):
+        answer = caller.get(f"/api/review/projects?{filters}")
+        assert (ids(answer), answer.json["pagination"]["total"]) == ([], 0), filters
+    for state in ("open", "settled"):
+        assert caller.get(f"/api/review/reports?state={state}").json["items"] == []
+    counted = caller.get("/api/review/summary").json
+    numbers = [counted[name] for name in ("queue_length", "oldest_submitted_at", "mine", "reports")]
+    assert numbers == [0, None, 0, 0]
+
+
+@pytest.mark.parametrize(("kind", "before"), [("pending", (6, 7)), ("revision", (11, 13))])
+def test_an_approval_costs_at_most_two_statements_more_than_before_there_were_reviewers(
+    world: World, database: Database, statements: Statements, kind: str, before: tuple[int, int]
+) -> None:
+    owner, admin = world.user(), world.caller(world.admin())
+    project = world.project(owner, "pending" if kind == "pending" else "live")
+    if kind == "revision":
+        world.revise(project, owner, title="Later")
+    admin.get("/api/auth/me")  # records the use of the token
+    statements.clear()
+    assert admin.put(f"/api/admin/projects/{project}/approve").status_code == 200
+    copied = database.backend == "postgresql"  # the entry of the thread, by COPY, which is not recorded
+    assert len(statements) + copied <= before[not copied] + 2
 
 
 def test_a_revision_belongs_to_the_live_category_of_its_project(make_app: Any) -> None:

@@ -191,6 +191,18 @@ def test_a_revision_waits_as_a_submission_does(app, world, scrape):
     assert 900 <= scrape()["directory_oldest_pending_seconds",] < 1000
 
 
+def test_active_people_who_may_review_are_counted(world, scrape):
+    world.category("tools")
+    found = [scrape()["directory_reviewers",]]
+    people = [world.admin(), world.reviewer(), world.reviewer("tools")]
+    world.user()
+    found.append(scrape()["directory_reviewers",])
+    for person, change in ((people[1], {"role": "member"}), (people[2], {"status": "suspended"})):
+        assert world.caller(people[0]).put(f"/api/admin/users/{person.id}", change).status_code == 200
+        found.append(scrape()["directory_reviewers",])
+    assert found == [0, 3, 2, 1]
+
+
 def test_open_appeals_are_counted_until_their_outcome(make_app):
     case = Case(make_app(METRICS_ENABLED="true", APPEALS="on"), "rejected")
     found = [samples(Api(case.app).get("/metrics").text)["directory_appeals_open",]]
