@@ -110,3 +110,27 @@ def test_days_and_numbers_are_written_as_the_language_does(tag: str, day: str, n
 def test_plain_english_imports_no_reader_of_catalogues() -> None:
     code = "import sys, directory; sys.exit('polib' in sys.modules or 'babel' in sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize(
+    ("tag", "texts"),
+    [
+        ("fr", ["0 projet", "1 projet", "2 projets", "1000000 de projets", "1000001 projets"]),
+        ("es", ["0 proyectos", "1 proyecto", "2 proyectos", "1000000 de proyectos", "1000001 proyectos"]),
+        ("pt-BR", ["0 projeto", "1 projeto", "2 projetos", "1000000 de projetos", "1000001 projetos"]),
+        (
+            "ja",
+            [
+                "0件のプロジェクト",
+                "1件のプロジェクト",
+                "2件のプロジェクト",
+                "1000000件のプロジェクト",
+                "1000001件のプロジェクト",
+            ],
+        ),
+    ],
+)
+def test_a_million_has_a_form_of_its_own_where_the_language_has_one(tag: str, texts: list[str]) -> None:
+    ours = po.catalogue(tag, po.our_files(tag))
+    numbers = (0, 1, 2, 1_000_000, 1_000_001)
+    assert [ours.say(ngettext("{number} project", "{number} projects", number)) for number in numbers] == texts
