@@ -6,6 +6,7 @@ from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from typing import Any
+from urllib.parse import urljoin
 
 from flask import Response, current_app, request
 
@@ -347,7 +348,8 @@ def revoke_token(token_id: int, query: dict[str, str]) -> Any:
 def make_feed_key(query: dict[str, str]) -> Any:
     """Make the caller's feed key, and show the address with it on this answer alone."""
     made = transaction(auth.make_feed_key.view)  # type: ignore[attr-defined]
-    return account_form(feed=here().address(address_with(feeds.PATH, key=made["key"])))
+    path = address_with(feeds.PATH, key=made["key"])
+    return account_form(feed=urljoin(request.host_url, here().address(path)))
 
 
 @bp.post("/account/feed-key/delete")

@@ -179,9 +179,9 @@ def test_the_address_of_a_feed_is_shown_once_and_ends_by_its_button(app, browser
     assert "You have no address." in section(browser.get("/account"), "feed")
     answer = browser.post("/account/feed-key")
     assert (answer.status_code, answer.headers["Cache-Control"]) == (200, "no-store")
-    [address] = re.findall(
-        r'<code class="secret" tabindex="0">(/api/projects.atom\?key=[A-Za-z0-9_-]{43})</code>', answer.text
-    )
+    [whole] = re.findall(r'<code class="secret" tabindex="0">([^<]*)</code>', answer.text)
+    assert re.fullmatch(r"https?://localhost/api/projects.atom\?key=[A-Za-z0-9_-]{43}", whole)  # as a reader needs it
+    address = whole[whole.index("/api/") :]
     assert Api(app).get(address).status_code == 200
     page = browser.get("/account")
     assert address not in page.text
