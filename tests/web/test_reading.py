@@ -168,6 +168,10 @@ def test_show_more_keeps_the_focus_and_takes_over_the_address(chromium, app, wor
         expect(page.locator("article.row").nth(40).get_by_role("link").first).to_be_focused()
         ids = page.eval_on_selector_all("article.row", "rows => rows.map(row => row.id)")
         assert len({*ids}) == 45
+        page = person.open("/best").page
+        person.link("Show more").click()
+        expect(page.locator("article.row")).to_have_count(40)
+        expect(page.get_by_role("heading", name="No votes yet")).to_have_count(1)
 
 
 def test_a_script_shows_ages_and_names_of_days_and_more_rows_of_a_day_need_no_second_heading(chromium, make_app, world):
