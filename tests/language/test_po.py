@@ -53,6 +53,10 @@ def test_english_words_can_be_replaced(tmp_path: Path) -> None:
     [
         (GERMAN + entry("By {name}", "Von"), "6: 'Von' has not the placeholders of 'By {name}'"),
         (GERMAN + entry("By {name}", "Von {nam}"), "6: 'Von {nam}' has not the placeholders of 'By {name}'"),
+        (
+            GERMAN + entry("All of {name}", "Alle", before='msgctxt "tabs"'),
+            "6: 'Alle' has not the placeholders of 'All of {name}'",
+        ),
         (GERMAN + entry("{number} vote", "{number}", many="{number} votes"), "6: '{number} vote' has not the plural"),
         (entry("{number} vote", "a", "b", "c", many="{number} votes"), "1: '{number} vote' has not the plural"),
         (HEAD.format("nplurals=2; plural=n;"), "4: 'nplurals=2; plural=n;' is not a plural rule"),

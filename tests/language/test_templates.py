@@ -6,7 +6,7 @@ from jinja2 import DictLoader, TemplateSyntaxError
 from directory.http.converters import Synchronous
 from directory.language.catalogues import Catalogue
 from directory.language.locales import locale_of
-from directory.language.messages import END_ISOLATE, ISOLATE, _, ngettext
+from directory.language.messages import END_ISOLATE, ISOLATE, _, ngettext, pgettext
 
 LINKED = "Hi {name}, {strong}you{end} may {link}go{end}"
 GERMAN = Catalogue("de", {("", LINKED): ("{link}Geh{end}, {name} & <{strong}du{end}>",), ("", "Yes"): ("Ja",)})
@@ -81,3 +81,14 @@ def test_from_right_to_left_values_are_kept_apart_from_the_text_but_for_addresse
     assert rendered('{{ _("By {name}", name=who) }}', arabic, who="ada") == apart
     assert arabic.say(_("By {name}", name="ada")) == apart
     assert arabic.say(_("By {name}", name="https://example.org")) == "من https://example.org"
+
+
+def test_a_context_tells_messages_of_one_english_text_apart():
+    texts = {("tabs", "All"): ["Alle"], ("categories", "All of {n}"): ["Jede von {n}"], ("", "All"): ["Alles"]}
+    german = Catalogue("de", texts)
+    source = '{{ pgettext("tabs", "All") }} {{ _("All") }} {{ pgettext("categories", "All of {n}", n=n) }}'
+    assert rendered(source, german, n="<3") == "Alle Alles Jede von &lt;3"
+    assert rendered(source, n="<3") == "All All All of &lt;3"
+    made = pgettext("categories", "All of {n}", n=3)
+    assert (german.say(made), german.say(made.filled(n=4)), str(made)) == ("Jede von 3", "Jede von 4", "All of 3")
+    assert german.say(pgettext("elsewhere", "All")) == "All"

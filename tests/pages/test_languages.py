@@ -1,6 +1,7 @@
 """The language of pages and problems: who chooses it, what varies by it, and what does not."""
 
 import re
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -8,6 +9,7 @@ from urllib.parse import unquote
 import pytest
 from flask import Flask
 
+from directory.language import po
 from tests.support.authenticator import Authenticator
 from tests.support.browsers import Browser
 from tests.support.factories import PASSWORD, World
@@ -280,3 +282,39 @@ def test_an_account_that_a_provider_opens_has_the_language_of_the_page_that_led_
     [to] = re.findall('href="/api/auth/providers/company[?]next=([^"]*)"', page)
     assert walk(new, provider, next=unquote(to)).headers["Location"] == "/categories?lang=ar"
     assert new.get("/api/auth/me").json["language"] == "ar"
+
+
+@pytest.mark.parametrize("cache", ["true", "false"])
+def test_two_languages_at_once_in_one_process_do_not_mix(make_site: Any, cache: str) -> None:
+    site, tags = make_site(RESPONSE_CACHE=cache), ("en", "de", "ar", "pt-BR") * 6
+    paths = ("/categories", "/sign-in", "/help", "/none")
+
+    def read(tag: str) -> list[str]:
+        client, headers = site.test_client(), {"Accept-Language": tag, "Accept": "text/html"}
+        return [language_of(client.get(path, headers=headers)) for path in paths]
+
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(read, tags)) == [[tag] * len(paths) for tag in tags]
+
+
+def test_a_broken_translation_of_ours_leaves_all_in_english(
+    make_app: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "de" / "messages.po"
+    path.parent.mkdir()
+    path.write_text('msgid "Categories"\nmsgstr "Kategorien\n')
+    monkeypatch.setattr(po, "OURS", tmp_path)
+    answer = make_app(SITE_LANGUAGES="en,de").test_client().get("/categories?lang=de")
+    assert (answer.status_code, "<h1>Categories</h1>" in answer.text) == (200, True)
+    assert '<html lang="de">' in answer.text
+    assert [each.reason for each in caplog.records if each.message == "a translation cannot be read"] == [
+        f"{path}:2: is not a line of a .po file"
+    ]
+
+
+def test_a_badge_is_in_the_language_of_the_site(make_site: Any) -> None:
+    app = make_site(SITE_LANGUAGE="de")
+    project = World(app).project(title="Lantern", votes=1)
+    badge = app.test_client().get(f"/p/{project}/badge.svg", headers={"Accept-Language": "ar"})
+    assert "1 Stimme · Platz 1 in Woche " in badge.text
+    assert "Accept-Language" not in badge.headers.get("Vary", "")
