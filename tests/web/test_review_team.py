@@ -7,6 +7,7 @@ from playwright.sync_api import expect
 
 from tests.support.chromium import served
 from tests.support.factories import Api
+from tests.support.reviewing import NOTIFYING, outbox
 from tests.support.visitor import visitor
 
 pytestmark = [pytest.mark.usefixtures("pages"), pytest.mark.parametrize("migrated", ["sqlite"], indirect=True)]
@@ -184,7 +185,7 @@ def test_reports_are_settled_with_a_reply_or_by_taking_the_project_down(chromium
     for project, kind in ((lamp, "broken_link"), (torch, "spam")):
         body = {"kind": kind, "text": "Look at it."}
         assert by_ada.post(f"/api/projects/{project}/reports", body).status_code == 202
-    with served(app) as site, visitor(chromium, site) as person:
+    with served(app) as site, visitor(chromium, site) as person, visitor(chromium, site) as reporter:
         page = person.enter("linus").open("/admin/queue").page
         nav(page).get_by_role("link", name="Reports").click()
         expect(nav(page).get_by_label("2 waiting")).to_be_visible()
@@ -206,6 +207,10 @@ def test_reports_are_settled_with_a_reply_or_by_taking_the_project_down(chromium
         expect(listed).to_have_count(2)
         expect(listed.filter(has_text="Lamp")).to_contain_text("Unfounded: It answers again.")
         expect(listed.filter(has_text="Torch")).to_contain_text("Acted on")
+        own = reporter.enter("ada").open("/mine?reports=1").page.locator("article")
+        expect(own.filter(has_text="Lamp")).to_contain_text("It answers again.")
+        expect(own.filter(has_text="Torch")).to_contain_text("Acted on")
+        expect(reporter.page.locator("main")).not_to_contain_text("linus")
     assert world.stored(torch)["status"] != "live"
 
 
@@ -245,6 +250,43 @@ def test_a_reviewer_asks_for_changes_and_sees_the_answer_and_the_notes_of_others
         expect(rows(two).first).to_contain_text("Answered")
         expect(two.locator(".q-messages .timeline")).to_contain_text("It is in the description now.")
         expect(two.get_by_label("Text", exact=True)).to_have_value("")
+
+
+def test_the_owner_answers_without_javascript_and_the_second_approval_notifies_once(
+    chromium, make_app, world, grace, linus
+):
+    lamp = world.project(world.user("ada"), "pending", title="Lamp")
+    team = make_app(APPROVALS_REQUIRED="2", **NOTIFYING)
+    with (
+        served(team) as site,
+        visitor(chromium, site, 409) as first,
+        visitor(chromium, site) as second,
+        visitor(chromium, site, java_script_enabled=False) as owner,
+    ):
+        for person, name in ((first, "grace"), (second, "linus")):
+            person.page.clock.install()
+            person.enter(name).open("/admin/queue")
+            expect(person.page.get_by_label("Text", exact=True)).to_be_visible()
+        second.page.keyboard.press("e")
+        expect(second.page.get_by_label("Text", exact=True)).to_be_focused()
+        second.page.keyboard.type("Say how to try it.")
+        second.button("Ask for changes").click()
+        second.page.clock.fast_forward(5_000)
+        expect(second.page.locator(".q-outcomes li")).to_have_text("LampAsked for changes")
+        owner.open(f"/mine/{lamp}").sign_in("ada")
+        expect(owner.page.locator(".thread")).to_contain_text("Say how to try it.")
+        owner.page.get_by_label("Write to the reviewers").fill("It is in the description.")
+        owner.page.get_by_label("Ready: review it again").check()
+        owner.button("Send").click()
+        expect(owner.page.locator(".thread")).to_contain_text("It is in the description.")
+        for person, outcome in ((first, "Lamp1 of 2 approvals"), (second, "LampApproved")):
+            person.open("/admin/queue")
+            expect(person.page.locator(".q-messages .timeline")).to_contain_text("It is in the description.")
+            person.page.keyboard.press("a")
+            person.page.clock.fast_forward(5_000)
+            expect(person.page.locator(".q-outcomes li")).to_have_text(outcome)
+    assert world.stored(lamp)["status"] == "live"
+    assert [payload["type"] for payload in outbox(team)].count("project.approved") == 1
 
 
 def test_administrators_write_the_saved_replies_and_reviewers_choose_them(chromium, app, world, grace):
