@@ -14,7 +14,7 @@ from playwright.sync_api import Page as Tab
 
 from bench.lighthouse.site import Page, Site
 from tests.support.axe import inspector
-from tests.support.chromium import QUIET, chromium_program
+from tests.support.chromium import QUIET, chromium_program, text_without_ages
 from tests.support.waiting import until
 
 HERE = Path(__file__).parent
@@ -90,11 +90,11 @@ def violations(browser: Browser, site: Site, page: Page) -> list[str]:
 
 
 def difference(browser: Browser, site: Site, page: Page) -> list[str]:
-    """The lines of a page that only its text with JavaScript has, or only that without."""
+    """The lines of a page that only its text with JavaScript has, or only that without; ages are left out."""
     texts = []
     for enabled in (True, False):
         with _opened(browser, site, page, java_script_enabled=enabled) as opened:
-            texts.append(opened.locator("body").inner_text().splitlines())
+            texts.append(text_without_ages(opened).splitlines())
     return sorted({*texts[0]} ^ {*texts[1]})
 
 

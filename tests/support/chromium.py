@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 from werkzeug.serving import WSGIRequestHandler, make_server
 
 from tests.support.processes import ServerMissing
@@ -70,3 +70,9 @@ def served(app: Any, *, tls: tuple[str, str] | None = None) -> Iterator[str]:
     server.shutdown()
     thread.join()
     server.server_close()
+
+
+def text_without_ages(page: Page) -> str:
+    """The text of a page, but for what a script writes in place of dates."""
+    page.locator("time").evaluate_all("times => times.forEach(time => { time.textContent = time.dateTime })")
+    return page.locator("body").inner_text()

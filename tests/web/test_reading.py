@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.support.chromium import served
+from tests.support.chromium import served, text_without_ages
 from tests.support.factories import PASSWORD
 from tests.support.visitor import visitor
 
@@ -26,12 +26,6 @@ def paths(world):
         "/p/1/lamp-0",
         f"/p/{waiting}/waiting", "/sign-in", "/sign-up", "/nothing", "/users/nobody",
     ]  # fmt: skip
-
-
-def text_without_ages(page):
-    """The text of a page, but for what a script writes in place of dates."""
-    page.locator("time").evaluate_all("times => times.forEach(time => { time.textContent = time.dateTime })")
-    return page.locator("body").inner_text()
 
 
 @pytest.mark.parametrize("login", ["", "ada"])
