@@ -8,8 +8,13 @@ from urllib.parse import unquote
 
 import pytest
 from flask import Flask
+from sqlalchemy import select
 
+from directory.extensions import db
 from directory.language import po
+from directory.models import Delivery
+from directory.services.delivery.webhooks import formats
+from tests.conftest import Database
 from tests.support.authenticator import Authenticator
 from tests.support.browsers import Browser
 from tests.support.factories import PASSWORD, World
@@ -25,6 +30,9 @@ WORDS = {
     "pt-BR": ("nplurals=2; plural=(n > 1);", {"Sign in": "Entrar", "Categories": "Categorias"}),
 }
 SIGN_IN = {"en": "Sign in", **{tag: words["Sign in"] for tag, (_rule, words) in WORDS.items()}}
+CHAT = {"WEBHOOK_URL": "https://chat.example/hook", "WEBHOOK_FORMAT": "slack"}
+FOR_PROGRAMS = ("/metrics", "/api/openapi.json", "/api/admin/audit")
+VARYING = re.compile(r"[0-9a-f]{12,}|[0-9][0-9.:TZ+-]*")  # ids, times and numbers
 VARY = "Accept-Language, Cookie, Authorization"
 
 
@@ -318,3 +326,34 @@ def test_a_badge_is_in_the_language_of_the_site(make_site: Any) -> None:
     badge = app.test_client().get(f"/p/{project}/badge.svg", headers={"Accept-Language": "ar"})
     assert "1 Stimme · Platz 1 in Woche " in badge.text
     assert "Accept-Language" not in badge.headers.get("Vary", "")
+
+
+def test_what_programs_and_operators_read_is_in_english(
+    make_app: Any, database: Database, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The log, the audit log, webhooks, metrics, commands and the document of the API, whoever asks for what."""
+
+    def read(language: str) -> dict[str, str]:
+        database.reset()
+        app = make_app(SITE_LANGUAGE=language, METRICS_ENABLED="true", LOG_LEVEL="INFO", **CHAT)
+        world, accepted = World(app), {"Accept-Language": "de"}
+        member, admin = world.caller(world.user("ada")), world.caller(world.admin("grace"))
+        project = {"title": "Lamp", "tagline": "Lights", "url": "https://lamp.example", "category": world.category()}
+        made = member.post("/api/projects", project, headers=accepted).json["id"]
+        refused = member.post("/api/projects", {}, headers=accepted).json["detail"]
+        assert ("not valid" in refused) == (language == "en")
+        for decision in ("approve", "unpublish"):
+            admin.put(f"/api/admin/projects/{made}/{decision}", {"reason": "No."}, headers=accepted)
+        found = {path: admin.get(path, headers=accepted).text for path in FOR_PROGRAMS}
+        found["command"] = app.test_cli_runner().invoke(args=["users", "list"]).output
+        found["log"] = capsys.readouterr().err
+        with app.app_context():
+            payloads = list(db.session.scalars(select(Delivery.payload).order_by(Delivery.id)))
+        found["webhook"] = formats.render("slack", payloads[0], app.extensions["site"]).decode()
+        return found
+
+    in_english, in_german = read("en"), read("de")
+    assert "Project approved" in in_english["webhook"]
+    assert all(in_english.values())
+    for name, text in in_english.items():
+        assert VARYING.sub("#", text) == VARYING.sub("#", in_german[name]), name
