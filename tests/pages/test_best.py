@@ -84,6 +84,14 @@ def test_a_period_has_its_projects_by_votes_with_numbers_and_links_to_periods_wi
     assert api.get("/best/2026-w48?page=2").headers["Location"] == "/best/2026-W48?page=2"
 
 
+def test_arrows_to_other_periods_point_where_the_reader_comes_from_and_goes(make_app: Any, clock: Clock) -> None:
+    app = make_app(SITE_LANGUAGES="en,ar")
+    published(World(app), {1: "2024-11-23T00:00:00", 2: "2025-11-23T00:00:00", 3: "2026-11-23T00:00:00"})
+    english, arabic = (Api(app).get(f"/best/2025?lang={tag}").text for tag in ("en", "ar"))
+    assert (">← 2024<" in english, ">2026 →<" in english) == (True, True)
+    assert (">→ 2024<" in arabic, ">2026 ←<" in arabic) == (True, True)
+
+
 def test_what_is_no_period_and_one_without_projects_is_404_but_the_present_one(
     world: World, api: Api, clock: Clock
 ) -> None:
