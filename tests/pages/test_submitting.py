@@ -284,11 +284,11 @@ def test_fields_that_wait_are_marked_with_both_texts_and_are_withdrawn_and_taken
     assert send(browser, path, **form).headers["Location"].endswith("done=review")
     page = browser.get(path)
     assert values(page)["tagline"] == "New text"
-    assert re.search("Waits for review</span> The live text</summary>\\s*<p[^>]*>Live text</p>", page.text)
+    assert re.search("Waits for review</span> The live text</summary>\\s*<p[^>]*><bdi>Live text</bdi></p>", page.text)
     assert page.text.count("Waits for review") == 1
     by_admin = Browser(app).sign_in(world.admin().username).get(path)
     assert values(by_admin)["tagline"] == "Live text"
-    assert re.search("The text that waits</summary>\\s*<p[^>]*>New text</p>", by_admin.text)
+    assert re.search("The text that waits</summary>\\s*<p[^>]*><bdi>New text</bdi></p>", by_admin.text)
     version = values(page)["version"]
     stale = browser.post(f"/mine/{project}/withdraw", data={"version": "1"})
     assert (stale.status_code, values(stale)["tagline"]) == (412, "New text")
