@@ -82,7 +82,9 @@ lint: .venv/.test $(PAGES) $(TOOLS) ## Check style, format, types and imports, o
 
 check: .venv/.compiled lint ## What lint checks, known faults, and the whole suite with its coverage: what a change must pass
 	@$(BIN)/python .ci/audit.py
-	@export TEST_DATABASES=sqlite TEST_ON_BOTH="$(ON_BOTH)"; $(PYTEST) --cov --cov-report= $(call AGAIN,--cov --cov-append --cov-report=)
+	@export TEST_DATABASES=sqlite TEST_ON_BOTH="$(ON_BOTH)"; \
+	  $(PYTEST) --counted=yes --cov --cov-report= $(call AGAIN,--cov --cov-append --cov-report=); \
+	  $(PYTEST) --counted=no $(call AGAIN)
 	@$(BIN)/coverage report --fail-under=95
 	@$(BIN)/coverage report --fail-under=100 --include='$(EXACT)'
 

@@ -3,7 +3,7 @@
 import os
 import sqlite3
 import tempfile
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -57,17 +57,16 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         pytest.skip(reason)
 
 
-@pytest.hookimpl(wrapper=True, tryfirst=True)
-def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
-    """Measure the coverage of a test, its fixtures included, only where it counts (tests/support/variants.py)."""
-    measured = getattr(item.config.pluginmanager.getplugin("_cov"), "cov_controller", None)
-    if measured is None or counts(item):
-        return (yield)
-    measured.pause()
-    try:
-        return (yield)
-    finally:
-        measured.resume()
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--counted", choices=["yes", "no"], help="only tests whose coverage counts, or only the others")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out the tests of the other half of `make check` (tests/support/variants.py)."""
+    if half := config.getoption("counted"):
+        left_out = [item for item in items if counts(item) != (half == "yes")]
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if counts(item) == (half == "yes")]
 
 
 def build(url: str, **settings: Any) -> Flask:

@@ -66,10 +66,11 @@ def databases_of(item: pytest.Item) -> list[str]:
 
 
 def counts(item: pytest.Item) -> bool:
-    """Whether the coverage of a test is measured, which doubles its CPU time.
+    """Whether `make check` measures the coverage of a test, which doubles its CPU time.
 
-    It is not where others reach the same lines for less: of slow tests, of those of NOT_COUNTED, and on PostgreSQL of
-    those outside of ON_POSTGRESQL, whose subject differs by the database.
+    It does not where others reach the same lines for less: of slow tests, of those of NOT_COUNTED, and on PostgreSQL of
+    those outside of ON_POSTGRESQL, whose subject differs by the database. They run by themselves, with --counted=no:
+    in one process they would fill memories, such as those of prepared statements, that the others are to fill.
     """
     file = item.nodeid.partition("::")[0]
     if item.get_closest_marker("slow") or file.startswith(NOT_COUNTED):

@@ -140,9 +140,23 @@ def test_ci_runs_the_suite_each_way(tmp_path: Path, fails: list[str], steps: lis
     assert (ran.stdout.splitlines(), ran.returncode == 0) == (steps, passes)
 
 
-@pytest.mark.parametrize("target", ["check", "test"])
-@pytest.mark.parametrize(("repeat", "times"), [("", 0), ("1", 1)])
-def test_a_run_repeats_what_failed_if_it_is_asked_to(target: str, repeat: str, times: int) -> None:
+@pytest.mark.parametrize(("target", "runs"), [("check", 2), ("test", 1)])
+@pytest.mark.parametrize("repeat", ["", "1"])
+def test_a_run_repeats_what_failed_if_it_is_asked_to(target: str, runs: int, repeat: str) -> None:
     command = ["make", "-n", target, f"REPEAT_FAILED={repeat}"]
     printed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    assert printed.count("--last-failed ") == times
+    assert printed.count("--last-failed ") == (runs if repeat else 0)
+
+
+def test_make_check_has_each_test_in_one_of_its_two_runs() -> None:
+    listed = ["-m", "pytest", "-p", "no:cacheprovider", "--collect-only", "-q", "tests/cache/test_validity.py"]
+    found = [
+        {line for line in _output([sys.executable, *listed, *half]).splitlines() if "::" in line}
+        for half in ([], ["--counted=yes"], ["--counted=no"])
+    ]
+    assert found[1] | found[2] == found[0]
+    assert [bool(each) for each in (found[1], found[2], found[1] & found[2])] == [True, True, False]
+
+
+def _output(command: list[str]) -> str:
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
