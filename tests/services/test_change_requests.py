@@ -1,6 +1,7 @@
 """Requests for changes: what waits for its owner, how it comes back, and what nobody answers."""
 
 import json
+import re
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from threading import Barrier
@@ -167,6 +168,23 @@ def test_the_same_request_again_changes_nothing_and_another_one_is_refused(world
     late = ask(admin, item, "Something else.", headers={"If-Match": seen})
     assert late.status_code == 412
     assert shown(admin, item) == {name: value for name, value in first.items() if name != "approvals"}
+
+
+def test_the_public_learns_nothing_of_what_waits_for_its_owner(world: World, admin: Api, api: Api, ada: Caller) -> None:
+    project = world.project(ada)
+    world.revise(project, ada, tagline="Another")
+    paths = (f"/api/projects/{project}", "/api/projects", "/api/projects.atom", f"/p/{project}", "/")
+
+    def public() -> list[str]:
+        """What anybody is shown, but for the version, which a request raises."""
+        return [re.sub(r'"version":\d+', "", api.get(path, follow_redirects=True).text) for path in paths]
+
+    before = public()
+    asked = admin.put(f"/api/admin/projects/{project}/request-changes", {"message": "A longer tagline, please."})
+    assert asked.json["revision"] is not None
+    assert public() == before
+    assert world.caller(ada).post(f"/api/projects/{project}/messages", {"text": "Why?"}).status_code == 201
+    assert public() == before
 
 
 def test_of_what_was_taken_down_changes_can_be_asked(app: Flask, world: World, admin: Api, ada: Caller) -> None:
