@@ -207,7 +207,7 @@ def stopping(root: Api) -> int:
 
 
 def cleaning(app: Flask, root: Api, rule_id: int, spam: list[int]) -> None:
-    """Undo what the rule held; then a third of the accounts goes by each way."""
+    """Release what the rule held. Then the console, the command and the bulk each remove a third of the accounts."""
     assert root.put(f"{RULES}/{rule_id}", {"state": "off"}).status_code == 200
     since = {"since": (now() - timedelta(days=1)).isoformat()}
 

@@ -24,7 +24,7 @@ from directory.extensions import db
 from tests.support import servers
 from tests.support.factories import Api
 
-# The tables that have rows for each one of what is counted by the statement.
+# A statement that counts the projects, users or votes, and the tables that have rows for each of them.
 STORED = {
     "a project": (
         "SELECT count(*) FROM projects",

@@ -17,8 +17,8 @@ ISOLATE, END_ISOLATE = "\u2068", "\u2069"  # the text between them has a directi
 class Message(str):
     """A text with the message that it was made of, its `id`, and the values of its placeholders.
 
-    `many` is the plural of a message that depends on a number, otherwise empty. `context` tells messages with the same
-    English text apart.
+    `many` is the plural of a message that depends on a number, otherwise empty. `context` distinguishes
+    messages with the same English text.
     """
 
     __slots__ = ("context", "facts", "id", "many", "number")
@@ -58,7 +58,7 @@ def _(message: str, /, **facts: object) -> Message:
 
 
 def pgettext(context: str, message: str, /, **facts: object) -> Message:
-    """A message whose English text means several things; the context, which nobody is shown, says which."""
+    """A message whose English text has several meanings. The context names the meaning; only translators see it."""
     return Message(message, facts=facts, context=context)
 
 

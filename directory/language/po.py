@@ -106,7 +106,7 @@ def _forms(path: Path, entry: Any, rule: Plural | None) -> list[str]:
 
 def _fault(entry: Any, form: str) -> str:
     """What is wrong with a translation."""
-    # What is in braces in a text of the operator is no placeholder.
+    # In texts of the operator braces are ordinary characters, not placeholders.
     if entry.msgctxt in {CATEGORY, SITE} or has_the_placeholders(form, entry.msgid, is_plural=bool(entry.msgid_plural)):
         return ""
     return f"{form!r} has not the placeholders of {entry.msgid!r}"

@@ -19,6 +19,7 @@ from tests.support.browsers import COOKIE, Browser
 from tests.support.factories import PASSWORD, Api, World
 from tests.support.lying_provider import LyingProvider, walk
 from tests.support.members import by_loop
+from tests.support.pairwise import assert_pairwise
 from tests.support.reading import FastPath, fast_path
 
 READS, PASSWORDS, DOMAINS, GROUPS, HOURS, CACHE, LANGUAGES = NAMES = (
@@ -58,9 +59,7 @@ def grow_old(app: Flask, **ages: float) -> None:
 
 
 def test_the_design_has_any_two_settings_in_all_four_combinations() -> None:
-    for one in range(7):
-        for other in range(one):
-            assert sorted({row[one] + row[other] for row in DESIGN}) == ["++", "+-", "-+", "--"]
+    assert_pairwise(DESIGN, 7)
 
 
 @pytest.mark.response_cache

@@ -11,6 +11,7 @@ from flask import Flask
 
 from directory.extensions import limiter
 from tests.support.factories import Api, World
+from tests.support.pairwise import assert_pairwise
 from tests.support.routes import ENDING, Route, Targets, routes, sending
 
 # How each differs from what the tests run with otherwise; the limits are too high to refuse anything here.
@@ -65,9 +66,7 @@ def statuses(app: Flask, targets: Targets, token: str) -> dict[Route, int]:
 
 
 def test_the_design_has_any_two_settings_in_all_four_combinations() -> None:
-    for one in range(11):
-        for other in range(one):
-            assert sorted({row[one] + row[other] for row in DESIGN}) == ["++", "+-", "-+", "--"]
+    assert_pairwise(DESIGN, 11)
 
 
 @pytest.mark.slow

@@ -22,7 +22,7 @@ DAYS = timedelta(days=30)
 
 P = Project.__table__.c
 LIVE = P.status == literal_column("'live'")
-VOTED = and_(LIVE, P.upvotes > literal_column("0"))  # what is the best has a vote
+VOTED = and_(LIVE, P.upvotes > literal_column("0"))  # a project without votes is not among the best
 NEWEST, OLDEST = (P.listed_at.desc(), P.id.desc()), (P.listed_at, P.id)
 
 
