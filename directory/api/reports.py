@@ -25,8 +25,8 @@ def create(project_id: int, body: dict[str, Any]) -> None:
     """Report a live project to the reviewers.
 
     Each caller has at most one open report about a project: the kind and the text of a second one take the place of the
-    first's, with the same answer. So does that of an anonymous caller who is one more than a thousand about a project,
-    of the newest. A report hides nothing by itself. Members see at `/mine` how theirs was settled.
+    first's, with the same answer. Where a project has a thousand open reports of anonymous callers, one more takes the
+    place of the newest. A report hides nothing by itself. Members see at `/mine` how theirs was settled.
     Whether anonymous callers may report, or members alone, or nobody, is the operator's choice: REPORTS.
     """
     by = viewer()

@@ -1796,8 +1796,8 @@ export interface paths {
         /**
          * Report a live project to the reviewers
          * @description Each caller has at most one open report about a project: the kind and the text of a second one take the place of the
-         *     first's, with the same answer. So does that of an anonymous caller who is one more than a thousand about a project,
-         *     of the newest. A report hides nothing by itself. Members see at `/mine` how theirs was settled.
+         *     first's, with the same answer. Where a project has a thousand open reports of anonymous callers, one more takes the
+         *     place of the newest. A report hides nothing by itself. Members see at `/mine` how theirs was settled.
          *     Whether anonymous callers may report, or members alone, or nobody, is the operator's choice: REPORTS.
          *
          *     Needs no sign-in where REPORTS is `everybody`, and a signed-in user where it is `members`.
