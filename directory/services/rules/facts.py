@@ -14,7 +14,7 @@ from functools import cache
 from typing import Any
 from urllib.parse import urlsplit
 
-from sqlalchemy import BigInteger, String, bindparam, delete, func, literal_column, select, text, union
+from sqlalchemy import BigInteger, String, and_, bindparam, case, delete, func, literal_column, select, text, union
 
 from directory.db.paging import AnySelect
 from directory.db.statements import Prepared
@@ -33,14 +33,15 @@ HOURS = FOUR_WEEKS // HOUR
 # What a person decides about a project.
 DECISIONS = ("project.approved", "project.rejected", "project.unpublished", "project.changes_requested")
 _WITHOUT_SCHEME = re.compile(r"(?<![\w./])www\.")
+DECIDED = ("approved", "rejected")
 _ONE: Any = literal_column("1")
 P, F, A, R = Project.__table__.c, RuleFacts.__table__.c, AuditEntry.__table__.c, Rule.__table__.c
 U = User.__table__.c
 # What together changes with each change of the rules that are not off.
-_PRINT = [
-    select(each).where(R.state != literal_column(f"'{RuleState.OFF}'")).scalar_subquery()
-    for each in (func.count(), func.sum(R.id), func.sum(R.version), func.max(R.changed_at))
-]
+_PRINT = select(func.count(), func.sum(R.id), func.sum(R.version), func.max(R.changed_at)).where(
+    R.state != literal_column(f"'{RuleState.OFF}'")
+)
+_PRINTED = len(_PRINT.selected_columns)
 _medians: dict[tuple[Any, datetime], float] = {}  # of this hour, by database
 
 
@@ -68,7 +69,7 @@ def of_project(given: Mapping[str, Any], *, owner_id: int, project_id: int, at: 
     }
     asked |= {"hour_ago": at - HOUR, "day_ago": at - DAY}
     median, found = _asked(asked, at)
-    created_at, email, verified_at, *counts, is_repeated, hour, is_decided = found[: -len(_PRINT)]
+    created_at, email, verified_at, *counts, is_repeated, hour, is_decided = found[:-_PRINTED]
     names = ("domain_live", "domain_rejected", "domain_waiting", "approved", "rejected", "submitted_24h")
     values = {
         "account_hours": round((at - created_at) / HOUR, 4),
@@ -81,7 +82,7 @@ def of_project(given: Mapping[str, Any], *, owner_id: int, project_id: int, at: 
         "has_repository": given.get("repository_url") is not None,
         "burst": round(max(0, hour) / max(1.0, median), 4),
     }
-    return Facts(values, words_of(given), bool(is_decided), tuple(found[-len(_PRINT) :]))
+    return Facts(values, words_of(given), bool(is_decided), tuple(found[-_PRINTED:]))
 
 
 def links_in(text: str) -> int:
@@ -191,7 +192,7 @@ def _insert(dialect: str) -> Prepared:
 
 @cache
 def _prints() -> Prepared:
-    return Prepared(select(*_PRINT))
+    return Prepared(_PRINT)
 
 
 def _facts(*first: Any) -> AnySelect:
@@ -208,21 +209,19 @@ def _facts(*first: Any) -> AnySelect:
     )
     # The project's own entry is taken off, rather than left out, so that an index is enough for the others.
     in_hour = A.action == _word("project.submitted"), A.at > bindparam("hour_ago", type_=UtcDateTime())
-    own = select(func.count()).where(A.project_id == project, *in_hour).scalar_subquery()
-    by_person = A.project_id == project, A.actor_id.is_not(None), A.action.in_(map(_word, DECISIONS))
+    decided, logged, rules = _decided(owner, project), _logged(project, and_(*in_hour)), _PRINT.subquery()
     return select(
         *first,
         U.created_at,
         U.email,
         U.email_verified_at,
         *of_domain,
-        _decided("project.approved", owner, project),
-        _decided("project.rejected", owner, project),
+        *decided.c,
         _counted(submitted.where(F.project_id != project)),
         is_repeated,
-        _counted(select(_ONE).where(*in_hour)) - own,
-        select(A.id).where(*by_person).exists(),
-        *_PRINT,
+        _counted(select(_ONE).where(*in_hour)) - logged.c.in_hour,
+        logged.c.by_person,
+        *rules.c,
     ).where(U.id == owner)
 
 
@@ -230,14 +229,32 @@ def _counted(rows: AnySelect) -> Any:
     return select(func.count()).select_from(rows.limit(_word(COUNTED_TO)).subquery()).scalar_subquery()
 
 
-def _decided(action: str, owner: Any, project: Any) -> Any:
-    """How many projects of an owner were decided so at least once: those that are there, and those that are gone."""
+def _decided(owner: Any, project: Any) -> Any:
+    """How many projects of an owner were approved and rejected at least once, as two columns of one row.
+
+    It counts the projects that are there, and those that are gone.
+    """
     most = _word(COUNTED_TO)
     present = select(P.id.label("id")).where(P.owner_id == owner).limit(most).subquery()
     judged = select(F.project_id.label("id")).where(F.account_id == owner, F.project_id.is_not(None))
     own = union(select(present.c.id), select(judged.order_by(F.at.desc()).limit(most).subquery().c.id)).subquery()
-    was = select(A.id).where(A.project_id == own.c.id, A.action == _word(action)).exists()
-    return select(func.count()).select_from(own).where(own.c.id != project, was).scalar_subquery()
+    was = (select(A.id).where(A.project_id == own.c.id, A.action == _word(f"project.{each}")) for each in DECIDED)
+    return select(*(_number(each.exists()) for each in was)).where(own.c.id != project).subquery()
+
+
+def _logged(project: Any, in_hour: Any) -> Any:
+    """How many entries about a project are `in_hour`, and how many a person's decisions, as two columns of one row.
+
+    One subquery asks for both, by the project: alone, the first made SQLite read all entries of the hour.
+    """
+    by_person = and_(A.actor_id.is_not(None), A.action.in_(map(_word, DECISIONS)))
+    numbers = _number(in_hour).label("in_hour"), _number(by_person).label("by_person")
+    return select(*numbers).where(A.project_id == project).subquery()
+
+
+def _number(condition: Any) -> Any:
+    """In how many rows a condition holds."""
+    return func.count(case((condition, _ONE)))
 
 
 def _median(dialect: str) -> Any:
