@@ -15,7 +15,7 @@ from directory.extensions import db
 from directory.models import Category, Project, Report, Role, Rule, SavedReply, Token, User
 from directory.services.accounts import api_tokens, sessions
 from directory.services.accounts.passwords import hash_password
-from directory.services.catalog import catalog
+from directory.services.catalog import catalog, category_slugs
 from directory.services.identity import Caller
 from directory.services.pictures import logos, pictures, project_pictures
 from directory.services.review import appeals, moderation, submissions
@@ -128,9 +128,9 @@ class World:
         return Api(self.app, secret)
 
     def category(self, slug: str = "tools", name: str | None = None) -> str:
-        """A category, made where it is missing."""
+        """A category, made where none has this slug or had it before."""
         with self.app.app_context():
-            if not db.session.query(Category).filter_by(slug=slug).count():
+            if category_slugs.id_of(slug) is None:
                 # Like tokens not by the rule, because of the log.
                 transaction(lambda: db.session.add(Category(slug=slug, name=name or slug.title())))
         return slug
