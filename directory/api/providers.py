@@ -48,6 +48,7 @@ from directory.services.site import Site
 bp = Blueprint("providers", __name__, url_prefix="/api/auth")
 
 ACCOUNT, SIGN_IN = "/account", "/sign-in"  # where one joins a provider, and the page that says what went wrong
+NEXT = "next"
 TRIES = 5  # for a name, an address or an identity that others take at the same time
 
 
@@ -76,7 +77,8 @@ def _redirect_uri(provider: Provider) -> str:
 def for_people(view: Callable[..., Any]) -> Callable[..., Any]:
     """Redirect a person to a page that explains the error, if a view that a browser opens fails.
 
-    The reason in the address is the code of the problem, or `no_address`, and nothing that came with the request.
+    The reason in the address is the code of the problem, or `no_address`. The page leads on to what the person wanted,
+    in the language of that, and nothing else that came with the request is in its address.
     """
 
     @wraps(view)
@@ -90,8 +92,10 @@ def for_people(view: Callable[..., Any]) -> Callable[..., Any]:
                 raise
             problem = problem_details.of(error)
             reason = error.reason if isinstance(error, NoAddress) else problem.get_json(force=True)["code"]
-            query = urlencode({"sign-in": "failed", "reason": reason})
-            return _to(f"{SIGN_IN}?{query}")
+            to, language = languages.parted(current().aside.get(NEXT, "/"))
+            rest = {NEXT: to if to != "/" else "", languages.PARAMETER: language}
+            query = {"sign-in": "failed", "reason": reason} | {name: value for name, value in rest.items() if value}
+            return _to(f"{SIGN_IN}?{urlencode(query)}")
 
     return run
 
@@ -121,12 +125,13 @@ def start(provider: str, query: dict[str, Any]) -> Any:
     """Start a sign-in by a provider.
 
     It redirects a browser to the provider, which sends it back to `/api/auth/providers/[name]/callback`. A person is
-    redirected to `/sign-in?sign-in=failed&reason=[code]` where that fails, a program that accepts `application/json`
-    gets the problem.
+    redirected to `/sign-in?sign-in=failed&reason=[code]` where that fails, with `next` if it was given; a program that
+    accepts `application/json` gets the problem.
     """
     chosen = _provider(provider)
+    current().aside[NEXT] = query[NEXT]
     rate_limits.hit("sign_in")
-    location, browser = _begin(chosen, query["next"], None)
+    location, browser = _begin(chosen, query[NEXT], None)
     response = _to(location)
     give_browser_secret(response, browser)
     return response
@@ -155,6 +160,7 @@ def callback(provider: str, query: dict[str, Any]) -> Any:
     state, browser, by = query.get("state", ""), browser_secret(), viewer()
     accounts.release()
     next_path, user_id = transaction(lambda: attempts.take(state, chosen.name, browser))
+    current().aside[NEXT] = next_path
     if user_id is not None and (by is None or by.id != user_id):
         raise SignInExpired
     accounts.release()  # no connection is held while the provider is asked

@@ -1,11 +1,11 @@
 """The language of an answer: an argument of all that makes it, chosen once for a request."""
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, parse_qsl, urlencode, urlsplit
 
 from flask import Flask, current_app
 from werkzeug.sansio.http import parse_cookie
@@ -75,6 +75,11 @@ def of_exchange(exchange: Exchange) -> Catalogue:
     return languages.catalogue(exchange.language)
 
 
+def joined(sentences: Iterable[str]) -> str:
+    """Sentences in the language of the answer, one after the other."""
+    return chosen().locale.between.join(sentences)
+
+
 def choose(languages: Languages, environ: dict[str, Any], path: str, query: str) -> str:
     """The language of an answer: a page's by its address, else by the cookie; else any by what the client accepts."""
     wanted = ""
@@ -94,6 +99,14 @@ def in_query(languages: Languages, query: str) -> str:
     if f"{PARAMETER}=" not in query:
         return ""
     return languages.known(parse_qs(query).get(PARAMETER, [""])[0])
+
+
+def parted(address: str) -> tuple[str, str]:
+    """The address of a page without its language, and this language; empty if it names none that the site has."""
+    parts = urlsplit(address)
+    tag = in_query(of_app(), parts.query)
+    rest = [each for each in parse_qsl(parts.query, keep_blank_values=True) if each[0] != PARAMETER]
+    return (parts._replace(query=urlencode(rest)).geturl(), tag) if tag else (address, "")
 
 
 def has_language_alone(environ: dict[str, Any]) -> bool:

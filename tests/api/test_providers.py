@@ -44,7 +44,7 @@ def reason(answer: Any) -> str:
     parts = urlsplit(answer.headers["Location"])
     assert (parts.scheme, parts.netloc, parts.path) == ("", "", "/sign-in")
     query = parse_qs(parts.query)
-    assert query.keys() == {"sign-in", "reason"}
+    assert {"sign-in", "reason"} <= query.keys() <= {"sign-in", "reason", "next"}
     return query["reason"][0]
 
 
@@ -298,6 +298,25 @@ def test_the_page_says_that_the_address_was_missing(make_app: Any, provider: Lyi
     assert "Please type it again." not in page
     typed = browser.post("/sign-in", data={"login": "ada", "password": "none of hers"}).text
     assert "Please type it again." in typed
+
+
+def test_a_sign_in_that_fails_keeps_what_the_person_wanted_and_its_language(
+    make_app: Any, provider: LyingProvider
+) -> None:
+    app = make_app(**provider.environment, SITE_LANGUAGES="en,de", REGISTRATION_OPEN="false")
+
+    def refused(wanted: str) -> str:
+        return str(walk(Browser(app), provider, next=wanted).headers["Location"])
+
+    closed = "/sign-in?sign-in=failed&reason=registration_closed"
+    assert refused("/") == closed
+    assert refused("/?q=a%20b&x=") == f"{closed}&next=%2F%3Fq%3Da%2520b%26x%3D"
+    assert refused("/submit?x=1&lang=de") == f"{closed}&next=%2Fsubmit%3Fx%3D1&lang=de"
+    assert refused("/?lang=de") == f"{closed}&lang=de"
+    page = Browser(app).get(refused("/submit?x=1&lang=de")).text
+    assert '<html lang="de"' in page
+    assert 'action="/sign-in?next=%2Fsubmit%3Fx%3D1&amp;lang=de"' in page
+    assert 'href="/api/auth/providers/company?next=%2Fsubmit%3Fx%3D1%26lang%3Dde"' in page
 
 
 def test_an_address_with_a_domain_outside_of_ascii_is_stored_in_ascii(
