@@ -27,7 +27,7 @@ def badge(project_id: int, query: dict[str, str]) -> PageAnswer:
     votes = language.say(ngettext("{number} vote", "{number} votes", number, number=language.locale.number(number)))
     if number and first["id"] == project_id:
         votes += f" · {language.say(_('#1 of week {week}', week=week.first.isocalendar().week))}"
-    page = Page(drawn(here().name, votes, DARK if query.get("theme") == "dark" else LIGHT).encode())
+    page = Page(drawn(here().name, votes, DARK if query.get("theme") == "dark" else LIGHT, language).encode())
     # Another project becomes the first only by a vote that moves it to as many votes as the first one has, or past it.
     page.tags = CacheTags((project_id, first["id"]), first["upvotes"], first["upvotes"])
     return page, for_other_sites()

@@ -4,10 +4,13 @@ import unicodedata
 from html import escape
 from typing import Any, NamedTuple
 
+from directory.language.catalogues import ENGLISH, Catalogue
+from directory.language.messages import END_ISOLATE, ISOLATE
 from directory.services.site import Site, path_of
 
 HEIGHT, SPACE, NAME_MAX = 28, 10, 40
 NARROW, WIDE = 7.2, 13.0  # pixels of a letter, and of one of the scripts with wide ones
+UNSEEN = {"Cf", "Mn"}  # categories of characters that take no room: isolates, and marks over letters
 FONT = 'font-family="system-ui,-apple-system,Segoe UI,Roboto,sans-serif" font-size="12" text-anchor="middle"'
 
 
@@ -25,27 +28,31 @@ LIGHT = Colours("#1d2422", "#ffffff", "#ffffff", "#0b6b62", "#c9d1ce")
 DARK = Colours("#e8eeec", "#171d1b", "#06201d", "#53cdbd", "#3a4441")
 
 
-def drawn(name: str, votes: str, colours: Colours) -> str:
-    """The badge as SVG."""
+def drawn(name: str, votes: str, colours: Colours, language: Catalogue = ENGLISH) -> str:
+    """The badge as SVG. The votes are said in `language`; the name comes first in its direction, and has its own."""
     name = name if len(name) <= NAME_MAX else f"{name[: NAME_MAX - 1].rstrip()}…"
-    left, right = _width(name), _width(votes)
-    width, middle = left + right, HEIGHT // 2 + 4
-    label = escape(f"{name}: {votes}")
+    wide, votes_wide = _width(name), _width(votes)
+    width, middle = wide + votes_wide, HEIGHT // 2 + 4
+    direction = language.locale.direction
+    of_name = f"{ISOLATE}{name}{END_ISOLATE}" if language.isolates else name
+    name_at, votes_at = (votes_wide, 0) if direction == "rtl" else (0, wide)
+    label = escape(f"{of_name}: {votes}")
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{HEIGHT}" viewBox="0 0 {width} {HEIGHT}" '
-        f'role="img" aria-label="{label}"><title>{label}</title>'
+        f'role="img" aria-label="{label}" lang="{language.tag}" direction="{direction}"><title>{label}</title>'
         f'<clipPath id="c"><rect width="{width}" height="{HEIGHT}" rx="6"/></clipPath><g clip-path="url(#c)">'
-        f'<rect width="{left}" height="{HEIGHT}" fill="{colours.ground}"/>'
-        f'<rect x="{left}" width="{right}" height="{HEIGHT}" fill="{colours.accent}"/></g>'
+        f'<rect x="{name_at}" width="{wide}" height="{HEIGHT}" fill="{colours.ground}"/>'
+        f'<rect x="{votes_at}" width="{votes_wide}" height="{HEIGHT}" fill="{colours.accent}"/></g>'
         f'<rect x=".5" y=".5" width="{width - 1}" height="{HEIGHT - 1}" rx="5.5" fill="none" stroke="{colours.edge}"/>'
-        f'<g {FONT}>{_text(name, left / 2, left, middle, colours.name)}'
-        f'{_text(votes, left + right / 2, right, middle, colours.votes)}</g></svg>'
+        f'<g {FONT}>{_text(of_name, name_at + wide / 2, wide, middle, colours.name)}'
+        f'{_text(votes, votes_at + votes_wide / 2, votes_wide, middle, colours.votes)}</g></svg>'
     )  # fmt: skip
 
 
 def _width(text: str) -> int:
     """The width of a part in pixels, as fonts differ; `_text` fits the text into it."""
-    letters = sum(WIDE if unicodedata.east_asian_width(letter) in "WF" else NARROW for letter in text)
+    shown = (letter for letter in text if unicodedata.category(letter) not in UNSEEN)
+    letters = sum(WIDE if unicodedata.east_asian_width(letter) in "WF" else NARROW for letter in shown)
     return round(letters) + 2 * SPACE
 
 

@@ -84,6 +84,23 @@ def test_any_name_is_text_in_it(name: str) -> None:
     assert not any(key.startswith("on") or "style" in key for each in root.iter() for key in each.attrib)
 
 
+@pytest.mark.parametrize("tag", ["en", "ar"])
+def test_it_says_its_language_and_is_drawn_in_its_direction(make_app: Any, tag: str) -> None:
+    app = make_app(SITE_LANGUAGE=tag, SITE_NAME="Lamps, Ltd.")
+    project = World(app).project(votes=3)
+    root = ElementTree.fromstring(Api(app).get(f"/p/{project}/badge.svg").data)
+    is_mirrored = tag == "ar"
+    assert (root.get("lang"), root.get("direction")) == (tag, "rtl" if is_mirrored else "ltr")
+    name, votes = root.iter(f"{SVG}text")
+    assert name.text == ("\u2068Lamps, Ltd.\u2069" if is_mirrored else "Lamps, Ltd.")
+    assert (float(name.get("x", "")) > float(votes.get("x", ""))) == is_mirrored
+    # Each text is in the middle of its ground, and isolates take no room of it.
+    grounds = [(float(each.get("x", "")), float(each.get("width", ""))) for each in [*root.iter(f"{SVG}rect")][1:3]]
+    for text, (start, width) in zip((name, votes), grounds, strict=True):
+        assert (float(text.get("x", "")), float(text.get("textLength", ""))) == (start + width / 2, width - 20)
+    assert grounds[0][1] == round(len("Lamps, Ltd.") * 7.2) + 20
+
+
 def test_its_owner_gets_the_html_that_shows_it_elsewhere(make_app: Any, world: World) -> None:
     ada = world.user()
     live, waits = world.project(ada, title="Lamp"), world.project(ada, status="pending")
