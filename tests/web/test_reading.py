@@ -1,6 +1,7 @@
 """The reading pages in a browser: the same without JavaScript, and what it adds."""
 
 import re
+from itertools import product
 
 import pytest
 from playwright.sync_api import expect
@@ -100,9 +101,9 @@ def test_on_a_narrow_phone_names_are_cut_with_dots_and_the_chosen_category_is_in
     with served(app) as site, visitor(chromium, site, **PHONE) as person:
         page = person.open("/categories/video").page
         cut = page.locator(".site .name").evaluate(
-            "(name) => [name.scrollWidth > name.clientWidth, getComputedStyle(name).textOverflow]"
+            "(name) => [name.scrollHeight > name.clientHeight, getComputedStyle(name).webkitLineClamp]"
         )
-        assert cut == [True, "ellipsis"]
+        assert cut == [True, "2"]
         chosen = page.locator(".categories [aria-current]").bounding_box()
         assert chosen["x"] >= 0
         assert chosen["x"] + chosen["width"] <= 360
@@ -116,6 +117,30 @@ def test_on_a_narrow_phone_names_are_cut_with_dots_and_the_chosen_category_is_in
         parts = (".acts", ".columns > .grow", "aside.facts")
         first = [page.locator(each).bounding_box()["y"] for each in parts]
         assert first == sorted(first)
+
+
+LANGUAGES = ("en", "de", "fr", "es", "pt-BR", "ja", "ar")
+# The parts of the header, and the tabs, that lie outside of the screen or show less than they hold.
+CUT = """() => [...document.querySelectorAll(".top *, .tabs, .tabs *")].filter((each) => {
+    const { left, right, width } = each.getBoundingClientRect();
+    if (!width || each.closest(".sheet, svg")) return false;
+    const hides = getComputedStyle(each).overflow !== "visible";
+    const holds = each.scrollWidth > each.clientWidth + 1 || each.scrollHeight > each.clientHeight + 1;
+    return left < -0.5 || right > innerWidth + 0.5 || (hides && holds);
+}).map((each) => each.outerHTML.slice(0, 90))"""
+
+
+def test_on_a_phone_no_language_cuts_the_name_of_the_site_a_button_or_a_tab(chromium, make_app, world):
+    world.project(world.user("ada"), title="Lamp")
+    with served(make_app(SITE_LANGUAGES=",".join(LANGUAGES))) as site, visitor(chromium, site) as person:
+        for login, paths in (("", ["/?q=lamp", "/best?"]), ("ada", ["/?q=lamp", "/mine?"])):
+            if login:
+                person.enter(login)
+            for language, path in product(LANGUAGES, paths):
+                page = person.open(f"{path}&lang={language}").page
+                for width in (320, 360, 390):
+                    page.set_viewport_size({"width": width, "height": 700})
+                    assert page.evaluate(CUT) == [], (path, language, width)
 
 
 def test_no_line_begins_or_ends_with_a_dot_and_a_project_without_a_text_has_its_buttons_next_to_its_name(
