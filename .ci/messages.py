@@ -33,6 +33,7 @@ ar bg bn ca cs da de de-AT de-CH el en-GB es es-MX et eu fa fi fr fr-CA gl he hi
 pt pt-BR ro ru sk sl sq sr sv sw ta te th tr uk ur vi zh zh-Hant
 """
 LEAST = {"es": 2, "pl": 2}  # minimumGroupingDigits, which Babel leaves out: 1234, and 12.345
+UNSPACED = {"ja", "zh", "zh-Hant"}  # whose sentences have no space between them, which CLDR does not say
 FIELDS = {"d": "{day}", "dd": "{day:02}", "M": "{number}", "MM": "{number:02}", "MMM": "{month}", "y": "{year}"}
 TEXTS = {"_": 1, "ngettext": 2, "pgettext": 2}  # the functions that make messages, and the number of their constants
 CONTEXT = "pgettext"
@@ -102,6 +103,7 @@ def facts(tag: str) -> dict[str, Any]:
         "group": locale.number_symbols["latn"]["group"],
         "least": LEAST.get(tag, 1),
         "sizes": list(numbers.grouping),
+        **({"between": ""} if tag in UNSPACED else {}),
     }
 
 

@@ -179,7 +179,7 @@ class EmailNotVerified(Forbidden):
     """This requires a confirmed e-mail address."""
 
     code = "email_not_verified"
-    default = _("Confirm your e-mail address first, by the link that was mailed to it.")
+    default = _("Confirm your e-mail address first.")
 
 
 class CrossSiteRequest(Forbidden):

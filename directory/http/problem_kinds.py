@@ -67,8 +67,8 @@ KINDS = {
         403,
         _("Address not confirmed"),
         "This service accepts submissions, or submissions and votes, only of members who have confirmed their e-mail "
-        "address, or a new account can do nothing before. A link is mailed at registration; POST "
-        "/api/auth/email/verification mails it again.",
+        "address, or a new account can do nothing before. Where the service sends mail, a link is mailed at "
+        "registration; POST /api/auth/email/verification mails it again.",
     ),
     "not_admitted": Kind(
         403,

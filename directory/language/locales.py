@@ -21,7 +21,7 @@ class Locale:
 
     `pattern` is a format of a day, with the fields day, month (its name in `months`), number (that of the month) and
     year. Thousands are separated by `group`, from so many digits before it on as `least`; `sizes` are the digits of the
-    last group, and of the others.
+    last group, and of the others. `between` stands between two sentences.
     """
 
     name: str = "English"
@@ -31,6 +31,7 @@ class Locale:
     group: str = ","
     least: int = 1
     sizes: tuple[int, int] = (3, 3)
+    between: str = " "
 
     def day(self, at: date) -> str:
         """A day, as "Nov 20, 2026"."""

@@ -15,7 +15,6 @@ from directory.api.schemas.accounts import DeletionInput, Email, Secret, Usernam
 from directory.db.transactions import transaction
 from directory.errors import NotFound
 from directory.http import feed as feeds
-from directory.http import receivers
 from directory.http.access import for_unconfirmed, is_closed, login_required, public
 from directory.http.authentication import caller
 from directory.http.endpoint import operation
@@ -122,7 +121,6 @@ def _lists() -> dict[str, Any]:
         "ways": ways,
         "others": [each for each in configured.values() if each.name not in joined],
         "passkeys": passkeys.list_passkeys.view()["items"] if has_passkeys() else None,  # type: ignore[attr-defined]
-        "sends_mail": receivers.configured_mail_server() is not None,
     }
 
 

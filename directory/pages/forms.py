@@ -15,7 +15,7 @@ from marshmallow import Schema
 from sqlalchemy.exc import SQLAlchemyError
 
 from directory.errors import DirectoryError, OtherUser
-from directory.http import problem_details, write_checks
+from directory.http import languages, problem_details, write_checks
 from directory.http.authentication import viewer
 from directory.http.endpoint import Operation
 from directory.http.exchange import current
@@ -143,7 +143,7 @@ def _refused(problem: dict[str, Any]) -> Form:
     places = {name: place for place, name in enumerate(typed)}
     errors = dict(sorted(errors.items(), key=lambda each: places.get(each[0], len(places))))
     values = {name: value for name, value in typed.items() if not name.endswith(SECRET)}
-    said = " ".join(rest) or ("" if errors else problem["detail"])
+    said = languages.joined(rest) or ("" if errors else problem["detail"])
     existing = problem.get("existing")
     return Form(values, errors, said, problem["title"], problem["code"], has_file=bool(files), existing=existing)
 

@@ -10,8 +10,8 @@ from urllib.parse import quote, urlsplit
 from flask import Blueprint, Flask, Response, current_app, render_template, request
 from markupsafe import Markup
 
-from directory.errors import NotFound
-from directory.http import access, docs, languages, problem_details
+from directory.errors import EmailNotVerified, NotFound
+from directory.http import access, docs, languages, problem_details, receivers
 from directory.http.authentication import viewer
 from directory.http.cache_policy import CachePolicy, CacheTags
 from directory.http.endpoint import HTML, operation, tag
@@ -56,6 +56,10 @@ IN_PERSON = {
         _("Nothing was changed, because the page was made for another account. Sign in to that account to go on."),
     ),
 }
+UNCONFIRMED_WITHOUT_MAIL = _(
+    "Confirm your e-mail address first. This site sends no mail: have the provider by which you sign in confirm the "
+    "address, and sign in again."
+)
 PATH_MAX = 2_000  # characters of a page to which another one leads back
 log = logging.getLogger(__name__)
 COMMA = _(", ")
@@ -114,7 +118,7 @@ def _rendered(
     is_outside = access.is_closed() and by is None and not values.get("is_shell")
     shown_in = language or languages.chosen()
     facts |= {"own_pages": _own_pages(shown_in.tag, is_outside=is_outside), "is_outside": is_outside}
-    facts["assets"] = "" if files else docs.assets()
+    facts |= {"assets": "" if files else docs.assets(), "sends_mail": receivers.configured_mail_server() is not None}
     varying = languages.varying(languages.of_app()) if language is None else {}
     if varying:
         facts |= _choice(values["here"])
@@ -171,7 +175,7 @@ def _speaking(environment: Any, language: Catalogue) -> TranslatedEnvironment:
         language, enumerated=enumerated, inline=language.say, category=category, day=language.locale.day,
         number=language.locale.number,
     )  # fmt: skip
-    made.globals["script_words"] = script_words.translated(language)
+    made.globals |= {"script_words": script_words.translated(language), "between": language.locale.between}
     return made
 
 
@@ -229,6 +233,8 @@ def problem_of(response: Response) -> dict[str, Any]:
     """A problem, in the words for a person."""
     problem: dict[str, Any] = response.get_json(force=True)
     title, detail = IN_PERSON.get(problem["code"], (problem["title"], problem["detail"]))
+    if problem["code"] == EmailNotVerified.code and receivers.configured_mail_server() is None:
+        detail = UNCONFIRMED_WITHOUT_MAIL
     return {**problem, "title": title, "detail": detail}
 
 
@@ -281,6 +287,7 @@ def init_app(app: Flask) -> None:
     app.jinja_env.globals |= {
         "language": ENGLISH,
         "script_words": {},
+        "between": ENGLISH.locale.between,
         "was_sent": lambda: not current().is_read,
         "address_with": address_with,
         "default_description": DESCRIPTION,

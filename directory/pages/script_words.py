@@ -48,4 +48,6 @@ def _pairs(language: Catalogue, words: Sequence[Message]) -> list[tuple[str, str
             found.append((each.id, [*forms]))
         elif (text := language.text(each.id)) != each.id:
             found.append((each.id, text))
+    if language.locale.between != " ":
+        found.append((" ", language.locale.between))
     return found

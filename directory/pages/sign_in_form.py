@@ -8,6 +8,7 @@ from typing import Any
 from flask import current_app, request
 
 from directory.errors import DirectoryError, Unauthenticated
+from directory.http import languages
 from directory.http.exchange import current
 from directory.http.password_checks import are_on
 from directory.http.request_body import parse_json
@@ -82,5 +83,5 @@ def refused(form: Form, then: str, back: str, reason: str = GO_ON) -> PageAnswer
     """Why a button's form was refused, with a way `back`; for a caller who is not signed in, the form that signs in."""
     if form.code == "unauthenticated":
         return sign_in_form(query={"next": then}, reason=reason)
-    problem = {"title": form.title, "detail": form.problem or " ".join(form.errors.values()), "code": form.code}
+    problem = {"title": form.title, "detail": form.problem or languages.joined(form.errors.values()), "code": form.code}
     return show("problem_page.html", Head(form.title, indexed=False), here=back, problem=problem, back=back)

@@ -1,5 +1,6 @@
 """SIGNUP_DOMAINS: who may open an account, and what a new account can do before its address is confirmed."""
 
+import re
 import time
 from typing import Any
 
@@ -184,6 +185,10 @@ def test_a_provider_opens_accounts_with_an_address_in_the_domains_alone(make_app
     assert browser.get("/api/auth/tokens").json["code"] == "email_not_verified"
     elsewhere = browser.put("/api/auth/me", {"email": "eve@example.org"})
     assert [each["pointer"] for each in elsewhere.json["errors"]] == ["#/email"]
+    for path in ("/mine", "/account"):
+        page = browser.get(path).text
+        assert "have the provider by which you sign in confirm the address" in page
+        assert not re.search("mailed|/verify|/verification", page), path
     provider.person["email_verified"] = True
     walk(browser, provider)
     assert browser.get("/api/auth/tokens").status_code == 200

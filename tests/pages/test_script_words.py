@@ -43,7 +43,7 @@ def words_of(page: str) -> dict[str, Any]:
 @pytest.mark.parametrize("migrated", ["sqlite"], indirect=True)
 def test_a_page_has_the_words_for_its_scripts_unless_it_is_in_plain_english(make_app: Any, tmp_path: Path) -> None:
     own = tmp_path / "locale" / "en" / "own.po"
-    app = make_app(SITE_LANGUAGES="en,de,ar")
+    app = make_app(SITE_LANGUAGES="en,de,ar,ja")
     World(app).user("ada")
     browser = Browser(app).sign_in("ada")
     assert words_of(browser.get("/").text) == {}
@@ -51,6 +51,7 @@ def test_a_page_has_the_words_for_its_scripts_unless_it_is_in_plain_english(make
     assert (reading["Voted"], forms["Write"]) == ("Dafür gestimmt", "Schreiben")
     assert "Write" not in reading
     assert len(words_of(browser.get("/?lang=ar").text)["Upvote {title}, {number} vote"]) == 6
+    assert [words_of(browser.get(f"/?lang={tag}").text).get(" ") for tag in ("de", "ja")] == [None, ""]
     own.parent.mkdir(parents=True)
     own.write_text('msgid "Upvote"\nmsgstr "Like <it>"\n')
     page = Browser(make_app(SITE_DIR=str(tmp_path))).get("/").text

@@ -82,6 +82,8 @@ READ_OUT = re.compile(r' (?:aria-label|placeholder|title|alt|name="description" 
 PARTS = ("reading", "entering", "own", "account", "refusals", "mails")
 MIXED = re.compile("[\u0600-\u06ff].*[A-Za-z]{2}|[A-Za-z]{2}.*[\u0600-\u06ff]")  # names in a sentence without isolates
 APART = re.compile(r"<(bdi|code|textarea|title|style|script)\b.*?</\1>|https?://[^\s<]*|^Subject:", re.DOTALL)
+INLINE = re.compile(r"</?(?:a|b|bdi|code|em|q|span|strong|time)\b[^>]*>")
+SPACED = re.compile("[^>\n]*[。！] +[^\\s<·][^<\n]*")  # two sentences in Japanese with a space between them
 POINTER = re.compile(r"""\{'(pointer|parameter)': '[^']*', 'detail': (?P<mark>["'])\s*(?P=mark)\}""")
 
 
@@ -131,3 +133,9 @@ def test_from_right_to_left_what_people_wrote_has_its_own_direction(make_app: An
         for mixed in MIXED.findall(text.partition("<")[0])
     }
     assert sorted(found) == []
+
+
+@pytest.mark.parametrize("migrated", ["sqlite"], indirect=True)
+def test_in_japanese_there_is_no_space_between_sentences(make_app: Any) -> None:
+    shown = walked(make_app, {"SITE_LANGUAGE": "ja"})
+    assert {f"{found}: {each.name}" for each in shown for found in SPACED.findall(INLINE.sub("", each.text))} == set()

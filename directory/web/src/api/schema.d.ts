@@ -1161,8 +1161,8 @@ export interface paths {
         /**
          * Start a sign-in by a provider
          * @description It redirects a browser to the provider, which sends it back to `/api/auth/providers/[name]/callback`. A person is
-         *     redirected to `/sign-in?sign-in=failed&reason=[code]` where that fails, a program that accepts `application/json`
-         *     gets the problem.
+         *     redirected to `/sign-in?sign-in=failed&reason=[code]` where that fails, with `next` if it was given; a program that
+         *     accepts `application/json` gets the problem.
          *
          *     No sign-in is needed.
          */
@@ -4712,7 +4712,7 @@ export interface components {
         /**
          * @description - `admin_required`: Everything under /api/admin is for administrators.
          *     - `passkey_required`: This service takes administrators only in sessions that a passkey opened, and by tokens that were made in such a session. Until then an administrator is a member. The page of the account adds a passkey.
-         *     - `email_not_verified`: This service accepts submissions, or submissions and votes, only of members who have confirmed their e-mail address, or a new account can do nothing before. A link is mailed at registration; POST /api/auth/email/verification mails it again.
+         *     - `email_not_verified`: This service accepts submissions, or submissions and votes, only of members who have confirmed their e-mail address, or a new account can do nothing before. Where the service sends mail, a link is mailed at registration; POST /api/auth/email/verification mails it again.
          */
         AdminRequiredOrPasskeyRequiredOrEmailNotVerified: {
             headers: {
@@ -4796,7 +4796,7 @@ export interface components {
         /**
          * @description - `admin_required`: Everything under /api/admin is for administrators.
          *     - `passkey_required`: This service takes administrators only in sessions that a passkey opened, and by tokens that were made in such a session. Until then an administrator is a member. The page of the account adds a passkey.
-         *     - `email_not_verified`: This service accepts submissions, or submissions and votes, only of members who have confirmed their e-mail address, or a new account can do nothing before. A link is mailed at registration; POST /api/auth/email/verification mails it again.
+         *     - `email_not_verified`: This service accepts submissions, or submissions and votes, only of members who have confirmed their e-mail address, or a new account can do nothing before. Where the service sends mail, a link is mailed at registration; POST /api/auth/email/verification mails it again.
          *     - `cross_site_request`: A page of another origin caused this write. Writes are accepted from the service's own origin, from the origins that it is configured to trust, and from programs that send a bearer token. A program with a cookie has to send the service's own address in Origin.
          */
         AdminRequiredOrPasskeyRequiredOrEmailNotVerifiedOrCrossSiteRequest: {
@@ -4916,7 +4916,7 @@ export interface components {
          * @description - `own_submission`: The service is configured so that nobody decides about a project of their own: another reviewer or administrator has to. Deleting it is allowed.
          *     - `admin_required`: Everything under /api/admin is for administrators.
          *     - `passkey_required`: This service takes administrators only in sessions that a passkey opened, and by tokens that were made in such a session. Until then an administrator is a member. The page of the account adds a passkey.
-         *     - `email_not_verified`: This service accepts submissions, or submissions and votes, only of members who have confirmed their e-mail address, or a new account can do nothing before. A link is mailed at registration; POST /api/auth/email/verification mails it again.
+         *     - `email_not_verified`: This service accepts submissions, or submissions and votes, only of members who have confirmed their e-mail address, or a new account can do nothing before. Where the service sends mail, a link is mailed at registration; POST /api/auth/email/verification mails it again.
          *     - `cross_site_request`: A page of another origin caused this write. Writes are accepted from the service's own origin, from the origins that it is configured to trust, and from programs that send a bearer token. A program with a cookie has to send the service's own address in Origin.
          */
         OwnSubmissionOrAdminRequiredOrPasskeyRequiredOrEmailNotVerifiedOrCrossSiteRequest: {
@@ -5076,7 +5076,7 @@ export interface components {
             };
         };
         /**
-         * @description - `email_not_verified`: This service accepts submissions, or submissions and votes, only of members who have confirmed their e-mail address, or a new account can do nothing before. A link is mailed at registration; POST /api/auth/email/verification mails it again.
+         * @description - `email_not_verified`: This service accepts submissions, or submissions and votes, only of members who have confirmed their e-mail address, or a new account can do nothing before. Where the service sends mail, a link is mailed at registration; POST /api/auth/email/verification mails it again.
          *     - `cross_site_request`: A page of another origin caused this write. Writes are accepted from the service's own origin, from the origins that it is configured to trust, and from programs that send a bearer token. A program with a cookie has to send the service's own address in Origin.
          */
         EmailNotVerifiedOrCrossSiteRequest: {
@@ -5091,7 +5091,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description - `email_not_verified`: This service accepts submissions, or submissions and votes, only of members who have confirmed their e-mail address, or a new account can do nothing before. A link is mailed at registration; POST /api/auth/email/verification mails it again. */
+        /** @description - `email_not_verified`: This service accepts submissions, or submissions and votes, only of members who have confirmed their e-mail address, or a new account can do nothing before. Where the service sends mail, a link is mailed at registration; POST /api/auth/email/verification mails it again. */
         EmailNotVerified: {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
@@ -5105,7 +5105,7 @@ export interface components {
             };
         };
         /**
-         * @description - `email_not_verified`: This service accepts submissions, or submissions and votes, only of members who have confirmed their e-mail address, or a new account can do nothing before. A link is mailed at registration; POST /api/auth/email/verification mails it again.
+         * @description - `email_not_verified`: This service accepts submissions, or submissions and votes, only of members who have confirmed their e-mail address, or a new account can do nothing before. Where the service sends mail, a link is mailed at registration; POST /api/auth/email/verification mails it again.
          *     - `cross_site_request`: A page of another origin caused this write. Writes are accepted from the service's own origin, from the origins that it is configured to trust, and from programs that send a bearer token. A program with a cookie has to send the service's own address in Origin.
          *     - `sign_in_again`: The request needs a session that was opened in the last ten minutes: to join a provider, to add or remove a passkey, or because there is no password to ask for. Sign in, and send the request again.
          */
@@ -5203,7 +5203,7 @@ export interface components {
             };
         };
         /**
-         * @description - `email_not_verified`: This service accepts submissions, or submissions and votes, only of members who have confirmed their e-mail address, or a new account can do nothing before. A link is mailed at registration; POST /api/auth/email/verification mails it again.
+         * @description - `email_not_verified`: This service accepts submissions, or submissions and votes, only of members who have confirmed their e-mail address, or a new account can do nothing before. Where the service sends mail, a link is mailed at registration; POST /api/auth/email/verification mails it again.
          *     - `passwords_off`: This service takes no passwords: accounts are signed in to by a provider or a passkey.
          *     - `cross_site_request`: A page of another origin caused this write. Writes are accepted from the service's own origin, from the origins that it is configured to trust, and from programs that send a bearer token. A program with a cookie has to send the service's own address in Origin.
          *     - `sign_in_again`: The request needs a session that was opened in the last ten minutes: to join a provider, to add or remove a passkey, or because there is no password to ask for. Sign in, and send the request again.
@@ -5274,7 +5274,7 @@ export interface components {
         };
         /**
          * @description - `passkey_required`: This service takes administrators only in sessions that a passkey opened, and by tokens that were made in such a session. Until then an administrator is a member. The page of the account adds a passkey.
-         *     - `email_not_verified`: This service accepts submissions, or submissions and votes, only of members who have confirmed their e-mail address, or a new account can do nothing before. A link is mailed at registration; POST /api/auth/email/verification mails it again.
+         *     - `email_not_verified`: This service accepts submissions, or submissions and votes, only of members who have confirmed their e-mail address, or a new account can do nothing before. Where the service sends mail, a link is mailed at registration; POST /api/auth/email/verification mails it again.
          *     - `cross_site_request`: A page of another origin caused this write. Writes are accepted from the service's own origin, from the origins that it is configured to trust, and from programs that send a bearer token. A program with a cookie has to send the service's own address in Origin.
          *     - `sign_in_again`: The request needs a session that was opened in the last ten minutes: to join a provider, to add or remove a passkey, or because there is no password to ask for. Sign in, and send the request again.
          */
@@ -5413,7 +5413,7 @@ export interface components {
         };
         /**
          * @description - `not_owner`: The project belongs to somebody else; its owner and administrators may change it.
-         *     - `email_not_verified`: This service accepts submissions, or submissions and votes, only of members who have confirmed their e-mail address, or a new account can do nothing before. A link is mailed at registration; POST /api/auth/email/verification mails it again.
+         *     - `email_not_verified`: This service accepts submissions, or submissions and votes, only of members who have confirmed their e-mail address, or a new account can do nothing before. Where the service sends mail, a link is mailed at registration; POST /api/auth/email/verification mails it again.
          *     - `cross_site_request`: A page of another origin caused this write. Writes are accepted from the service's own origin, from the origins that it is configured to trust, and from programs that send a bearer token. A program with a cookie has to send the service's own address in Origin.
          */
         NotOwnerOrEmailNotVerifiedOrCrossSiteRequest: {
@@ -5462,7 +5462,7 @@ export interface components {
         };
         /**
          * @description - `not_owner`: The project belongs to somebody else; its owner and administrators may change it.
-         *     - `email_not_verified`: This service accepts submissions, or submissions and votes, only of members who have confirmed their e-mail address, or a new account can do nothing before. A link is mailed at registration; POST /api/auth/email/verification mails it again.
+         *     - `email_not_verified`: This service accepts submissions, or submissions and votes, only of members who have confirmed their e-mail address, or a new account can do nothing before. Where the service sends mail, a link is mailed at registration; POST /api/auth/email/verification mails it again.
          */
         NotOwnerOrEmailNotVerified: {
             headers: {
@@ -5495,7 +5495,7 @@ export interface components {
         /**
          * @description - `reviewer_required`: Everything under /api/review is for reviewers and administrators. A write is refused in the same way if the caller's role or one of the caller's categories was taken away while it was being made.
          *     - `passkey_required`: This service takes administrators only in sessions that a passkey opened, and by tokens that were made in such a session. Until then an administrator is a member. The page of the account adds a passkey.
-         *     - `email_not_verified`: This service accepts submissions, or submissions and votes, only of members who have confirmed their e-mail address, or a new account can do nothing before. A link is mailed at registration; POST /api/auth/email/verification mails it again.
+         *     - `email_not_verified`: This service accepts submissions, or submissions and votes, only of members who have confirmed their e-mail address, or a new account can do nothing before. Where the service sends mail, a link is mailed at registration; POST /api/auth/email/verification mails it again.
          */
         ReviewerRequiredOrPasskeyRequiredOrEmailNotVerified: {
             headers: {
@@ -5512,7 +5512,7 @@ export interface components {
         /**
          * @description - `reviewer_required`: Everything under /api/review is for reviewers and administrators. A write is refused in the same way if the caller's role or one of the caller's categories was taken away while it was being made.
          *     - `passkey_required`: This service takes administrators only in sessions that a passkey opened, and by tokens that were made in such a session. Until then an administrator is a member. The page of the account adds a passkey.
-         *     - `email_not_verified`: This service accepts submissions, or submissions and votes, only of members who have confirmed their e-mail address, or a new account can do nothing before. A link is mailed at registration; POST /api/auth/email/verification mails it again.
+         *     - `email_not_verified`: This service accepts submissions, or submissions and votes, only of members who have confirmed their e-mail address, or a new account can do nothing before. Where the service sends mail, a link is mailed at registration; POST /api/auth/email/verification mails it again.
          *     - `cross_site_request`: A page of another origin caused this write. Writes are accepted from the service's own origin, from the origins that it is configured to trust, and from programs that send a bearer token. A program with a cookie has to send the service's own address in Origin.
          */
         ReviewerRequiredOrPasskeyRequiredOrEmailNotVerifiedOrCrossSiteRequest: {
@@ -5532,7 +5532,7 @@ export interface components {
          *     - `own_decision`: The appeal is against a decision of the caller: another person has to settle it.
          *     - `reviewer_required`: Everything under /api/review is for reviewers and administrators. A write is refused in the same way if the caller's role or one of the caller's categories was taken away while it was being made.
          *     - `passkey_required`: This service takes administrators only in sessions that a passkey opened, and by tokens that were made in such a session. Until then an administrator is a member. The page of the account adds a passkey.
-         *     - `email_not_verified`: This service accepts submissions, or submissions and votes, only of members who have confirmed their e-mail address, or a new account can do nothing before. A link is mailed at registration; POST /api/auth/email/verification mails it again.
+         *     - `email_not_verified`: This service accepts submissions, or submissions and votes, only of members who have confirmed their e-mail address, or a new account can do nothing before. Where the service sends mail, a link is mailed at registration; POST /api/auth/email/verification mails it again.
          *     - `cross_site_request`: A page of another origin caused this write. Writes are accepted from the service's own origin, from the origins that it is configured to trust, and from programs that send a bearer token. A program with a cookie has to send the service's own address in Origin.
          */
         OwnSubmissionOrOwnDecisionOrReviewerRequiredOrPasskeyRequiredOrEmailNotVerifiedOrCrossSiteRequest: {
@@ -5568,7 +5568,7 @@ export interface components {
          * @description - `own_submission`: The service is configured so that nobody decides about a project of their own: another reviewer or administrator has to. Deleting it is allowed.
          *     - `reviewer_required`: Everything under /api/review is for reviewers and administrators. A write is refused in the same way if the caller's role or one of the caller's categories was taken away while it was being made.
          *     - `passkey_required`: This service takes administrators only in sessions that a passkey opened, and by tokens that were made in such a session. Until then an administrator is a member. The page of the account adds a passkey.
-         *     - `email_not_verified`: This service accepts submissions, or submissions and votes, only of members who have confirmed their e-mail address, or a new account can do nothing before. A link is mailed at registration; POST /api/auth/email/verification mails it again.
+         *     - `email_not_verified`: This service accepts submissions, or submissions and votes, only of members who have confirmed their e-mail address, or a new account can do nothing before. Where the service sends mail, a link is mailed at registration; POST /api/auth/email/verification mails it again.
          *     - `cross_site_request`: A page of another origin caused this write. Writes are accepted from the service's own origin, from the origins that it is configured to trust, and from programs that send a bearer token. A program with a cookie has to send the service's own address in Origin.
          */
         OwnSubmissionOrReviewerRequiredOrPasskeyRequiredOrEmailNotVerifiedOrCrossSiteRequest: {
@@ -5604,7 +5604,7 @@ export interface components {
          * @description - `own_submission`: The service is configured so that nobody decides about a project of their own: another reviewer or administrator has to. Deleting it is allowed.
          *     - `reviewer_required`: Everything under /api/review is for reviewers and administrators. A write is refused in the same way if the caller's role or one of the caller's categories was taken away while it was being made.
          *     - `passkey_required`: This service takes administrators only in sessions that a passkey opened, and by tokens that were made in such a session. Until then an administrator is a member. The page of the account adds a passkey.
-         *     - `email_not_verified`: This service accepts submissions, or submissions and votes, only of members who have confirmed their e-mail address, or a new account can do nothing before. A link is mailed at registration; POST /api/auth/email/verification mails it again.
+         *     - `email_not_verified`: This service accepts submissions, or submissions and votes, only of members who have confirmed their e-mail address, or a new account can do nothing before. Where the service sends mail, a link is mailed at registration; POST /api/auth/email/verification mails it again.
          */
         OwnSubmissionOrReviewerRequiredOrPasskeyRequiredOrEmailNotVerified: {
             headers: {
@@ -5622,7 +5622,7 @@ export interface components {
          * @description - `admin_required`: Everything under /api/admin is for administrators.
          *     - `reviewer_required`: Everything under /api/review is for reviewers and administrators. A write is refused in the same way if the caller's role or one of the caller's categories was taken away while it was being made.
          *     - `passkey_required`: This service takes administrators only in sessions that a passkey opened, and by tokens that were made in such a session. Until then an administrator is a member. The page of the account adds a passkey.
-         *     - `email_not_verified`: This service accepts submissions, or submissions and votes, only of members who have confirmed their e-mail address, or a new account can do nothing before. A link is mailed at registration; POST /api/auth/email/verification mails it again.
+         *     - `email_not_verified`: This service accepts submissions, or submissions and votes, only of members who have confirmed their e-mail address, or a new account can do nothing before. Where the service sends mail, a link is mailed at registration; POST /api/auth/email/verification mails it again.
          *     - `cross_site_request`: A page of another origin caused this write. Writes are accepted from the service's own origin, from the origins that it is configured to trust, and from programs that send a bearer token. A program with a cookie has to send the service's own address in Origin.
          */
         AdminRequiredOrReviewerRequiredOrPasskeyRequiredOrEmailNotVerifiedOrCrossSiteRequest: {

@@ -1,7 +1,7 @@
 // What is written survives a closed tab: a draft for each account and form, gone once it is sent.
 import { drop, keep, kept, noteSent } from "../reading/drafts.ts";
 import { find } from "../reading/page.ts";
-import { word } from "../reading/words.ts";
+import { sentences, word } from "../reading/words.ts";
 import { button, draftOf, element, fieldOf, textsOf } from "./project.ts";
 
 /** Keep what is written in the form of a project, in an answer to the reviewers and in an appeal. */
@@ -41,7 +41,7 @@ function store(form: HTMLFormElement, key: string, shown: Record<string, string>
 }
 
 function offerToDiscard(form: HTMLFormElement, key: string): void {
-  const line = element("span", "draft small muted", `${word("Your draft is stored in this browser.")} `);
+  const line = element("span", "draft small muted", sentences(word("Your draft is stored in this browser."), ""));
   line.hidden = !kept(key);
   line.append(button("link", word("Discard the draft"), () => {
     drop(key);

@@ -1,7 +1,7 @@
 // The description as its page will show it, in the place of its text.
 import { toNodes } from "../parts/markdown-nodes.ts";
 import { dataOf, reason, speaking, UNREACHABLE } from "../reading/page.ts";
-import { word } from "../reading/words.ts";
+import { sentences, word } from "../reading/words.ts";
 import { button, element, fieldOf, projectForm } from "./project.ts";
 
 export function startPreview(): void {
@@ -39,6 +39,6 @@ async function render(text: string, box: HTMLElement): Promise<void> {
     });
     box.replaceChildren(toNodes((await dataOf(answer)).html));
   } catch (error) {
-    box.textContent = `${word("The preview cannot be shown.")} ${reason(error)}`;
+    box.textContent = sentences(word("The preview cannot be shown."), reason(error));
   }
 }

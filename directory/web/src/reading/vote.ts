@@ -1,6 +1,6 @@
 // Votes without a reload: shown at once, set and cleared by what is wanted, and taken back where one is refused.
 import { dataOf, find, reason, say, speaking, UNREACHABLE } from "./page.ts";
-import { counted, numeral, word } from "./words.ts";
+import { counted, numeral, sentences, word } from "./words.ts";
 
 interface Vote {
   on: boolean;
@@ -34,7 +34,7 @@ async function want(button: HTMLButtonElement): Promise<void> {
   try {
     while (entry.known.on !== entry.wanted) entry.known = await send(button, entry.wanted);
   } catch (error) {
-    say(`${word("Your vote was not counted.")} ${reason(error)}`);
+    say(sentences(word("Your vote was not counted."), reason(error)));
   } finally {
     entry.busy = false;
     show(button, entry.known);

@@ -15,6 +15,9 @@ export function word(text: string, facts: Record<string, string> = {}): string {
   return filled(typeof found === "string" ? found : text, facts);
 }
 
+/** Sentences one after the other: not every language has a space between them. */
+export const sentences = (...texts: string[]): string => texts.join((words()[" "] ?? " ") as string);
+
 /** A text that depends on a number, which is also the value of {number}. */
 export function counted(one: string, many: string, number: number, facts: Record<string, string> = {}): string {
   const rules = new Intl.PluralRules(language());
