@@ -123,11 +123,21 @@ def test_a_header_invents_no_entry_of_the_cache(site: Flask) -> None:
     assert [key for key in store._entries if key[1] == "/categories"] == [("http", "/categories", "", "de")]
 
 
-@pytest.mark.parametrize("path", ["/api/projects", "/api/projects.atom", "/api/session", "/robots.txt", "/favicon.svg"])
-def test_data_do_not_vary_by_language(site: Flask, path: str) -> None:
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/api/projects", "/api/projects.atom", "/api/session", "/robots.txt", "/favicon.svg", "/manifest.webmanifest",
+        "/opensearch.xml", "/p/1/card.png", "/p/1/badge.svg", "/apple-touch-icon.png", "/sitemap-lists.xml",
+        "/assets/{style}",
+    ],
+)  # fmt: skip
+def test_data_feeds_pictures_and_files_do_not_vary_by_language(site: Flask, path: str) -> None:
     client = site.test_client()
-    plain, german = (client.get(path, headers=headers) for headers in ({}, {"Accept-Language": "de"}))
-    assert plain.data == german.data
+    path = path.format(style=site.extensions["web_build"].entries["reading"].style.removeprefix("/assets/"))
+    plain, german = (client.get(f"{path}{query}", headers=headers) for query, headers in (
+        ("", {}), ("?lang=de" if "/api/" not in path else "", {"Accept-Language": "de", "Cookie": "lang=de"}),
+    ))  # fmt: skip
+    assert (plain.status_code, plain.data) == (200, german.data)
     assert "Accept-Language" not in german.headers.get("Vary", "")
     assert "Content-Language" not in german.headers
 
