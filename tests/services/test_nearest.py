@@ -13,7 +13,7 @@ from directory.db.paging import Window
 from directory.db.transactions import transaction
 from directory.extensions import db
 from directory.models import Project
-from directory.services.catalog import categories, nearest, search
+from directory.services.catalog import best_match, categories, nearest, search
 from directory.services.catalog.catalog import page
 from directory.services.catalog.filters import Filters
 from tests.services.test_search_exact import ALL
@@ -48,10 +48,12 @@ QUERIES = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("most", [10, 10_000])
+# With a margin below zero no number of matches is counted.
+@pytest.mark.parametrize(("most", "margin"), [(10, 3), (10_000, 3), (10_000, -1)])
 def test_near_are_the_projects_with_more_than_half_of_the_words(
-    app: Flask, world: World, monkeypatch: Any, most: int
+    app: Flask, world: World, monkeypatch: Any, most: int, margin: int
 ) -> None:
+    monkeypatch.setattr(best_match, "MARGIN", margin)
     rng = random.Random(3)
     made = [one._replace(tags=tuple(rng.choice([(), ("ab",), ("x", "cd")]))) for one in made_up(rng, 120)]
     made = [

@@ -22,6 +22,7 @@ S = VoteRanking.__table__.c
 # The numbers of projects with the most votes, or after a cursor's position, that are read until these decide.
 LOOKED_AT = (64, 500, 2_500)
 BETTER = 4_000  # better matches than those, for each step of the rank
+MARGIN = 3  # times as many matches as `search.MOST` are expected
 SAMPLE = 500  # of the projects with the most votes: the share of them that match is taken for that of all
 # What a scan of the list takes for each project that it reads, in matches that the index collects in this time.
 LOOK = {"sqlite": 3.0, "postgresql": 0.3}
@@ -91,6 +92,13 @@ def page(asked: Search, window: Window) -> list[Match] | None:
         if found is not None:
             return found
     return _from_top(asked, 0, size, after)
+
+
+def is_common(asked: Search) -> bool:
+    """Whether more than `search.MOST` match, in all likelihood, by the share among the projects with the most votes."""
+    share = len(asked.most_voted(SAMPLE)) / SAMPLE
+    _, live = search_counts.state()
+    return share * live > search.MOST * MARGIN
 
 
 def is_rare(asked: Search) -> bool:

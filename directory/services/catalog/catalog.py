@@ -154,7 +154,8 @@ def many(project_ids: list[int], *, viewer: Caller) -> dict[int, dict[str, Any]]
 def matched(filters: Filters, least: int | None = None) -> Matched | None:
     """How the projects that match `filters` are found; None if nothing matches: for example, the query has no word.
 
-    With `least` so many words of the query are enough.
+    With `least` so many words of the query are enough. Their matches are not counted where they are certainly many: to
+    count those of many combinations of common words takes a second.
     """
     if filters.nothing:
         return None
@@ -163,10 +164,19 @@ def matched(filters: Filters, least: int | None = None) -> Matched | None:
     if given is None:
         return None
     names = tuple(narrowing)
+    if least is not None and _is_common(filters, names, given):
+        return Matched(narrowing, given, queries.CAPPED, None, None)
     is_search = filters.q is not None
     counted = search_counts.Matches(names, filters.status, given, db.engine.dialect.name) if is_search else None
     total = _total(narrowing, given, "") if filters.has_several_tags and counted is None else None
     return Matched(narrowing, given, _way(counted, total), counted, total)
+
+
+def _is_common(filters: Filters, names: tuple[str, ...], given: dict[str, Any]) -> bool:
+    """Whether the matches are found as those of a query with very many matches, which is exact for any number."""
+    if filters.status != Status.LIVE or not {*names} <= best_match.NARROWED_BY:
+        return False
+    return best_match.is_common(best_match.Search(names, given, db.engine.dialect.name, filters.status))
 
 
 def page(

@@ -106,8 +106,11 @@ def _counted(filters: Filters, found_by: catalog.Matched | None, kinds: tuple[st
     if found_by is None:
         return Facets({}, {}, capped=False)
     names, dialect, matches = tuple(found_by.narrowing), db.engine.dialect.name, found_by.matches
-    if not matches and filters.tag is not None and not filters.has_several_tags:
-        matches, names = _way(filters.tag, names)
+    if filters.tag is not None and not filters.has_several_tags:
+        if not matches:
+            matches, names = _way(filters.tag, names)
+        elif matches in {queries.CAPPED, queries.MANY}:  # few of the list have the tag: only their words are looked up
+            names = _scanned(sum(tags.used([filters.tag]).values()), names)
     shape = queries.ListShape(names, filters.status, dialect, matches=matches)
     with by_index() if matches in {queries.TESTED, queries.COLLECTED} else nullcontext():
         rows = _statement(shape, search.MOST, kinds).all(found_by.given)
@@ -129,7 +132,12 @@ def _way(tag: str, names: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
     number, (_, live) = sum(tags.used([tag]).values()), search_counts.state()
     if number * number < search.MOST * live * LOOK:
         return queries.TAGGED, names
-    return "", queries.by_project(names, "tag_in_memory" if number <= IN_MEMORY else "tag_of_each")
+    return "", _scanned(number, names)
+
+
+def _scanned(number: int, names: tuple[str, ...]) -> tuple[str, ...]:
+    """The names of the filters for a scan of the list for the `number` projects with a tag."""
+    return queries.by_project(names, "tag_in_memory" if number <= IN_MEMORY else "tag_of_each")
 
 
 @lru_cache(maxsize=200)

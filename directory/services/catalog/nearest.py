@@ -43,5 +43,5 @@ def nearest(
 
 
 def _has_more(some: catalog.Matched | None, seen: int) -> bool:
-    """Whether there may be more matches than those that are known. They are counted without some filters."""
-    return some is not None and some.counted is not None and (some.counted.number is None or some.counted.number > seen)
+    """Whether there may be more matches than those that are known. They are counted without some filters, or not."""
+    return some is not None and (some.counted is None or some.counted.number is None or some.counted.number > seen)
