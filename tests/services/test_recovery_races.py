@@ -61,3 +61,25 @@ def test_a_link_opens_no_account_that_was_suspended_just_before(
     with app.app_context(), pytest.raises(Invalid):
         transaction(lambda: recovery.verify(mail_links.token_of(nonce, SERVER.key), SERVER))
     assert links(app) == 1, "a refusal uses no link up"
+
+
+def test_a_link_that_another_request_uses_up_in_between_changes_nothing(
+    app: Flask, ada: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with app.app_context():
+        user = db.session.get(User, ada.id)
+        transaction(lambda: link_mails.queue(LinkPurpose.RESET, user, user.email, SERVER))
+        nonce, before = db.session.scalar(db.select(MailLink.nonce)), user.password_hash
+    find = mail_links.find
+
+    def find_and_use_up(purpose: LinkPurpose, token: str) -> Any:
+        link = find(purpose, token)
+        mail_links.use_up(link.id)
+        return link
+
+    monkeypatch.setattr(mail_links, "find", find_and_use_up)
+    with app.app_context(), pytest.raises(Invalid):
+        token = mail_links.token_of(nonce, SERVER.key)
+        transaction(lambda: recovery.reset(token, "another", revoke_tokens=False, server=SERVER))
+    with app.app_context():
+        assert db.session.get(User, ada.id).password_hash == before
