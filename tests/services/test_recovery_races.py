@@ -67,7 +67,7 @@ def test_a_link_that_another_request_uses_up_in_between_changes_nothing(
     app: Flask, ada: Caller, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with app.app_context():
-        user = db.session.get(User, ada.id)
+        user = db.session.get_one(User, ada.id)
         transaction(lambda: link_mails.queue(LinkPurpose.RESET, user, user.email, SERVER))
         nonce, before = db.session.scalar(db.select(MailLink.nonce)), user.password_hash
     find = mail_links.find
@@ -82,4 +82,4 @@ def test_a_link_that_another_request_uses_up_in_between_changes_nothing(
         token = mail_links.token_of(nonce, SERVER.key)
         transaction(lambda: recovery.reset(token, "another", revoke_tokens=False, server=SERVER))
     with app.app_context():
-        assert db.session.get(User, ada.id).password_hash == before
+        assert db.session.get_one(User, ada.id).password_hash == before
