@@ -176,9 +176,10 @@ def _identify_by_key(exchange: Exchange, view: Any) -> None:
     if not hasattr(view, "takes_feed_key"):
         return
     try:
-        key = read_query(exchange.query.encode("latin-1")).get("key")
+        exchange.parameters = read_query(exchange.query.encode("latin-1"))
     except errors.Invalid:  # the route refuses it
         return
+    key = exchange.parameters.get("key")
     if key is None:
         return
     reader = feed_keys.reader(key)

@@ -45,7 +45,7 @@ def checked_query(schema: Schema, exchange: Exchange) -> dict[str, Any]:
     """The parameters as the view's `query`; unknown ones are refused. Raises Invalid."""
     if schema is NOTHING and not exchange.query:
         return {}
-    given = exchange.parameters = read_query(exchange.query.encode("latin-1"))
+    given = exchange.parameters = exchange.parameters or read_query(exchange.query.encode("latin-1"))
     try:
         loaded = schema.load(given)
     except ValidationError as error:
