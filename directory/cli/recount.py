@@ -12,7 +12,7 @@ from directory.db.transactions import transaction
 from directory.extensions import db
 from directory.services.catalog import catalog
 from directory.services.catalog.filters import Filters
-from directory.services.data import recount
+from directory.services.data import counter_checks, recount
 
 SHOWN = 20  # faults of a kind; a lost index would be a line for each project
 
@@ -58,7 +58,7 @@ def recount_all(check: bool) -> None:
                 findings.add(transaction(partial(recount.confirm, ids, repair=not check)))
                 portions.took(portions.clock() - began, len(ids))
             progress.advance(seen.projects)
-        for kind in recount.CHECKS:
+        for kind in counter_checks.CHECKS:
             if kind.look():
                 findings.add(transaction(partial(kind.confirm, repair=not check)))
     _conclude(projects, votes, sum(findings.numbers.values()), check=check)

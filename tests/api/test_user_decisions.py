@@ -19,7 +19,7 @@ from directory.extensions import db
 from directory.models import AuditEntry, Project, Session, Token, User
 from directory.services.accounts import sessions
 from directory.services.accounts.users import Filters
-from directory.services.data import recount
+from directory.services.data import counter_checks, recount
 from directory.services.identity import Caller
 from directory.services.people import account_deletion, large_work
 from directory.services.people import user_decisions as decisions
@@ -73,7 +73,7 @@ def actions(app: Flask, actor: str = "root") -> list[str]:
 
 def faults(app: Flask) -> list[Any]:
     with app.app_context():
-        return recount.look(lambda number: number > 0).faults + recount.look_beside()
+        return recount.look(lambda number: number > 0).faults + counter_checks.look_beside()
 
 
 # --- Filters ----------------------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from directory.db.transactions import transaction
 from directory.extensions import db
 from directory.models import NEVER, AuditEntry, Session, Token, User, now
 from directory.services import audit
-from directory.services.data import recount
+from directory.services.data import counter_checks
 from tests.conftest import Statements
 from tests.support.browsers import Browser
 from tests.support.factories import PASSWORD, Api, World
@@ -156,7 +156,7 @@ def test_submissions_are_counted_as_they_come_and_go(app: Flask, world: World, a
         assert admin.delete(f"/api/projects/{project}").status_code == 204
     assert names(admin, "sort=submissions")[0] == "eve"
     with app.app_context():
-        assert recount.USERS.look() == []
+        assert counter_checks.USERS.look() == []
 
 
 def test_a_blank_query_is_no_query(world: World, admin: Api) -> None:

@@ -12,7 +12,7 @@ from directory.db.transactions import transaction
 from directory.extensions import db
 from directory.models import Project, Revision, now
 from directory.services.catalog import search_index
-from directory.services.data import recount
+from directory.services.data import counter_checks, recount
 from directory.services.identity import Caller
 from directory.services.review import moderation, revisions
 from tests.conftest import Database
@@ -243,8 +243,8 @@ def test_a_suspicion_that_does_not_hold_under_the_locks_is_no_fault(app: Flask, 
     before = now()
     with app.app_context():
         assert transaction(lambda: recount.confirm(wrong, repair=True)) == []
-        assert transaction(lambda: recount.CATEGORIES.confirm(repair=True)) == []
-        assert transaction(lambda: recount.TAGS.confirm(repair=True)) == []
+        assert transaction(lambda: counter_checks.CATEGORIES.confirm(repair=True)) == []
+        assert transaction(lambda: counter_checks.TAGS.confirm(repair=True)) == []
         updated = db.session.scalars(select(Project.id).where(Project.updated_at > before)).all()
     assert updated == []
 

@@ -11,7 +11,7 @@ from directory.extensions import db
 from directory.models import DAY_COUNTS, now
 from directory.runtime import housekeeping
 from directory.services import day_counts
-from directory.services.data import recount
+from directory.services.data import counter_checks
 from directory.services.delivery.schedule import DeliveryPolicy
 from tests.support.factories import World
 
@@ -23,7 +23,7 @@ LONG_AGO = "2020-01-02 23:59:59.900000+00:00"
 def numbers(app: Flask) -> dict[str, int]:
     """The sums of all days by kind, after the comparison of what is counted with the rows."""
     with app.app_context():
-        assert recount.DAYS.look() == []
+        assert counter_checks.DAYS.look() == []
         counted = day_counts.since(date(2000, 1, 1), ("upvotes", "signups", "project.deleted"))
         return {kind: sum(days.values()) for kind, days in counted.items()}
 

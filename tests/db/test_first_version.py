@@ -18,7 +18,7 @@ from sqlalchemy import text
 from directory.db.transactions import transaction
 from directory.extensions import db
 from directory.services import health
-from directory.services.data import recount
+from directory.services.data import counter_checks, recount
 from tests.conftest import Database
 from tests.support.factories import World
 from tests.support.migrating import Run
@@ -184,7 +184,7 @@ def test_the_first_version_serves_while_it_is_upgraded_and_the_new_one_goes_on(
         assert {fault.project_id for fault in faults} <= old.touched
         transaction(lambda: recount.confirm(touched, repair=True))
         assert transaction(lambda: recount.confirm(touched, repair=False)) == []
-        assert recount.look_beside() == []
+        assert counter_checks.look_beside() == []
     caller = world.caller(world.user("ada"))
     found = caller.get("/api/projects?limit=1")
     live = PROJECTS - PROJECTS // 30 + len(revisions)

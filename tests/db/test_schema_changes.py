@@ -20,7 +20,7 @@ from directory.db.transactions import transaction
 from directory.extensions import db
 from directory.models import Approval, Role, User, now
 from directory.services import health
-from directory.services.data import recount
+from directory.services.data import counter_checks, recount
 from directory.services.votes import vote_review
 from tests.conftest import ENVIRONMENT, Database
 from tests.support.factories import World
@@ -63,7 +63,7 @@ def expect_all_right(app: Flask) -> None:
         found = recount.look(lambda number: number > 0).faults
         # Copies by SQL have no entry, and keys that are not theirs.
         assert [fault for fault in found if fault.kind not in {"search", "url_key", "domain", "text_key"}] == []
-        assert recount.look_beside() == []
+        assert counter_checks.look_beside() == []
         unseen = "SELECT count(*) FROM users u JOIN tokens t ON t.user_id = u.id WHERE u.last_seen_at < t.last_used_at"
         assert db.session.scalar(text(unseen)) == 0
         seen = "SELECT count(*) FROM users WHERE last_seen_at > '2000-01-01'"

@@ -14,7 +14,7 @@ from sqlalchemy import Connection, event, select, text
 from directory.db.transactions import transaction, writing
 from directory.extensions import db
 from directory.models import Project, TagCount
-from directory.services.data import recount
+from directory.services.data import counter_checks
 from directory.services.review import moderation
 from tests.support.factories import World
 
@@ -58,7 +58,7 @@ def test_what_is_live_before_the_migration_is_counted_by_it(app: Flask, world: W
         db.session.remove()
         flask_migrate.downgrade(revision="0008")
         flask_migrate.upgrade()
-        assert recount.TAGS.look() == []
+        assert counter_checks.TAGS.look() == []
     assert stored(app) == {"a": 2, "live": 2}
     world.project(tags=["a"])
     assert stored(app)["a"] == 3
@@ -138,7 +138,7 @@ def test_approvals_that_share_tags_never_wait_for_each_other_in_a_ring(app: Flas
         assert decided_at_once(app, [*batches, *map(alone, pending[16:])]) == []
     assert stored(app) == {"a": 24, "b": 25, "c": 24}
     with app.app_context():
-        assert recount.TAGS.look() == []
+        assert counter_checks.TAGS.look() == []
 
 
 @on_postgresql

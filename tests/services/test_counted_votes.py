@@ -13,7 +13,7 @@ from directory.extensions import db
 from directory.models import Project, Upvote, User, VoteDiscount, VoteRanking, now
 from directory.services.accounts import accounts
 from directory.services.catalog.ranking import hot
-from directory.services.data import recount
+from directory.services.data import counter_checks, recount
 from directory.services.identity import Caller
 from directory.services.people import administration
 from directory.services.votes import vote_review, voting
@@ -42,7 +42,7 @@ def decide(root: Api, project: int, decision: str, *users: Caller, **more: Any) 
 
 def faults(app: Flask) -> list[Any]:
     with app.app_context():
-        return recount.look(lambda number: number > 0).faults + recount.USERS.look()
+        return recount.look(lambda number: number > 0).faults + counter_checks.USERS.look()
 
 
 def upvotes(api: Api, *projects: int) -> list[int]:

@@ -10,7 +10,7 @@ from sqlalchemy import select
 from directory.db.transactions import transaction
 from directory.extensions import db
 from directory.models import AuditEntry, Delivery, Project, Revision
-from directory.services.data import recount
+from directory.services.data import counter_checks, recount
 from directory.services.delivery import deliveries
 from tests.conftest import Statements
 from tests.support.factories import Api, World
@@ -38,7 +38,7 @@ def decided(admin: Api, decision: str, projects: list[int]) -> list[dict[str, An
 
 def faults(app: Flask) -> list[Any]:
     with app.app_context():
-        return recount.look(lambda number: number > 0).faults + recount.look_beside()
+        return recount.look(lambda number: number > 0).faults + counter_checks.look_beside()
 
 
 def logged(app: Flask) -> Counter[str]:

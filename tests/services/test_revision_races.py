@@ -14,7 +14,7 @@ from directory.api import account_deletion
 from directory.extensions import db
 from directory.http import endpoint
 from directory.models import AuditEntry, Delivery, Project, Revision, Upvote
-from directory.services.data import recount
+from directory.services.data import counter_checks, recount
 from directory.services.identity import Caller
 from directory.services.review import moderation
 from directory.services.votes import voting
@@ -103,7 +103,7 @@ def end(app: Flask, case: Case) -> dict[str, Any]:
         revision = db.session.get(Revision, case.project)
         log = select(AuditEntry.action).where(AuditEntry.project_id == case.project).order_by(AuditEntry.id)
         events = select(Delivery.event).where(Delivery.project_id == case.project).order_by(Delivery.id)
-        assert recount.look(lambda number: number > 0).faults + recount.USERS.look() == []
+        assert recount.look(lambda number: number > 0).faults + counter_checks.USERS.look() == []
         return {
             "project": project and tuple(project),
             "revision": revision and (revision.changes, revision.submitted_at is not None, revision.reason),
@@ -144,7 +144,7 @@ def test_a_category_that_is_renamed_during_an_approval_is_the_one_that_is_approv
     app, ada, games = make_app(), world.user(), world.category("games")
     project = world.project(ada)
     world.revise(project, ada, category=games)
-    root, locked, renaming = world.caller(world.admin()), moderation._locked, []
+    root, locked, renaming = world.caller(world.admin()), moderation.locked, []
 
     def then_rename(project_ids: Any) -> Any:
         cases = locked(project_ids)
@@ -153,7 +153,7 @@ def test_a_category_that_is_renamed_during_an_approval_is_the_one_that_is_approv
             until(lambda: renaming[0].done() or watching.scalar(text(WAITING)) == 1)
         return cases
 
-    monkeypatch.setattr(moderation, "_locked", then_rename)
+    monkeypatch.setattr(moderation, "locked", then_rename)
     with ThreadPoolExecutor(1) as pool, app.app_context(), db.engine.connect() as watching:
         assert root.put(f"/api/admin/projects/{project}/approve").status_code == 200
         assert renaming[0].result(20).status_code == 200

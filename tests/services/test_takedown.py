@@ -11,7 +11,7 @@ from sqlalchemy import event, func, select
 
 from directory.extensions import db
 from directory.models import AuditEntry, Delivery, Project, Upvote
-from directory.services.data import recount
+from directory.services.data import counter_checks, recount
 from directory.services.identity import Caller
 from directory.services.review import takedown
 from tests.conftest import Database, Statements
@@ -71,7 +71,7 @@ def payloads(app: Flask, project: int) -> list[tuple[str, Any]]:
 def faults(app: Flask) -> list[Any]:
     with app.app_context():
         found = recount.look(lambda number: number > 0).faults
-        return found + recount.look_beside()
+        return found + counter_checks.look_beside()
 
 
 def test_live_projects_are_unpublished_and_rejected_and_pending_ones_rejected(

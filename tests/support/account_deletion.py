@@ -9,7 +9,7 @@ from directory.db.transactions import transaction
 from directory.extensions import db
 from directory.models import Project, Session, Token, Upvote
 from directory.services.accounts import accounts
-from directory.services.data import recount
+from directory.services.data import counter_checks, recount
 from directory.services.identity import Caller
 from directory.services.people import account_deletion
 from tests.support.factories import PASSWORD
@@ -41,7 +41,7 @@ def rows(app: Flask, *columns: Any, **conditions: Any) -> list[tuple[Any, ...]]:
 def faults(app: Flask) -> list[Any]:
     with app.app_context():
         found = recount.look(lambda number: number > 0).faults
-        return found + recount.look_beside()
+        return found + counter_checks.look_beside()
 
 
 def left(app: Flask, user: Caller) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from sqlalchemy import delete, func, select
 from directory.db.transactions import transaction
 from directory.extensions import db
 from directory.models import AuditEntry, Delivery, Project, Role, Upvote, User, UserCount
-from directory.services.data import recount
+from directory.services.data import counter_checks
 from tests.conftest import Database
 from tests.support import concurrent_calls
 from tests.support.factories import World
@@ -272,7 +272,7 @@ def test_the_numbers_of_users_hold_while_some_register_and_others_change(
     answers = concurrent_calls.run(database.url, scripts, processes=2)
     assert {a["status"] for a in answers} <= {200, 201}
     with app.app_context():
-        assert recount.USERS.look() == []
+        assert counter_checks.USERS.look() == []
         assert sum(db.session.scalars(select(UserCount.users))) == 3 + 4 + 9
 
 
@@ -280,5 +280,5 @@ def test_users_who_are_gone_are_not_counted(app: Flask, world: World) -> None:
     gone = world.user("gone").id
     with app.app_context():
         transaction(lambda: db.session.execute(delete(User).where(User.id == gone)))
-        assert recount.USERS.look() == []
+        assert counter_checks.USERS.look() == []
         assert sum(db.session.scalars(select(UserCount.users))) == 0

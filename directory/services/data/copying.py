@@ -58,7 +58,7 @@ from directory.models import (
 from directory.services import bulk, health
 from directory.services.catalog import search_index
 from directory.services.catalog.queries import COUNTERS
-from directory.services.data import recount
+from directory.services.data import counter_checks, recount
 
 READ_AT_ONCE = 2_000
 SEARCH = table("project_search")
@@ -170,7 +170,7 @@ def recounted() -> recount.Look:
     """The target's counters, ranks, standings, tags and search entries against its rows, under the locks of `begin`."""
     bulk.analyse()
     looks = [recount.look(scope) for scope in recount.scopes()]
-    faults = [fault for look in looks for fault in look.faults] + recount.look_beside()
+    faults = [fault for look in looks for fault in look.faults] + counter_checks.look_beside()
     return recount.Look(sum(look.projects for look in looks), sum(look.votes for look in looks), faults)
 
 

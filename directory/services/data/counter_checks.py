@@ -1,0 +1,221 @@
+"""Compare the counters of categories, users, tags and days, and the revisions, with the rows, and repair them.
+
+Each `Check` looks without locks, and confirms under them, as `recount` does with the projects.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from typing import Any, NamedTuple
+
+from sqlalchemy import delete, func, insert, literal, or_, select, text, true, union_all, update
+
+from directory.db.paging import AnySelect
+from directory.db.transactions import lift_time_limits, on_postgresql
+from directory.extensions import db, modify
+from directory.models import (
+    DAY_COUNTS,
+    AuditEntry,
+    Category,
+    Project,
+    Revision,
+    Status,
+    TagCount,
+    Upvote,
+    User,
+    UserCount,
+    UserSubmissions,
+)
+from directory.services import day_counts
+from directory.services.catalog import fields
+from directory.services.catalog.queries import COUNTERS
+from directory.services.data.recount import Fault, record_repair
+from directory.services.review import revisions
+
+
+class Check(NamedTuple):
+    """What is checked in addition to the projects: a comparison, the locks under which it is right, and a repair."""
+
+    compared: Callable[[], Iterable[Fault]]
+    lock: Callable[[], object]
+    repair: Callable[[list[Fault]], object]
+
+    def look(self) -> list[Fault]:
+        """The suspected faults."""
+        lift_time_limits()
+        return [fault for fault in self.compared() if fault.stored != fault.right]
+
+    def confirm(self, *, repair: bool) -> list[Fault]:
+        """The faults under the locks; repaired if `repair` asks for it."""
+        self.lock()
+        faults = self.look()
+        if faults and repair:
+            self.repair(faults)
+            record_repair(faults)
+        return faults
+
+
+def _lock_tables(*models: Any) -> None:
+    """Let no other transaction write to the tables. With SQLite this one is the only one that writes."""
+    if on_postgresql():
+        names = ", ".join(model.__tablename__ for model in models)
+        db.session.execute(text(f"LOCK TABLE {names} IN SHARE ROW EXCLUSIVE MODE"))
+
+
+def _rebuild(model: Any, names: list[str], counted: AnySelect) -> None:
+    """Replace all rows of a table of counters by what a query counts, its columns in the order of `names`."""
+    modify(delete(model))
+    db.session.execute(insert(model).from_select(names, counted))
+
+
+def _compared_categories() -> Iterator[Fault]:
+    columns = (Category.id, Category.slug, *COUNTERS.values())
+    stored = list(db.session.execute(select(*columns).order_by(Category.id)))
+    groups = select(Project.category_id, Project.status, func.count()).group_by(Project.category_id, Project.status)
+    counted = {(category_id, status): size for category_id, status, size in db.session.execute(groups)}
+    for category in stored:
+        for status, counter in COUNTERS.items():
+            right = counted.get((category.id, status), 0)
+            yield Fault(counter.key, None, getattr(category, counter.key), right, category.slug)
+
+
+def _lock_categories() -> None:
+    """A transaction that changed a counter holds its row until it commits: a count has all of its change, or none."""
+    db.session.execute(select(Category.id).order_by(Category.id).with_for_update(key_share=True))
+
+
+def _repair_categories(faults: list[Fault]) -> None:
+    for fault in faults:
+        modify(update(Category).where(Category.slug == fault.name).values({fault.kind: fault.right}))
+
+
+_USERS: AnySelect = select(User.stored_role, User.status, func.count()).group_by(User.stored_role, User.status)
+_OWNED = select(Project.owner_id, func.count().label("size")).group_by(Project.owner_id).subquery()
+_SIZE = func.coalesce(_OWNED.c.size, 0)
+_SUBMITTED: AnySelect = select(User.id, _SIZE).outerjoin(_OWNED, _OWNED.c.owner_id == User.id)
+
+
+def _compared_users() -> Iterator[Fault]:
+    """The numbers of users of a stored role and a status, and a user's number of submissions; -1 if it is missing."""
+    stored = {row[:2]: row[2] for row in db.session.execute(select(UserCount.role, UserCount.status, UserCount.users))}
+    counted = {row[:2]: row[2] for row in db.session.execute(_USERS)}
+    for kind in sorted({*stored, *counted}):
+        role, status = kind
+        yield Fault(f"{status} {role}s", None, stored.get(kind, 0), counted.get(kind, 0))
+    shown = func.coalesce(UserSubmissions.submissions, -1)
+    query = _SUBMITTED.add_columns(User.username, shown).outerjoin(UserSubmissions, UserSubmissions.user_id == User.id)
+    for _, right, name, held in db.session.execute(query.where(shown != _SIZE).order_by(User.id)):
+        yield Fault("submissions", None, held, right, name)
+
+
+def _repair_users(_faults: list[Fault]) -> None:
+    _rebuild(UserCount, ["role", "status", "users"], _USERS)
+    _rebuild(UserSubmissions, ["user_id", "submissions"], _SUBMITTED)
+
+
+def _compared_tags() -> Iterator[Fault]:
+    """A counter that is missing is one of zero."""
+    stored = {row.tag: row.live_projects for row in db.session.execute(select(TagCount.tag, TagCount.live_projects))}
+    counted: dict[str, int] = dict(db.session.execute(_counted_tags()).all())
+    for tag in sorted({*stored, *counted}):
+        yield Fault("tagged", None, stored.get(tag, 0), counted.get(tag, 0), tag)
+
+
+def _counted_tags() -> AnySelect:
+    """The tags of live projects, counted from the projects themselves, as the triggers do."""
+    unnest = func.jsonb_array_elements_text if on_postgresql() else func.json_each
+    tags = unnest(Project.tags).table_valued("value", name="tags")
+    query: AnySelect = select(tags.c.value, func.count()).select_from(Project).join(tags, true())
+    return query.where(Project.status == Status.LIVE).group_by(tags.c.value)
+
+
+def _repair_tags(_faults: list[Fault]) -> None:
+    _rebuild(TagCount, ["tag", "live_projects"], _counted_tags())
+
+
+def _wrong_days() -> AnySelect:
+    """The kinds and days whose number is wrong, with what is counted and what is right, in one snapshot.
+
+    Of votes only the days that were counted: those of the others are counted when they are asked for.
+    """
+
+    def found(kind: Any, at: Any) -> AnySelect:
+        columns = kind.label("kind"), day_counts.day_of(at).label("day"), literal(0).label("stored")
+        return select(*columns, func.count().label("found")).group_by("kind", "day")
+
+    counted, until = DAY_COUNTS.c, day_counts.counted_until()
+    votes, is_of_votes = literal(day_counts.UPVOTES), counted.kind == day_counts.UPVOTES
+    stored = select(counted.kind, counted.day, counted.number, literal(0)).where(counted.kind != day_counts.UNTIL)
+    rows = (
+        found(votes, Upvote.created_at).where(day_counts.day_of(Upvote.created_at) <= until),
+        found(literal(day_counts.SIGNUPS), User.created_at),
+        found(AuditEntry.action, AuditEntry.at),
+        stored.where(or_(~is_of_votes, counted.day <= until)),
+    )
+    days = union_all(*rows).subquery("days").c
+    sums = func.sum(days.stored), func.sum(days.found)
+    return select(days.kind, days.day, *sums).group_by(days.kind, days.day).having(sums[0] != sums[1])
+
+
+def _compared_days() -> Iterator[Fault]:
+    for kind, day, stored, right in db.session.execute(_wrong_days().order_by("kind", "day")):
+        yield Fault("days", None, int(stored), int(right), f"{kind} of {day}")
+
+
+def _lock_days() -> None:
+    """Let no other repair add the same differences; triggers may add rows meanwhile."""
+    if on_postgresql():
+        db.session.execute(text(f"LOCK TABLE {DAY_COUNTS.name} IN SHARE UPDATE EXCLUSIVE MODE"))
+
+
+def _repair_days(_faults: list[Fault]) -> None:
+    wrong = _wrong_days().subquery("wrong").c
+    rows = select(wrong.kind, wrong.day, wrong[3] - wrong[2])
+    db.session.execute(insert(DAY_COUNTS).from_select(["kind", "day", "number"], rows))
+
+
+def _compared_revisions() -> Iterator[Fault]:
+    """The fields that each revision has, and those of them that need a decision: none if the project is not live.
+
+    The note of a rejection has no fields.
+    """
+    found = db.session.execute(
+        select(Revision, Project).join(Project, Project.id == Revision.project_id).order_by(Project.id),
+        execution_options={"populate_existing": True},
+    )
+    for revision, project in found:
+        held, is_live = revisions.changes_of(revision), project.status == Status.LIVE
+        if revision.submitted_at is None:
+            yield Fault("revision", project.id, ["refusal"], ["refusal"] if is_live else [])
+            continue
+        differing = fields.differences(fields.current(project, held), held) if is_live else {}
+        yield Fault("revision", project.id, list(held) or ["nothing"], list(differing))
+
+
+def _lock_revisions() -> None:
+    """Lock the projects of the revisions."""
+    ids = select(Project.id).join(Revision, Revision.project_id == Project.id).order_by(Project.id)
+    db.session.execute(ids.with_for_update(key_share=True, of=Project))
+
+
+def _repair_revisions(faults: list[Fault]) -> None:
+    for fault in faults:
+        revision = db.session.get_one(Revision, fault.project_id)
+        db.session.get_one(Project, fault.project_id).version += 1
+        if not fault.right:
+            db.session.delete(revision)
+            continue
+        revision.changes = {name: value for name, value in revision.changes.items() if name in fault.right}
+        revision.category = revision.category if "category" in fault.right else None
+
+
+CATEGORIES = Check(_compared_categories, _lock_categories, _repair_categories)
+USERS = Check(_compared_users, partial(_lock_tables, UserCount, UserSubmissions), _repair_users)
+TAGS = Check(_compared_tags, partial(_lock_tables, TagCount), _repair_tags)
+REVISIONS = Check(_compared_revisions, _lock_revisions, _repair_revisions)
+DAYS = Check(_compared_days, _lock_days, _repair_days)
+CHECKS = (CATEGORIES, USERS, TAGS, DAYS, REVISIONS)
+
+
+def look_beside() -> list[Fault]:
+    """The suspected faults of all that is checked in addition to the projects."""
+    return [fault for check in CHECKS for fault in check.look()]
