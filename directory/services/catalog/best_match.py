@@ -14,7 +14,7 @@ from sqlalchemy import BigInteger, bindparam, func, literal_column, select, tupl
 from directory.db.paging import Window
 from directory.db.statements import Prepared, Row
 from directory.models import VoteRanking
-from directory.services.catalog import queries, search, search_counts
+from directory.services.catalog import queries, search, search_counts, shapes
 from directory.services.catalog.search_language import TIERS, Tier
 
 S = VoteRanking.__table__.c
@@ -52,8 +52,8 @@ class Search:
     """A query: the names of its filters, their values with those of `search_language.expressions`, and the state."""
 
     def __init__(self, names: tuple[str, ...], given: dict[str, Any], dialect: str, status: str | None) -> None:
-        filters = queries.by_project(queries.without_query(names))
-        self.list = queries.ListShape(filters, status, dialect, "upvotes", queries.CAPPED)
+        filters = shapes.by_project(shapes.without_query(names))
+        self.list = shapes.ListShape(filters, status, dialect, "upvotes", shapes.CAPPED)
         self.given = given
         # So that `is_rare` and a further look do not read again what was read.
         self.most_voted, self.better_than = cache(self._most_voted), cache(self._better_than)
@@ -72,7 +72,7 @@ class Search:
 
 
 # The filters for which the vote rankings have the most voted projects.
-NARROWED_BY = {"status", "q", "category", *queries.TAGS}
+NARROWED_BY = {"status", "q", "category", *shapes.TAGS}
 
 
 def page(asked: Search, window: Window) -> list[Match] | None:
@@ -164,7 +164,7 @@ _HERE: Any = tuple_(bindparam("here_upvotes", type_=BigInteger), bindparam("here
 
 
 @lru_cache
-def _most_voted(listed: queries.ListShape, looked_at: int, after: bool) -> Prepared:
+def _most_voted(listed: shapes.ListShape, looked_at: int, after: bool) -> Prepared:
     """The projects of a list with the most votes, or those that follow a position, with their votes and rank."""
     ids, by = queries.by_index(listed)
     votes, project_id = by.keys
@@ -177,7 +177,7 @@ def _most_voted(listed: queries.ListShape, looked_at: int, after: bool) -> Prepa
 
 
 @lru_cache
-def _leading(listed: queries.ListShape, tiers: tuple[Tier, ...], most: int) -> Prepared:
+def _leading(listed: shapes.ListShape, tiers: tuple[Tier, ...], most: int) -> Prepared:
     """The ids of projects that match by one of `tiers`, `most` of each, with their votes and rank.
 
     These are null unless the project matches the whole query and is in the list.
@@ -191,7 +191,7 @@ def _leading(listed: queries.ListShape, tiers: tuple[Tier, ...], most: int) -> P
 
 
 @lru_cache
-def _above(listed: queries.ListShape) -> Prepared:
+def _above(listed: shapes.ListShape) -> Prepared:
     """The number of projects of a list that have more votes than those of a position, no more than `most`."""
     ids, by = queries.by_index(listed)
     counted = ids.where(tuple_(*by.keys) > _HERE).limit(bindparam("most", type_=BigInteger))

@@ -31,6 +31,7 @@ from directory.services.catalog import (
     search_counts,
     search_frequency,
     search_language,
+    shapes,
     tags,
 )
 from directory.services.catalog.columns import DESCRIPTION, ID, NAMES, OWNER, REVISION, STATUS, after, review, revision
@@ -55,7 +56,7 @@ class Matched(NamedTuple):
     """How the projects that match filters are found.
 
     `narrowing` has the values of the filters by their names in statements, `given` the parameters of the statements,
-    `matches` the method of `queries.ListShape`. `counted` is for a search, `total` for several tags.
+    `matches` the method of `shapes.ListShape`. `counted` is for a search, `total` for several tags.
     """
 
     narrowing: dict[str, Any]
@@ -165,7 +166,7 @@ def matched(filters: Filters, least: int | None = None) -> Matched | None:
         return None
     names = tuple(narrowing)
     if least is not None and _is_common(filters, names, given):
-        return Matched(narrowing, given, queries.CAPPED, None, None)
+        return Matched(narrowing, given, shapes.CAPPED, None, None)
     is_search = filters.q is not None
     counted = search_counts.Matches(names, filters.status, given, db.engine.dialect.name) if is_search else None
     total = _total(narrowing, given, "") if filters.has_several_tags and counted is None else None
@@ -195,25 +196,25 @@ def page(
     dialect, names = db.engine.dialect.name, tuple(narrowing)
     viewed = {} if viewer is None else {"viewer_id": viewer.id}
     rows = None
-    if sort == "best" and matches == queries.CAPPED and set(names) <= best_match.NARROWED_BY:
+    if sort == "best" and matches == shapes.CAPPED and set(names) <= best_match.NARROWED_BY:
         asked = best_match.Search(names, given, dialect, filters.status)
         rows = _best(asked, window, viewed)
         if rows is None and best_match.is_rare(asked):
-            matches = queries.COLLECTED
+            matches = shapes.COLLECTED
     if rows is None:
         is_short, length = _length(filters, sort, window, matches, given)
         total = length if {*names} == {"status", "published"} else total
-        shape = queries.ListShape(names, filters.status, dialect, sort, matches, is_short)
+        shape = shapes.ListShape(names, filters.status, dialect, sort, matches, is_short)
         statement = queries.page(shape, window.start, window.limit, viewer is not None)
-        with by_index() if matches in {queries.TESTED, queries.COLLECTED} else nullcontext():
+        with by_index() if matches in {shapes.TESTED, shapes.COLLECTED} else nullcontext():
             rows = statement.all({**given, **window.parameters(), **viewed})
     found = cut(rows, orders.named(sort), window)
     if rows and total is None:
         total = rows[0][after(viewer is not None)]
     if total is None:
-        total = search.MOST + 1 if matches == queries.CAPPED else _total(narrowing, given, matches)
+        total = search.MOST + 1 if matches == shapes.CAPPED else _total(narrowing, given, matches)
     number = int(total)
-    if counted is not None and matches == queries.MANY:
+    if counted is not None and matches == shapes.MANY:
         counted.store(number)
     found.total_capped = filters.q is not None and number > search.MOST
     found.total = search.MOST if found.total_capped else number
@@ -232,7 +233,7 @@ def _total(narrowing: dict[str, Any], given: dict[str, Any], matches: str) -> in
     if narrowing.keys() == {"status", "tag"} and narrowing["status"] == Status.LIVE:
         return tags.used([narrowing["tag"]])[narrowing["tag"]]
     dialect = db.engine.dialect.name
-    shape = queries.ListShape(tuple(narrowing), narrowing.get("status"), dialect, matches=matches)
+    shape = shapes.ListShape(tuple(narrowing), narrowing.get("status"), dialect, matches=matches)
     [[number]] = queries.count(shape).all(given)
     return int(number)
 
@@ -244,12 +245,12 @@ def _way(counted: search_counts.Matches | None, total: int | None) -> str:
     their number, `total`, is small.
     """
     if counted is None:
-        return queries.TAGGED if total is not None and total <= search.MOST else ""
+        return shapes.TAGGED if total is not None and total <= search.MOST else ""
     if counted.number is None:
-        return queries.CAPPED
+        return shapes.CAPPED
     if counted.number <= search.MOST:
-        return queries.TESTED if counted.is_tested else queries.FEW
-    return queries.CAPPED if counted.is_exact else queries.MANY
+        return shapes.TESTED if counted.is_tested else shapes.FEW
+    return shapes.CAPPED if counted.is_exact else shapes.MANY
 
 
 def _length(
@@ -261,7 +262,7 @@ def _length(
     """
     if None in {filters.published, filters.status} or orders.is_without_votes(sort):
         return False, None
-    if matches in {*queries.BY_INDEX, queries.TAGGED} or filters.voter_id is not None:  # these are collected
+    if matches in {*shapes.BY_INDEX, shapes.TAGGED} or filters.voter_id is not None:  # these are collected
         return False, None
     [[number, total, votes]] = queries.length(str(filters.status), db.engine.dialect.name).all(given)
     begin, end = given["published_from"], given["published_until"]
@@ -300,7 +301,7 @@ def _narrowing(filters: Filters) -> dict[str, Any]:
     given = filters.given()
     if not filters.has_several_tags:
         return given
-    return given | dict(zip(queries.TAGS, tags.used(tags.split(str(filters.tag))), strict=False))
+    return given | dict(zip(shapes.TAGS, tags.used(tags.split(str(filters.tag))), strict=False))
 
 
 def _bounds(filters: Filters) -> dict[str, datetime]:

@@ -23,7 +23,7 @@ from directory.db.statements import Prepared
 from directory.db.transactions import by_index
 from directory.extensions import db
 from directory.models import Category, Project, Status
-from directory.services.catalog import catalog, category_slugs, queries, search, search_counts, tags
+from directory.services.catalog import catalog, category_slugs, queries, search, search_counts, shapes, tags
 from directory.services.catalog.filters import Filters
 
 MOST = 10  # tags
@@ -109,10 +109,10 @@ def _counted(filters: Filters, found_by: catalog.Matched | None, kinds: tuple[st
     if filters.tag is not None and not filters.has_several_tags:
         if not matches:
             matches, names = _way(filters.tag, names)
-        elif matches in {queries.CAPPED, queries.MANY}:  # few of the list have the tag: only their words are looked up
+        elif matches in {shapes.CAPPED, shapes.MANY}:  # few of the list have the tag: only their words are looked up
             names = _scanned(sum(tags.used([filters.tag]).values()), names)
-    shape = queries.ListShape(names, filters.status, dialect, matches=matches)
-    with by_index() if matches in {queries.TESTED, queries.COLLECTED} else nullcontext():
+    shape = shapes.ListShape(names, filters.status, dialect, matches=matches)
+    with by_index() if matches in {shapes.TESTED, shapes.COLLECTED} else nullcontext():
         rows = _statement(shape, search.MOST, kinds).all(found_by.given)
     numbers: dict[str, dict[str, int]] = {TAG: {}, CATEGORY: {}, ALL: {}}
     for kind, key, number in rows:
@@ -131,17 +131,17 @@ def _way(tag: str, names: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
     """
     number, (_, live) = sum(tags.used([tag]).values()), search_counts.state()
     if number * number < search.MOST * live * LOOK:
-        return queries.TAGGED, names
+        return shapes.TAGGED, names
     return "", _scanned(number, names)
 
 
 def _scanned(number: int, names: tuple[str, ...]) -> tuple[str, ...]:
     """The names of the filters for a scan of the list for the `number` projects with a tag."""
-    return queries.by_project(names, "tag_in_memory" if number <= IN_MEMORY else "tag_of_each")
+    return shapes.by_project(names, "tag_in_memory" if number <= IN_MEMORY else "tag_of_each")
 
 
 @lru_cache(maxsize=200)
-def _statement(shape: queries.ListShape, most: int, kinds: tuple[str, ...]) -> Prepared:
+def _statement(shape: shapes.ListShape, most: int, kinds: tuple[str, ...]) -> Prepared:
     """The numbers of these kinds among the newest `most` projects; and how many there are, `most` + 1 for more."""
     ids, by, _ = queries.listed(shape)
     first = windowed(ids, by, "top", most).subquery("first")

@@ -20,12 +20,12 @@ from directory.db.statements import Prepared
 from directory.db.transactions import by_bitmap, by_index, in_transaction
 from directory.extensions import db
 from directory.models import Category, Status
-from directory.services.catalog import queries, search, search_language
+from directory.services.catalog import search, search_language, shapes
 from directory.services.catalog.search_words import MAX_WORDS
 
 SPARE = 1_000  # matches are counted beyond the maximum: a count holds for so many removals
 STORED = 1_000  # counts of a process; the least recently used ones go first
-FILTERS = ("status", "category", *queries.TAGS, "owner", "owner_id", "published")  # whose changes are removals
+FILTERS = ("status", "category", *shapes.TAGS, "owner", "owner_id", "published")  # whose changes are removals
 
 Key = tuple[Any, ...]
 
@@ -50,11 +50,11 @@ class Matches:
         self._key: Key | None = (matching, *map(given.get, FILTERS))
         self._removals = 0
         live, filters = status == Status.LIVE, {*names} - {"status"}
-        tagged = tuple(name for name in queries.TAGS if name in filters)
+        tagged = tuple(name for name in shapes.TAGS if name in filters)
         if not live or not filters <= {"q", *FILTERS} or in_transaction():
             self._key = None  # a transaction may see what is not committed, or is no longer
         self.number: int | None = None
-        self.is_exact = status in {None, Status.LIVE} and filters <= {"q", *queries.TAGS}
+        self.is_exact = status in {None, Status.LIVE} and filters <= {"q", *shapes.TAGS}
         self.is_tested = search_language.RAREST in given
         if self._key is None or not self._are_still_many(self._key):
             self.number, self._removals = self._count(dialect, live, tagged, given)
@@ -111,7 +111,11 @@ def _removed() -> Select[tuple[int]]:
 def _matches(dialect: str, live: bool, tested: bool, tagged: tuple[str, ...]) -> Prepared:
     """The number of projects that match a query, or of `live` ones, no more than `cap`; and the number of removals."""
     number = search.number(
-        dialect, queries.CAP, live=live, tested=tested, tagged=partial(queries.has_tags, tagged) if tagged else None
+        dialect,
+        shapes.CAP,
+        live=live,
+        tested=tested,
+        tagged=partial(shapes.has_tags, tagged) if tagged else None,
     )
     return Prepared(number.add_columns(_removed().scalar_subquery()), replan=True)
 
@@ -119,7 +123,7 @@ def _matches(dialect: str, live: bool, tested: bool, tagged: tuple[str, ...]) ->
 @lru_cache
 def _known(live: bool, conditions: int) -> Prepared:
     """The number of matches by words that are known, no more than `cap`; and the number of removals."""
-    number = search.known(conditions, queries.CAP, live=live)
+    number = search.known(conditions, shapes.CAP, live=live)
     return Prepared(number.add_columns(_removed().scalar_subquery()), replan=True)
 
 
