@@ -171,10 +171,8 @@ def require_reader(exchange: Exchange) -> None:
     caller()
 
 
-def _identify_by_key(exchange: Exchange, view: Any) -> None:
-    """Identify the caller by the feed key in the query, where the view takes one. Raises Unauthenticated."""
-    if not hasattr(view, "takes_feed_key"):
-        return
+def _identify_by_key(exchange: Exchange) -> None:
+    """Identify the caller by the feed key in the query, if there is one. Raises Unauthenticated."""
     try:
         exchange.parameters = read_query(exchange.query.encode("latin-1"))
     except errors.Invalid:  # the route refuses it
@@ -203,7 +201,8 @@ def admit(exchange: Exchange) -> None:
     """
     view = current_app.view_functions.get(request.endpoint or "")
     exchange.for_unconfirmed = getattr(view, "for_unconfirmed", False)
-    _identify_by_key(exchange, view)
+    if hasattr(view, "takes_feed_key"):
+        _identify_by_key(exchange)
     require_reader(exchange)
     if request.routing_exception is None:
         if not exchange.is_read:
