@@ -7,18 +7,17 @@ once takes its turn with all others.
 """
 
 import asyncio
-import sys
 import time
 from collections import deque
 from email.utils import formatdate
 from functools import lru_cache
 from io import BytesIO
 from typing import Any, NamedTuple, Protocol
-from urllib.parse import unquote_to_bytes, urlsplit
 
 from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser
 
 from directory.http.client_address import shortened
+from directory.server.environ import BrokenBody, of_connection, of_line, variable
 from directory.server.tuning import (
     CHUNK_MAX,
     DISCARD_MAX,
@@ -32,15 +31,8 @@ from directory.server.tuning import (
     SEND_SECONDS,
 )
 
-# The part of the environment that all requests share. `wsgi.input` ends where the body does.
-BASE_ENVIRON: dict[str, Any] = {
-    "wsgi.errors": sys.stderr, "wsgi.version": (1, 0), "wsgi.multithread": True, "wsgi.multiprocess": True,
-    "wsgi.run_once": False, "wsgi.input_terminated": True, "wsgi.url_scheme": "http", "SCRIPT_NAME": "",
-    "SERVER_SOFTWARE": "gunicorn",
-}  # fmt: skip
 EMPTY_LINE, LINE_ENDS = b"\r\n\r\n", b"\r\n"
 CONTINUE_EXPECTATION, CONTINUE_RESPONSE = "100-continue", b"HTTP/1.1 100 Continue\r\n\r\n"
-_UNPREFIXED = {"CONTENT_TYPE", "CONTENT_LENGTH"}
 
 
 class Refusal(NamedTuple):
@@ -48,17 +40,6 @@ class Refusal(NamedTuple):
 
     status: int
     detail: str
-
-
-class BrokenBody(BytesIO):
-    """The part of a body that was received, where the rest is missing: to read beyond it is an error."""
-
-    def read(self, size: int | None = -1) -> bytes:
-        """Some bytes. Raises ConnectionError where the received part ends."""
-        data = super().read(size)
-        if not data or size is None or size < 0:
-            raise ConnectionError("the body broke off")
-        return data
 
 
 class Request:
@@ -127,7 +108,7 @@ class Connection(asyncio.Protocol):
         self.transport = transport
         transport.set_write_buffer_limits(high=0)
         client, server = transport.get_extra_info("peername"), transport.get_extra_info("sockname")
-        self._base = {**BASE_ENVIRON, **_addresses(client, server)}
+        self._base = of_connection(client, server)
         self.client = shortened(self._base["REMOTE_ADDR"])
         self._dispatcher.connections.add(self)
         self._wait(FIRST_BYTE_SECONDS)
@@ -203,7 +184,7 @@ class Connection(asyncio.Protocol):
         """
         if self._has_head or b"_" in name:
             return
-        key, text = _key(name.lower()), value.decode("latin-1").strip(" \t")
+        key, text = variable(name.lower()), value.decode("latin-1").strip(" \t")
         environ = self._environ
         if key in environ:
             if key == "HTTP_HOST":
@@ -228,11 +209,7 @@ class Connection(asyncio.Protocol):
         elif environ.get("HTTP_EXPECT", CONTINUE_EXPECTATION).lower() != CONTINUE_EXPECTATION:
             self._refusal = Refusal(417, "The request expects something that is not supported.")
         self._refusal = self._refusal or self._oversize(len(self._target) + len(method) + 10, self._line_count - 2)
-        environ["REQUEST_METHOD"], environ["SERVER_PROTOCOL"] = method, f"HTTP/{version}"
-        target = self._target.decode("latin-1")
-        environ["RAW_URI"] = target
-        path, environ["QUERY_STRING"] = _split(target)
-        environ["PATH_INFO"] = unquote_to_bytes(path).decode("latin-1") if "%" in path else path
+        environ |= of_line(method, self._target.decode("latin-1"), version)
         self.deadline += REQUEST_SECONDS - HEAD_SECONDS
 
     def on_chunk_header(self) -> None:
@@ -486,32 +463,3 @@ def _first_lines(status: bytes, second: int, keep: bool) -> bytes:
     """The status line and first headers of a response that is sent in `second`, counted from the epoch."""
     date, connection = formatdate(second, usegmt=True), "keep-alive" if keep else "close"
     return b"HTTP/1.1 " + status + f"\r\nServer: gunicorn\r\nDate: {date}\r\nConnection: {connection}\r\n".encode()
-
-
-@lru_cache(maxsize=200)
-def _key(name: bytes) -> str:
-    """The name of a header in a WSGI environment."""
-    key = name.decode("latin-1").upper().replace("-", "_")
-    return key if key in _UNPREFIXED else f"HTTP_{key}"
-
-
-def _split(target: str) -> tuple[str, str]:
-    """The path and the query of a target, of a whole address too."""
-    if target.startswith("/") and "#" not in target:
-        path, _, query = target.partition("?")
-        return path, query
-    try:
-        parts = urlsplit(f".{target}" if target.startswith("//") else target)
-    except ValueError:
-        return target, ""
-    if parts.netloc and not parts.path:
-        return "/", parts.query  # RFC 9110 section 4.2.3
-    return parts.path.removeprefix(".") if target.startswith("//") else parts.path, parts.query
-
-
-def _addresses(client: Any, server: Any) -> dict[str, Any]:
-    """Both ends of a connection in a WSGI environment; those of a socket in the file system have no numbers."""
-    if not isinstance(server, tuple):
-        return {"REMOTE_ADDR": "", "SERVER_NAME": str(server), "SERVER_PORT": ""}
-    remote = {"REMOTE_ADDR": client[0], "REMOTE_PORT": str(client[1])}
-    return {**remote, "SERVER_NAME": server[0], "SERVER_PORT": str(server[1])}
