@@ -5,21 +5,18 @@ from typing import Any
 
 from flask import Blueprint, current_app
 
-from directory.api.schemas.projects import (
-    CheckOutput,
-    CheckQuery,
+from directory.api.schemas.audit import HistoryQuery, TimelinePage
+from directory.api.schemas.lists import (
     CountsOutput,
     CountsQuery,
     FacetsOutput,
     FacetsQuery,
-    ProjectDetail,
-    ProjectInput,
     ProjectPage,
     ProjectQuery,
     RelatedOutput,
-    VoteOutput,
 )
-from directory.api.schemas.review import HistoryQuery, TimelinePage
+from directory.api.schemas.projects import CheckOutput, CheckQuery, ProjectDetail, ProjectInput
+from directory.api.schemas.votes import VoteOutput
 from directory.db.transactions import transaction
 from directory.errors import Duplicate, EmailNotVerified, NotOwner, NotVotable, PreconditionFailed, Unauthenticated
 from directory.http import pagination

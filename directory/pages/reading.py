@@ -10,7 +10,7 @@ from flask import Response, current_app
 from marshmallow import ValidationError
 from werkzeug.routing import RequestRedirect
 
-from directory.api.schemas.projects import ProjectQuery
+from directory.api.schemas.lists import ProjectQuery
 from directory.db.paging import Slice, Window
 from directory.errors import Invalid, NotFound
 from directory.http import problem_details

@@ -196,7 +196,7 @@ def test_the_present_reasons_of_decisions_become_the_first_entries_of_threads_as
     ada = world.user()
     rejected, down, _ = world.project(ada, "rejected"), world.project(ada), world.project(ada, "pending")
     with app.app_context():
-        transaction(lambda: moderation.decide(down, "unpublish", by=None, notify=[], reason="Sold."))
+        transaction(lambda: moderation.decide(down, "unpublish", by=None, notify=[], terms=moderation.Terms("Sold.")))
         flask_migrate.downgrade(revision="0043")
         flask_migrate.upgrade()
         columns = (Message.project_id, Message.sender, Message.kind, Message.text, Message.author_id, Message.unread_by)

@@ -99,7 +99,8 @@ def test_the_owner_answers_without_javascript(world: World, ada: Caller, browser
 def test_the_owner_gives_a_project_back_that_was_taken_down(world: World, ada: Caller, browser: Browser) -> None:
     project = world.project(ada)
     with world.app.app_context():
-        transaction(lambda: moderation.decide(project, "unpublish", by=None, notify=[], reason="Broken."))
+        terms = moderation.Terms("Broken.")
+        transaction(lambda: moderation.decide(project, "unpublish", by=None, notify=[], terms=terms))
     page = browser.get(f"/mine/{project}")
     assert "Ready: review it again" in text_of(page)
     assert f'href="/mine/{project}#thread"' in browser.get(f"/p/{project}/{world.stored(project)['slug']}").text

@@ -24,6 +24,7 @@ from tests.support.factories import World
 from tests.support.outbox import endpoint
 from tests.support.waiting import until
 
+TWO = moderation.Terms(required=2)
 HOOK = replace(endpoint("http://127.0.0.1:1/"), events=frozenset({"project.approved", "project.edited"}))
 
 
@@ -38,8 +39,11 @@ def run(app: Flask, work: Callable[[], Any]) -> Any:
         return transaction(work)
 
 
-def approve(app: Flask, project: int, by: Caller | None, required: int = 2, **given: Any) -> None:
-    run(app, lambda: moderation.decide(project, "approve", by=by, notify=[HOOK], required=required, **given))
+def approve(
+    app: Flask, project: int, by: Caller | None, required: int = 2, reason: str | None = None, **given: Any
+) -> None:
+    terms = moderation.Terms(reason, required=required)
+    run(app, lambda: moderation.decide(project, "approve", by=by, notify=[HOOK], terms=terms, **given))
 
 
 def edit(app: Flask, project: int, by: Caller, **fields: Any) -> None:
@@ -169,7 +173,7 @@ VOIDS: dict[str, Callable[..., None]] = {
     "an edit by an administrator": lambda app, project, by, _ada: edit(app, project, by, tagline="Another tagline"),
     "an edit by who approved": lambda app, project, _by, ada: edit(app, project, ada, tagline="Another tagline"),
     "a request for changes": lambda app, project, by, _ada: run(
-        app, lambda: moderation.decide(project, "request_changes", by=by, notify=[], reason="Why?")
+        app, lambda: moderation.decide(project, "request_changes", by=by, notify=[], terms=moderation.Terms("Why?"))
     ),
     "a rejection": lambda app, project, by, _ada: reject(app, project, by),
     "a demotion": set_ada(role=Role.MEMBER),
@@ -286,7 +290,7 @@ def test_in_bulk_each_project_has_its_own_number(app: Flask, world: World, peopl
     for project in (begun, revised):
         approve(app, project, ada)
     wanted = dict.fromkeys((fresh, begun, revised, gone))
-    found = run(app, lambda: moderation.decide_many("approve", wanted, by=bea, notify=[HOOK], required=2))
+    found = run(app, lambda: moderation.decide_many("approve", wanted, by=bea, notify=[HOOK], terms=TWO))
     assert found == dict.fromkeys(wanted)
     assert {project for project in wanted if is_decided(world, project)} == {begun, revised}
     assert (given(app, fresh), given(app, gone)) == (["bea"], ["bea"])
@@ -307,7 +311,7 @@ def test_an_address_that_is_taken_keeps_the_revision_and_no_new_approval(
     with pytest.raises(Duplicate):
         approve(app, first, bea)
     wanted = dict.fromkeys((first, second))
-    found = run(app, lambda: moderation.decide_many("approve", wanted, by=bea, notify=[], required=2))
+    found = run(app, lambda: moderation.decide_many("approve", wanted, by=bea, notify=[], terms=TWO))
     assert found == {first: "duplicate", second: None}
     assert (given(app, first), is_decided(world, first), is_decided(world, second)) == (["ada"], False, True)
     assert log(app, first)[-1] == ("approval_given", ada.id)
@@ -387,7 +391,7 @@ def test_a_demotion_waits_for_an_approval_that_was_begun(
     with ThreadPoolExecutor(1) as pool, app.app_context(), db.engine.connect() as look:
 
         def approve_slowly() -> Any:
-            moderation.decide(project, "approve", by=ada, notify=[], required=2)
+            moderation.decide(project, "approve", by=ada, notify=[], terms=TWO)
             begun = pool.submit(set_ada(role=Role.MEMBER), app, project, bea, ada)
             until(lambda: look.scalar(text(LOCKS)) == 1)
             return begun

@@ -386,8 +386,8 @@ def test_those_with_different_times_are_closed_one_after_the_other(make_app: Any
     projects = [world.project(ada, "pending") for _ in range(2)]
     ask(admin, projects[0])
     with app.app_context():
-        asking = {"by": None, "notify": [], "reason": "x", "answer_within": timedelta(days=3)}
-        transaction(lambda: moderation.decide(projects[1], moderation.REQUEST, **asking))
+        asking = {"by": None, "notify": [], "terms": moderation.Terms("x", answer_within=timedelta(days=3))}
+        transaction(lambda: moderation.decide(projects[1], "request_changes", **asking))
     age(app, Project, 7)
     tidy(app)
     tidy(app)

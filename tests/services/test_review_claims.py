@@ -136,7 +136,7 @@ def test_a_suspended_person_claims_nothing(app: Flask, world: World, waiting: in
 
 def decide(decision: str, **given: Any) -> Callable[..., None]:
     return lambda app, project, _ada, bea: run(
-        app, lambda: moderation.decide(project, decision, by=bea, notify=[], **given)
+        app, lambda: moderation.decide(project, decision, by=bea, notify=[], terms=moderation.Terms(**given))
     )
 
 

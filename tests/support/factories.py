@@ -147,15 +147,17 @@ class World:
             if status == "live":
                 transaction(lambda: moderation.decide(project_id, "approve", by=None, notify=[]))
             elif status == "rejected":
-                transaction(lambda: moderation.decide(project_id, "reject", by=None, notify=[], reason="Not yet."))
+                terms = moderation.Terms("Not yet.")
+                transaction(lambda: moderation.decide(project_id, "reject", by=None, notify=[], terms=terms))
         for _ in range(votes):
             self.vote(project_id, self.user())
         return project_id
 
     def approve(self, project_id: int, by: Caller, required: int = 2) -> None:
         """Have a person approve what waits, where so many have to."""
+        terms = moderation.Terms(required=required)
         with self.app.app_context():
-            transaction(lambda: moderation.decide(project_id, "approve", by=by, notify=[], required=required))
+            transaction(lambda: moderation.decide(project_id, "approve", by=by, notify=[], terms=terms))
 
     def published(self, project_id: int, at: datetime) -> None:
         """Have a live project first approved at an instant."""

@@ -4,7 +4,7 @@ from typing import Any, cast
 
 from marshmallow import Schema
 
-from directory.api.schemas.projects import ProjectQuery
+from directory.api.schemas.lists import ProjectQuery
 from directory.api.schemas.review import QueueQuery
 from directory.api.schemas.users import UsersQuery
 from directory.http.fields import Word

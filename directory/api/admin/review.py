@@ -5,8 +5,8 @@ from typing import Any
 from flask import Response
 
 from directory.api.blueprints import admin as bp
-from directory.api.schemas.projects import CategoryInput, CategoryOutput
-from directory.api.schemas.review import AuditFileQuery, AuditPage, AuditQuery
+from directory.api.schemas.audit import AuditFileQuery, AuditPage, AuditQuery
+from directory.api.schemas.categories import CategoryInput, CategoryOutput
 from directory.api.schemas.votes import (
     DoubtfulPage,
     DoubtfulQuery,

@@ -9,13 +9,12 @@ from typing import Any
 from flask import current_app
 
 from directory.api.blueprints import admin, both, review
+from directory.api.schemas.audit import AuditPage, HistoryQuery
 from directory.api.schemas.paging import PageQuery
 from directory.api.schemas.review import (
-    AuditPage,
     ChangesInput,
     DecisionList,
     DecisionsInput,
-    HistoryQuery,
     QueuePage,
     QueueQuery,
     QueueSummary,
@@ -36,7 +35,7 @@ from directory.http.validation import JsonBody
 from directory.services import audit, permissions
 from directory.services.catalog import additions, catalog
 from directory.services.catalog.filters import review_scope
-from directory.services.review import approvals, claims, holding, moderation, reports, waiting
+from directory.services.review import approvals, cases, claims, holding, moderation, reports, waiting
 
 QUEUE_FILTERS = {*QueueQuery().fields} - {*PageQuery().fields, "sort"}
 DECISIONS, REVIEW_DECISIONS = DecisionsInput(), ReviewDecisionsInput()
@@ -158,7 +157,7 @@ def request_changes(project_id: int, body: dict[str, Any]) -> Any:
     the end. Without an answer it is rejected at `closes_at`. Reviewers may decide meanwhile. The same request again
     changes nothing; another one is refused while it waits for its owner: write a message.
     """
-    return _decided(project_id, moderation.REQUEST, body)
+    return _decided(project_id, cases.REQUEST, body)
 
 
 @review.put("/projects/<id:project_id>/release")
@@ -178,8 +177,8 @@ def release_from_hold(project_id: int) -> Any:
 
 
 def _decided(project_id: int, decision: str, body: dict[str, Any]) -> Any:
-    given = {"versions": versions_allowed(), **_rules(body)}
-    moderation.decide(project_id, decision, by=caller(), **given)
+    by, notify, versions = caller(), subscribers(), versions_allowed()
+    moderation.decide(project_id, decision, by=by, notify=notify, terms=_terms(body), versions=versions)
     return after_decision(project_id)
 
 
@@ -199,16 +198,11 @@ def withdraw_approval(project_id: int) -> Any:
     approvals.withdraw(project_id, by=caller())
 
 
-def _rules(body: dict[str, Any]) -> dict[str, Any]:
-    """The arguments of each decision."""
+def _terms(body: dict[str, Any]) -> moderation.Terms:
+    """What each decision comes with, by the body and the settings."""
     config = current_app.config
-    return {
-        "notify": subscribers(),
-        "reason": body.get("message", body.get("reason")),
-        "self_review": config["SELF_REVIEW"],
-        "required": _required(),
-        "answer_within": waiting.within(config["CHANGES_DAYS"]),
-    }
+    reason, answer_within = body.get("message", body.get("reason")), waiting.within(config["CHANGES_DAYS"])
+    return moderation.Terms(reason, config["SELF_REVIEW"], _required(), answer_within)
 
 
 @admin.post("/projects/decisions", endpoint="decide")
@@ -242,7 +236,7 @@ def decide(body: dict[str, Any]) -> Any:
 
 def _decide(body: dict[str, Any]) -> Any:
     wanted = DECISIONS.wanted(body)
-    refusals = moderation.decide_many(body["decision"], wanted, by=caller(), **_rules(body))
+    refusals = moderation.decide_many(body["decision"], wanted, by=caller(), notify=subscribers(), terms=_terms(body))
     shown = [project_id for project_id, code in refusals.items() if code in {None, PreconditionFailed.code}]
     projects = catalog.many(shown, viewer=caller())
     approvals.add([*projects.values()], _required())

@@ -4,11 +4,11 @@ from typing import Any, ClassVar
 
 from marshmallow import ValidationError, fields, validates_schema
 
+from directory.api.schemas.audit import TimelineEvent
 from directory.api.schemas.messages import MessageOutput
 from directory.api.schemas.passkeys import PasskeyOutput
 from directory.api.schemas.projects import USERNAME, ProjectOutput
 from directory.api.schemas.reports import MemberReport
-from directory.api.schemas.review import TimelineEvent
 from directory.http.fields import BLANKS, Checked, Flag, Line, Matching, Strict, Timestamp, Word, document
 from directory.language.messages import _
 from directory.models import AccountStatus, Role

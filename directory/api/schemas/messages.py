@@ -3,9 +3,9 @@
 from marshmallow import fields
 from marshmallow.validate import Range
 
+from directory.api.schemas.audit import HistoryQuery
 from directory.api.schemas.paging import CursorPagination
 from directory.api.schemas.projects import UserRef
-from directory.api.schemas.review import HistoryQuery
 from directory.http.fields import Flag, Number, Prose, Strict, Timestamp, Word
 from directory.models import MessageKind, Sender
 from directory.models.base import HIGHEST_ID

@@ -1,40 +1,26 @@
-"""The schemas of projects, votes and categories."""
+"""The schemas of a project: what is written, what is shown, and what is known of a planned one."""
 
 from collections.abc import Callable
 from typing import Any, ClassVar
 
 from marshmallow import ValidationError, fields, validates_schema
 
-from directory.api.schemas.paging import PageQuery, Pagination
 from directory.http.fields import (
     Few,
     Line,
     Link,
-    Matching,
     OptionalLine,
     Prose,
-    Published,
     RenderedMarkdown,
     Repository,
-    Search,
     Slug,
     Strict,
-    Tags,
     Timestamp,
     Word,
 )
 from directory.language.messages import _
 from directory.models import Status
-from directory.services.catalog import orders
-from directory.services.catalog.facets import MOST as FACETS
 from directory.services.catalog.fields import BODY, FIELDS, OWNED, Field, Kind
-from directory.services.catalog.nearest import MOST as NEAREST
-from directory.services.catalog.nearest import MOST_WORDS
-from directory.services.catalog.related import MOST as RELATED
-from directory.services.catalog.search import MOST
-from directory.services.catalog.search_operators import MOST as OPERATORS
-from directory.services.catalog.search_words import MAX_WORD_LENGTH, MAX_WORDS
-from directory.services.catalog.suggestions import MOST as SUGGESTIONS
 from directory.services.pictures.pictures import WIDE
 from directory.services.text.rules import CATEGORY_SLUG_MAX, TAG_MAX
 from directory.services.text.rules import USERNAME as USERNAMES
@@ -44,23 +30,6 @@ AnyField = fields.Field[Any]
 STATUSES = tuple(Status)
 NEITHER = _("Give url, title or repository_url.")
 USERNAME = USERNAMES.pattern
-SEARCH = (
-    "Full-text search in title, tagline, author, description and tags, for projects that have all of its words: "
-    f"of the first {MAX_WORDS} words the first {MAX_WORD_LENGTH} letters. A word of two letters or more matches words "
-    "that begin with it, an English plural its singular. Words in quotes are a phrase; there are no other operators. "
-    "The best match is a title that equals the query; then all words whole in the title, in title, tagline, author "
-    "and tags, and as beginnings of words in the same two; last the matches by the description alone. Equal ones are "
-    f"ordered by votes. Of more than {MOST:,} matches the best are found among the {MOST:,} with the "
-    "most votes; the other orders are complete."
-)
-
-
-class Owner(Matching):
-    """Whose projects: a username, or `me`."""
-
-    def __init__(self) -> None:
-        says = _("Must be a username, or me.")
-        super().__init__(f"me|{USERNAME}", 32, says=says, metadata={"description": "A username, or `me` (signed in)."})
 
 
 def _facts(field: Field) -> dict[str, Any]:
@@ -227,106 +196,6 @@ class ProjectDetail(ProjectOutput):
     )
 
 
-class ProjectPage(Strict):
-    """A page of projects."""
-
-    items = fields.List(fields.Nested(ProjectDetail), required=True)
-    pagination = fields.Nested(Pagination, required=True)
-    suggestions = fields.List(
-        fields.String(),
-        metadata={
-            "maxItems": SUGGESTIONS,
-            "description": "If a search found nothing: queries with the nearest spellings among the words of live "
-            "titles and the tags, nearest first. The list is empty if no spelling is near.",
-        },
-    )
-    nearest = fields.List(
-        fields.Nested(ProjectDetail),
-        metadata={
-            "maxItems": NEAREST,
-            "description": f"If a search of three to {MOST_WORDS} words finds fewer than three live projects: on its "
-            "first page, best match first, others that have more than half of the words, under the same filters. Those "
-            "with more of the words come first, then the best matches. The list is empty if there are none.",
-        },
-    )
-    searched_as_words = fields.List(
-        fields.String(),
-        metadata={
-            "maxItems": OPERATORS,
-            "description": "If `q` has what other searches take as operators (`-word`, `AND`, `OR`, `NOT`, "
-            "`name:value`): the first of them. This search takes them as words.",
-        },
-    )
-
-
-class ProjectQuery(PageQuery):
-    """The public list's parameters."""
-
-    status = Word(STATUSES, metadata={"description": "Default live; with owner=me every state."})
-    category = Slug(CATEGORY_SLUG_MAX, metadata={"description": "A category's slug; an unknown one finds nothing."})
-    sort = Word(orders.PUBLIC, metadata={"description": "Default newest; with q best match."})
-    q = Search(200, metadata={"description": SEARCH})
-    tag = Tags(metadata={"description": "Projects that carry this tag; of several, separated by commas, all."})
-    owner = Owner()
-    upvoted = Word(("me",), metadata={"description": "The projects that the caller has voted for (signed in)."})
-    published = Published()
-
-
-class FacetsQuery(ProjectQuery):
-    """The filters of the public list of live projects."""
-
-    class Meta(ProjectQuery.Meta):
-        exclude = ("status", "sort", "upvoted", "page", "limit", "cursor")
-
-    owner = Matching(  # type: ignore[assignment]
-        USERNAME, 32, says=_("Must be a username."), metadata={"description": "A username."}
-    )
-
-
-class FacetOfCategory(CategoryRef):
-    """A category, and how many projects of the list are in it."""
-
-    live_projects = fields.Integer(required=True, metadata={"minimum": 1})
-
-
-class FacetOfTag(Strict):
-    """A tag, and how many projects of the list have it."""
-
-    tag = fields.String(required=True)
-    live_projects = fields.Integer(required=True, metadata={"minimum": 1})
-
-
-class FacetsOutput(Strict):
-    """The categories and the most used tags of a list."""
-
-    categories = fields.List(fields.Nested(FacetOfCategory), required=True)
-    tags = fields.List(fields.Nested(FacetOfTag), required=True, metadata={"maxItems": FACETS})
-    capped = fields.Boolean(
-        required=True,
-        metadata={"description": f"Whether more than {MOST:,} projects match; then the newest {MOST:,} are counted."},
-    )
-
-
-class RelatedOutput(Strict):
-    """The projects that share most with one, most first."""
-
-    items = fields.List(fields.Nested(ProjectDetail), required=True, metadata={"maxItems": RELATED})
-
-
-class CountsQuery(Strict):
-    """Whose projects to count."""
-
-    owner = Word(("me",), required=True, metadata={"description": "The caller."})
-
-
-class CountsOutput(Strict):
-    """How many projects are in each state."""
-
-    live = fields.Integer(required=True, metadata={"minimum": 0})
-    pending = fields.Integer(required=True, metadata={"minimum": 0})
-    rejected = fields.Integer(required=True, metadata={"minimum": 0})
-
-
 class CheckQuery(Strict):
     """The URL of a planned submission, its title or its repository, or several of them."""
 
@@ -370,34 +239,3 @@ class CheckOutput(Strict):
             "or repository, or their website is its repository. Absent if there are none."
         },
     )
-
-
-class VoteOutput(Strict):
-    """The vote as it is now, and the project's count."""
-
-    project_id = fields.Integer(required=True)
-    upvoted = fields.Boolean(required=True)
-    upvotes = fields.Integer(required=True, metadata={"minimum": 0})
-
-
-class CategoryInput(Strict):
-    """A category; for a change every field is optional."""
-
-    slug = Slug(CATEGORY_SLUG_MAX, required=True)
-    name = Line(1, 100, required=True)
-    description = Prose(0, 500)
-
-
-class CategoryOutput(Strict):
-    """A category and its number of live projects."""
-
-    slug = fields.String(required=True)
-    name = fields.String(required=True)
-    description = fields.String(required=True)
-    live_projects = fields.Integer(required=True, dump_only=True, metadata={"minimum": 0})
-
-
-class CategoryList(Strict):
-    """All categories."""
-
-    items = fields.List(fields.Nested(CategoryOutput), required=True)

@@ -6,9 +6,9 @@ from marshmallow import ValidationError, fields, validates, validates_schema
 from marshmallow.validate import Range
 
 from directory.api.schemas.accounts import UserOutput
+from directory.api.schemas.audit import AuditOutput
 from directory.api.schemas.dashboard import ProjectCounts
 from directory.api.schemas.paging import PageQuery, Pagination
-from directory.api.schemas.review import AuditOutput
 from directory.http.fields import (
     BLANKS,
     DayOrTime,

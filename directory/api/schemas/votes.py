@@ -122,3 +122,11 @@ class VotesDecided(Strict):
         required=True, metadata={"minimum": 0, "description": "How many votes were discounted, or discounts lifted."}
     )
     upvotes = fields.Integer(required=True, metadata={"minimum": 0, "description": "How many votes count now."})
+
+
+class VoteOutput(Strict):
+    """The vote as it is now, and the project's count."""
+
+    project_id = fields.Integer(required=True)
+    upvoted = fields.Boolean(required=True)
+    upvotes = fields.Integer(required=True, metadata={"minimum": 0})

@@ -5,14 +5,14 @@ that it then has. So if two administrators make the same decision at once, only 
 webhooks. The number of statements does not depend on the number of projects.
 """
 
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy import case, func, literal, select, update
 
-from directory.errors import DirectoryError, Duplicate, InvalidTransition, NotFound, OwnSubmission, PreconditionFailed
+from directory.errors import DirectoryError, Duplicate, NotFound, OwnSubmission
 from directory.extensions import UNSYNCHRONISED, db, modify
 from directory.models import MessageKind, Project, Revision, Status, now
 from directory.models.base import UtcDateTime
@@ -33,22 +33,11 @@ from directory.services.review import (
     thread,
     waiting,
 )
+from directory.services.review.cases import PAST, REQUEST, WAITING, Case, locked, with_requests
 from directory.services.review.last_decision import Overtaking
 
-REQUEST = "request_changes"
-PAST = {"approve": "approved", "reject": "rejected", "unpublish": "unpublished", REQUEST: "changes_requested"}
 KINDS = {decision: MessageKind(past) for decision, past in PAST.items()}  # of the entries in the threads
-# States of a live project with a revision: its changes are pending, or were rejected.
-WAITING, REFUSED = "changes_waiting", "changes_refused"
-MOVES: dict[str, set[str]] = {
-    "approve": {Status.PENDING},
-    "reject": {Status.PENDING},
-    "unpublish": {Status.LIVE, WAITING, REFUSED},
-    REQUEST: {Status.PENDING, WAITING},
-}
 TARGETS = {"approve": Status.LIVE, "reject": Status.REJECTED, "unpublish": Status.PENDING}
-# The states of a project for which the decision was already made.
-ALREADY: dict[str, set[str]] = {"approve": {Status.LIVE}, "reject": {Status.REJECTED, REFUSED}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,49 +58,7 @@ class Terms:
     only_closed: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class _Case:
-    """A locked project and its revision, and the message by which changes of it were asked for, while it waits."""
-
-    project: Any
-    revision: Revision | None
-    asked: str | None = None
-
-    @property
-    def state(self) -> str:
-        """The project's state, or that of its revision."""
-        if self.revision is None:
-            return str(self.project.status)
-        return REFUSED if self.revision.submitted_at is None else WAITING
-
-    @property
-    def id(self) -> int:
-        """The project's id."""
-        return int(self.project.id)
-
-    @property
-    def waits(self) -> Any:
-        """What may wait for its owner: the revision that is not rejected, or the project."""
-        return self.revision if self.state == WAITING else self.project
-
-    @property
-    def is_closed(self) -> bool:
-        """Whether it waits for its owner, and the time for an answer is over."""
-        waits = self.state in {WAITING, Status.PENDING} and self.waits.owner_since is not None
-        return waits and self.waits.closes_at is not None and self.waits.closes_at <= now()
-
-    @property
-    def is_held(self) -> bool:
-        """Whether a rule holds it out of the queue."""
-        return self.waits.held_until is not None
-
-    def is_decided(self, decision: str, reason: str | None) -> bool:
-        """Whether the decision was already made: of requests for changes the same one."""
-        return self.asked == reason if decision == REQUEST else self.state in ALREADY.get(decision, ())
-
-    def settles(self, decision: str) -> bool:
-        """Whether the decision is about the changes that wait."""
-        return self.state == WAITING and decision in {"approve", "reject"}
+PLAIN = Terms()
 
 
 def decide(
@@ -120,27 +67,21 @@ def decide(
     *,
     by: Caller | None,
     notify: list[Endpoint],
-    reason: str | None = None,
+    terms: Terms = PLAIN,
     versions: Container[int] | None = None,
-    self_review: str = "allow",
-    required: int = 1,
-    answer_within: timedelta | None = None,
 ) -> None:
     """Approve or reject a pending project or revision, ask for changes of it, or unpublish a live project, and notify.
 
     Approving or rejecting twice changes nothing, not even the reason. An unpublished project waits for its owner,
-    outside of the queue, and keeps its votes and the time of its first publication; so does what changes are asked of,
-    for which `reason` is the message. The reason is logged, a message is not; the owner gets either, and webhooks get
-    reasons, except for an approval. `versions` are the versions that the decision is about; None means any.
-    They are not checked if the decision was already made. With `self_review` "refuse" nobody decides about their own.
-    An approval moves the state if `required` people have approved the version, and is otherwise kept (`approvals`); one
-    by the operator, whose `by` is None, always does.
+    outside of the queue, and keeps its votes and the time of its first publication; so does what changes are asked of.
+    The reason is logged, a message is not; the owner gets either, and webhooks get reasons, except for an approval.
+    `versions` are the versions that the decision is about; None means any. They are not checked if the decision was
+    already made. An approval that is not enough is kept (`approvals`); the operator's, whose `by` is None, is enough.
     Raises Unauthenticated, NotFound, OwnSubmission, PreconditionFailed, InvalidTransition (the project is in another
     state), and Duplicate if the owner has another project with the URL that would be approved.
     """
     if by is not None:
         require_active(by)
-    terms = Terms(reason, self_review, required, answer_within)
     refusal = _decide(decision, {project_id: versions}, by=by, notify=notify, terms=terms)[project_id]
     if refusal is not None:
         raise refusal
@@ -152,10 +93,7 @@ def decide_many(
     *,
     by: Caller,
     notify: list[Endpoint],
-    reason: str | None = None,
-    self_review: str = "allow",
-    required: int = 1,
-    answer_within: timedelta | None = None,
+    terms: Terms = PLAIN,
 ) -> dict[int, str | None]:
     """Approve, reject, unpublish or delete each of the projects, or ask for changes of it.
 
@@ -165,7 +103,6 @@ def decide_many(
     """
     require_active(by)
     versions = {project_id: None if version is None else (version,) for project_id, version in wanted.items()}
-    terms = Terms(reason, self_review, required, answer_within)
     refusals = _decide(decision, versions, by=by, notify=notify, terms=terms)
     return {project_id: None if refusal is None else refusal.code for project_id, refusal in refusals.items()}
 
@@ -216,19 +153,19 @@ def _decide(
     ids, and then the counters that they share, so that two batches cannot deadlock.
     """
     reason = terms.reason
-    cases = [case for case in _locked(wanted) if by is None or permissions.may(by, "review", case.project.category_id)]
-    cases = _with_requests(cases) if decision == REQUEST else cases
+    cases = [case for case in locked(wanted) if by is None or permissions.may(by, "review", case.project.category_id)]
+    cases = with_requests(cases) if decision == REQUEST else cases
     refusals: dict[int, DirectoryError | None] = dict.fromkeys(wanted, NotFound())
     for each in cases:
         is_own = decision != "delete" and permissions.is_refused_own(by, each.project.owner_id, terms.self_review)
-        refusals[each.id] = OwnSubmission() if is_own else _refusal(each, decision, wanted[each.id], reason)
+        refusals[each.id] = OwnSubmission() if is_own else each.refusal(decision, wanted[each.id], reason)
     due = [case for case in cases if refusals[case.id] is None and not case.is_decided(decision, reason)]
     due = [case for case in due if case.is_closed or not terms.only_closed]
     return refusals | (_carry_out(due, decision, by=by, notify=notify, terms=terms) if due else {})
 
 
 def _carry_out(
-    due: list[_Case], decision: str, *, by: Caller | None, notify: list[Endpoint], terms: Terms
+    due: list[Case], decision: str, *, by: Caller | None, notify: list[Endpoint], terms: Terms
 ) -> dict[int, DirectoryError | None]:
     """Carry out a decision about locked projects to which it applies; return the refusals."""
     if decision == "delete":
@@ -244,7 +181,7 @@ def _carry_out(
     return _approve(due, by=by, notify=notify, terms=terms)
 
 
-def _approve(due: list[_Case], *, by: Caller, notify: list[Endpoint], terms: Terms) -> dict[int, DirectoryError | None]:
+def _approve(due: list[Case], *, by: Caller, notify: list[Endpoint], terms: Terms) -> dict[int, DirectoryError | None]:
     """Add an approval to each of the projects, and move those that have enough; return the refusals."""
     at = now()
     given = approvals.give([case.id for case in due], by=by, at=at)
@@ -259,7 +196,7 @@ def _approve(due: list[_Case], *, by: Caller, notify: list[Endpoint], terms: Ter
 
 
 def _apply(
-    due: list[_Case], decision: str, *, by: Caller | None, notify: list[Endpoint], terms: Terms
+    due: list[Case], decision: str, *, by: Caller | None, notify: list[Endpoint], terms: Terms
 ) -> tuple[set[int], dict[int, DirectoryError | None]]:
     """Make the decision about each project and revision; return the ids of those that it moved, and the refusals."""
     revised = {case.id: case.revision for case in due if case.revision is not None and case.settles(decision)}
@@ -275,40 +212,7 @@ def _apply(
     return moved, {project_id: Duplicate(["url"], revisions.TAKEN) for project_id in taken}
 
 
-def _locked(project_ids: Iterable[int]) -> list[_Case]:
-    """The projects that exist, locked in the order of their ids, with their revisions."""
-    columns = (Project.id, Project.owner_id, Project.url_key, Project.title, Project.status, Project.version)
-    query = select(*columns, Project.category_id, Project.submitted_at, Project.upvotes)
-    query = query.add_columns(Project.published_at, Project.owner_since, Project.closes_at, Project.held_until)
-    query = query.add_columns(Project.appealed_at, Project.measured_from)
-    query = query.where(Project.id.in_(list(project_ids))).order_by(Project.id)
-    projects = list(db.session.execute(query.with_for_update(key_share=True)))
-    live = [project.id for project in projects if project.status == Status.LIVE]
-    # In a separate statement: a join would read the revision as it was before the wait for the lock.
-    held = revisions.of_each(live) if live else {}
-    return [_Case(project, held.get(project.id)) for project in projects]
-
-
-def _with_requests(cases: list[_Case]) -> list[_Case]:
-    """The cases with the messages by which changes of them were asked for, while they wait for their owners."""
-    since = {case.id: case.waits.owner_since for case in cases if case.state in MOVES[REQUEST]}
-    asked = thread.requests({project_id: at for project_id, at in since.items() if at is not None})
-    return [replace(case, asked=asked.get(case.id)) for case in cases]
-
-
-def _refusal(case: _Case, decision: str, versions: Container[int] | None, reason: str | None) -> DirectoryError | None:
-    """Why a decision about a locked project is refused; None if it can be made, or was already made."""
-    # A caller whose answer was lost may retry, as RFC 9110 section 13.1.1 allows.
-    if case.is_decided(decision, reason):
-        return None
-    if versions is not None and case.project.version not in versions:
-        return PreconditionFailed()
-    if case.asked is None and (decision == "delete" or case.settles(decision) or case.state in MOVES[decision]):
-        return None
-    return InvalidTransition(case.project.status, "asked to be changed" if decision == REQUEST else PAST[decision])
-
-
-def _lock_counters(cases: list[_Case], decision: str) -> None:
+def _lock_counters(cases: list[Case], decision: str) -> None:
     """Lock the counters that the decisions change, including those of the categories and tags in revisions."""
     held = [revisions.changes_of(case.revision) for case in cases] if decision == "approve" else []
     slugs = [changes["category"] for changes in held if "category" in changes]
@@ -316,7 +220,7 @@ def _lock_counters(cases: list[_Case], decision: str) -> None:
     counters.lock([case.id for case in cases], slugs=slugs, tags=tags)
 
 
-def _request(cases: list[_Case], terms: Terms, *, by: Caller | None, notify: list[Endpoint]) -> None:
+def _request(cases: list[Case], terms: Terms, *, by: Caller | None, notify: list[Endpoint]) -> None:
     """Have locked pending projects and revisions wait for their owners, with the message in their threads."""
     at, event, projects = now(), f"project.{PAST[REQUEST]}", [case.project for case in cases]
     ids = [project.id for project in projects]
