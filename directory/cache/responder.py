@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 
 from flask import Flask
 
+from directory.cache.bypass import Bypass
 from directory.cache.personal_body import PersonalParts, ShownProjects
 from directory.cache.reads import Read
 from directory.cache.response import CachedResponse, public_response
@@ -32,9 +33,6 @@ from directory.cache.snapshot_source import ReadVotes, Snapshot, SnapshotSource
 from directory.cache.store import Store, count_nothing
 from directory.cache.tuning import (
     ADMITTED_MAX,
-    BYPASS_ALL_SECONDS,
-    BYPASS_SECONDS,
-    BYPASSES_MAX,
     LOOP_QUERY_SECONDS,
     READERS_MAX,
     THREAD_TIMEOUT,
@@ -95,8 +93,7 @@ class Responder:
         self._waiting: deque[PendingRead] = deque()
         self._is_closed = access.is_closed(flask)
         self._admitted: set[Credential | None] = set()  # where only members may read
-        self._bypassed_until: dict[Credential | None, float] = {}  # by time.monotonic()
-        self._all_bypassed_until = 0.0
+        self.bypass = Bypass()
 
     def pending(self, read: Read) -> PendingRead | None:
         """The read for `respond_in_loop`, if a response is stored or one short statement makes it; otherwise None.
@@ -105,7 +102,7 @@ class Responder:
         """
         if self._is_closed and read.credential not in self._admitted:
             return None
-        if read.credential is not None and self._is_bypassed(read.credential):
+        if read.credential is not None and self.bypass.includes(read.credential):
             return None
         match = self.routes.find_by_id(read)
         if match is None and not (self._is_stored(read) if read.credential is None else self._fillable(read)):
@@ -133,7 +130,7 @@ class Responder:
             return None if public is None else ReaderResponse(self.in_form(public, read), None)
         pending = PendingRead(read, self.routes.find_by_id(read))
         try:
-            if self._is_bypassed(read.credential):
+            if self.bypass.includes(read.credential):
                 return None
             self._respond_to_reader(pending)
             if pending.is_unknown:
@@ -258,7 +255,7 @@ class Responder:
         """Respond in a thread. A public response that is not stored, or not valid, is made."""
         self._read_together([pending])
         can_make = pending.match is None and pending.response is None and not pending.is_unknown
-        if can_make and not self._is_bypassed(pending.read.credential) and self._make_fillable(pending.read):
+        if can_make and not self.bypass.includes(pending.read.credential) and self._make_fillable(pending.read):
             self._read_together([pending])
 
     def _record_uses(self, pending: list[PendingRead]) -> None:
@@ -285,7 +282,7 @@ class Responder:
         if match is None or not PersonalParts.fits(match.view.operation):
             return False
         if self._find_or_make(read) is None:
-            self._bypass_all()
+            self.bypass.add_all()
             return False
         return True
 
@@ -301,7 +298,7 @@ class Responder:
         self._waiting.extend(reads)
         with self._flask.app_context(), self.snapshots.reading_votes(in_loop=in_loop) as read_rows:
             # While this thread waited, another's read may have failed. Then all callers are bypassed.
-            may_read = time.monotonic() >= self._all_bypassed_until
+            may_read = time.monotonic() >= self.bypass.all_until
             if read_rows is not None and may_read and not all(each.is_read for each in reads):
                 waiting = [self._waiting.popleft() for _ in range(len(self._waiting))]
                 self._read_votes([each for each in waiting if not each.is_read], read_rows, in_loop=in_loop)
@@ -317,7 +314,7 @@ class Responder:
         ]
         snapshot, rows = read_rows(values)
         if snapshot is None and not in_loop:  # a thread waits for long, so the database is slow or down
-            self._bypass_all()
+            self.bypass.add_all()
         for each, row in zip(pending, rows or [None] * len(pending), strict=True):
             each.snapshot, each.row, each.is_read = snapshot, row, True
 
@@ -388,21 +385,8 @@ class Responder:
             self._admitted.add(credential)
         return is_reader
 
-    # Signed-in callers for whom the cache is bypassed: the application answers their reads for a while.
-
-    def _is_bypassed(self, credential: Credential | None) -> bool:
-        """Whether the application answers the caller for now."""
-        now = time.monotonic()
-        return now < self._all_bypassed_until or now < self._bypassed_until.get(credential, 0.0)
-
-    def _bypass_all(self) -> None:
-        """Let the application answer all signed-in callers: the database did not answer the cache in time."""
-        self._all_bypassed_until = time.monotonic() + BYPASS_ALL_SECONDS
-
     def _bypass_unknown(self, pending: list[PendingRead]) -> None:
-        """Let the application answer the next reads of unknown callers: the cache would not identify them again."""
-        if len(self._bypassed_until) >= BYPASSES_MAX:
-            self._bypassed_until.clear()
-        self._admitted.difference_update(each.read.credential for each in pending if each.is_unknown)
-        until = time.monotonic() + BYPASS_SECONDS
-        self._bypassed_until |= {each.read.credential: until for each in pending if each.is_unknown}
+        """Respond no more to unknown callers, for a while."""
+        unknown = {each.read.credential for each in pending if each.is_unknown}
+        self._admitted -= unknown
+        self.bypass.add(unknown)

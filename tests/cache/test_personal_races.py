@@ -158,7 +158,7 @@ def test_a_read_that_came_too_late_is_made_by_no_other_thread(
     with source._lock:
         cache._give_filled([pending], in_loop=False)
     assert (pending.is_read, pending.response, asked) == (True, None, [])
-    cache._bypass_all()
+    cache.bypass.add_all()
     pending.is_read = False
     cache._give_filled([pending], in_loop=False)
     assert (pending.is_read, pending.response, asked) == (True, None, [])

@@ -7,7 +7,7 @@ import pytest
 from flask import Flask
 
 from directory.api.schemas.projects import UserRef
-from directory.cache import responder, snapshot_source
+from directory.cache import bypass, responder, snapshot_source
 from directory.cache.reads import read_from
 from directory.cache.routes import CacheableRoutes
 from directory.cache.snapshot_source import SnapshotSource
@@ -106,10 +106,10 @@ def test_a_long_text_of_an_owner_is_left_to_a_thread(app: Flask, uncached: Flask
 
 def test_the_callers_that_are_remembered_are_bounded(app: Flask, world: World, monkeypatch: Any) -> None:
     world.project()
-    monkeypatch.setattr(responder, "BYPASSES_MAX", 3)
+    monkeypatch.setattr(bypass, "BYPASSES_MAX", 3)
     for number in range(9):
         by_wsgi(app, "/api/projects", {"Authorization": f"Bearer x{number}"})
-    assert 0 < len(cache_of(app)._bypassed_until) <= 3
+    assert 0 < len(cache_of(app).bypass.until) <= 3
 
 
 def test_a_vote_between_the_page_and_its_personal_answer_leaves_it_to_the_application(
@@ -150,12 +150,12 @@ def test_after_a_failure_the_application_answers_alone_for_a_while(
             assert by_wsgi(app, paths[1], headers) == expected[1]
             patched.setattr(SnapshotSource, "_read_snapshot", lambda *_: (None, []))
             assert by_loop(fast, paths[0], headers) is None
-            assert reads._all_bypassed_until == 0.0  # the loop waits for so short that it tells nothing
+            assert reads.bypass.all_until == 0.0  # the loop waits for so short that it tells nothing
             assert by_wsgi(app, paths[0], headers) == expected[0]
             assert counted.made == 0
         assert by_wsgi(app, paths[0], headers) == expected[0]
         assert counted.made == 0
-        reads._all_bypassed_until = 0.0
+        reads.bypass.all_until = 0.0
         assert by_wsgi(app, paths[0], headers) == expected[0]
         assert counted.made == 1
 
@@ -205,7 +205,7 @@ def test_a_caller_gives_up_where_another_thread_reads_for_too_long(
         assert by_loop(fast, "/api/projects", headers) is None
         assert by_wsgi(app, "/api/projects", headers) == by_wsgi(uncached, "/api/projects", headers)
     assert counted.made == 0
-    cache_of(app)._all_bypassed_until = 0.0
+    cache_of(app).bypass.all_until = 0.0
     with Personal() as counted:
         assert by_wsgi(app, "/api/projects", headers) == by_wsgi(uncached, "/api/projects", headers)
     assert counted.made == 1
