@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import ENVIRONMENT, migrate
+from tests.support.processes import free_port
 from tests.support.serving import ROOT, WITHIN
 
 FLASK, PACKAGE = [sys.executable, "-m", "flask"], [sys.executable, "."]
@@ -56,7 +57,7 @@ def outward(tmp_path: Path) -> dict[str, str]:
 def test_a_link_out_of_the_folder_of_the_site_stops_what_serves_and_warns_elsewhere(
     environment: dict[str, str], tmp_path: Path
 ) -> None:
-    environment |= outward(tmp_path)
+    environment |= outward(tmp_path) | {"PORT": str(free_port())}  # `serve` looks first whether its port is free
     line = f"SITE_DIR: {tmp_path / 'site/static/out'}: is a link that leads out of the folder\n"
     for words in ("check", "serve"):
         ended = run(PACKAGE, words, environment)
