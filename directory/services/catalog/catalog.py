@@ -175,9 +175,9 @@ def matched(filters: Filters, least: int | None = None) -> Matched | None:
 
 def _is_common(filters: Filters, names: tuple[str, ...], given: dict[str, Any]) -> bool:
     """Whether the matches are found as those of a query with very many matches, which is exact for any number."""
-    if filters.status != Status.LIVE or not {*names} <= best_match.NARROWED_BY:
-        return False
-    return best_match.is_common(best_match.Search(names, given, db.engine.dialect.name, filters.status))
+    can_look = filters.status == Status.LIVE and {*names} <= best_match.NARROWED_BY
+    asked = best_match.Search(names, given, db.engine.dialect.name, filters.status)
+    return can_look and best_match.is_common(asked)
 
 
 def page(
