@@ -1,9 +1,9 @@
 """What lists, facets, and related projects cost the database at any size, uncached: `python -m bench.large`.
 
-1. Each request by itself, from a list of a period to what is nearest to a search. The bar is 100 ms at a million
-   projects.
-2. A page of a list with its facets, and a project's page with what is related, beside the page of the list by
-   itself; they take turns. The bar is 1.5 times it, at 100,000 projects.
+1. Each request alone: facets, lists of a period, related projects, searches with `nearest`. The bar is 100 ms at a
+   million projects.
+2. In turns: a page of a list with its facets, the page of a project with its related projects, and the page of a list
+   without facets. The bar is 1.5 times the last one, at 100,000 projects.
 
 Of each request the table has the CPU of its statements, that of the costliest one, and how many they are; the median of
 some rounds, warm. It is CPU, and not time, because other work disturbs that less: of the connection's process of

@@ -1,4 +1,4 @@
-"""The schemas of what has happened: the history and the timeline of a project, and the audit log."""
+"""The schemas of the audit log, and of the history and the timeline of a project."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The schemas of a project: what is written, what is shown, and what is known of a planned one."""
+"""The schemas of a project: the fields that callers send and get, and the check before a submission."""
 
 from collections.abc import Callable
 from typing import Any, ClassVar

@@ -96,16 +96,21 @@ def page(asked: Search, window: Window) -> list[Match] | None:
 
 def is_common(asked: Search) -> bool:
     """Whether more than `search.MOST` match, in all likelihood, by the share among the projects with the most votes."""
-    share = len(asked.most_voted(SAMPLE)) / SAMPLE
-    _, live = search_counts.state()
+    share, live = _sampled(asked)
     return share * live > search.MOST * MARGIN
 
 
 def is_rare(asked: Search) -> bool:
     """Whether so few match that to collect all of them costs less than a scan of the list for `search.MOST`."""
+    share, live = _sampled(asked)
+    return share * share * live < search.MOST * LOOK[asked.list.dialect]
+
+
+def _sampled(asked: Search) -> tuple[float, int]:
+    """The share of the matches among the projects with the most votes, and the number of live projects."""
     share = len(asked.most_voted(SAMPLE)) / SAMPLE
     _, live = search_counts.state()
-    return share * share * live < search.MOST * LOOK[asked.list.dialect]
+    return share, live
 
 
 def _following(asked: Search, after: Match, size: int, looked_at: int) -> list[Match] | None:

@@ -1,7 +1,6 @@
-"""What a list of projects is: its filters, its state and its order, and the filters as conditions.
+"""The shape of a list of projects: the parts that determine its SQL, and its filters as conditions.
 
-What determines the SQL of a list is its shape; `queries` has a statement for each. Values that differ between requests
-are parameters.
+`queries` has a statement for each shape. Values that differ between requests are parameters.
 """
 
 from collections.abc import Container
