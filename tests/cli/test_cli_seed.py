@@ -61,6 +61,9 @@ def test_some_projects_have_pictures_which_are_served_and_say_that_they_belong_t
         assert (picture["width"], picture["height"]) == drawings.SIZE
         assert api.get(picture["640"]).content_type == "image/webp"
     new = api.get("/").text.partition('class="shelf"')[2].partition("</section>")[0]
+    cards = new.split("<li")[1:]
+    # A card without a picture shows the letters of its project in the same place.
+    assert {('class="picture"' in card) + ("data-letters=" in card) for card in cards} == {1}
     assert 'class="picture"' in new
 
 
