@@ -1,16 +1,25 @@
-"""Makes the tests quick, and patient: cheap hashes, files in memory, shared URL rules, long waits for a database."""
+"""Makes the tests quick, and patient: cheap hashes, files in memory, long waits for a database.
+
+What applications make alike is made once for all of a process: URL rules, templates, translations and statements.
+"""
 
 import gc
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+from sqlalchemy.engine import Engine
+from sqlalchemy.engine.default import DefaultDialect
+from sqlalchemy.util import LRUCache
 from werkzeug.routing import Rule
 
 from directory.db import deadline, deadline_connection
 from directory.http import readiness
+from directory.language import po
+from directory.language.catalogues import Catalogue
+from directory.language.templates import TranslatedEnvironment
 from directory.services import health
 from directory.services.accounts import passwords
 
@@ -31,6 +40,9 @@ def configure() -> None:
     hash_cheaply()
     use_memory()
     share_rules()
+    share_templates()
+    share_catalogues()
+    share_statements()
     wait_long()
     collect_seldom()
 
@@ -86,3 +98,51 @@ def share_rules() -> None:
         return None
 
     Rule.compile = shared  # type: ignore[method-assign]
+
+
+def share_templates() -> None:
+    """Compile each template once for all applications. Its code depends on its language and on the layout of blocks."""
+    compile_template: Any = TranslatedEnvironment.compile
+    compiled: dict[tuple[Any, ...], tuple[Catalogue, Any]] = {}
+
+    def shared(environment: TranslatedEnvironment, source: Any, *names: Any, **options: Any) -> Any:
+        spoken = environment.catalogue
+        key = (id(spoken), environment.trim_blocks, source, names, *options.items())
+        if key not in compiled:  # with its catalogue, so that no other one gets the same id
+            compiled[key] = spoken, compile_template(environment, source, *names, **options)
+        return compiled[key][1]
+
+    TranslatedEnvironment.compile = shared  # type: ignore[method-assign]
+
+
+def share_catalogues() -> None:
+    """Read each translation once for all applications."""
+    read = po.catalogue
+    known: dict[tuple[Any, ...], Catalogue] = {}
+
+    def shared(tag: str, files: Iterable[Path]) -> Catalogue:
+        paths = tuple(files)
+        try:
+            key = (tag, paths, *(path.read_bytes() for path in paths))
+        except OSError:
+            return read(tag, paths)
+        if key not in known:
+            known[key] = read(tag, paths)
+        return known[key]
+
+    po.catalogue = shared
+
+
+def share_statements() -> None:
+    """Compile each statement once for all engines of a kind: SQLAlchemy knows it by the engine's own dialect."""
+
+    def kind(dialect: Any) -> tuple[Any, ...]:
+        return type(dialect), dialect.paramstyle, dialect._json_deserializer
+
+    def alike(one: Any, other: object) -> bool:
+        return isinstance(other, DefaultDialect) and kind(one) == kind(other)
+
+    compiled: LRUCache[Any, Any] = LRUCache(5_000)
+    DefaultDialect.__eq__ = alike  # type: ignore[method-assign]
+    DefaultDialect.__hash__ = lambda dialect: hash(kind(dialect))  # type: ignore[method-assign]
+    Engine._compiled_cache = property(lambda _engine: compiled, lambda _engine, _own: None)  # type: ignore[method-assign]
