@@ -54,8 +54,10 @@ def settled(app: Flask, world: World, *, verified: bool = True, days: int = 30) 
 
 
 def test_it_shows_who_voted_and_what_else_they_voted_for(app: Flask, world: World, root: Api) -> None:
-    owner, fan = world.user(), settled(app, world)
+    owner, fan, other_fan = world.user(), settled(app, world), world.user()
     project, second, other = world.project(owner), world.project(owner), world.project()
+    for each in (second, other):  # somebody else's votes are not among them
+        world.vote(each, other_fan)
     for each in (other, second, project):
         world.vote(each, fan)
     item = root.get(path(project)).json["items"][0]
@@ -221,6 +223,24 @@ def test_a_decision_is_idempotent_and_is_logged_where_it_changed_something(world
     ] * 2
     history = root.get(f"/api/admin/projects/{project}/history").json["items"]
     assert [e["votes"] for e in history if e["action"] == "project.submitted"] == [None]
+
+
+@pytest.mark.parametrize("means", ["user_ids", "match"])
+def test_a_decision_is_about_the_votes_for_one_project_alone(world: World, root: Api, means: str) -> None:
+    one, other, sock = world.project(), world.project(), world.user()
+    world.vote(one, sock)
+    world.vote(other, sock)
+    votes = {"user_ids": [sock.id]} if means == "user_ids" else {"match": ["new_accounts"]}
+
+    def counted() -> list[int]:
+        return [root.get(f"/api/projects/{project}").json["upvotes"] for project in (one, other)]
+
+    assert decide(root, one, "discount", **votes) == {"changed": 1, "upvotes": 0}
+    assert counted() == [0, 1]
+    assert decide(root, other, "discount", **votes) == {"changed": 1, "upvotes": 0}
+    assert decide(root, other, "count", **votes) == {"changed": 1, "upvotes": 1}
+    assert counted() == [0, 1]
+    assert seen(root, one, "?counted=false") == [sock.id]
 
 
 def test_a_suspended_voter_can_be_discounted_and_stays_so_when_active(world: World, root: Api) -> None:
