@@ -2,6 +2,7 @@
 
 import logging
 import threading
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -397,6 +398,7 @@ def test_the_owner_gets_a_mail_about_each_change(make_app: Any, mailbox: Mailbox
 
 
 def test_a_lost_key_is_reset_from_the_command_line(app: Flask, browser: Browser, world: World) -> None:
+    other = world.caller(replace(world.user(), by_passkey=True))
     one = key()
     add(browser, one)
     by_key = signed_in(app, one)
@@ -406,7 +408,8 @@ def test_a_lost_key_is_reset_from_the_command_line(app: Flask, browser: Browser,
     answer = run.invoke(args=["users", "reset-passkeys", "ada"])
     assert answer.output.endswith("1 passkey of ada removed; all sessions are ended.\n")
     assert (browser.signed_in(), by_key.signed_in()) == (False, False)
-    assert [each.by_passkey for each in rows(app, Token)] == [False]
+    assert [each.by_passkey for each in rows(app, Token)] == [True, False]
+    assert other.get("/api/auth/me").status_code == 200
     assert sign_in(app, one)[1].status_code == 401
     assert run.invoke(args=["users", "reset-passkeys", "ada"]).output.endswith("ada has no passkeys.\n")
     assert run.invoke(args=["users", "reset-passkeys", "nobody"]).exit_code == 1

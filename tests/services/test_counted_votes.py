@@ -236,20 +236,21 @@ def test_votes_that_come_together_leave_out_those_discounted(app: Flask, world: 
 
 
 def test_deleting_the_account_removes_votes_and_discounts(app: Flask, world: World, api: Api, root: Api) -> None:
-    sock = world.user()
+    sock, other = world.user(), world.user()
     voter = world.caller(sock)
     voted, discounted, withdrawn = (world.project(votes=1) for _ in range(3))
     for project in (voted, discounted, withdrawn):
         toggle(voter, project)
-    decide(root, discounted, "discount", sock)
+    world.vote(discounted, other)
+    decide(root, discounted, "discount", sock, other)
     decide(root, withdrawn, "discount", sock)
     toggle(voter, withdrawn)
     assert upvotes(api, voted, discounted, withdrawn) == [2, 1, 1]
     assert voter.delete("/api/auth/me", json={"current_password": PASSWORD}).status_code == 204
     assert upvotes(api, voted, discounted, withdrawn) == [1, 1, 1]
     with app.app_context():
-        assert db.session.scalar(select(func.count()).select_from(VoteDiscount)) == 0
-        assert db.session.scalar(select(func.count()).select_from(Upvote)) == 3
+        assert db.session.scalars(select(VoteDiscount.user_id)).all() == [other.id]
+        assert db.session.scalar(select(func.count()).select_from(Upvote)) == 4
     assert faults(app) == []
 
 

@@ -330,6 +330,7 @@ def test_sessions_by_a_provider_end_at_the_age_of_the_setting(make_app: Any, pro
     assert by_provider.signed_in()
     sign_in_of(short, 0, 8.1)
     assert (by_provider.signed_in(), by_password.signed_in()) == (False, True)
+    assert len(by_password.get("/api/auth/sessions").json["items"]) == 1
     assert Browser(plain, by_provider.cookie).signed_in()
     walk(again := Browser(short), provider)
     assert len(again.get("/api/auth/sessions").json["items"]) == 1
@@ -356,6 +357,9 @@ def test_tokens_of_who_signs_in_by_a_provider_alone_rest_a_month_after_the_last_
     sign_in_of(app, 29.9)
     assert token.get("/api/auth/me").status_code == 200
     sign_in_of(app, 30.1)
+    other = Identity(user_id=World(app).user().id, issuer="other", subject="other")  # whose sign-in is of now
+    with app.app_context():
+        transaction(lambda: db.session.add(other))
     for _ in range(2):
         assert token.get("/api/auth/me").status_code == (401 if rests else 200)
         assert Api(app).get(feed).status_code == (401 if rests else 200)
