@@ -450,6 +450,26 @@ def test_the_deletion_of_the_owner_deletes_the_revision(notifying: Flask, owner:
     assert waiting(admin) == []
 
 
+@pytest.mark.parametrize("end", ["approve", "reject", "unpublish", "takedown", "deletion"])
+def test_what_ends_one_revision_leaves_those_of_others_alone(
+    world: World, ada: Caller, owner: Api, admin: Api, project: int, end: str
+) -> None:
+    bob = world.user("bob")
+    other = world.project(bob)
+    world.caller(bob).put(path(other), {"title": "B"})
+    before = admin.get(path(other)).json
+    assert (before["revision"]["changes"], before["queue_position"]) == ({"title": "B"}, 1)
+    owner.put(path(project), {"title": "A"})
+    if end == "takedown":
+        admin.put(f"/api/admin/users/{ada.id}", {"status": "suspended", "unpublish": True})
+    elif end == "deletion":
+        assert owner.delete("/api/auth/me", json={"current_password": "correct horse battery"}).status_code == 204
+    else:
+        assert decide(admin, project, end).status_code == 200
+    assert waiting(admin) == [other]
+    assert admin.get(path(other)).json == before
+
+
 def test_an_administrators_edit_applies_and_the_revision_keeps_what_still_differs(
     notifying: Flask, owner: Api, admin: Api, project: int
 ) -> None:
