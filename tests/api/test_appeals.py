@@ -331,15 +331,19 @@ def test_the_owner_gets_one_mail_with_the_outcome_and_the_reason(make_app: Any, 
 
 def test_a_deleted_account_takes_its_appeal_along(make_app: Any) -> None:
     case = Case(make_app(APPEALS="on"), "revision")
+    other = Case(case.app, "revision")
     case.appeal()
+    other.appeal()
     exported = case.owner.get("/api/auth/me/export").json["messages"]
     assert [each["text"] for each in exported if each["kind"] == "appeal"] == [TEXT["text"]]
     assert case.root.delete(f"/api/admin/users/{case.ada.id}").status_code == 204
     thread = case.eve.get(f"/api/review/projects/{case.id}/messages").json["items"]
     assert [each["text"] for each in thread if each["kind"] == "appeal"] == [""]
     assert (thread[-1]["from"], "withdrawn" in thread[-1]["text"]) == ("service", True)
-    assert case.figures()[2:] == (0, 0, 0)
+    assert case.figures()[2:] == (1, 0, 0)
     assert not case.in_list(IN_APPEAL)
+    assert other.in_list(IN_APPEAL)
+    assert other.ends() == []
 
 
 def test_a_category_that_is_gone_is_left_out_of_changes_that_wait_again(make_app: Any) -> None:
