@@ -31,6 +31,7 @@ STORED = 1_000  # lists of a process; the least recently used ones go first
 LOOK = 0.06  # what reading one project of a list takes, as so many times the look at one that an index of tags names
 # Projects with a tag. PostgreSQL would compare with more than 131,072 one by one, where work_mem is 4 MB.
 IN_MEMORY = 100_000
+LISTED = 2_000_000  # live projects
 LIVE = Filters(status=Status.LIVE)
 P = Project.__table__.c
 State = tuple[int, int]
@@ -111,6 +112,8 @@ def _counted(filters: Filters, found_by: catalog.Matched | None, kinds: tuple[st
             matches, names = _way(filters.tag, names)
         elif matches in {shapes.CAPPED, shapes.MANY}:  # few of the list have the tag: only their words are looked up
             names = _scanned(sum(tags.used([filters.tag]).values()), names)
+    if dialect == "sqlite" and matches in {shapes.CAPPED, shapes.MANY}:
+        names = _searched(names)
     shape = shapes.ListShape(names, filters.status, dialect, matches=matches)
     with by_index() if matches in {shapes.TESTED, shapes.COLLECTED} else nullcontext():
         rows = _statement(shape, search.MOST, kinds).all(found_by.given)
@@ -138,6 +141,13 @@ def _way(tag: str, names: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
 def _scanned(number: int, names: tuple[str, ...]) -> tuple[str, ...]:
     """The names of the filters for a scan of the list for the `number` projects with a tag."""
     return shapes.by_project(names, "tag_in_memory" if number <= IN_MEMORY else "tag_of_each")
+
+
+def _searched(names: tuple[str, ...]) -> tuple[str, ...]:
+    """The names of the filters for a scan of the list by SQLite, whose index of words has all matches much sooner than
+    the list has the newest ones, in all but very large directories."""
+    _, live = search_counts.state()
+    return tuple("q_in_memory" if name == "q" and live <= LISTED else name for name in names)
 
 
 @lru_cache(maxsize=200)

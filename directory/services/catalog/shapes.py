@@ -114,6 +114,7 @@ class ListShape:
             "claimed_by_others": lambda: project_id.in_(claimed(C.user_id != bindparam("claimed_by_others"))),
             "unclaimed": lambda: project_id.not_in(claimed()),
             "q": lambda: search.found(project_id, self.dialect),
+            "q_in_memory": lambda: project_id.in_(search.matching(self.dialect)).is_(true()),
         }
         # The table of waiting projects is the condition.
         return [known[name]() for name in self.filters if name not in without and name != "waiting"]
