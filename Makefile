@@ -70,7 +70,7 @@ dev: .venv/.test $(PAGES) ## Serve as run does, and restart on a change of Pytho
 	  $(WATCH) --ignore-paths directory/web/src,directory/web/node_modules '$(BIN)/python serve.py' $(SERVED)
 
 test: .venv/.test .venv/.compiled $(PAGES) $(TOOLS) ## Run the tests of the parts, on SQLite; make check adds PostgreSQL, whole servers and the pages
-	@TEST_DATABASES="$(DATABASES)" $(PYTEST) -m "$(TESTS)" $(LEFT_OUT:%=--ignore=%) $(PYTEST_ARGS) $(call AGAIN)
+	@export TEST_DATABASES="$(DATABASES)"; $(PYTEST) -m "$(TESTS)" $(LEFT_OUT:%=--ignore=%) $(PYTEST_ARGS) $(call AGAIN)
 
 lint: .venv/.test $(PAGES) $(TOOLS) ## Check style, format, types and imports, of Python and of the pages
 	@$(BIN)/ruff check

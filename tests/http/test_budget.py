@@ -279,6 +279,7 @@ def _parameters_of_pages() -> dict[str, fields.Field[Any]]:
     return {name: fields.String() for name in sorted(found)}
 
 
+@pytest.mark.slow
 def test_no_query_costs_much(app: Flask, callers: Callers) -> None:
     spending, of_pages = Spending(), _parameters_of_pages()
     for route in routes(app):
@@ -310,6 +311,7 @@ def test_no_json_costs_much_to_read(app: Flask, callers: Callers) -> None:
 
 
 @on_sqlite
+@pytest.mark.slow
 def test_no_markdown_costs_much(app: Flask, callers: Callers) -> None:
     spending, made = Spending(), repeated(MARKDOWN, 10_000, callers.chosen)
     alone = (filled(unit, 10_000) for unit in MARKDOWN)
