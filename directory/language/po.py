@@ -59,7 +59,7 @@ def _parsed(path: Path) -> Any:
         for number, line in enumerate(text.splitlines(), 1):
             if not LINE.fullmatch(line):  # polib passes over a line without its last quotation mark
                 raise ValueError(f"{path}:{number}: {NO_LINE}")
-        return polib.pofile(FOR_TRANSLATORS.sub("", text))  # a process keeps memory that a parse took
+        return polib.pofile(FOR_TRANSLATORS.sub("", text))  # the process would keep the memory that parsing them takes
     except UnicodeDecodeError as error:
         raise ValueError(f"{path}: is not UTF-8 at byte {error.start}") from None
     except OSError as error:  # polib's own for what it cannot parse

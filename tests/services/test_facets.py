@@ -36,6 +36,7 @@ def test_facets_are_what_a_look_at_each_project_gives(
 ) -> None:
     monkeypatch.setattr(search, "MOST", most)
     monkeypatch.setattr(facets, "IN_MEMORY", in_memory)
+    monkeypatch.setattr(facets, "LISTED", in_memory)
     monkeypatch.setattr(search_counts, "SPARE", 2)
     rng = random.Random(most)
     made = [one._replace(tags=tuple(rng.sample(TAGS, rng.randint(0, 5)))) for one in made_up(rng, 150)]

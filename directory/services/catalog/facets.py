@@ -31,7 +31,9 @@ STORED = 1_000  # lists of a process; the least recently used ones go first
 LOOK = 0.06  # what reading one project of a list takes, as so many times the look at one that an index of tags names
 # Projects with a tag. PostgreSQL would compare with more than 131,072 one by one, where work_mem is 4 MB.
 IN_MEMORY = 100_000
-LISTED = 2_000_000  # live projects
+# Up to so many live projects SQLite takes all matches from its index of words: then it has them much sooner than a scan
+# of the list has tested the texts of the newest ones.
+LISTED = 2_000_000
 LIVE = Filters(status=Status.LIVE)
 P = Project.__table__.c
 State = tuple[int, int]
@@ -68,7 +70,8 @@ def of(filters: Filters, categories: list[Category], found_by: catalog.Matched |
             known, made = stored[filters]
             if known == state:
                 return made
-    made = _made(filters, categories, found_by or catalog.matched(filters))
+    _, live = state
+    made = _made(filters, categories, found_by or catalog.matched(filters), live)
     with _lock:
         stored[filters] = state, made
         stored.move_to_end(filters)
@@ -77,15 +80,15 @@ def of(filters: Filters, categories: list[Category], found_by: catalog.Matched |
     return made
 
 
-def _made(filters: Filters, categories: list[Category], found_by: catalog.Matched | None) -> Facets:
-    """The facets of a list with a filter."""
+def _made(filters: Filters, categories: list[Category], found_by: catalog.Matched | None, live: int) -> Facets:
+    """The facets of a list with a filter, in a directory with `live` live projects."""
     if filters.category is None:
-        narrowed = _counted(filters, found_by, (TAG, CATEGORY))
+        narrowed = _counted(filters, found_by, (TAG, CATEGORY), live)
         return narrowed._replace(categories=_sorted(narrowed.categories, categories))
-    narrowed, wider = _counted(filters, found_by, (TAG,)), replace(filters, category=None)
+    narrowed, wider = _counted(filters, found_by, (TAG,), live), replace(filters, category=None)
     all_, capped = _live(categories), False
     if wider != LIVE:
-        all_, _, capped = _counted(wider, catalog.matched(wider), (CATEGORY,))
+        all_, _, capped = _counted(wider, catalog.matched(wider), (CATEGORY,), live)
     is_present = any(each.slug == filters.category for each in categories)
     slug = filters.category if is_present else category_slugs.present(filters.category)
     others = [each for each in categories if each.slug != slug]
@@ -102,18 +105,19 @@ def _sorted(counts: dict[int, int], categories: list[Category]) -> dict[int, int
     return {each: counts[each] for each in found}
 
 
-def _counted(filters: Filters, found_by: catalog.Matched | None, kinds: tuple[str, ...]) -> Facets:
+def _counted(filters: Filters, found_by: catalog.Matched | None, kinds: tuple[str, ...], live: int) -> Facets:
     """The numbers of these kinds, as one statement counts them."""
     if found_by is None:
         return Facets({}, {}, capped=False)
     names, dialect, matches = tuple(found_by.narrowing), db.engine.dialect.name, found_by.matches
+    is_scan = matches in {shapes.CAPPED, shapes.MANY}
     if filters.tag is not None and not filters.has_several_tags:
         if not matches:
-            matches, names = _way(filters.tag, names)
-        elif matches in {shapes.CAPPED, shapes.MANY}:  # few of the list have the tag: only their words are looked up
+            matches, names = _way(filters.tag, names, live)
+        elif is_scan:  # few of the list have the tag: only their words are looked up
             names = _scanned(sum(tags.used([filters.tag]).values()), names)
-    if dialect == "sqlite" and matches in {shapes.CAPPED, shapes.MANY}:
-        names = _searched(names)
+    if is_scan and dialect == "sqlite" and live <= LISTED:
+        names = tuple("q_in_memory" if name == "q" else name for name in names)
     shape = shapes.ListShape(names, filters.status, dialect, matches=matches)
     with by_index() if matches in {shapes.TESTED, shapes.COLLECTED} else nullcontext():
         rows = _statement(shape, search.MOST, kinds).all(found_by.given)
@@ -126,13 +130,13 @@ def _counted(filters: Filters, found_by: catalog.Matched | None, kinds: tuple[st
     return Facets(by_category, {tag: numbers[TAG][tag] for tag in used}, capped=numbers[ALL][""] > search.MOST)
 
 
-def _way(tag: str, names: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
+def _way(tag: str, names: tuple[str, ...], live: int) -> tuple[str, tuple[str, ...]]:
     """How the newest projects with a tag are found, and the names of the filters for that.
 
     Those with a rare tag are collected and sorted. Otherwise the list is read until there are enough, and the projects
     with the tag are in memory, unless they are very many: then few of the list have to be looked up.
     """
-    number, (_, live) = sum(tags.used([tag]).values()), search_counts.state()
+    number = sum(tags.used([tag]).values())
     if number * number < search.MOST * live * LOOK:
         return shapes.TAGGED, names
     return "", _scanned(number, names)
@@ -141,13 +145,6 @@ def _way(tag: str, names: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
 def _scanned(number: int, names: tuple[str, ...]) -> tuple[str, ...]:
     """The names of the filters for a scan of the list for the `number` projects with a tag."""
     return shapes.by_project(names, "tag_in_memory" if number <= IN_MEMORY else "tag_of_each")
-
-
-def _searched(names: tuple[str, ...]) -> tuple[str, ...]:
-    """The names of the filters for a scan of the list by SQLite, whose index of words has all matches much sooner than
-    the list has the newest ones, in all but very large directories."""
-    _, live = search_counts.state()
-    return tuple("q_in_memory" if name == "q" and live <= LISTED else name for name in names)
 
 
 @lru_cache(maxsize=200)
