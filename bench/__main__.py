@@ -1,7 +1,7 @@
 """Measures the service and its own ceilings: python -m bench, or make bench. Needs wrk.
 
 Starts a PostgreSQL (with fsync) and a Redis of its own, fills a database for each size, serves it in production form,
-and writes one table and one plot below --out.
+and writes its tables below --out.
 """
 
 import argparse
@@ -23,7 +23,7 @@ from bench import search
 from bench.distance import distance
 from bench.filling import age, flask, prepare
 from bench.load import GROWING, ONCE, OPERATIONS, SIGNED_IN, VISITED, Subjects, fresh, measure, requests, wait_for
-from bench.report import growth, plot, table
+from bench.report import growth, table
 from tests.support import servers
 from tests.support.processes import free_port
 
@@ -78,7 +78,6 @@ def main() -> None:
                 flask(directory.environment, "recount", "--check")
     (given.out / "results.json").write_text(json.dumps(results, indent=1))
     (given.out / "table.md").write_text(text := table(results) + search.table(results) + growth(results))
-    (given.out / "cost.svg").write_text(plot(results))
     print(text)
 
 

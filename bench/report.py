@@ -1,9 +1,7 @@
-"""The measurements as a Markdown table, and cost against size as a plot."""
+"""The measurements as Markdown tables."""
 
-import math
 import statistics
 from typing import Any
-from xml.sax.saxutils import escape
 
 Rows = list[dict[str, Any]]
 
@@ -72,42 +70,3 @@ def _cost(row: dict[str, Any]) -> float:
 def _like(op: str) -> str:
     """Mixtures of pages are held against the ceiling of one page, and members' requests against that of anybody's."""
     return "list" if op in {"list_mix", "mixed"} else op.partition("_me")[0]
-
-
-def plot(rows: Rows) -> str:
-    """CPU a request (server and database) of our own server against the number of projects, both logarithmic."""
-    ours = [row for row in rows if row["server"] == "ours" and "server_us" in row]
-    sizes = sorted({row["size"] for row in ours})
-    cost = {
-        op: [
-            statistics.median(
-                r["server_us"] + r.get("database_us", 0) for r in ours if (r["op"], r["size"]) == (op, size)
-            )
-            for size in sizes
-        ]
-        for op in dict.fromkeys(row["op"] for row in ours)
-    }
-    bottom = math.floor(math.log10(min(map(min, cost.values()))))
-    top = math.ceil(math.log10(max(map(max, cost.values()))))
-
-    def x(size: float) -> float:
-        span = math.log10(sizes[-1] / sizes[0]) or 1
-        return 80 + 480 * math.log10(size / sizes[0]) / span
-
-    def y(us: float) -> float:
-        return 340 - 300 * (math.log10(us) - bottom) / max(1, top - bottom)
-
-    parts = ['<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 720 400" font-family="sans-serif" font-size="12">']
-    parts.append('<rect width="720" height="400" fill="white"/>')
-    for power in range(bottom, top + 1):
-        parts.append(f'<line x1="80" x2="560" y1="{y(10**power):.0f}" y2="{y(10**power):.0f}" stroke="#ddd"/>')
-        parts.append(f'<text x="72" y="{y(10**power) + 4:.0f}" text-anchor="end">{10**power:,} us</text>')
-    for size in sizes:
-        parts.append(f'<text x="{x(size):.0f}" y="362" text-anchor="middle">{size:,}</text>')
-    parts.append('<text x="320" y="388" text-anchor="middle">projects (ten votes each); CPU a request</text>')
-    for n, (op, values) in enumerate(cost.items()):
-        colour = f"hsl({360 * n // len(cost)}, 65%, 40%)"
-        points = " ".join(f"{x(s):.1f},{y(v):.1f}" for s, v in zip(sizes, values, strict=True))
-        parts.append(f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="2"/>')
-        parts.append(f'<text x="580" y="{60 + 18 * n}" fill="{colour}">{escape(op)}</text>')
-    return "\n".join([*parts, "</svg>"])

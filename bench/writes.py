@@ -60,7 +60,7 @@ def main() -> None:
             with app.app_context():
                 db.engine.dispose()
     print(table("bytes of rows + indexes", sizes, stored))
-    print(table("bytes of records + bytes of full pages in the log", sizes, written))
+    print(table("bytes of records + bytes of full pages in the WAL", sizes, written))
 
 
 def rows(url: str) -> dict[str, tuple[float, float]]:
