@@ -59,5 +59,5 @@ def _split(target: str) -> tuple[str, str]:
     except ValueError:
         return target, ""
     if parts.netloc and not parts.path:
-        return "/", parts.query  # RFC 9110 section 4.2.3
+        return "/", parts.query  # RFC 3986 section 6.2.3
     return parts.path.removeprefix(".") if target.startswith("//") else parts.path, parts.query

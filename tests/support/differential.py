@@ -177,8 +177,8 @@ INTENDED = {
     "gunicorn takes the second trailer of a body for the next request": lambda asked, *_: (
         re.search(rb"\r\n0\r\n([^\r\n]+\r\n){2}", asked) is not None
     ),
-    "ours takes an address without a path as /, as RFC 9110 section 4.2.3 has it": lambda asked, *_: (
-        re.match(rb"[^\r\n]+ http://[^\r\n/]*[ ?]", asked) is not None
+    "ours takes an address without a path as /, as RFC 3986 section 6.2.3 has it": lambda asked, *_: (
+        re.match(rb"[^\r\n]+ [a-z][a-z0-9+.-]*://[^\r\n/]*[ ?]", asked) is not None
     ),
     "ours joins several Cookie headers with a semicolon, as RFC 9113 section 8.2.3 has it": lambda asked, *_: (
         asked.lower().count(b"\r\ncookie:") > 1
