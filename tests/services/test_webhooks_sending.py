@@ -162,6 +162,12 @@ def test_a_certificate_that_is_vouched_for_is_good(monkeypatch: pytest.MonkeyPat
         assert send(receiver.url).delivered
 
 
+def test_a_certificate_that_the_system_vouches_for_is_good(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", CERTIFICATE)
+    with Receiver(tls=CERTIFICATE) as receiver:
+        assert send(receiver.url).delivered
+
+
 @pytest.mark.parametrize(
     ("answer", "words"),
     [

@@ -2,6 +2,7 @@
 
 import logging
 import socket
+import ssl
 from typing import Any
 
 import requests
@@ -19,6 +20,13 @@ class WireAdapter(HTTPAdapter):
     def __init__(self, wire: Wire) -> None:
         super().__init__()
         self._wire = wire
+
+    def build_connection_pool_key_attributes(self, *args: Any, **options: Any) -> Any:
+        host, tls = super().build_connection_pool_key_attributes(*args, **options)
+        if host["scheme"] == "https":
+            # The authorities that the system trusts, as for mail; requests adds those of the package certifi.
+            tls["ssl_context"] = ssl.create_default_context()
+        return host, tls
 
     def get_connection_with_tls_context(self, *args: Any, **options: Any) -> Any:
         pool: Any = super().get_connection_with_tls_context(*args, **options)
