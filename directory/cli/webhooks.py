@@ -61,17 +61,20 @@ def list_(state: str | None, limit: int) -> None:
 @click.option(
     "--since",
     metavar="TIME",
-    help="All since then, delivered ones too, unless --dead or --pending is given.",
+    help="All since then, also delivered ones that are no mail, unless --dead or --pending is given.",
 )
+@click.option("--endpoint", help="Of these only the deliveries of this endpoint; `mail` sends mail twice.")
 @writes
-def redeliver(ids: tuple[int, ...], dead: bool, pending: bool, since: str | None) -> None:
+def redeliver(ids: tuple[int, ...], dead: bool, pending: bool, since: str | None, endpoint: str | None) -> None:
     """Send again, under the same webhook-id: deliveries by their IDS, or many at once."""
     start = _time(since)
     states = [state for state, chosen in ((DeliveryState.DEAD, dead), (DeliveryState.PENDING, pending)) if chosen]
     if bool(ids) == (bool(states) or since is not None):
         raise click.UsageError("give IDS, or some of --dead, --pending and --since")
+    if ids and endpoint is not None:
+        raise click.UsageError("--endpoint is for --dead, --pending and --since")
     if not ids:
-        number = transaction(lambda: _redeliver_all(states, start))
+        number = transaction(lambda: _redeliver_all(states, start, endpoint))
         click.echo(f"{count(number, 'delivery', 'deliveries')} to be sent again")
         return
     again = transaction(lambda: [deliveries.redeliver(delivery_id, by=None) for delivery_id in ids])
@@ -101,9 +104,9 @@ def send_test(endpoint: str | None) -> None:
     sys.exit(0 if all(outcome.delivered for _, outcome in outcomes) else 1)
 
 
-def _redeliver_all(states: list[DeliveryState], since: datetime | None) -> int:
+def _redeliver_all(states: list[DeliveryState], since: datetime | None, endpoint: str | None) -> int:
     lift_time_limits()
-    return deliveries.redeliver_all(states=states, since=since)
+    return deliveries.redeliver_all(states=states, since=since, endpoint=endpoint)
 
 
 def _time(given: str | None) -> datetime | None:

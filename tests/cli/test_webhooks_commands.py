@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -12,7 +13,7 @@ from flask import Flask
 from directory.db.transactions import transaction
 from directory.models import now
 from directory.services.delivery import claims, deliveries
-from directory.services.delivery.channels import Endpoint
+from directory.services.delivery.channels import MAIL, Endpoint
 from directory.services.delivery.claims import Outcome
 from directory.services.delivery.schedule import DeliveryPolicy
 from tests.support.factories import World
@@ -132,6 +133,23 @@ def test_redeliver_since_a_time_takes_delivered_ones_too(app: Flask, run: Callab
     assert states(app) == {"pending": 2, "dead": 1}
 
 
+def test_redeliver_since_a_time_sends_no_mail_twice_and_one_endpoint_leaves_the_others(
+    app: Flask, run: Callable[..., Any], here: Endpoint
+) -> None:
+    mail = replace(here, name=MAIL)
+    for one in (here, mail, endpoint("https://other.example/x")):
+        made(app, one, state="delivered", settled_at=now())
+    dead(app, mail)
+    yesterday = f"{now() - timedelta(days=1):%Y-%m-%dT%H:%M}"
+
+    assert run("redeliver", "--since", yesterday, "--endpoint", here.name).output == "1 delivery to be sent again\n"
+    assert states(app) == {"pending": 1, "delivered": 2, "dead": 1}
+    assert run("redeliver", "--since", yesterday).output == "3 deliveries to be sent again\n"
+    assert states(app) == {"pending": 3, "delivered": 1}
+    assert run("redeliver", "--since", yesterday, "--endpoint", MAIL).output == "2 deliveries to be sent again\n"
+    assert states(app) == {"pending": 4}
+
+
 def test_redeliver_of_pending_ones_repeats_no_delivered_one(
     app: Flask, run: Callable[..., Any], here: Endpoint, receiver: Receiver
 ) -> None:
@@ -168,6 +186,7 @@ def test_redeliver_of_many_takes_what_was_leased_before_the_clock_was_set_back(a
     "arguments",
     [
         [], [1, "--dead"], [1, "--pending"], [1, "--since", "2026-11-20"], ["--since", "noon"], [0], [2**63],
+        ["--endpoint", "mail"], [1, "--endpoint", "mail"],
         ["--since", "0001-01-01T00:00+23:59"], ["--since", "9999-12-31T23:59-23:59"],
     ],
 )  # fmt: skip

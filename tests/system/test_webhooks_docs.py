@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from directory.services.delivery.claims import Outcome
-from directory.services.delivery.outbox import ACTORS
+from directory.services.delivery.mail import templates
+from directory.services.delivery.outbox import ACTORS, TEST
 from directory.services.delivery.schedule import DELAYS, RETENTION, DeliveryPolicy
 from directory.services.delivery.webhooks import sender
 from directory.services.delivery.webhooks.formats import NAMES
@@ -68,6 +69,14 @@ def test_every_event_stands_on_the_page() -> None:
 
     assert listed.keys() == NAMES.keys()
     assert {event: actor for event, actor in listed.items() if actor} == ACTORS
+
+
+def test_every_mail_stands_on_the_page() -> None:
+    rows = PAGE.partition("## Mail")[2].splitlines()
+    listed = [name for row in rows if row.startswith("| `") for name in re.findall(r"`([\w.]+)`", row.split("|")[1])]
+    mailed = {*templates.OF_LINKS, *templates.OF_NOTICES, *templates.OF_DECISIONS, templates.REPORT_SETTLED, TEST}
+
+    assert sorted(listed) == sorted({"event", *mailed})
 
 
 @pytest.mark.parametrize(

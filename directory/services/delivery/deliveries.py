@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any
 
 import orjson
-from sqlalchemy import func, select, update
+from sqlalchemy import func, or_, select, update
 
 from directory.db.paging import Slice, Sort, Window, as_dict, fetch
 from directory.errors import NotFound
@@ -67,12 +67,19 @@ def redeliver(delivery_id: int, *, by: Caller | None) -> dict[str, Any]:
     return delivery
 
 
-def redeliver_all(*, states: Collection[DeliveryState] = (), since: datetime | None = None) -> int:
+def redeliver_all(
+    *, states: Collection[DeliveryState] = (), since: datetime | None = None, endpoint: str | None = None
+) -> int:
     """The same for all deliveries that meet the conditions, by a command: in one of the states, made since a time.
 
-    Returns how many. A delivery that a deliverer is sending right now is left to it.
+    Returns how many. A delivery that a deliverer is sending right now is left to it. Mail that was sent is left out
+    unless `endpoint` names it: people recognise no repetition by an id, as receivers do.
     """
     which: list[Any] = [free(database_clock(), DeliveryPolicy())]
+    if endpoint is None:
+        which.append(or_(Delivery.endpoint != MAIL, Delivery.state != DeliveryState.DELIVERED))
+    else:
+        which.append(Delivery.endpoint == endpoint)
     if states:
         which.append(Delivery.state.in_(states))
     if since is not None:
