@@ -196,7 +196,7 @@ def asked(operation: str, server: Served, given: Any, postgres: Any) -> dict[str
     pids = {"server": server.pid} | ({"database": postgres.pid} if postgres else {})
     lines, warm_up = requests(operation, subjects), None
     if operation in ONCE:
-        age(server.directory.environment["DATABASE_URL"])
+        age(server.directory.environment["DATABASE_URL"], ONCE[operation])
         warm_up = requests("vote", subjects)
     load = {"seconds": given.seconds, "connections": given.connections, "pids": pids, "warm_up": warm_up}
     return row | measure(server.url, lines, **load)

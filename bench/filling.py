@@ -67,12 +67,12 @@ def prepare(url: str, environment: dict[str, str]) -> Subjects:
     )
 
 
-def age(url: str) -> None:
-    """Have the crowd's tokens and sessions be used for the last time a day ago."""
+def age(url: str, ago: timedelta) -> None:
+    """Have the crowd's tokens and sessions be used for the last time so long ago."""
     engine = create_engine(url)
     with engine.begin() as connection:
         for update in AGING:
-            connection.execute(text(update), {"at": stamp(timedelta(days=1))})
+            connection.execute(text(update), {"at": stamp(ago)})
     engine.dispose()
     on_postgresql(url, "VACUUM tokens", "VACUUM sessions")
 

@@ -9,6 +9,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -16,8 +17,11 @@ from urllib.parse import urlencode
 import psutil
 
 OPERATIONS = ("list", "list_mix", "one", "vote", "mixed", "analytics")
-# Votes of members who were not here since yesterday, one each: by a token, or as a browser does.
-ONCE = ("vote_once", "vote_once_cookie")
+# Votes of 20,000 members, one each, by how long ago they were here: by a token, or as a browser does.
+ONCE = {
+    "vote_once": timedelta(days=1), "vote_once_cookie": timedelta(days=1),
+    "vote_fresh": timedelta(), "vote_fresh_cookie": timedelta(),
+}  # fmt: skip
 # The same page and the same projects, asked for by members: by a token, or as a browser does.
 SIGNED_IN = ("list_me", "list_me_cookie", "one_me", "one_me_cookie")
 # What visitors see besides the list, from memory: the first page, the counts beside its filters, related projects.
@@ -53,7 +57,7 @@ class Subjects:
 def requests(operation: str, subjects: Subjects) -> list[str]:
     """The lines for replay.lua: the same for every server and round."""
     callers = [f"cookie:{cookie}" for cookie in subjects.cookies] if operation.endswith("_cookie") else subjects.tokens
-    rng = random.Random(f"7-{operation}")
+    rng = random.Random(f"7-{operation.replace('_fresh', '_once')}")  # so these two send the same votes
     popular = random.Random(7).sample(subjects.live, len(subjects.live))
     weights = list(itertools.accumulate((n + 1) ** -0.9 for n in range(len(popular))))
     drawn: Iterator[int] = itertools.chain.from_iterable(
