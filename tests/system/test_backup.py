@@ -157,10 +157,6 @@ def old_file(folder: Path, suffix: str) -> Path:
 
 
 def test_sqlite_is_backed_up_by_the_schedule_drilled_and_restored_as_the_page_says(tmp_path: Path) -> None:
-    part = " ".join(section(OPERATIONS, "Back-ups").split())
-    assert "put the copy in the file's place and remove its `-wal` and `-shm`" in part
-    assert "After a restore run `flask db upgrade`, " in part
-    assert ", and `flask recount`." in part
     live, kept = tmp_path / "instance" / "directory.db", tmp_path / "kept"
     live.parent.mkdir()
     kept.mkdir()
@@ -188,10 +184,13 @@ def test_sqlite_is_backed_up_by_the_schedule_drilled_and_restored_as_the_page_sa
     assert re.findall(r"Counted (\d) projects and .*: all is right", said) == ["3", "4"]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["instance", "kept"]
 
-    copy.replace(live)
-    for suffix in ("-wal", "-shm"):
-        live.with_name(f"directory.db{suffix}").unlink(missing_ok=True)
-    assert "all is right" in run(f"{HERE}directory recount", ROOT, DATABASE_URL=url)
+    [restore] = [block for block in blocks(section(OPERATIONS, "Back-ups")) if "backup.db /var/lib" in block]
+    stop, restore = restore.split("\n", 1)
+    assert stop == "sudo systemctl stop directory directory-deliverer"
+    files = (("-o directory -g directory ", ""), ("backup.db", str(copy)), ("/var/lib/directory/", f"{live.parent}/"))
+    live.with_name("directory.db-wal").write_bytes(b"of the file before")
+    assert "all is right" in run(HERE + replaced(restore, *files), ROOT, DATABASE_URL=url)
+    assert live.stat().st_mode & 0o777 == 0o600
     assert everything(url) == before
     in_use(url)
 
