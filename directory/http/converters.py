@@ -6,8 +6,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from flask import Flask, Request
-from flask.sessions import SecureCookieSession, SessionInterface
-from werkzeug.routing import BaseConverter, MapAdapter
+from flask.sessions import SessionInterface
+from werkzeug.routing import BaseConverter, IntegerConverter, MapAdapter
 
 from directory.language.templates import TranslatedEnvironment
 from directory.models.base import HIGHEST_ID
@@ -33,14 +33,10 @@ def _numbers_to(highest: int) -> str:
 ID = re.compile(_numbers_to(HIGHEST_ID))
 
 
-class IdConverter(BaseConverter):
+class IdConverter(IntegerConverter):
     """A positive integer of 63 bits; a path with anything else is unknown, for every method."""
 
     regex = ID.pattern
-
-    def to_python(self, value: str) -> int:
-        """The id."""
-        return int(value)
 
 
 class SlugConverter(BaseConverter):
@@ -58,12 +54,8 @@ class UsernameConverter(BaseConverter):
 class NoSession(SessionInterface):
     """Switches off Flask's own session in a signed cookie: our sessions are rows."""
 
-    def open_session(self, app: Flask, request: object) -> SecureCookieSession:
-        """An empty session, for libraries that read it."""
-        return SecureCookieSession()
-
-    def save_session(self, app: Flask, session: object, response: object) -> None:
-        """Store nothing."""
+    def open_session(self, app: Flask, request: object) -> None:
+        """None: Flask has an empty session for libraries that read it, and stores nothing."""
 
 
 class Synchronous(Flask):
