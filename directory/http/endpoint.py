@@ -69,7 +69,10 @@ class Operation:
             access.check(exchange, path)
             with rate_limits.counted("read" if exchange.is_read and self.tier else self.tier):
                 arguments = self.input(exchange, path)
-            return respond(self.result(view, exchange, arguments), self)
+            if exchange.is_read or not self.transactional:
+                return respond(view(**arguments), self)
+            result = transaction(lambda: view(**arguments))
+            return respond(result, self)  # no answer is written within its transaction
 
         run.operation, run.view = self, view  # type: ignore[attr-defined]
         return run
@@ -82,12 +85,6 @@ class Operation:
         elif self.parameters:
             arguments["query"] = read_loosely(exchange.query.encode("latin-1"))
         return arguments if exchange.is_read else arguments | self.body.arguments()
-
-    def result(self, view: View, exchange: Exchange, arguments: dict[str, Any]) -> Any:
-        """The view's result. No answer is written within its transaction."""
-        if exchange.is_read or not self.transactional:
-            return view(**arguments)
-        return transaction(lambda: view(**arguments))
 
 
 operation = Operation  # as a decorator
@@ -120,7 +117,7 @@ def read(spec: Operation, view: View, exchange: Exchange, path: dict[str, Any]) 
     g.exchange = exchange
     exchange.identify(None)
     arguments = spec.input(exchange, path)
-    result = spec.result(view, exchange, arguments)
+    result = view(**arguments)
     rendered = render(result, spec)
     if spec.cache.tags is not None:
         shown = result[0] if isinstance(result, tuple) else result
