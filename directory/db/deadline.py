@@ -53,13 +53,6 @@ def within(seconds: float) -> Iterator[None]:
         _expires_at.reset(token)
 
 
-@contextmanager
-def for_request(waited: float = 0.0) -> Iterator[None]:
-    """Set the deadline of a request that has already waited for a thread for `waited` seconds."""
-    with within(SECONDS - waited):
-        yield
-
-
 class DeadlineMiddleware:
     """Gives each request of a WSGI application its deadline, unless the server has set an earlier one."""
 
@@ -68,5 +61,5 @@ class DeadlineMiddleware:
 
     def __call__(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
         """Answer a request. The application returns a complete body, and reads nothing from the database later."""
-        with for_request():
+        with within(SECONDS):
             return self.app(environ, start_response)

@@ -19,8 +19,9 @@ def call(app: Callable[..., Iterable[bytes]], request: Request) -> Response:
     def start(status: str, headers: list[tuple[str, str]], *_: Any) -> Any:
         started[:] = status, headers
 
+    waited = time.perf_counter() - request.began
     try:
-        with deadline.for_request(time.perf_counter() - request.began):
+        with deadline.within(deadline.SECONDS - waited):
             body = read_body(app(request.environ, start))
     finally:
         # Werkzeug puts its request, which holds the environment, into it. Such a cycle, and the body that it holds,
