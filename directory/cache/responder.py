@@ -184,7 +184,7 @@ class Responder:
         if latest is None:
             return
         if snapshot is None and any(self.store.peek(each.read.key, latest) is not None for each in pending):
-            snapshot = self.snapshots.snapshot_for_loop()
+            snapshot = self.snapshots.snapshot(in_loop=True)
         for each in pending:
             public = None if snapshot is None else self.store.get(each.read.key, snapshot)
             form = None if public is None else public.form_for(each.read)

@@ -57,30 +57,28 @@ class SnapshotSource:
         self._changes = RecentChanges()
         self._state: Any = None  # the database's own name for the last snapshot
         self._day: date | None = None  # the UTC day on which it was read
-        self._latest: Snapshot | None = None
+        self.latest: Snapshot | None = None  # the last one: rows that are read from now on are at least as new
         self._reader: SnapshotReader | None = None
         self._paused_until = 0.0  # by time.monotonic()
 
-    def snapshot(self) -> Snapshot | None:
-        """A snapshot taken after this call began; None where the database does not give one in time."""
-        return self._share_read(in_loop=False)
+    def snapshot(self, *, in_loop: bool = False) -> Snapshot | None:
+        """A snapshot taken after this call began; None where the database does not give one in time.
 
-    def snapshot_for_loop(self) -> Snapshot | None:
-        """The same for the event loop: None unless there is a connection already, and it answers at once."""
-        return self._share_read(in_loop=True) if self._is_ready else None
-
-    def _share_read(self, *, in_loop: bool) -> Snapshot | None:
+        For the event loop there has to be a connection already, which answers at once.
+        """
+        if in_loop and not self._is_ready:
+            return None
         before = self._reads_begun  # these reads began too early for this caller
         if not self._lock.acquire(timeout=LOOP_LOCK_TIMEOUT if in_loop else THREAD_TIMEOUT):
             if in_loop:
                 self._paused_until = time.monotonic() + PAUSE_AFTER_TIMEOUT
             return None
         try:
-            gave_up_soon = self._latest is None and self._read_in_loop and not in_loop
+            gave_up_soon = self.latest is None and self._read_in_loop and not in_loop
             if self._reads_begun == before or gave_up_soon:
                 self._reads_begun += 1
-                self._latest, _ = self._read_snapshot(in_loop)
-            return self._latest
+                self.latest, _ = self._read_snapshot(in_loop)
+            return self.latest
         finally:
             self._lock.release()
 
@@ -98,8 +96,8 @@ class SnapshotSource:
 
         def read(asked: list[Row]) -> tuple[Snapshot | None, list[Row | None]]:
             self._reads_begun += 1
-            self._latest, rows = self._read_snapshot(in_loop, asked)
-            return self._latest, rows
+            self.latest, rows = self._read_snapshot(in_loop, asked)
+            return self.latest, rows
 
         try:
             yield read
@@ -141,11 +139,6 @@ class SnapshotSource:
         """Whether a connection is missing and the pause after the last one is over."""
         return self._reader is None and time.monotonic() >= self._paused_until
 
-    @property
-    def latest(self) -> Snapshot | None:
-        """The last snapshot that was read: rows that are read from now on are at least as new."""
-        return self._latest
-
     def close(self) -> None:
         """Close the connection. The next call of `snapshot` opens another."""
         reader, self._reader, self._state = self._reader, None, None
@@ -175,8 +168,8 @@ class SnapshotSource:
             self.close()
             return None, []
         day = now().date()
-        if (state, day) == (self._state, self._day) and self._latest is not None:
-            return self._latest, rows
+        if (state, day) == (self._state, self._day) and self.latest is not None:
+            return self.latest, rows
         self._number += 1
         is_comparable = self._state is not None and day == self._day
         self._changes.add(self._number, changes if is_comparable else None)

@@ -18,13 +18,13 @@ pytestmark = pytest.mark.response_cache
 
 
 def test_a_response_is_given_again_without_a_statement(
-    world: World, api: Api, statements: Statements, monkeypatch: Any
+    app: Flask, world: World, api: Api, statements: Statements, monkeypatch: Any
 ) -> None:
     project = world.project()
     # PostgreSQL's snapshot spans all databases of a server, and other tests write to theirs meanwhile.
-    snapshot = Snapshot(1, RecentChanges())
-    monkeypatch.setattr(SnapshotSource, "snapshot", lambda _self: snapshot)
-    monkeypatch.setattr(SnapshotSource, "latest", snapshot)
+    source, snapshot = cache_of(app).snapshots, Snapshot(1, RecentChanges())
+    monkeypatch.setattr(source, "snapshot", lambda: snapshot)
+    monkeypatch.setattr(source, "latest", snapshot)
     for path in ("/api/projects", f"/api/projects/{project}", "/api/categories", "/api/projects.atom"):
         first = api.get(path)
         statements.clear()

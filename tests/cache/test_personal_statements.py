@@ -166,7 +166,7 @@ def test_without_a_snapshot_the_application_answers(
     headers = bearer(world, world.user())
     by_wsgi(app, "/api/auth/me", headers)
     monkeypatch.setattr(SnapshotSource, "snapshot", lambda _: None)
-    source_of(app)._latest = None
+    source_of(app).latest = None
     with Personal() as counted:
         assert by_wsgi(app, "/api/projects", headers) == by_wsgi(uncached, "/api/projects", headers)
     assert counted.made == 0

@@ -128,7 +128,7 @@ def test_the_event_loop_opens_no_connection(source: SnapshotSource) -> None:
             pass
 
     with patch.object(source, "_lock", Lock()):
-        assert source.snapshot_for_loop() is None
+        assert source.snapshot(in_loop=True) is None
     assert source._reader is None
     assert source.snapshot() is not None
 
@@ -207,7 +207,7 @@ def test_a_thread_shares_a_failed_read_only_if_that_had_as_much_time(
         def acquire(self, timeout: float) -> bool:
             source._reader.close()  # type: ignore[union-attr]
             source._reads_begun += 1
-            source._latest, _ = source._read_snapshot(in_loop)
+            source.latest, _ = source._read_snapshot(in_loop)
             return timeout == THREAD_TIMEOUT
 
         def release(self) -> None:
@@ -231,7 +231,7 @@ def test_the_table_of_changes_is_pruned_and_a_late_reader_learns_that_anything_m
             transaction(lambda: db.session.execute(text("UPDATE projects SET upvotes = upvotes + 1")))
         late, current = SnapshotSource(db.engine), source.snapshot()
         assert current is not None
-        late._state, late._latest, late._number = source._state, current, current.number
+        late._state, late.latest, late._number = source._state, current, current.number
         prune()
         rows = db.session.execute(text("SELECT project_id FROM changes")).all()
         learned = late.snapshot()
