@@ -39,11 +39,6 @@ class LockedRows:
                 raise Unavailable(_LOCKED)
             self._found[row] = time.monotonic()  # so that the next callers do not try too
 
-    def require_free(self, row: int, since: float) -> None:
-        """Raise Unavailable if the row was found locked after `since`, the time when this caller was admitted."""
-        if self._found.get(row, since) > since:
-            raise Unavailable(_LOCKED)
-
     @contextmanager
     def waiting(self, row: int) -> Iterator[None]:
         """Wait for a locked row, as its only caller. Raises Unavailable if too many callers already wait."""

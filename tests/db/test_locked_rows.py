@@ -36,7 +36,6 @@ def is_refused(rows: LockedRows, row: int) -> bool:
 def test_a_row_that_was_not_found_locked_is_free(rows: LockedRows) -> None:
     find(rows, 2)
     assert not is_refused(rows, 1)
-    rows.require_free(1, 0.0)
 
 
 def test_after_a_pause_one_caller_tries(rows: LockedRows, clock: object) -> None:
@@ -65,13 +64,6 @@ def test_the_number_of_waiting_callers_is_bounded(rows: LockedRows) -> None:
         pass
     waiting[0].__exit__(None, None, None)
     find(rows, WAITING)
-
-
-def test_a_caller_that_entered_before_the_row_was_found_locked_is_refused(rows: LockedRows, clock: object) -> None:
-    find(rows, 1)
-    rows.require_free(1, 100.0)
-    with pytest.raises(Unavailable):
-        rows.require_free(1, 99.0)
 
 
 def test_a_row_that_is_freed_between_two_checks_is_free(rows: LockedRows) -> None:

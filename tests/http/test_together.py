@@ -250,9 +250,19 @@ def test_behind_a_proxy_the_forwarded_address_counts(make_app: Any) -> None:
 
 
 @contextmanager
-def failing(error: Exception) -> Any:
-    """The first transaction of several votes, and no other, fails."""
-    with patch.object(voting, "_together", side_effect=error):
+def failing(error: Exception, alone: Exception | None = None) -> Any:
+    """The transactions of several votes fail, and with `alone` those of one vote, too."""
+    together = voting._together
+
+    def count(votes: list[voting.Vote]) -> Any:
+        if len(votes) > 1:
+            raise error
+        return together(votes)
+
+    with ExitStack() as stack:
+        stack.enter_context(patch.object(voting, "_together", count))
+        for name in ("_on_sqlite", "_on_postgresql") if alone else ():
+            stack.enter_context(patch.object(voting, name, side_effect=alone))
         yield
 
 
@@ -272,17 +282,13 @@ def test_after_a_failure_each_is_counted_alone_unless_it_may_be_counted_already(
     assert [each[0][:3] for each in found] == [first, "200", "200"]
     assert scene.world.stored(scene.live[0])["upvotes"] == (1 if error.connection_invalidated else 2)
     if error.connection_invalidated:
-        with patch.object(voting, "_alone", side_effect=error):
+        with failing(error, alone=error):
             assert found[0] == by_application(scene.app, asks[0])
 
 
 def test_what_fails_alone_is_an_answer_too(scene: Scene) -> None:
     asks = [environ(scene.live[0], Authorization=scene.bearer(by)) for by in scene.voters[:2]]
-    fault = KeyError("x")
-    with (
-        failing(DBAPIError("x", None, psycopg.errors.DiskFull("x"))),
-        patch.object(voting, "_alone", side_effect=fault),
-    ):
+    with failing(DBAPIError("x", None, psycopg.errors.DiskFull("x")), alone=KeyError("x")):
         assert [each[0][:3] for each in answered(scene.app, asks)] == ["500", "500"]
 
 

@@ -229,8 +229,7 @@ def test_votes_that_come_together_leave_out_those_discounted(app: Flask, world: 
         world.vote(project, user)
     decide(root, project, "discount", *users[:2])
     with app.app_context():
-        calls = [voting.VoteCall(project, user.id, "toggle") for user in users]
-        outcomes = voting._together(calls)
+        outcomes = voting._together([voting.Vote(user, project, "toggle") for user in users])
     assert [tuple(outcome)[2:] for outcome in outcomes] == [(False, 0), (False, 0), (True, 1), (True, 2)]
     assert faults(app) == []
 

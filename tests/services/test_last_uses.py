@@ -100,13 +100,13 @@ def test_a_vote_alone_records_its_last_use(crowd: Crowd) -> None:
 def test_a_transaction_that_fails_leaves_neither_vote_nor_last_use(
     crowd: Crowd, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    calls = [voting.VoteCall(crowd.project, 10**9, "cast", due=crowd.voters[0])]  # no such voter, and no such action
+    votes = [voting.Vote(crowd.voters[0], crowd.project, "cast", is_use_due=True)]
     with crowd.app.app_context():
         if db.engine.dialect.name == "postgresql":
-            calls = [call._replace(voter_id=crowd.voters[0].id, project_id=2**63) for call in calls]
+            votes = [vote._replace(project_id=2**63) for vote in votes]
         else:
-            monkeypatch.setattr(voting, "_one_on_sqlite", lambda call: 1 / 0)
-        assert isinstance(voting._count(calls)[0], Exception)
+            monkeypatch.setattr(voting, "_on_sqlite", lambda vote: 1 / 0)
+        assert isinstance(voting._count(votes)[0], Exception)
     assert crowd.seen() == [False] * 4
 
 

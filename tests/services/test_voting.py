@@ -1,7 +1,6 @@
 """Votes counted together are what they would be one after the other, and callers looked up together themselves."""
 
 import random
-import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -25,7 +24,7 @@ from directory.services.accounts import api_tokens, sessions
 from directory.services.catalog.ranking import hot
 from directory.services.identity import Caller
 from directory.services.votes import voting
-from directory.services.votes.voting import CountAlone, Vote, VoteCall
+from directory.services.votes.voting import CountAlone, Vote
 from tests.conftest import Database
 from tests.support import votes as votes_of
 from tests.support.factories import World
@@ -40,38 +39,38 @@ def votes() -> set[tuple[int, int]]:
     return {(row.user_id, row.project_id) for row in db.session.execute(select(Upvote.user_id, Upvote.project_id))}
 
 
-def stand(call: VoteCall, there: set[tuple[int, int]]) -> tuple[bool, int]:
+def stand(vote: Vote, there: set[tuple[int, int]]) -> tuple[bool, int]:
     """The result of a vote for a live project, by the rule itself."""
-    key = (call.voter_id, call.project_id)
-    wanted = call.action == "cast" or (call.action == "toggle" and key not in there)
+    key = (vote.by.id, vote.project_id)
+    wanted = vote.action == "cast" or (vote.action == "toggle" and key not in there)
     (there.add if wanted else there.discard)(key)
-    return wanted, sum(project == call.project_id for _, project in there)
+    return wanted, sum(project == vote.project_id for _, project in there)
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_votes_together_are_votes_one_after_the_other(app: Flask, world: World, seed: int) -> None:
     live, waiting = [world.project() for _ in range(4)], world.project(status="pending")
-    users = [world.user().id for _ in range(4)]
+    users = [world.user() for _ in range(4)]
     dice, began = random.Random(seed), now()
     there: set[tuple[int, int]] = set()
     with app.app_context():
         owner = db.session.scalar(select(Project.owner_id).where(Project.id == waiting))
         for size in (1, 2, 5, 40):
             batch = [
-                VoteCall(dice.choice([*live, waiting, 10**9]), dice.choice(users), dice.choice(ACTIONS))
+                Vote(dice.choice(users), dice.choice([*live, waiting, 10**9]), dice.choice(ACTIONS))
                 for _ in range(size)
             ]
-            for call, outcome in zip(batch, voting._together(batch), strict=True):
-                if call.project_id == 10**9:
+            for vote, outcome in zip(batch, voting._together(batch), strict=True):
+                if vote.project_id == 10**9:
                     assert outcome is None
-                elif call.project_id == waiting:
+                elif vote.project_id == waiting:
                     assert outcome is not None
                     assert (outcome[0], outcome[1], outcome[3]) == ("pending", owner, 0)
                 else:
                     assert outcome is not None
                     assert outcome[0] == "live"
                     # Of one project in the order in which they came; different ones do not meet.
-                    assert (outcome[2], outcome[3]) == stand(call, there)
+                    assert (outcome[2], outcome[3]) == stand(vote, there)
         assert votes() == there
         for cast in db.session.scalars(select(Upvote.created_at)):
             assert began <= cast <= now()
@@ -84,10 +83,10 @@ IMPOSSIBLE = 2**70  # an id that neither database takes
 
 
 def test_a_batch_that_fails_leaves_nothing(app: Flask, world: World) -> None:
-    project, user = world.project(), world.user().id
+    project, user = world.project(), world.user()
     with app.app_context():
         with pytest.raises((DBAPIError, OverflowError)):
-            voting._together([VoteCall(project, user, "cast"), VoteCall(IMPOSSIBLE, user, "cast")])
+            voting._together([Vote(user, project, "cast"), Vote(user, IMPOSSIBLE, "cast")])
         db.session.rollback()
         assert votes() == set()
         assert db.session.scalar(select(Project.upvotes)) == 0
@@ -149,7 +148,7 @@ def test_a_batch_locks_its_projects_in_the_order_of_their_ids_and_waits_for_none
 
                 def vote() -> None:
                     with app.app_context():
-                        voting._together([VoteCall(second, user.id, "cast"), VoteCall(first, user.id, "cast")])
+                        voting._together([Vote(user, second, "cast"), Vote(user, first, "cast")])
 
                 voted = pool.submit(vote)
                 waits = text("SELECT count(*) FROM pg_locks WHERE NOT granted")
@@ -183,9 +182,9 @@ def test_of_votes_together_only_those_are_left_out_that_would_wait_for_a_lock(
 ) -> None:
     projects, users = [world.project() for _ in range(3)], [world.user() for _ in range(3)]
     locked = projects[1] if query == PROJECT else users[1].id
-    calls = [VoteCall(project, user.id, "cast") for project, user in zip(projects, users, strict=True)]
+    casts = [Vote(user, project, "cast") for project, user in zip(projects, users, strict=True)]
     with held(app, query, id=locked), app.app_context():
-        first, second, third, missing = voting._together([*calls, VoteCall(10**9, users[0].id, "cast")])
+        first, second, third, missing = voting._together([*casts, Vote(users[0], 10**9, "cast")])
     assert (first and first[2:], third and third[2:], missing) == ((True, 1), (True, 1), None)
     assert isinstance(second, Unavailable)
     with app.app_context():
@@ -215,19 +214,6 @@ def test_while_a_project_is_known_to_be_locked_one_vote_waits_and_the_next_are_r
     assert cast(users[1])["upvotes"] == 2
     with app.app_context():
         assert voting._locked()._found == {}
-
-
-@on_postgresql
-def test_a_vote_that_was_held_up_meanwhile_does_not_wait_as_well(app: Flask, world: World, statements: Any) -> None:
-    """As where it comes to its thread when another has found the project locked."""
-    project, user = world.project(), world.user()
-    with app.app_context():
-        voting._locked()._found[project] = time.monotonic()
-        statements.clear()
-        with pytest.raises(Unavailable):
-            voting._alone(VoteCall(project, user.id, "cast", time.monotonic() - 1))
-        assert statements == []
-        assert voting._alone(VoteCall(project, user.id, "cast", time.monotonic())) is not None
 
 
 @on_postgresql
@@ -282,10 +268,9 @@ def test_what_is_no_lock_is_no_locked_project(app: Flask, world: World, statemen
     with app.app_context(), patch.object(voting, "_VOTE_SOON") as soon, patch.object(voting, statement) as failing:
         soon.first.side_effect = refused
         failing.first.side_effect = failing.all.side_effect = failed
+        vote = Vote(user, project, "cast")
         with pytest.raises(DBAPIError, match="DiskFull"):
-            (voting._together if statement == "_VOTES" else voting._on_postgresql)(
-                [VoteCall(project, user.id, "cast")] if statement == "_VOTES" else VoteCall(project, user.id, "cast")
-            )
+            voting._together([vote]) if statement == "_VOTES" else voting._on_postgresql(vote)
         assert voting._locked()._found == {}
 
 

@@ -18,7 +18,6 @@ of the whole database, so all votes wait for it.
 """
 
 import logging
-import time
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -50,14 +49,14 @@ class _Counting:
         self._votes = Prepared(text(sql).bindparams(*given))
         self._with_uses = Prepared(text(last_uses.WITH_USES + sql).bindparams(*given, *last_uses.TIMES))
 
-    def all(self, calls: list["VoteCall"], given: dict[str, Any]) -> list[Row]:
+    def all(self, votes: list["Vote"], given: dict[str, Any]) -> list[Row]:
         """All rows."""
-        due = _due(calls)
+        due = _due(votes)
         return self._with_uses.all(given | last_uses.parameters(due)) if due else self._votes.all(given)
 
-    def first(self, call: "VoteCall", given: dict[str, Any]) -> Row | None:
+    def first(self, vote: "Vote", given: dict[str, Any]) -> Row | None:
         """The first row, or None."""
-        rows = self.all([call], given)
+        rows = self.all([vote], given)
         return rows[0] if rows else None
 
 
@@ -106,22 +105,9 @@ class Vote(NamedTuple):
     is_use_due: bool = False
 
 
-class VoteCall(NamedTuple):
-    """A vote to be counted; `entered` is the time.monotonic() at which the vote was admitted.
-
-    `due` is the caller, if the last use of the caller's session or token is to be recorded.
-    """
-
-    project_id: int
-    voter_id: int
-    action: str
-    entered: float = 0.0
-    due: Caller | None = None
-
-
-def _due(calls: list[VoteCall]) -> list[Caller]:
+def _due(votes: list[Vote]) -> list[Caller]:
     """The callers whose last uses are to be recorded."""
-    return [call.due for call in calls if call.due is not None]
+    return [vote.by for vote in votes if vote.is_use_due]
 
 
 class CountAlone(Exception):
@@ -142,16 +128,16 @@ def count(votes: list[Vote]) -> list[dict[str, Any] | Exception]:
     counted it and counting it again would change the outcome. A single vote never is.
     """
     locked, outcomes = _locked(), list[Any]([None]) * len(votes)
-    calls: dict[int, VoteCall] = {}
+    admitted: list[int] = []
     for place, vote in enumerate(votes):
         try:
             locked.admit(vote.project_id)
         except Unavailable as error:
             outcomes[place] = error
         else:
-            due = vote.by if vote.is_use_due else None
-            calls[place] = VoteCall(vote.project_id, vote.by.id, vote.action, time.monotonic(), due)
-    for place, outcome in zip(calls, _count([*calls.values()]), strict=True):
+            admitted.append(place)
+    counted = _count([votes[place] for place in admitted]) if admitted else []
+    for place, outcome in zip(admitted, counted, strict=True):
         if isinstance(outcome, Exception):
             outcomes[place] = outcome
             continue
@@ -160,16 +146,17 @@ def count(votes: list[Vote]) -> list[dict[str, Any] | Exception]:
     return outcomes
 
 
-def _count(calls: list[VoteCall]) -> list[Outcome | Exception | None]:
+def _count(votes: list[Vote]) -> list[Outcome | Exception | None]:
+    first, *others = votes
     try:
-        if len(calls) > 1:
-            return [CountAlone() if isinstance(each, Unavailable) else each for each in _together(calls)]
-        return [_alone(call) for call in calls]
+        if others or not on_postgresql():
+            return [CountAlone() if isinstance(each, Unavailable) else each for each in _together(votes)]
+        return [transaction(lambda: _on_postgresql(first), single=True)]
     except Exception as error:
-        if len(calls) == 1:
+        if not others:
             return [error]
         log_failure(log, "not counted together", error)
-        return [CountAlone() if is_undone(error) or call.action != "toggle" else error for call in calls]
+        return [CountAlone() if is_undone(error) or vote.action != "toggle" else error for vote in votes]
 
 
 def withdraw_all(voter_id: int, *, are_counted: bool) -> None:
@@ -238,40 +225,32 @@ def _shown(vote: Vote, outcome: Outcome | None) -> dict[str, Any] | DirectoryErr
 
 def _locked() -> LockedRows:
     """The projects of this database that were found locked."""
-    return _locked_projects.setdefault(db.engine, LockedRows())
+    return _locked_projects.get(db.engine) or _locked_projects.setdefault(db.engine, LockedRows())
 
 
-def _alone(call: VoteCall) -> Outcome | None:
-    if not on_postgresql():
-        return transaction(lambda: _on_sqlite([call]))[0]
-    _locked().require_free(call.project_id, call.entered)
-    return transaction(lambda: _on_postgresql(call), single=True)
-
-
-def _on_postgresql(call: VoteCall) -> Outcome | None:
+def _on_postgresql(vote: Vote) -> Outcome | None:
     """Count a vote. One caller at a time waits for a locked project; raises Unavailable for the others."""
-    given = {"project": call.project_id, "voter": call.voter_id, "action": call.action, "at": now()}
+    given = {"project": vote.project_id, "voter": vote.by.id, "action": vote.action, "at": now()}
     try:
-        return _VOTE_SOON.first(call, given)
+        return _VOTE_SOON.first(vote, given)
     except DBAPIError as error:
         if state_of(error) == UNDEFINED_FUNCTION:  # the database is not upgraded yet
-            return _VOTE.first(call, given)
+            return _VOTE.first(vote, given)
         if state_of(error) != LOCK_NOT_AVAILABLE:
             raise
-    outcome, is_locked = _if_free(call)
+    outcome, is_locked = _if_free(vote)
     if outcome is not None:
         return outcome
     if not is_locked:
-        return _VOTE.first(call, given)
-    with _locked().waiting(call.project_id):
-        return _VOTE.first(call, given)
+        return _VOTE.first(vote, given)
+    with _locked().waiting(vote.project_id):
+        return _VOTE.first(vote, given)
 
 
-def _if_free(call: VoteCall) -> tuple[Outcome | None, bool]:
+def _if_free(vote: Vote) -> tuple[Outcome | None, bool]:
     """Count a vote if nothing is locked any more; otherwise return whether the project's row is what is locked."""
-    given = {"projects": [call.project_id], "voters": [call.voter_id], "actions": [call.action], "at": now()}
     try:
-        rows = _VOTES_IF_FREE.all([call], given)
+        rows = _VOTES_IF_FREE.all([vote], _given([vote]))
     except DBAPIError as error:
         if state_of(error) != LOCK_NOT_AVAILABLE:
             raise
@@ -281,38 +260,39 @@ def _if_free(call: VoteCall) -> tuple[Outcome | None, bool]:
     return (None, not flag) if status is None else ((status, owner_id, flag, n), False)
 
 
-def _together(calls: list[VoteCall]) -> list[Outcome | Unavailable | None]:
+def _given(votes: list[Vote]) -> dict[str, Any]:
+    """The parameters of a statement for several votes."""
+    wanted, voters = [vote.project_id for vote in votes], [vote.by.id for vote in votes]
+    return {"projects": wanted, "voters": voters, "actions": [vote.action for vote in votes], "at": now()}
+
+
+def _together(votes: list[Vote]) -> list[Outcome | Unavailable | None]:
     """Count all votes, or raise and count none. On PostgreSQL, votes whose project or voter is locked are left out."""
     if not on_postgresql():
         with writing():
-            return [*_on_sqlite(calls)]
+            if due := _due(votes):
+                last_uses.record(due)
+            return [_on_sqlite(vote) for vote in votes]
     try:
-        return _counted(_VOTES, calls)
+        return _counted(_VOTES, votes)
     except DBAPIError as error:
         if state_of(error) != LOCK_NOT_AVAILABLE:
             raise
-        return _counted(_VOTES_IF_FREE, calls)
+        return _counted(_VOTES_IF_FREE, votes)
 
 
-def _counted(votes: _Counting, calls: list[VoteCall]) -> list[Outcome | Unavailable | None]:
-    wanted, voters, actions, *_ = zip(*calls, strict=True)
+def _counted(counting: _Counting, votes: list[Vote]) -> list[Outcome | Unavailable | None]:
     with writing(single=True):
-        rows = votes.all(calls, {"projects": wanted, "voters": voters, "actions": actions, "at": now()})
-    outcomes: list[Outcome | Unavailable | None] = [None] * len(calls)
+        rows = counting.all(votes, _given(votes))
+    outcomes: list[Outcome | Unavailable | None] = [None] * len(votes)
     for place, *outcome in rows:
         outcomes[place - 1] = Unavailable() if outcome[0] is None else tuple(outcome)
     return outcomes
 
 
-def _on_sqlite(calls: list[VoteCall]) -> list[Outcome | None]:
-    if due := _due(calls):
-        last_uses.record(due)
-    return [_one_on_sqlite(call) for call in calls]
-
-
-def _one_on_sqlite(call: VoteCall) -> Outcome | None:
-    project_id, voter, action, *_ = call
-    key = {"voter": voter, "project": project_id}
+def _on_sqlite(vote: Vote) -> Outcome | None:
+    by, project_id, action, _ = vote
+    key = {"voter": by.id, "project": project_id}
     project = db.session.execute(_PROJECT, key).one_or_none()
     if project is None:
         return None
@@ -324,7 +304,7 @@ def _one_on_sqlite(call: VoteCall) -> Outcome | None:
     wanted = action == "cast" or (action == "toggle" and not there)
     n = project.upvotes if project.is_discounted else project.upvotes + wanted - there
     if wanted and not there:
-        db.session.execute(_ADD, {"user_id": voter, "project_id": project_id, "created_at": now()})
+        db.session.execute(_ADD, {"user_id": by.id, "project_id": project_id, "created_at": now()})
     elif there and not wanted:
         db.session.execute(_REMOVE, key)
     if n != project.upvotes:
