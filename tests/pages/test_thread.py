@@ -1,12 +1,13 @@
 """The page of a member's own project: the thread with the reviewers, the form of an answer, and what is unread."""
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from flask import Flask
 from sqlalchemy import func, select
 
-from directory.db.transactions import transaction
+from directory.db.transactions import transaction, writing
 from directory.errors import Unavailable
 from directory.extensions import db
 from directory.models import Message, MessageKind, Sender, now
@@ -23,10 +24,10 @@ MARK = 'class="unread"'
 
 def say(world: World, project: int, owner: Caller, *texts: str) -> None:
     """Have a reviewer write to the owner."""
-    entries = [thread.Entry(MessageKind.MESSAGE, project, owner.id, text) for text in texts]
-    reviewer = world.admin()
-    with world.app.app_context():
-        transaction(lambda: thread.record_each(entries, by=reviewer, at=now()))
+    reviewer, row = world.admin(), SimpleNamespace(id=project, owner_id=owner.id)
+    with world.app.app_context(), writing():
+        for text in texts:
+            thread.record_each(MessageKind.MESSAGE, [row], text, by=reviewer, at=now())
 
 
 def unread(app: Flask, owner: Caller) -> int:

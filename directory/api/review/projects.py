@@ -171,9 +171,7 @@ def release_from_hold(project_id: int) -> Any:
     It takes its old place there, and raises no version. What is not held stays as it is.
     """
     holding.release(project_id, by=caller(), self_review=current_app.config["SELF_REVIEW"])
-    found = catalog.many([project_id], viewer=caller())
-    approvals.add([*found.values()], _required())
-    return found[project_id]
+    return after_decision(project_id)
 
 
 def _decided(project_id: int, decision: str, body: dict[str, Any]) -> Any:

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any
 
-from directory.models import MessageKind, Project, Status
+from directory.models import Project, Status
 from directory.services.identity import Caller
 from directory.services.review import thread
 
@@ -57,4 +57,4 @@ def end_appeals(projects: Iterable[Any], why: Overtaking, *, by: Caller | None, 
     """
     appealed = [project for project in projects if project.appealed_at is not None]
     if appealed:
-        thread.record_of_service(thread.entries_of(MessageKind.MESSAGE, appealed, why), by=by, at=at)
+        thread.record_of_service(appealed, why, by=by, at=at)

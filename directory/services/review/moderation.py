@@ -160,7 +160,7 @@ def _decide(
         is_own = decision != "delete" and permissions.is_refused_own(by, each.project.owner_id, terms.self_review)
         refusals[each.id] = OwnSubmission() if is_own else each.refusal(decision, wanted[each.id], reason)
     due = [case for case in cases if refusals[case.id] is None and not case.is_decided(decision, reason)]
-    due = [case for case in due if case.is_closed or not terms.only_closed]
+    due = [case for case in due if not terms.only_closed or case.is_closed]
     return refusals | (_carry_out(due, decision, by=by, notify=notify, terms=terms) if due else {})
 
 
@@ -240,7 +240,7 @@ def _request(cases: list[Case], terms: Terms, *, by: Caller | None, notify: list
         for project in projects
     ]
     audit.record_each(entries, by=by)
-    thread.record_each(thread.entries_of(KINDS[REQUEST], projects, terms.reason), by=by, at=at)
+    thread.record_each(KINDS[REQUEST], projects, terms.reason, by=by, at=at)
     if outbox.wanting(event, notify):
         messages = thread.newest_ids(ids)
         outbox.enqueue_each(event, catalog.all_stored(ids), by=by, endpoints=notify, messages=messages)
@@ -281,7 +281,7 @@ def _move(projects: list[Any], decision: str, *, by: Caller | None, notify: list
     audit.record_each(entries, by=by)
     last_decision.end_appeals(projects, Overtaking.DECISION, by=by, at=at)
     shown = None if target is Status.LIVE else reason
-    thread.record_each(thread.entries_of(KINDS[decision], projects, shown), by=by, at=at)
+    thread.record_each(KINDS[decision], projects, shown, by=by, at=at)
     if outbox.wanting(event, notify):
         outbox.enqueue_each(event, catalog.all_stored(sorted(moved)), by=by, endpoints=notify, reason=shown)
     return moved

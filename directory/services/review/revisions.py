@@ -175,8 +175,7 @@ def approve_each(
         for each in applied
     ]
     audit.record_each(entries, by=by)
-    approved = thread.entries_of(MessageKind.APPROVED, [each.after for each in applied], None)
-    thread.record_each(approved, by=by, at=at)
+    thread.record_each(MessageKind.APPROVED, [each.after for each in applied], None, by=by, at=at)
     changes = {each.after.id: each.changes for each in applied}
     _notify("project.edited", changes, by=by, notify=notify, changes=changes)
     _notify("project.edit_approved", changes, by=by, notify=notify)
@@ -268,7 +267,7 @@ def reject_each(
     facts = {"action": "project.edit_rejected", "at": at, "reason": reason, "rule_id": rule_id, **NO_MOVE}
     entries = [{**audit.about(project), **facts, "waited_seconds": waited[project.id]} for project in projects]
     audit.record_each(entries, by=by)
-    thread.record_each(thread.entries_of(MessageKind.REJECTED, projects, reason), by=by, at=at)
+    thread.record_each(MessageKind.REJECTED, projects, reason, by=by, at=at)
     _notify("project.edit_rejected", held, by=by, notify=notify, reason=reason)
 
 

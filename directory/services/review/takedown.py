@@ -49,8 +49,8 @@ def take_down(user_id: int, *, by: Caller | None, notify: list[Endpoint], reason
     reports.mail_acted([project.id for project in gone], notify=notify)
     _reject(found, by=by, at=at, reason=reason)
     last_decision.end_appeals(found, Overtaking.DECISION, by=by, at=at)
-    entries = thread.entries_of(MessageKind.UNPUBLISHED, gone, reason)
-    thread.record_each([*entries, *thread.entries_of(MessageKind.REJECTED, found, reason)], by=by, at=at)
+    thread.record_each(MessageKind.UNPUBLISHED, gone, reason, by=by, at=at)
+    thread.record_each(MessageKind.REJECTED, found, reason, by=by, at=at)
     return {"unpublished": len(gone), "rejected": len(found)}
 
 

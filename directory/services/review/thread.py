@@ -31,22 +31,22 @@ class Entry(NamedTuple):
     text: str = ""
 
 
-def entries_of(kind: MessageKind, projects: Iterable[Any], text: str | None) -> list[Entry]:
-    """An entry with this text for each of the projects: rows with id and owner_id."""
-    return [Entry(kind, project.id, project.owner_id, text or "") for project in projects]
+def record_each(
+    kind: MessageKind, projects: Iterable[Any], text: str | None, *, by: Caller | None, at: datetime
+) -> None:
+    """Add an entry of reviewers to the threads of projects (rows with id and owner_id), all with the same text.
 
-
-def record_each(entries: Iterable[Entry], *, by: Caller | None, at: datetime) -> None:
-    """Add an entry of reviewers to each thread, or of the service if nobody (`by` is None) has decided.
-
-    The owners have not read them, except for what they did themselves.
+    It is one of the service if nobody (`by` is None) has decided. The owners have not read it, except for what they did
+    themselves.
     """
     sender = Sender.REVIEWERS if by else Sender.SERVICE
+    entries = (Entry(kind, project.id, project.owner_id, text or "") for project in projects)
     bulk.load_dicts(Message, [_row(entry, sender, by, at) for entry in entries])
 
 
-def record_of_service(entries: Iterable[Entry], *, by: Caller | None, at: datetime) -> None:
-    """Add an entry of the service to each thread, about something that `by` did. Owners know what they did."""
+def record_of_service(projects: Iterable[Any], text: str, *, by: Caller | None, at: datetime) -> None:
+    """The same for a message of the service, about something that `by` did. Owners know what they did."""
+    entries = (Entry(MessageKind.MESSAGE, project.id, project.owner_id, text) for project in projects)
     rows = [_row(entry, Sender.SERVICE, None, at) for entry in entries]
     known = {"unread_by": None}
     bulk.load_dicts(Message, [row | known if by and by.id == row["unread_by"] else row for row in rows])

@@ -78,7 +78,7 @@ def _return(found: list[Any], rule_id: int, *, by: Caller, notify: list[Endpoint
         for row in found
     ]
     audit.record_each(entries, by=by)
-    thread.record_each(thread.entries_of(MessageKind.MESSAGE, found, TEXT), by=None, at=at)
+    thread.record_each(MessageKind.MESSAGE, found, TEXT, by=None, at=at)
     if outbox.wanting(RETURNED, notify):
         projects = catalog.all_stored([row.id for row in found])
         outbox.enqueue_each(RETURNED, projects, by=by, endpoints=notify)
