@@ -1,5 +1,6 @@
 """The append-only log of every change, written in the change's own transaction."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -130,13 +131,17 @@ def record(action: str, *, by: Caller | None, **facts: Any) -> None:
 
 def record_project(action: str, project: Any, *, by: Caller | None, **facts: Any) -> None:
     """Add an entry about a project: an object with its id, url_key and title as they are after the change."""
-    record(action, by=by, **about(project), **facts)
+    record(action, by=by, **_about(project), **facts)
 
 
-def record_each(entries: list[dict[str, Any]], *, by: Caller | None) -> None:
-    """Add entries to the current transaction in their order, in bulk. All have the same columns, including `at`."""
-    actor = {"actor_id": by.id if by else None}
-    bulk.load_dicts(AuditEntry, [{**entry, **actor} for entry in entries])
+def record_each(entries: Iterable[tuple[Any, dict[str, Any]]], *, by: Caller | None, **facts: Any) -> None:
+    """Add entries about projects to the current transaction in their order, in bulk.
+
+    Each is a project and the facts about it alone; `facts` are those of all entries. Together they have the same
+    columns in each, with `action` and `at`.
+    """
+    facts["actor_id"] = by.id if by else None
+    bulk.load_dicts(AuditEntry, [{**_about(project), **facts, **own} for project, own in entries])
 
 
 def purge(days: int, most: int, *, guarded: bool = True) -> int:
@@ -153,7 +158,7 @@ def purge(days: int, most: int, *, guarded: bool = True) -> int:
     return len(ids)
 
 
-def about(project: Any) -> dict[str, Any]:
+def _about(project: Any) -> dict[str, Any]:
     """The columns of an entry that identify its project."""
     return {"project_id": project.id, "url_key": project.url_key, "project_title": project.title}
 

@@ -59,12 +59,8 @@ def give(project_ids: Collection[int], *, by: Caller, at: datetime) -> set[int]:
 
 def record(projects: Iterable[Any], *, by: Caller, at: datetime, reason: str | None) -> None:
     """Log approvals that did not move the state. A project is an object with its id, url_key, title and status."""
-    facts = {"action": GIVEN, "at": at, "reason": reason}
-    entries = [
-        {**audit.about(project), **facts, "from_state": project.status, "to_state": project.status}
-        for project in projects
-    ]
-    audit.record_each(entries, by=by)
+    states = [(project, {"from_state": project.status, "to_state": project.status}) for project in projects]
+    audit.record_each(states, by=by, action=GIVEN, at=at, reason=reason)
 
 
 def take_back(project_ids: Collection[int], *, by: Caller) -> set[int]:

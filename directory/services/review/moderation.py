@@ -234,12 +234,8 @@ def _request(cases: list[Case], terms: Terms, *, by: Caller | None, notify: list
     raising = update(Project).where(Project.id.in_(ids))
     modify(raising.values(version=Project.version + 1, **last_decision.OVERTAKEN))
     last_decision.end_appeals(projects, Overtaking.DECISION, by=by, at=at)
-    facts = {"action": event, "at": at}
-    entries = [
-        {**audit.about(project), **facts, "from_state": project.status, "to_state": project.status}
-        for project in projects
-    ]
-    audit.record_each(entries, by=by)
+    states = [(project, {"from_state": project.status, "to_state": project.status}) for project in projects]
+    audit.record_each(states, by=by, action=event, at=at)
     thread.record_each(KINDS[REQUEST], projects, terms.reason, by=by, at=at)
     if outbox.wanting(event, notify):
         messages = thread.newest_ids(ids)
@@ -269,16 +265,8 @@ def _move(projects: list[Any], decision: str, *, by: Caller | None, notify: list
         return moved
     projects = [project for project in projects if project.id in moved]
     facts = {"action": event, "at": at, "to_state": target, "reason": reason, "rule_id": terms.rule_id}
-    entries = [
-        {
-            **audit.about(project),
-            **facts,
-            "from_state": project.status,
-            "waited_seconds": _waited(project, at),
-        }
-        for project in projects
-    ]
-    audit.record_each(entries, by=by)
+    moves = [(each, {"from_state": each.status, "waited_seconds": _waited(each, at)}) for each in projects]
+    audit.record_each(moves, by=by, **facts)
     last_decision.end_appeals(projects, Overtaking.DECISION, by=by, at=at)
     shown = None if target is Status.LIVE else reason
     thread.record_each(KINDS[decision], projects, shown, by=by, at=at)

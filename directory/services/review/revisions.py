@@ -166,15 +166,10 @@ def approve_each(
     applied, taken = _apply(_edited(wanted), at, required)
     facts = {"action": "project.edit_approved", "at": at, "reason": reason, **NO_MOVE}
     entries = [
-        {
-            **audit.about(each.after),
-            **facts,
-            "changes": each.changes,
-            "waited_seconds": waiting.seconds(held[each.after.id], at),
-        }
+        (each.after, {"changes": each.changes, "waited_seconds": waiting.seconds(held[each.after.id], at)})
         for each in applied
     ]
-    audit.record_each(entries, by=by)
+    audit.record_each(entries, by=by, **facts)
     thread.record_each(MessageKind.APPROVED, [each.after for each in applied], None, by=by, at=at)
     changes = {each.after.id: each.changes for each in applied}
     _notify("project.edited", changes, by=by, notify=notify, changes=changes)
@@ -265,8 +260,8 @@ def reject_each(
     columns = (Project.id, Project.owner_id, Project.url_key, Project.title)
     projects = list(db.session.execute(select(*columns).where(Project.id.in_(held)).order_by(Project.id)))
     facts = {"action": "project.edit_rejected", "at": at, "reason": reason, "rule_id": rule_id, **NO_MOVE}
-    entries = [{**audit.about(project), **facts, "waited_seconds": waited[project.id]} for project in projects]
-    audit.record_each(entries, by=by)
+    entries = [(project, {"waited_seconds": waited[project.id]}) for project in projects]
+    audit.record_each(entries, by=by, **facts)
     thread.record_each(MessageKind.REJECTED, projects, reason, by=by, at=at)
     _notify("project.edit_rejected", held, by=by, notify=notify, reason=reason)
 

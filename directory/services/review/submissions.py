@@ -151,12 +151,8 @@ def delete_each(
     ids: rows with id, url_key, title, status and category_id.
     """
     ids, at = [project.id for project in projects], now()
-    facts = {"action": DELETED, "at": at, "reason": reason}
-    entries = [
-        {**audit.about(project), **facts, "from_state": project.status, "category_id": project.category_id}
-        for project in projects
-    ]
-    audit.record_each(entries, by=by)
+    entries = [(each, {"from_state": each.status, "category_id": each.category_id}) for each in projects]
+    audit.record_each(entries, by=by, action=DELETED, at=at, reason=reason)
     if outbox.wanting(DELETED, notify):
         outbox.enqueue_each(DELETED, catalog.all_stored(ids), by=by, endpoints=notify)
     reports.mail_acted(ids, notify=notify)

@@ -42,7 +42,8 @@ def take_down(user_id: int, *, by: Caller | None, notify: list[Endpoint], reason
     Raises TooManyProjects.
     """
     found, at = _locked(user_id), now()
-    audit.record_each([entry for project in found for entry in _entries(project, at, reason)], by=by)
+    entries = [(project, entry) for project in found for entry in _entries(project, at)]
+    audit.record_each(entries, by=by, at=at, reason=reason)
     if any(outbox.wanting(event, notify) for event in EVENTS):
         _notify(found, by=by, endpoints=notify, at=at, reason=reason)
     gone = [project for project in found if project.status == Status.LIVE]
@@ -68,15 +69,14 @@ def _locked(user_id: int) -> list[Any]:
     return found
 
 
-def _entries(project: Any, at: datetime, reason: str | None) -> list[dict[str, Any]]:
+def _entries(project: Any, at: datetime) -> list[dict[str, Any]]:
     """The audit entries of a project. Only the rejection of a project in the queue has a waiting time."""
-    facts = {**audit.about(project), "at": at, "reason": reason, "waited_seconds": None}
     live, pending, rejected = Status.LIVE.value, Status.PENDING.value, Status.REJECTED.value
-    step = {"action": "project.unpublished", "from_state": live, "to_state": pending}
+    step = {"action": "project.unpublished", "from_state": live, "to_state": pending, "waited_seconds": None}
     last = {"action": "project.rejected", "from_state": pending, "to_state": rejected}
     if project.status == Status.LIVE:
-        return [{**facts, **step}, {**facts, **last}]
-    return [{**facts, **last, "waited_seconds": waiting.seconds(project, at)}]
+        return [step, {**last, "waited_seconds": None}]
+    return [{**last, "waited_seconds": waiting.seconds(project, at)}]
 
 
 def _notify(

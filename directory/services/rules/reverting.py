@@ -72,12 +72,11 @@ def _return(found: list[Any], rule_id: int, *, by: Caller, notify: list[Endpoint
     holding.end([row.id for row in found if row.effect == Effect.HOLD])
     _undo_rejections([row.id for row in rejected if not row.of_revision], at)
     _restore([row.id for row in rejected if row.of_revision], at)
-    entries = [
-        {**audit.about(row), "action": RETURNED, "at": at, "rule_id": rule_id, "from_state": row.status}
-        | {"to_state": Status.LIVE if row.of_revision else Status.PENDING}
+    moves = [
+        (row, {"from_state": row.status, "to_state": Status.LIVE if row.of_revision else Status.PENDING})
         for row in found
     ]
-    audit.record_each(entries, by=by)
+    audit.record_each(moves, by=by, action=RETURNED, at=at, rule_id=rule_id)
     thread.record_each(MessageKind.MESSAGE, found, TEXT, by=None, at=at)
     if outbox.wanting(RETURNED, notify):
         projects = catalog.all_stored([row.id for row in found])
