@@ -41,9 +41,9 @@ class Read(NamedTuple):
     language: str = ""
 
     @property
-    def key(self) -> tuple[str, ...]:
-        """The key of its public response: of a page in several languages, the chosen one is a part of it."""
-        return (*self.address, self.language) if self.language else self.address
+    def key(self) -> tuple[str, str, str, str]:
+        """The key of its public response."""
+        return self.scheme, self.path, self.query, self.language
 
     @property
     def address(self) -> tuple[str, str, str]:

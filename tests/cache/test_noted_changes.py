@@ -228,7 +228,7 @@ def test_a_vote_leaves_the_pages_of_other_categories_stored(app: Flask, world: W
     cache, query = cache_of(app), "category=tools&sort=upvotes&limit=2"
 
     def is_stored() -> bool:
-        return cache.store.peek(("http", "/api/projects", query), cache.snapshots.snapshot()) is not None
+        return cache.store.peek(("http", "/api/projects", query, ""), cache.snapshots.snapshot()) is not None
 
     api.get(f"/api/projects?{query}")
     world.vote(game, voter)

@@ -22,7 +22,7 @@ def test_an_anonymous_read_is_cacheable_by_its_address() -> None:
     anonymous = read(environ(HTTP_USER_AGENT="any", HTTP_IF_NONE_MATCH='"a", W/"b"'))
     assert anonymous == Read("https", "/api/projects", "page=2", "mine", '"a", W/"b"')
     assert anonymous is not None
-    assert anonymous.key == ("https", "/api/projects", "page=2")
+    assert anonymous.key == ("https", "/api/projects", "page=2", "")
 
 
 def test_the_path_begins_with_one_slash_as_in_the_application_whose_links_contain_it() -> None:
