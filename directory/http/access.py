@@ -199,9 +199,7 @@ def admit(exchange: Exchange) -> None:
     tokens, on public routes too. Unknown paths under /api/admin and /api/review, and impossible ids there, are closed
     as the routes there are.
     """
-    view = current_app.view_functions.get(request.endpoint or "")
-    exchange.for_unconfirmed = getattr(view, "for_unconfirmed", False)
-    if hasattr(view, "takes_feed_key"):
+    if hasattr(exchange.view, "takes_feed_key"):
         _identify_by_key(exchange)
     require_reader(exchange)
     if request.routing_exception is None:
@@ -222,27 +220,27 @@ def check(exchange: Exchange, path: dict[str, Any]) -> None:
     The rule for owners is in the services, which check it again under the project's lock. The rate limit counts the
     request before, so that it also counts attempts at projects that do not exist.
     """
-    view: Any = current_app.view_functions[request.endpoint or ""]
+    view = exchange.view
     access, tier = view.access, view.operation.tier
     if access != "public" or tier is not None:
         viewer()  # Cache-Control depends on the caller, even if the body does not
     if access == "reporter":
         require_reporter()
     elif access != "public":
-        _check_person(exchange, view, path)
+        _check_person(exchange, path)
     if hasattr(view, "only_if"):
         view.only_if(**path)
 
 
-def _check_person(exchange: Exchange, view: Any, path: dict[str, Any]) -> None:
+def _check_person(exchange: Exchange, path: dict[str, Any]) -> None:
     """The same for a route that is for some accounts alone. A write needs its privilege at its commit too."""
-    by, access = caller(), view.access
+    by, access = caller(), exchange.view.access
     required = REQUIRED.get(access)
     if exchange.path.startswith("/api/review/"):
         require("review", by)  # what administrators alone may do there, members are refused as everything there
     if required is not None:
         require(required, by)
-    _check_project(view, path, by)
+    _check_project(exchange.view, path, by)
     if access == "owner" and permissions.may(by, "administer"):
         required = "administer"
     if not exchange.is_read:

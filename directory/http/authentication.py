@@ -118,7 +118,7 @@ def viewer() -> Caller | None:
 def caller() -> Caller:
     """The caller that the check of access found. Raises Unauthenticated, EmailNotVerified."""
     exchange = current()
-    if exchange.caller is not None and exchange.for_unconfirmed:
+    if exchange.caller is not None and hasattr(exchange.view, "for_unconfirmed"):
         return exchange.caller
     return require_person(exchange.caller)
 

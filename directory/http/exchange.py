@@ -35,9 +35,8 @@ class Exchange:
 
     `caller` is None for an anonymous caller, and as long as nobody has asked who it is. `limits` are the states of the
     limits that the answer shows, by tier, and `counted` the tiers that the request was counted against. `privilege` is
-    what the caller of a write has to be allowed at its commit too; None if a member may do it. `for_unconfirmed` says
-    that the route is also for an account that has to confirm its address before anything else. `is_constant` says that
-    all callers get the same answer. `language` is the tag of the answer's language, empty until it is chosen.
+    what the caller of a write has to be allowed at its commit too; None if a member may do it. `is_constant` says
+    that all callers get the same answer. `language` is the tag of the answer's language, empty until it is chosen.
     """
 
     method: str
@@ -47,11 +46,11 @@ class Exchange:
     began: float = 0.0
     environ: dict[str, Any] = field(default_factory=dict)
     is_read: bool = True
+    view: Any = None  # of the route; None for a path without one
 
     caller: Caller | None = None
     is_identified: bool = False
     privilege: Action | None = None
-    for_unconfirmed: bool = False
     is_constant: bool = False
     language: str = ""
 

@@ -6,11 +6,11 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from flask import Flask, Response, current_app, g, request
+from flask import Flask, Response, current_app, request
 
 from directory import logs
 from directory.http import access, cors, headers, rate_limits
-from directory.http.exchange import EXCHANGE, ROUTE, Exchange, received
+from directory.http.exchange import EXCHANGE, ROUTE, Exchange, current, received
 from directory.http.headers import Headers
 
 log = logging.getLogger(logs.ACCESS)
@@ -62,13 +62,11 @@ def _options(exchange: Exchange) -> Response | None:
 
 
 def _bind() -> Exchange:
-    """Note the route of the current request in its exchange, which `exchange.current` returns from now on."""
-    environ, rule = request.environ, request.url_rule
-    exchange: Exchange = environ[EXCHANGE]
-    g.exchange = exchange
-    environ[ROUTE] = rule.rule if rule else "none"
-    view = current_app.view_functions[rule.endpoint] if rule else None
-    exchange.is_constant = getattr(getattr(view, "operation", None), "constant", False)
+    """Note the route of the current request in its exchange."""
+    exchange, rule = current(), request.url_rule
+    exchange.environ[ROUTE] = rule.rule if rule else "none"
+    exchange.view = current_app.view_functions[rule.endpoint] if rule else None
+    exchange.is_constant = getattr(getattr(exchange.view, "operation", None), "constant", False)
     return exchange
 
 

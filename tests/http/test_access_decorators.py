@@ -1,8 +1,6 @@
 """The decorators of routes by themselves: what is checked, in which order, and what they say of a view."""
 
 import pytest
-from flask import request
-from werkzeug.routing import Rule
 
 from directory.errors import AdminRequired, NotFound, NotOwner, Unauthenticated
 from directory.http.access import admin_required, login_required, owner_required, public, require_access
@@ -27,9 +25,8 @@ def ask(app, world):
 
     def call(decorated, user=None, **path):
         headers = {"Authorization": f"Bearer {world.caller(user).token}"} if user else {}
-        app.view_functions["asked"] = decorated
-        with handling(app, headers=headers):
-            request.url_rule = Rule("/", endpoint="asked")
+        with handling(app, headers=headers) as exchange:
+            exchange.view = decorated
             return decorated(**path).status_code
 
     return call
