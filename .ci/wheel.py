@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGES = Path("directory", "web", "dist")
 COMMIT, COMMITS = (Path("directory", "data", name) for name in ("commit.txt", "commits.txt"))
 FOLDERS = ("deploy", "directory", "migrations", "settings")
-PACKED = (":(glob)*.py", "pyproject.toml", "setup.cfg", "requirements.txt", "README.md", "LICENSE")
+PACKED = (":(glob)*.py", "pyproject.toml", "setup.cfg", "requirements*.txt", "README.md", "LICENSE")
 
 
 def build(folder: Path) -> Path:

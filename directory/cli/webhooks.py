@@ -63,7 +63,7 @@ def list_(state: str | None, limit: int) -> None:
     metavar="TIME",
     help="All since then, also delivered ones that are no mail, unless --dead or --pending is given.",
 )
-@click.option("--endpoint", help="Of these only the deliveries of this endpoint; `mail` sends mail twice.")
+@click.option("--endpoint", help="Of these only those to this endpoint; with `mail` also what was sent.")
 @writes
 def redeliver(ids: tuple[int, ...], dead: bool, pending: bool, since: str | None, endpoint: str | None) -> None:
     """Send again, under the same webhook-id: deliveries by their IDS, or many at once."""

@@ -13,6 +13,7 @@ from pathlib import Path
 from zipfile import ZipFile
 
 import pytest
+from packaging.requirements import Requirement
 
 from directory.services.build import VERSION
 from tests.support import servers
@@ -53,6 +54,13 @@ def test_it_holds_every_module_and_the_pages_in_one_folder(wheel: Path) -> None:
     needed |= {str(path.relative_to(ROOT)) for path in (ROOT / "directory" / "web" / "dist").rglob("*.*")}
     needed.add("directory/data/commits.txt")  # the build writes it, for the version
     assert {name.partition("/")[2] for name in held if name.startswith("project_directory/")} == needed
+
+
+def test_its_extras_are_the_packages_for_traces_and_errors(wheel: Path) -> None:
+    [name] = [name for name in ZipFile(wheel).namelist() if name.endswith(".dist-info/METADATA")]
+    optional = re.findall(r'^Requires-Dist: (.*); extra == "extras"$', ZipFile(wheel).read(name).decode(), re.M)
+    lines = (ROOT / "requirements-extras.txt").read_text().splitlines()
+    assert {str(Requirement(one)) for one in optional} == {str(Requirement(one)) for one in lines if one[0] != "#"}
 
 
 class Installed:
