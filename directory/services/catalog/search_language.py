@@ -84,7 +84,7 @@ def size(query: str) -> int:
 
 def _wholes(asked: list[Unit], size: int) -> list[str]:
     """The words of titles that consist of `size` units of a query, in its order."""
-    return [word for some in combinations(asked, size) if (word := whole_of([*some])) is not None]
+    return [word for some in combinations(asked, size) if (word := whole_of(some)) is not None]
 
 
 def rarest(query: str, tag: str | None, share: Share) -> str | None:

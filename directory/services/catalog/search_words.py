@@ -129,13 +129,9 @@ class Unit(NamedTuple):
         return tuple("".join(self.parts[at : at + size])[:MAX_WORD_LENGTH] for at in starts)
 
 
-def units(text: str) -> list[Unit]:
-    """The words of a text in its order, those that are joined together."""
-    return [*_units(text)]
-
-
 @lru_cache(16)  # the texts of a submission are asked for again, by rules
-def _units(text: str) -> tuple[Unit, ...]:
+def units(text: str) -> tuple[Unit, ...]:
+    """The words of a text in its order, those that are joined together."""
     folded = fold(text)
     if not folded.isascii():
         return tuple(_unit(found) for found in _PATTERNS[0].findall(folded))
@@ -162,12 +158,12 @@ def query_units(query: str) -> list[Unit]:
     """The words and phrases of a query. A whole address asks for its domain."""
     address = _ADDRESS.fullmatch(query) or _WITH_PORT.fullmatch(query)
     if address is not None:
-        return units(readable_host(address[1]))
+        return [*units(readable_host(address[1]))]
     found: list[Unit] = []
     for n, text in enumerate(_PHRASE.split(query)):  # phrases are at the odd places
         some = units(" ".join(map(readable_host, text.split())))
         parts = tuple(part for unit in some for part in unit.parts)
-        found += some if n % 2 == 0 else [Unit(parts, quoted=True)] if parts else []
+        found += some if n % 2 == 0 else (Unit(parts, quoted=True),) if parts else ()
     return found
 
 
@@ -197,7 +193,7 @@ def joined_word(word: str) -> str:
     return _JOINED + ascii_form(word[:MAX_WORD_LENGTH])
 
 
-def runs(found: list[Unit]) -> Iterator[range]:
+def runs(found: Sequence[Unit]) -> Iterator[range]:
     """The places of neighbours that may be spelled as one word."""
     symbols = [unit.is_symbol or unit.quoted for unit in found]
     numbers = [unit.joined.isdecimal() for unit in found]
@@ -240,7 +236,7 @@ def whole(text: str) -> str | None:
     return whole_of(units(text))
 
 
-def whole_of(found: list[Unit]) -> str | None:
+def whole_of(found: Sequence[Unit]) -> str | None:
     """The same word for the units of a text."""
     found = [unit for unit in found if not unit.is_symbol] or found
     # Scripts without spaces may be written with some.
