@@ -73,15 +73,18 @@ def index(query: dict[str, Any]) -> Any:
     `suggestions`, and one of several words with fewer than three results has `nearest`.
     """
     names = ("status", "category", "tag", "owner", "q", "upvoted", "published")
-    filters = public_scope(viewer=viewer(), **{name: query.get(name) for name in names})
-    page, headers = listing(filters, order(query), query)
-    if query.get("q") is not None and page["pagination"]["total"] == 0:
-        page["suggestions"] = suggestions.nearest(query["q"])
-    if order(query) == "best" and page["pagination"]["page"] == 1:
-        near = nearest.nearest(filters, page["items"], page["pagination"]["total"], viewer=viewer())
-        page |= {} if near is None else {"nearest": near}
-    if taken := search_operators.as_words(query.get("q") or ""):
-        page["searched_as_words"] = taken
+    by, sort = viewer(), order(query)
+    filters = public_scope(viewer=by, **{name: query.get(name) for name in names})
+    page, headers = listing(filters, sort, query)
+    if filters.q is not None:
+        total = page["pagination"]["total"]
+        if total == 0:
+            page["suggestions"] = suggestions.nearest(filters.q)
+        if sort == "best" and page["pagination"]["page"] == 1:
+            near = nearest.nearest(filters, page["items"], total, viewer=by)
+            page |= {} if near is None else {"nearest": near}
+        if taken := search_operators.as_words(filters.q):
+            page["searched_as_words"] = taken
     if query.get("owner") == "me":
         additions.add_queue_positions(page["items"])
     return page, headers

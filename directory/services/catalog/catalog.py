@@ -305,14 +305,11 @@ def _narrowing(filters: Filters) -> dict[str, Any]:
 
 
 def _bounds(filters: Filters) -> dict[str, datetime]:
-    """The instants that the statement compares with: of the period, the first and the last; of claims, the present."""
-    found: dict[str, datetime] = {}
-    if filters.published is not None:
-        period = periods.parse(filters.published).instants
-        found = dict(zip(("published_from", "published_until"), period, strict=True))
-    if filters.depends_on_claims:
-        found["claims_at"] = now()
-    return found
+    """The instants that a statement compares with: of claims the present, of the period the first and the last."""
+    if filters.published is None:
+        return {"claims_at": now()}
+    begin, end = periods.parse(filters.published).instants
+    return {"claims_at": now(), "published_from": begin, "published_until": end}
 
 
 def _parameters(filters: Filters, narrowing: dict[str, Any], least: int | None) -> dict[str, Any] | None:

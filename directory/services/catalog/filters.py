@@ -49,11 +49,6 @@ class Filters:
         return {name: value for name, value in named if value is not None}
 
     @property
-    def depends_on_claims(self) -> bool:
-        """Whether a filter is about claims, which expire."""
-        return (self.claimed_by, self.claimed_by_others, self.unclaimed) != (None, None, None)
-
-    @property
     def has_several_tags(self) -> bool:
         """Whether all of several tags must match."""
         return self.tag is not None and tags.SEPARATOR in self.tag

@@ -24,8 +24,10 @@ def nearest(
     Those that match more words come first, then the best matches. None of them matches the search itself, which finds
     `total`; `found` is its first page, best match first. None where it finds enough, or has too few words or too many.
     """
+    if filters.status != Status.LIVE or total >= FEW:
+        return None
     size = search_language.size(filters.q or "")
-    if filters.status != Status.LIVE or not FEW <= size <= MOST_WORDS or total >= FEW:
+    if not FEW <= size <= MOST_WORDS:
         return None
     if len(found) < total:  # the page is shorter
         found = catalog.page(filters, "best", Window(FEW), viewer=viewer).items
