@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from flask import Flask, Request
+from flask import Flask
 from flask.sessions import SessionInterface
-from werkzeug.routing import BaseConverter, IntegerConverter, MapAdapter
+from werkzeug.routing import BaseConverter, IntegerConverter
 
 from directory.language.templates import TranslatedEnvironment
 from directory.models.base import HIGHEST_ID
@@ -66,13 +66,6 @@ class Synchronous(Flask):
     def ensure_sync(self, func: Callable[..., Any]) -> Callable[..., Any]:
         """The function as it is."""
         return func
-
-    def create_url_adapter(self, request: Request | None) -> MapAdapter | None:
-        """The adapter that finds the route. It ignores an offer of WebSocket, as RFC 9110 section 7.8 allows."""
-        adapter = super().create_url_adapter(request)
-        if adapter is not None:
-            adapter.websocket = False
-        return adapter
 
 
 def init_app(app: Flask) -> None:

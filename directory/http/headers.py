@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable
 from functools import lru_cache
 from typing import NamedTuple
 
-from flask import Flask, current_app
+from flask import Flask
 
 from directory.http.cache_policy import CREDENTIALS
 from directory.http.cors import EXPOSED
@@ -144,7 +144,7 @@ def init_app(app: Flask) -> None:
     )  # fmt: skip
 
 
-def of_app(app: Flask | None = None) -> AnswerHeaders:
-    """The headers of an application, or of the current one."""
-    found: AnswerHeaders = (app or current_app).extensions["headers"]
+def of_app(app: Flask) -> AnswerHeaders:
+    """The headers of an application."""
+    found: AnswerHeaders = app.extensions["headers"]
     return found

@@ -41,6 +41,7 @@ class Exchanges:
             return start_response(status, finish(current_app, exchange, int(status[:3]), own), *exc_info)
 
         exchange = environ[EXCHANGE] = received(environ)
+        environ.pop("HTTP_UPGRADE", None)  # RFC 9110 section 7.8 allows that; Werkzeug finds no route for WebSocket
         return self._app(environ, start)
 
 
