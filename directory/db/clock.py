@@ -65,9 +65,9 @@ def is_due() -> bool:
     return known is None or steady() > known.at + LEARN_EVERY
 
 
-def corrected(host: datetime) -> datetime:
-    """The present instant, for which the host's clock says `host`: what it says unless the database disagrees."""
-    known = _Known.reference
+def now() -> datetime:
+    """The present instant in UTC, with microseconds: what the host's clock says, unless the database disagrees."""
+    host, known = datetime.fromtimestamp(time.time(), UTC), _Known.reference
     if known is None:
         return host
     expected = known.instant + timedelta(seconds=steady() - known.at)

@@ -3,6 +3,7 @@
 It may import `db`, `extensions`, `errors` and `logs`.
 """
 
+from directory.db.clock import now
 from directory.models.accounts import (
     STORED_ROLES,
     MailLink,
@@ -14,7 +15,7 @@ from directory.models.accounts import (
     role_of,
     stored_as,
 )
-from directory.models.base import LOCAL, NEVER, AccountStatus, DeliveryState, LinkPurpose, Role, Status, now
+from directory.models.base import LOCAL, NEVER, AccountStatus, DeliveryState, LinkPurpose, Role, Status
 from directory.models.identities import Identity, Passkey, PasskeyChallenge, SignInAttempt
 from directory.models.ledger import DAY_COUNTS, AuditEntry, AuditRetention, Delivery, DeliveryAttempt
 from directory.models.messages import Message, MessageKind, Sender

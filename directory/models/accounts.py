@@ -18,6 +18,7 @@ from sqlalchemy import (
 from sqlalchemy.ext.hybrid import hybrid_property
 from sqlalchemy.orm import Mapped, mapped_column
 
+from directory.db.clock import now
 from directory.extensions import db
 from directory.models.base import (
     LOCAL,
@@ -29,7 +30,6 @@ from directory.models.base import (
     JsonIds,
     LinkPurpose,
     Role,
-    now,
     one_of,
     only_where,
 )

@@ -10,8 +10,6 @@ from sqlalchemy import JSON, BigInteger, CheckConstraint, DateTime, Dialect, Int
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.orm import mapped_column
 
-from directory.db import clock
-
 HIGHEST_ID = 2**63 - 1
 IMAGES = "/images/"  # what the paths of pictures begin with
 
@@ -117,11 +115,6 @@ def small_digest(digest: str) -> str:
 
 # In place of null, which has no position in an order that a cursor could name.
 NEVER = datetime(1970, 1, 1, tzinfo=UTC)
-
-
-def now() -> datetime:
-    """The present instant in UTC, with microseconds, by the database's clock: see `directory.db.clock`."""
-    return clock.corrected(datetime.now(UTC))
 
 
 def one_of(column: str, words: Iterable[StrEnum]) -> CheckConstraint:

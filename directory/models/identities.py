@@ -3,8 +3,9 @@
 from sqlalchemy import ForeignKey, Index, String, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
+from directory.db.clock import now
 from directory.extensions import db
-from directory.models.base import BigId, Id, Instant, now
+from directory.models.base import BigId, Id, Instant
 
 
 class Identity(db.Model):  # type: ignore[name-defined,misc]

@@ -17,8 +17,9 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import Mapped, mapped_column
 
+from directory.db.clock import now
 from directory.extensions import db
-from directory.models.base import BigId, DeliveryState, Id, Instant, JsonObject, now, one_of, only_where
+from directory.models.base import BigId, DeliveryState, Id, Instant, JsonObject, one_of, only_where
 
 
 class AuditEntry(db.Model):  # type: ignore[name-defined,misc]

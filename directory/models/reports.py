@@ -5,8 +5,9 @@ from enum import StrEnum
 from sqlalchemy import CheckConstraint, ForeignKey, Index, String
 from sqlalchemy.orm import Mapped, mapped_column
 
+from directory.db.clock import now
 from directory.extensions import db
-from directory.models.base import BigId, Id, Instant, now, one_of, only_where
+from directory.models.base import BigId, Id, Instant, one_of, only_where
 
 OPEN = "settled_at IS NULL"
 

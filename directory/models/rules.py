@@ -7,8 +7,9 @@ from typing import Any
 from sqlalchemy import CheckConstraint, Date, ForeignKey, Index, LargeBinary, String, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
+from directory.db.clock import now
 from directory.extensions import db
-from directory.models.base import BigId, Id, Instant, JsonList, JsonObject, now, one_of
+from directory.models.base import BigId, Id, Instant, JsonList, JsonObject, one_of
 
 
 class Judged(StrEnum):

@@ -5,10 +5,8 @@ It does its housekeeping every second, because what a wrong clock deletes is wha
 
 import os
 import time
-from datetime import datetime, tzinfo
 from pathlib import Path
 
-from directory.models import base
 from directory.runtime import housekeeping
 from wsgi import app
 
@@ -21,14 +19,5 @@ def shift() -> float:
     return float(path.read_text() or 0) if path.exists() else 0.0
 
 
-class Shifted(datetime):
-    """The clock of the models."""
-
-    @classmethod
-    def now(cls, tz: tzinfo | None = None) -> datetime:
-        return datetime.fromtimestamp(_true() + shift(), tz)
-
-
 housekeeping.FIRST = housekeeping.PERIOD = 1.0
 time.time = lambda: _true() + shift()
-base.datetime = Shifted  # type: ignore[misc]

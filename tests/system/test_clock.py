@@ -24,7 +24,6 @@ from directory.models import (
     SignInAttempt,
     Token,
     User,
-    base,
 )
 from directory.runtime import housekeeping
 from directory.services import deleting
@@ -51,15 +50,11 @@ class Clock:
     def time(self) -> float:
         return self._true() + self.offset
 
-    def now(self, tz: Any = None) -> datetime:
-        return datetime.fromtimestamp(self.time(), tz)
-
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     made = Clock()
     monkeypatch.setattr(time, "time", made.time)
-    monkeypatch.setattr(base, "datetime", made)
     return made
 
 
@@ -122,7 +117,7 @@ def numbers(app: Flask) -> dict[str, int]:
 def kept(make_app: Any, world: World) -> Flask:
     """A directory with something of everything that expires, of which nothing has."""
     app, ada = make_app(AUDIT_RETENTION="30", **MAIL), world.user("ada")
-    before = base.now() - timedelta(days=29)
+    before = database_clock.now() - timedelta(days=29)
     entries = [{"action": "user.signed_out", "at": before} for _ in range(deleting.FEW + 1)]
     with app.app_context():
         [server] = app.extensions["webhooks"]
@@ -130,7 +125,7 @@ def kept(make_app: Any, world: World) -> Flask:
         def fill() -> None:
             db.session.execute(insert(AuditEntry), entries)
             sessions.begin(ada.id, user_agent="")
-            api_tokens.issue("x", base.now() + timedelta(hours=1), by=ada)
+            api_tokens.issue("x", database_clock.now() + timedelta(hours=1), by=ada)
             attempts.begin("company", "browser", "/", None, mark="")
             passkeys.sign_in_options(passkeys.RelyingParty("http://localhost", "localhost", "x"))
             link_mails.queue(LinkPurpose.VERIFY, db.session.get(User, ada.id), "ada@example.org", server)
@@ -177,7 +172,7 @@ def test_each_connection_tells_the_time_and_a_wrong_clock_is_logged_once(
     clock.offset = YEAR
     for app in (make_app(), make_app()):
         ask(app)
-    assert abs(base.now() - datetime.now(UTC)) < timedelta(minutes=1)
+    assert abs(database_clock.now() - datetime.now(UTC)) < timedelta(minutes=1)
     [warned] = [record for record in caplog.records if record.message == "the clock of this host is wrong"]
     assert abs(warned.__dict__["seconds"] - YEAR) < 60
 
@@ -199,7 +194,7 @@ def test_the_clock_of_these_tests_is_the_services(app: Any, world: World, clock:
     world.user("ada")
     browser = Browser(app).sign_in("ada")
     clock.offset = (IDLE + timedelta(minutes=1)).total_seconds()
-    assert base.now() > datetime.now(UTC) + IDLE
+    assert database_clock.now() > datetime.now(UTC) + IDLE
     assert browser.get("/api/auth/me").status_code == 401
     assert Api(app).get("/api/projects").status_code == 200
 
@@ -228,5 +223,5 @@ def test_an_answer_that_took_too_long_tells_no_time(unknown: None, monkeypatch: 
     database_clock.learn("1000.0", 105.0)
     assert not database_clock.is_due()
     database_clock.learn("5000.0", 100.0)
-    host = datetime.fromtimestamp(1000, UTC)
-    assert database_clock.corrected(host) == host, "the earlier answer stays"
+    monkeypatch.setattr(time, "time", lambda: 1000.0)
+    assert database_clock.now() == datetime.fromtimestamp(1000, UTC), "the earlier answer stays"
