@@ -375,7 +375,7 @@ class Responder:
             return credential is not None
         try:
             with self._flask.app_context(), deadline.within(THREAD_TIMEOUT):
-                is_reader = sessions.caller_of(credential, sessions.NONE_PREFETCHED) is not None
+                is_reader = sessions.caller_of(credential) is not None
         except Exception as error:  # the application answers
             log_failure(log, "reader not identified", error)
             return False

@@ -68,7 +68,7 @@ def credential_in(environ: dict[str, Any], cookie_name: str) -> sessions.Credent
 def load(request: Request) -> Caller | None:
     """The caller; None if anonymous or if the session has ended. Raises Unauthenticated for a bad token."""
     credential = credential_in(request.environ, current_app.config["COOKIE_NAME"])
-    found = None if credential is None else sessions.caller_of(credential, sessions.NONE_PREFETCHED)
+    found = None if credential is None else sessions.caller_of(credential)
     if found is None:
         if bearer_of(request.environ) is not None:
             raise Unauthenticated(_("The bearer token is unknown, expired or revoked."))
@@ -126,7 +126,7 @@ def caller() -> Caller:
 def become(signed: Response) -> None:
     """Have the rest of this request see the account that an answer signs in."""
     secret = parse_cookie(signed.headers["Set-Cookie"])[current_app.config["COOKIE_NAME"]]
-    found = sessions.caller_of(sessions.of_cookie(secret), sessions.NONE_PREFETCHED)
+    found = sessions.caller_of(sessions.of_cookie(secret))
     current().identify(found and as_allowed(found[0]))
 
 

@@ -201,7 +201,7 @@ def test_a_token_that_is_revoked_meanwhile_makes_none(app, user):
 def test_a_session_that_ended_meanwhile_makes_no_token(app, user):
     with app.app_context():
         secret = transaction(lambda: sessions.begin(user.id, user_agent=""))
-        by, _ = sessions.caller_of(sessions.of_cookie(secret), sessions.NONE_PREFETCHED)
+        by, _ = sessions.caller_of(sessions.of_cookie(secret))
         transaction(lambda: sessions.end_all(user.id))
         with pytest.raises(Unauthenticated):
             transaction(lambda: api_tokens.issue("late", None, by=by))

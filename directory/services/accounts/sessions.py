@@ -198,7 +198,7 @@ def names_user(reader: FromClause, session: ColumnElement[Any], token: ColumnEle
 
 
 Prefetched = Mapping[Credential, Row | None]  # the rows of credentials that were queried ahead; None: not found
-NONE_PREFETCHED: Prefetched = {}
+_NONE: Prefetched = {}
 
 
 def of_cookie(secret: str) -> Credential:
@@ -220,7 +220,7 @@ def prefetch(credentials: list[Credential]) -> Prefetched:
     return found
 
 
-def caller_of(credential: Credential, prefetched: Prefetched) -> tuple[Caller, bool] | None:
+def caller_of(credential: Credential, prefetched: Prefetched = _NONE) -> tuple[Caller, bool] | None:
     """The caller whom a live session or token names, and whether its last use is due; None if there is none."""
     row = prefetched[credential] if credential in prefetched else credential.query.one(credential.key)
     if row is None:
