@@ -65,16 +65,15 @@ def _host(scheme: str, netloc: str) -> str:
 
 def refuse_other_user(expected: str | None) -> None:
     """Raise OtherUser for a write that is meant for another account. If the session has ended, the route refuses."""
-    if expected is not None and (caller := viewer()) is not None and is_other(expected, caller):
+    if expected is not None and is_other(expected, viewer()):
         raise OtherUser
 
 
 def is_for_other_user(exchange: Exchange) -> bool:
     """Whether a request of an identified caller is meant for another account."""
-    expected, caller = exchange.environ.get(_EXPECTED_USER), exchange.caller
-    return caller is not None and is_other(expected, caller)
+    return is_other(exchange.environ.get(_EXPECTED_USER), exchange.caller)
 
 
-def is_other(expected: str | None, caller: Caller) -> bool:
-    """Whether an expected account, if there is one, is another than the caller's."""
-    return expected is not None and expected.strip() != str(caller.id)
+def is_other(expected: str | None, caller: Caller | None) -> bool:
+    """Whether an account is expected and there is a caller, who has another one."""
+    return expected is not None and caller is not None and expected.strip() != str(caller.id)

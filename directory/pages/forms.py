@@ -97,8 +97,7 @@ def _take_unread_form() -> None:
 
 def _is_of_other_user() -> bool:
     expected = current().aside.get(EXPECTED_USER)
-    user = None if expected is None else viewer()
-    return user is not None and write_checks.is_other(expected, user)
+    return expected is not None and write_checks.is_other(expected, viewer())
 
 
 def _page_or_text(answer: Callable[..., PageAnswer], form: Form, path: dict[str, Any]) -> PageAnswer:
