@@ -97,10 +97,14 @@ def test_nothing_that_waits_has_no_approvals_and_nor_has_what_one_person_approve
     app: Flask, two: Flask, world: World, people: People
 ) -> None:
     live, rejected, pending = world.project(), world.project(status="rejected"), world.project(status="pending")
+    owner = world.user()
+    refused = world.project(owner)
+    world.revise(refused, owner, title="Changed")
+    assert people.rev.put(f"/api/review/projects/{refused}/reject", {"reason": "No."}).status_code == 200
     found = {item["id"]: item["approvals"] for item in people.rev.get("/api/review/projects").json["items"]}
-    assert found == {live: None, rejected: None, pending: {"required": 2, "given": []}}
+    assert found == {live: None, rejected: None, refused: None, pending: {"required": 2, "given": []}}
     alone = Api(app, people.rev.token)
-    assert [each["approvals"] for each in alone.get("/api/review/projects").json["items"]] == [None, None, None]
+    assert [each["approvals"] for each in alone.get("/api/review/projects").json["items"]] == [None] * 4
     assert approve(alone, pending).json["status"] == "live"
 
 
@@ -109,6 +113,7 @@ def test_an_approval_is_taken_back(two: Flask, world: World, people: People) -> 
     path = f"/api/review/projects/{project}/approval"
     assert people.rev.delete(path).status_code == 404
     approve(people.rev, project)
+    world.project(status="pending")
     assert people.some.delete(path).status_code == 404
     assert people.rev.delete(path).status_code == 204
     assert people.rev.delete(path).status_code == 404
@@ -121,7 +126,11 @@ def test_an_approval_is_taken_back(two: Flask, world: World, people: People) -> 
 def test_ones_own_approval_outside_of_ones_categories_is_not_found(two: Flask, world: World, people: People) -> None:
     project = world.project(status="pending", category="games")
     assert approve(people.some, project).status_code == 404
-    assert people.some.delete(f"/api/review/projects/{project}/approval").status_code == 404
+    path = "/api/review/projects/{}/approval"
+    unseen, absent = (people.some.delete(path.format(each)) for each in (project, 999_999))
+    seen = people.rev.delete(path.format(project))
+    assert (unseen.status_code, unseen.json["detail"]) == (404, absent.json["detail"])
+    assert (seen.status_code, seen.json["detail"] == absent.json["detail"]) == (404, False)
     assert approve(people.rev, project).json["approvals"]["given"] != []
 
 

@@ -3,7 +3,14 @@
 import pytest
 
 from directory.errors import AdminRequired, NotFound, NotOwner, Unauthenticated
-from directory.http.access import admin_required, login_required, owner_required, public, require_access
+from directory.http.access import (
+    admin_required,
+    login_required,
+    owner_required,
+    public,
+    require_access,
+    reviewer_required,
+)
 from directory.http.endpoint import operation
 from tests.support.exchanges import handling
 
@@ -20,14 +27,24 @@ def made(request):
 
 
 @pytest.fixture
-def ask(app, world):
+def ask(exchanged):
     """Ask a decorated view as a user, or anonymously with None."""
 
     def call(decorated, user=None, **path):
+        return exchanged(decorated, user, **path)[0]
+
+    return call
+
+
+@pytest.fixture
+def exchanged(app, world):
+    """The same, and what is noted of the request."""
+
+    def call(decorated, user, method="GET", **path):
         headers = {"Authorization": f"Bearer {world.caller(user).token}"} if user else {}
-        with handling(app, headers=headers) as exchange:
+        with handling(app, method=method, headers=headers) as exchange:
             exchange.view = decorated
-            return decorated(**path).status_code
+            return decorated(**path).status_code, exchange
 
     return call
 
@@ -77,6 +94,30 @@ def test_an_owners_view_takes_owner_and_admins_and_shows_others_no_more_than_the
     ):
         with pytest.raises(refusal):
             ask(decorated, user, project_id=project)
+
+
+@pytest.mark.parametrize(
+    ("decorate", "role", "privilege"),
+    [
+        (login_required, "admin", None),
+        (owner_required, "member", None),
+        (owner_required, "admin", "administer"),
+        (reviewer_required, "admin", "review"),
+        (admin_required, "admin", "administer"),
+    ],
+)
+def test_a_write_needs_the_privilege_that_it_is_made_by_at_its_commit_too(exchanged, world, decorate, role, privilege):
+    """Who is demoted meanwhile may still do what members may."""
+    user = world.user(role=role)
+    project = world.project(user)
+    for method, expected in (("PUT", privilege), ("GET", None)):
+        assert exchanged(decorate(view), user, method, project_id=project)[1].privilege == expected
+
+
+@pytest.mark.parametrize("tier", ["read", None])
+def test_a_public_view_asks_who_calls_where_requests_are_counted(exchanged, world, tier):
+    decorated = public(operation(tier=tier)(lambda: None))
+    assert exchanged(decorated, world.user())[1].is_identified == (tier is not None)
 
 
 @pytest.mark.parametrize(

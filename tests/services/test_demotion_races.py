@@ -14,6 +14,7 @@ from directory.models import AuditEntry, Category, Project, Role, User
 from directory.services import permissions
 from tests.conftest import Database
 from tests.services.test_suspension_races import Pause
+from tests.support.exchanges import handling
 from tests.support.factories import World
 from tests.support.waiting import until
 
@@ -141,3 +142,13 @@ def test_a_member_who_was_never_an_administrator_edits_on(app: Flask, world: Wor
         transaction(lambda: db.session.execute(demote))
     own = world.project(scene["grace"])
     assert world.caller(scene["grace"]).put(f"/api/projects/{own}", {"tagline": "Mine"}).status_code == 200
+
+
+def test_the_last_check_comes_after_the_last_write(app: Flask, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A write may wait for a lock, and the demotion may come meanwhile."""
+    admin = world.admin()
+    monkeypatch.setattr(permissions, "still", lambda _by, _action: not db.session.new)
+    with handling(app, method="POST") as exchange:
+        exchange.identify(admin)
+        exchange.privilege = "administer"
+        transaction(lambda: db.session.add(Category(slug="new", name="New")))

@@ -78,8 +78,10 @@ def test_what_is_claimed_cannot_be_claimed_again_before_its_lease_ends(policy: D
 def test_a_clock_that_is_put_back_does_not_keep_a_lease_alive(policy: DeliveryPolicy, clock: Clock) -> None:
     put(HERE, next_attempt_at=clock() - timedelta(days=1))
     assert take(policy) is not None
-    clock.advance(-HOUR)
+    clock.advance(-policy.lease.total_seconds())
+    assert take(policy) is None
 
+    clock.advance(-0.001)
     assert take(policy) is not None
 
 
@@ -122,6 +124,12 @@ def test_a_delivery_is_settled_by_success(policy: DeliveryPolicy) -> None:
     assert attempt.at == policy.clock()
 
 
+def test_every_status_of_success_delivers_and_no_other() -> None:
+    statuses = (None, 100, 199, 200, 202, 299, 300, 304, 404, 500)
+
+    assert [each for each in statuses if Outcome(each, None, 5).delivered] == [200, 202, 299]
+
+
 def test_a_failure_is_tried_again_after_the_delay(policy: DeliveryPolicy, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("random.uniform", lambda _low, _high: 1.0)
     [one] = put(HERE, next_attempt_at=policy.clock())
@@ -145,10 +153,11 @@ def test_the_tenth_failure_is_the_last(policy: DeliveryPolicy) -> None:
     assert (row(one).state, row(one).attempts, row(one).settled_at) == ("dead", 10, policy.clock())
 
 
-def test_gone_ends_a_delivery_at_once(policy: DeliveryPolicy) -> None:
+@pytest.mark.parametrize("outcome", [Outcome(410, None, 5), Outcome(None, "refused", 5, is_final=True)])
+def test_gone_and_a_final_refusal_end_a_delivery_at_once(policy: DeliveryPolicy, outcome: Outcome) -> None:
     [one] = put(HERE, next_attempt_at=policy.clock())
 
-    assert complete(take(policy), Outcome(410, None, 5), policy) == "dead"
+    assert complete(take(policy), outcome, policy) == "dead"
     assert row(one).attempts == 1
 
 
