@@ -108,6 +108,17 @@ def test_nothing_that_waits_has_no_approvals_and_nor_has_what_one_person_approve
     assert approve(alone, pending).json["status"] == "live"
 
 
+@pytest.mark.parametrize(
+    ("status", "decision", "after"), [("pending", "reject", "rejected"), ("live", "unpublish", "pending")]
+)
+def test_for_every_other_decision_one_person_is_enough(
+    two: Flask, world: World, people: People, status: str, decision: str, after: str
+) -> None:
+    project = world.project(status=status)
+    answer = people.rev.put(f"/api/review/projects/{project}/{decision}", {"reason": "No."})
+    assert (answer.status_code, answer.json["status"], decisions(two)) == (200, after, [f"project.{decision}ed"])
+
+
 def test_an_approval_is_taken_back(two: Flask, world: World, people: People) -> None:
     project = world.project(status="pending", category="tools")
     path = f"/api/review/projects/{project}/approval"

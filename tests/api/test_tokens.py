@@ -11,7 +11,7 @@ from sqlalchemy import select, update
 from directory.db.transactions import transaction
 from directory.errors import Unauthenticated
 from directory.extensions import db
-from directory.models import Token, now
+from directory.models import Token, User, now
 from directory.services.accounts import api_tokens, sessions
 from tests.support.concurrent_calls import threads
 from tests.support.factories import PASSWORD, Api
@@ -205,6 +205,15 @@ def test_a_session_that_ended_meanwhile_makes_no_token(app, user):
         transaction(lambda: sessions.end_all(user.id))
         with pytest.raises(Unauthenticated):
             transaction(lambda: api_tokens.issue("late", None, by=by))
+
+
+def test_an_account_that_was_suspended_meanwhile_makes_no_token(app, world):
+    _before, user, _after = world.user(), world.user(), world.user()
+    suspend = update(User).where(User.id == user.id).values(status="suspended")
+    with app.app_context():
+        transaction(lambda: db.session.execute(suspend))
+        with pytest.raises(Unauthenticated):
+            transaction(lambda: api_tokens.issue("late", None, by=user))
 
 
 def test_tokens_made_while_their_maker_is_revoked_all_end(app, world, user):

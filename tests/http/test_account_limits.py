@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 from flask import Flask
 
-from directory.http import password_checks, rate_limit_storage, rate_limits
+from directory.http import account_limits, password_checks, rate_limit_storage, rate_limits
 from directory.http.account_limits import FREE_FAILURES
 from directory.server.thread_pool import ThreadPool
 from directory.services.accounts import accounts
+from tests.support.exchanges import handling
 from tests.support.factories import PASSWORD, Api, World
 from tests.support.waiting import until
 
@@ -319,3 +320,13 @@ def test_more_successes_than_a_class_has_count_as_guesses_do(
     world.user("ada")
     codes = [guess("ada", PASSWORD, "10.9.0.4").status_code for _ in range(9)]
     assert codes == [200] * 8 + [429]
+
+
+def test_a_link_that_the_limit_of_its_address_refuses_does_not_count_for_its_account(app: Flask) -> None:
+    tried = [("ada@example.org", number) for number in (1, 2, 3, 4)] + [("new@example.org", 4)] * 3
+    may_mail = []
+    with handling(app):
+        for address, account_id in tried:
+            with account_limits.mailing(address, account_id) as allowed:
+                may_mail.append(allowed)
+    assert may_mail == [True, True, True, False, True, True, True]

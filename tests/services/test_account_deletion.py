@@ -168,17 +168,21 @@ def test_a_name_that_somebody_has_from_before_it_was_reserved_does_not_stop_it(
 def test_more_than_one_request_deletes_are_refused_and_nothing_changes(
     app: Flask, world: World, ada: Caller, monkeypatch: pytest.MonkeyPatch, name: str, code: str
 ) -> None:
-    monkeypatch.setattr(account_deletion, name, 1)
-    mine = [world.project(ada, "pending"), world.project(ada, "rejected")]
+    """What is live and unchanged, and the votes of others, count for nothing."""
+    monkeypatch.setattr(account_deletion, name, {"PROJECTS_MAX": 2, "VOTES_MAX": 1}[name])
+    mine = [world.project(ada, "pending"), world.project(ada, "rejected"), world.project(ada), world.project(ada)]
+    world.revise(mine[2], ada, title="Changed")
     voted = [world.project(), world.project()]
     for project in voted:
         world.vote(project, ada)
+    world.vote(mine[3], world.user())
     caller = world.caller(ada)
     monkeypatch.setattr(account_deletion, {"PROJECTS_MAX": "VOTES_MAX", "VOTES_MAX": "PROJECTS_MAX"}[name], 9)
     answer = caller.call("DELETE", PATH, BODY)
     assert (answer.status_code, answer.json["code"]) == (409, code)
     assert "try again" in answer.json["detail"]
-    assert left(app, ada) == {"states": {"pending": 1, "rejected": 1}, "upvotes": 2, "sessions": 0, "tokens": 1}
+    states = {"pending": 1, "rejected": 1, "live": 2}
+    assert left(app, ada) == {"states": states, "upvotes": 2, "sessions": 0, "tokens": 1}
     assert rows(app, User.username, User.deleted_at, id=ada.id) == [("ada", None)]
     for path in (f"/api/projects/{mine[0]}", f"/api/projects/{voted[0]}/upvote"):
         assert caller.delete(path).status_code in {200, 204}

@@ -395,6 +395,24 @@ def test_those_with_different_times_are_closed_one_after_the_other(make_app: Any
     assert reasons == {"No answer within 7 days.", "No answer within 3 days."}
 
 
+def test_a_closing_rejects_so_many_of_what_is_due_and_the_oldest_first(app: Flask, world: World, admin: Api) -> None:
+    projects = newer, older, _young = [world.project(status="pending") for _ in range(3)]
+    for project in projects:
+        ask(admin, project)
+
+    def close(most: int) -> int:
+        return transaction(lambda: moderation.close(most, notify=[]))
+
+    with app.app_context():
+        for project, days in ((newer, 30), (older, 31)):
+            back = {"owner_since": now() - timedelta(days=days), "closes_at": now() - timedelta(days=days - 30)}
+            db.session.execute(update(Project).where(Project.id == project).values(back))
+        db.session.commit()
+        for most, number, closed in ((1, 1, {older}), (9, 1, {older, newer}), (9, 0, {older, newer})):
+            assert close(most) == number
+            assert {*db.session.scalars(select(Project.id).where(Project.status == "rejected"))} == closed
+
+
 def test_nothing_closes_where_the_operator_sets_no_time(make_app: Any) -> None:
     app = make_app(CHANGES_DAYS="0")
     world = World(app)

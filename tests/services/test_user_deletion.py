@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 from flask import Flask
 
+from directory.db.transactions import transaction
+from directory.errors import AdminRequired
 from directory.models import AuditEntry, Delivery, User
 from directory.services.people import account_deletion, account_export
 from tests.support.account_deletion import HOOK, faults, left, rows
@@ -69,6 +71,13 @@ def test_who_is_gone_or_was_never_there_is_not_deleted(app: Flask, world: World)
     assert (again.status_code, again.json["code"]) == (409, "account_deleted")
     assert admin.delete("/api/admin/users/999").status_code == 404
     assert len(rows(app, AuditEntry.id, action="user.deleted")) == 1
+
+
+def test_who_is_no_administrator_any_more_deletes_nobody(app: Flask, world: World) -> None:
+    world.admin()
+    by, other = world.user(), world.user()
+    with app.app_context(), pytest.raises(AdminRequired):
+        transaction(lambda: account_deletion.delete_user(other.id, by=by, notify=[]))
 
 
 def test_the_last_active_administrator_is_not_deleted(app: Flask, world: World, run: Any) -> None:
