@@ -9,7 +9,7 @@ from sqlalchemy import select, update
 
 from directory.db.transactions import transaction
 from directory.extensions import db
-from directory.models import Session, Token, now
+from directory.models import Session, Token, User, now
 from tests.conftest import Database, Statements
 from tests.support.factories import Api, World
 from tests.support.members import MEMBERS, Directory, Personal, bearer, by_loop, by_wsgi, cookie
@@ -170,6 +170,20 @@ def test_a_credential_that_has_expired_is_the_applications(
             answer = by_wsgi(app, path, headers)
             assert answer == by_wsgi(uncached, path, headers) or answer[0] == 401
             assert answer[0] == (200 if model is Session else 401)
+        assert counted.made == 2
+
+
+def test_a_suspended_user_gets_no_personal_answer_even_where_the_rows_were_left(app: Flask, world: World) -> None:
+    world.project()
+    callers = bearer(world, world.user("eve")), cookie(app, "eve")
+    for headers in callers:
+        by_wsgi(app, "/api/auth/me", headers)
+    with Personal() as counted:
+        for headers, status in zip(callers, (401, 200), strict=True):
+            assert by_wsgi(app, "/api/projects", headers)[0] == 200
+            set_all(app, User, status="suspended")
+            assert by_wsgi(app, "/api/projects", headers)[0] == status
+            set_all(app, User, status="active")
         assert counted.made == 2
 
 
