@@ -15,12 +15,24 @@ from sqlalchemy.exc import DatabaseError, OperationalError
 
 from directory.db.transactions import transaction
 from directory.extensions import db
-from directory.models import AuditEntry, AuditRetention, Delivery, MailLink, Session, SignInAttempt, Token, now
+from directory.models import (
+    AuditEntry,
+    AuditRetention,
+    Delivery,
+    MailLink,
+    Report,
+    RuleFacts,
+    Session,
+    SignInAttempt,
+    Token,
+    now,
+)
 from directory.runtime import housekeeping
 from directory.services import audit, deleting
 from directory.services.accounts import api_tokens, sessions
 from directory.services.delivery import claims
 from directory.services.delivery.schedule import DeliveryPolicy
+from directory.services.review import reports
 from tests.conftest import ENVIRONMENT, Database
 from tests.support.factories import World
 from tests.support.outbox import endpoint, put, states
@@ -190,7 +202,23 @@ def put_deliveries(app: Flask, _user_id: int, number: int) -> None:
         put(endpoint("http://127.0.0.1:1/"), number, state="dead", settled_at=now() - timedelta(days=91))
 
 
-PUTTING = {Session: put_sessions, Token: put_tokens, Delivery: put_deliveries}
+def put_reports(app: Flask, _user_id: int, number: int) -> None:
+    old = now() - timedelta(days=reports.KEPT_DAYS + 1)
+    row = {"project_id": 1, "kind": "spam", "text": "", "outcome": "unfounded", "settled_at": old}
+    with app.app_context():
+        transaction(lambda: db.session.execute(insert(Report), [row] * number))
+
+
+def put_rule_facts(app: Flask, user_id: int, number: int) -> None:
+    old = now() - timedelta(days=app.config["RULE_FACTS_DAYS"] + 1)
+    row = {"kind": "submission", "at": old, "account_id": user_id, "facts": {}, "words": b""}
+    with app.app_context():
+        transaction(lambda: db.session.execute(insert(RuleFacts), [row] * number))
+
+
+PUTTING = {
+    Session: put_sessions, Token: put_tokens, Delivery: put_deliveries, Report: put_reports, RuleFacts: put_rule_facts,
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("model", PUTTING, ids=lambda model: model.__tablename__)

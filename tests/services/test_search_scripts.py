@@ -9,6 +9,7 @@ from sqlalchemy import text
 
 from directory.db import rewriting
 from directory.extensions import db
+from directory.services.catalog import suggestions
 from directory.services.data import recount
 from tests.conftest import Database
 from tests.support.factories import Api, World
@@ -232,3 +233,29 @@ def test_suggestions_follow_what_is_live_and_cost_one_statement_where_nothing_is
     taken_down = world.caller(owner).put(f"/api/admin/projects/{project}/unpublish", {"reason": "Gone."})
     assert taken_down.status_code == 200, taken_down.json
     assert api.get("/api/projects?q=pyhton").json["suggestions"] == []
+
+
+@pytest.mark.parametrize(
+    "query", ["abcdefghij", "ab" * 10, "abcdefghij klmnopqrst", "abcdefghij klmnopqrst uvwxyzabcd", "हन्दी पतवफगमनर"]
+)
+def test_a_search_that_finds_nothing_tries_a_bounded_number_of_spellings(
+    app: Flask, monkeypatch: pytest.MonkeyPatch, query: str
+) -> None:
+    tried: list[str] = []
+    monkeypatch.setattr(suggestions, "_known", lambda words: tried.extend(words) or set())
+    with app.app_context():
+        assert suggestions.nearest(query) == []
+    assert 300 < len(tried) <= 1_500
+
+
+@pytest.mark.response_cache
+def test_what_a_search_that_finds_nothing_offers_is_remembered_until_a_write(
+    world: World, api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked, nearest, path = list[str](), suggestions.nearest, "/api/projects?q=pyhton"
+    monkeypatch.setattr(suggestions, "nearest", lambda query: looked.append(query) or nearest(query))
+    for title, offered in (("Lamp", []), ("Python", ["python"])):
+        world.project(title=title)
+        for _ in range(3):
+            assert api.get(path).json["suggestions"] == offered
+    assert looked == ["pyhton"] * 2

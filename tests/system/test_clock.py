@@ -18,8 +18,12 @@ from directory.models import (
     AuditEntry,
     Delivery,
     LinkPurpose,
+    Logo,
     MailLink,
     PasskeyChallenge,
+    Report,
+    ReviewClaim,
+    RuleFacts,
     Session,
     SignInAttempt,
     Token,
@@ -31,6 +35,7 @@ from directory.services.accounts import api_tokens, sessions
 from directory.services.accounts.sessions import IDLE
 from directory.services.delivery.mail import link_mails
 from directory.services.delivery.schedule import DeliveryPolicy
+from directory.services.pictures import logos
 from directory.services.sign_in import attempts, passkeys
 from tests.support import servers
 from tests.support.browsers import Browser
@@ -105,7 +110,10 @@ def test_sessions_and_tokens_outlive_a_jump(app: Any, world: World, clock: Clock
 YEAR = 400 * 24 * 3600.0
 on_postgresql = pytest.mark.parametrize("migrated", ["postgresql"], indirect=True)
 on_sqlite = pytest.mark.parametrize("migrated", ["sqlite"], indirect=True)  # it has no clock but its host's
-KINDS = (AuditEntry, Session, Token, MailLink, SignInAttempt, PasskeyChallenge, Delivery)
+KINDS = (
+    AuditEntry, Session, Token, MailLink, SignInAttempt, PasskeyChallenge, Delivery,
+    Logo, Report, ReviewClaim, RuleFacts,
+)  # fmt: skip
 
 
 def numbers(app: Flask) -> dict[str, int]:
@@ -129,7 +137,14 @@ def kept(make_app: Any, world: World) -> Flask:
             attempts.begin("company", "browser", "/", None, mark="")
             passkeys.sign_in_options(passkeys.RelyingParty("http://localhost", "localhost", "x"))
             link_mails.queue(LinkPurpose.VERIFY, db.session.get(User, ada.id), "ada@example.org", server)
+            logos.store((b"small", b"large"))
+            settled = {"outcome": "unfounded", "settled_at": before}
+            db.session.add(Report(project_id=project, kind="spam", text="", **settled))
+            db.session.add(RuleFacts(kind="submission", at=before, account_id=ada.id, facts={}, words=b""))
+            until = base.now() + timedelta(minutes=15)
+            db.session.add(ReviewClaim(project_id=project, user_id=ada.id, version=1, until=until))
 
+        project = world.project(ada)
         transaction(fill)
     return app
 
