@@ -106,6 +106,40 @@ def test_the_page_names_no_command_and_no_file_that_is_not_there(app: Flask) -> 
     assert {path for path in (CURRENT, ENVIRONMENT) if path not in typed} == set()
 
 
+# What the pages have typed, and what they name in their sentences.
+CODE = re.compile(r"^ *```sh\n(.*?)^ *```|`([^`\n]+)`", re.M | re.S)
+PROGRAM = r"(?:(?:.*[ /])?(?:flask|project-directory)|(?:docker compose run --rm )?directory)"
+COMMAND = re.compile(rf"^ *{PROGRAM} ([a-z][^\n|&;<>]*)", re.M)
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_a_page_names_commands_and_options_that_there_are(app: Flask, page: Path) -> None:
+    code = "\n".join(block or span for block, span in CODE.findall(page.read_text())).replace("\\\n", " ")
+    typed = {each.strip() for each in COMMAND.findall(code)} - {"serve"}  # the package's own
+    assert [each for each in typed if not _is_there(app.cli, each)] == []
+
+
+def test_a_command_or_an_option_that_there_is_not_is_found(app: Flask) -> None:
+    typed = ("users suspend --q x --reason Spam", "users suspended", "users suspend --nope", "nope", "tidy --all")
+    assert [_is_there(app.cli, each) for each in typed] == [True, False, False, False, True]
+
+
+def _is_there(group: click.Command, typed: str) -> bool:
+    """Whether there is a command that is typed so, with these options."""
+    words, found = typed.split(), group
+    while isinstance(found, click.Group) and words:
+        inner = found.get_command(click.Context(found), words.pop(0))
+        if inner is None:
+            return False
+        found = inner
+    return {word.partition("=")[0] for word in words if word.startswith("--")} <= {*_options(found)}
+
+
+def _options(command: click.Command) -> list[str]:
+    return ["--help", *(name for each in command.params for name in (*each.opts, *each.secondary_opts))]
+
+
 def test_a_host_gets_what_runs_and_knows_its_commit(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     [line] = re.findall(r"^git archive .*", PAGE, re.M)
     there = "sudo tar -x -C /opt/directory/releases/0.1.0"
@@ -157,6 +191,13 @@ def test_the_first_certificate_is_there_before_nginx_is_configured() -> None:
     [root] = re.findall(r"--webroot-path (\S+)", block)
     renewing = (DEPLOY / "nginx.conf").read_text().partition("acme-challenge/ {")[2].partition("}")[0]
     assert f"root {root};" in renewing
+
+
+def test_the_log_of_nginx_is_made_for_few_readers_before_nginx_writes_it() -> None:
+    [block] = [each for each in blocks() if "nginx -t" in each]
+    [log] = re.findall(r"access_log (/\S+)", (DEPLOY / "nginx.conf").read_text())
+    made = f"install -m 0640 -o www-data -g adm /dev/null {log}\n"
+    assert 0 < block.find(made) < block.index("nginx -t")
 
 
 @pytest.fixture
