@@ -1,5 +1,6 @@
-"""The command that prints which tests belong to a file."""
+"""The command that prints which tests belong to a file, and the recipes that say which files belong to a change."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -34,3 +35,15 @@ def test_a_file_has_the_tests_that_import_it_or_have_its_name(file: str, test: s
 
 def test_a_file_without_tests_has_none() -> None:
     assert printed("no/such/file.of_ours") == []
+
+
+@pytest.mark.parametrize(
+    "what", ["a field to a project", "a route", "a filter", "an order", "a setting", "a webhook format"]
+)
+def test_a_recipe_names_files_that_are_there(what: str) -> None:
+    [recipe] = re.findall(rf"^## How to add {what}.*?\n(.*?)^## ", (ROOT / "CONTRIBUTING.md").read_text(), re.M | re.S)
+    named = set(re.findall(r"`((?:directory|tests|docs|migrations)/[\w./-]+\.\w+)`", recipe))
+    assert len(named) >= 2
+    assert {name for name in named if not (ROOT / name).exists()} <= {
+        "migrations/versions/0043_slogan.py"
+    }  # to be made
