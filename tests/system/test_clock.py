@@ -141,7 +141,7 @@ def kept(make_app: Any, world: World) -> Flask:
             settled = {"outcome": "unfounded", "settled_at": before}
             db.session.add(Report(project_id=project, kind="spam", text="", **settled))
             db.session.add(RuleFacts(kind="submission", at=before, account_id=ada.id, facts={}, words=b""))
-            until = base.now() + timedelta(minutes=15)
+            until = database_clock.now() + timedelta(minutes=15)
             db.session.add(ReviewClaim(project_id=project, user_id=ada.id, version=1, until=until))
 
         project = world.project(ada)
