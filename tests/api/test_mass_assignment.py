@@ -12,6 +12,7 @@ MORE = {
     "is_admin", "current", "has_upvoted", "owner", "actor", "stats", "pagination", "queue_position", "from", "to",
     "code", "current_status", "password_confirmation", "admin", "__class__", "_method", "user", "project", "upvoted",
 }  # fmt: skip
+NAMED = 50  # fields in a body; an answer names at most 100
 VALUE = {"role": "admin", "status": "live", "is_admin": True}
 
 # Absent without a mail server; tests/api/test_recovery.py has one.
@@ -125,13 +126,12 @@ def test_each_column_of_each_table_is_refused_by_name_and_changes_nothing(app, a
         path, project_id = targets.path(route.rule, "pending")
         given = body(route, project_id) or {}
         before = everything(app)
-        for name in sorted(
-            (columns() | MORE | {"id", "version", "upvotes", "owner_id"}) - WRITABLE.get(route.name, set())
-        ):
-            answer = admin.call(route.method, path, {**given, name: VALUE.get(name, 1)})
-            pointers = [error["pointer"] for error in answer.json.get("errors", [])] if answer.is_json else []
-            if (answer.status_code, pointers) != (422, [f"#/{name}"]):
-                wrong.append(f"{route.name} took {name}: {answer.status_code} {pointers}")
+        others = sorted((columns() | MORE | {"id", "version", "upvotes", "owner_id"}) - WRITABLE.get(route.name, set()))
+        for some in (others[first : first + NAMED] for first in range(0, len(others), NAMED)):
+            answer = admin.call(route.method, path, {**given, **{name: VALUE.get(name, 1) for name in some}})
+            refused = [error["pointer"] for error in answer.json.get("errors", [])] if answer.is_json else []
+            if answer.status_code != 422 or sorted(refused) != [f"#/{name}" for name in some]:
+                wrong.append(f"{route.name} answered {answer.status_code} to {some}, naming {refused}")
         if everything(app) != before:
             wrong.append(f"{route.name} changed something")
     assert wrong == []

@@ -261,7 +261,7 @@ def test_in_our_worker_an_answer_that_waits_holds_no_slot_and_their_number_is_bo
     pool.submit(lambda: found.append(guess("ada", PASSWORD).status_code))
     pool.submit(lambda: found.append(guess().status_code))
     until(lambda: len(found) == 3)
-    assert found == [200, 200, 401]
+    assert sorted(found) == [200, 200, 401]  # in any order: a thread that hashes a password gives its slot away
     assert len(slow.asked) == 5, "the sixth is answered at once"
     slow.over.set()
     until(lambda: len(found) == 8)
