@@ -88,7 +88,7 @@ check: .venv/.compiled lint ## What lint checks, known faults, and the whole sui
 	@$(BIN)/coverage report --fail-under=95
 	@$(BIN)/coverage report --fail-under=100 --include='$(EXACT)'
 
-fuzz: .venv/.test .venv/.compiled ## Try 2,000 of what the tests try 20 to 100 of, for hours; FUZZ_EXAMPLES=300 takes some 15 minutes for each role
+fuzz: .venv/.test .venv/.compiled ## Try 2,000 of what the tests try 20 to 100 of, for hours; FUZZ_EXAMPLES=300 takes 5 to 12 minutes for each role
 	@DIFFERENTIAL_EXAMPLES=20000 FUZZ_EXAMPLES=$(FUZZ_EXAMPLES) $(PYTEST) -rP -o faulthandler_timeout=0 --durations=0 --durations-min=1 $(FUZZERS)
 
 bench: .venv/.test .venv/.compiled ## Measure the service beside its ceilings (needs wrk); BENCH_ARGS as in 'python -m bench --help'

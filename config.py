@@ -435,6 +435,8 @@ def _mail_has_its_name_and_links(settings: dict[str, Any]) -> None:
 
     Without SITE_URL they name the address that the server listens on, which is of use during development alone.
     """
+    if any(endpoint["name"] == mail.NAME for endpoint in settings["WEBHOOK_ENDPOINTS"]):
+        raise ConfigError("WEBHOOK_ENDPOINTS", f"no endpoint can be called {mail.NAME}, as the mail server is")
     if settings["MAIL"] is None:
         if settings["REQUIRE_VERIFIED_EMAIL"] != "none":
             raise ConfigError("REQUIRE_VERIFIED_EMAIL", "set MAIL_URL: without mail no address can be confirmed")
@@ -443,8 +445,6 @@ def _mail_has_its_name_and_links(settings: dict[str, Any]) -> None:
         raise ConfigError(
             "SITE_URL", "set the public address of the site, as MAIL_URL is set: mail has links to it", because=MAIL
         )
-    if any(endpoint["name"] == mail.NAME for endpoint in settings["WEBHOOK_ENDPOINTS"]):
-        raise ConfigError("WEBHOOK_ENDPOINTS", f"no endpoint can be called {mail.NAME}: MAIL_URL is set")
     settings["MAIL"]["site_url"] = settings["SITE_URL"] or f"http://{settings['HOST']}:{settings['PORT']}"
 
 

@@ -35,4 +35,6 @@ def _require(value: str, *packages: str) -> None:
         try:
             version(package)
         except PackageNotFoundError:
-            raise ValueError(f"needs {package}, which is not installed: pip install -r {FILE}") from None
+            raise ValueError(
+                f"needs {package}, which is not installed: pip install -r {FILE}, or the package's extra"
+            ) from None

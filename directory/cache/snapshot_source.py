@@ -64,7 +64,7 @@ class SnapshotSource:
     def snapshot(self, *, in_loop: bool = False) -> Snapshot | None:
         """A snapshot taken after this call began; None where the database does not give one in time.
 
-        For the event loop there has to be a connection already, which answers at once.
+        In the event loop also None unless a connection is open, which answers at once.
         """
         if in_loop and not self._is_ready:
             return None

@@ -61,9 +61,9 @@ def list_(state: str | None, limit: int) -> None:
 @click.option(
     "--since",
     metavar="TIME",
-    help="All since then, also delivered ones that are no mail, unless --dead or --pending is given.",
+    help="All since then, but for mail that was sent, unless --dead or --pending is given.",
 )
-@click.option("--endpoint", help="Of these only those to this endpoint; with `mail` also what was sent.")
+@click.option("--endpoint", help="Only deliveries to this endpoint. Sent mail is repeated only with `mail`.")
 @writes
 def redeliver(ids: tuple[int, ...], dead: bool, pending: bool, since: str | None, endpoint: str | None) -> None:
     """Send again, under the same webhook-id: deliveries by their IDS, or many at once."""
@@ -75,6 +75,8 @@ def redeliver(ids: tuple[int, ...], dead: bool, pending: bool, since: str | None
         raise click.UsageError("--endpoint is for --dead, --pending and --since")
     if not ids:
         number = transaction(lambda: _redeliver_all(states, start, endpoint))
+        if number == 0 and endpoint is not None and endpoint not in {one.name for one in subscribers()}:
+            raise click.ClickException("no endpoint of that name is configured, and no delivery is to one")
         click.echo(f"{count(number, 'delivery', 'deliveries')} to be sent again")
         return
     again = transaction(lambda: [deliveries.redeliver(delivery_id, by=None) for delivery_id in ids])

@@ -35,13 +35,17 @@ class Answer(NamedTuple):
 
 
 def behind_proxies(app: Any, hops: int) -> Any:
-    """The application behind as many trusted proxies. The case of the scheme that they report does not matter."""
+    """The application behind as many trusted proxies. The case of the scheme that they report does not matter.
 
-    def in_lower_case(environ: dict[str, Any], start: Any) -> Any:
-        environ["wsgi.url_scheme"] = environ["wsgi.url_scheme"].lower()
+    Some report that of WebSocket for a request that offers it, which the application ignores.
+    """
+
+    def as_http(environ: dict[str, Any], start: Any) -> Any:
+        scheme = environ["wsgi.url_scheme"].lower()
+        environ["wsgi.url_scheme"] = {"ws": "http", "wss": "https"}.get(scheme, scheme)
         return app(environ, start)
 
-    return ProxyFix(in_lower_case, x_for=hops, x_proto=hops, x_host=hops)
+    return ProxyFix(as_http, x_for=hops, x_proto=hops, x_host=hops)
 
 
 def read_body(parts: Iterable[bytes]) -> bytes:

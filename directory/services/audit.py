@@ -137,8 +137,8 @@ def record_project(action: str, project: Any, *, by: Caller | None, **facts: Any
 def record_each(entries: Iterable[tuple[Any, dict[str, Any]]], *, by: Caller | None, **facts: Any) -> None:
     """Add entries about projects to the current transaction in their order, in bulk.
 
-    Each is a project and the facts about it alone; `facts` are those of all entries. Together they have the same
-    columns in each, with `action` and `at`.
+    Each is a project and the facts about it alone; `facts` are those of all entries. All entries have the same columns;
+    `action` and `at` are among them.
     """
     facts["actor_id"] = by.id if by else None
     bulk.load_dicts(AuditEntry, [{**_about(project), **facts, **own} for project, own in entries])

@@ -147,6 +147,8 @@ def test_redeliver_since_a_time_sends_no_mail_twice_and_one_endpoint_leaves_the_
     assert run("redeliver", "--since", yesterday).output == "3 deliveries to be sent again\n"
     assert states(app) == {"pending": 3, "delivered": 1}
     assert run("redeliver", "--since", yesterday, "--endpoint", MAIL).output == "2 deliveries to be sent again\n"
+    misspelt = run("redeliver", "--since", yesterday, "--endpoint", "hear.example")
+    assert (misspelt.exit_code, misspelt.output.startswith("Error: no endpoint of that name")) == (1, True)
     assert states(app) == {"pending": 4}
 
 

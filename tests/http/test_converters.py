@@ -7,6 +7,7 @@ import pytest
 
 from directory.http.converters import IdConverter
 from directory.models.base import HIGHEST_ID
+from tests.support.factories import Api
 
 METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"]
 
@@ -43,6 +44,15 @@ def test_an_offer_of_another_protocol_changes_no_answer(api, path, offer):
     usual = api.get(path).status_code
     for connection in ("Upgrade", "keep-alive, upgrade"):
         assert api.get(path, headers={"Connection": connection, "Upgrade": offer}).status_code == usual
+
+
+@pytest.mark.parametrize("scheme", ["ws", "WSS"])
+def test_nor_does_it_where_a_proxy_names_the_scheme_of_the_offer(make_app, scheme):
+    behind = Api(make_app(TRUSTED_PROXIES=1))
+    headers = {"Connection": "Upgrade", "Upgrade": "websocket", "X-Forwarded-Proto": scheme}
+    for path in ("/", "/api/projects", "/api/auth/me"):
+        usual = behind.get(path, headers={"X-Forwarded-Proto": "https"}).status_code
+        assert behind.get(path, headers=headers).status_code == usual
 
 
 def test_the_longest_slug_is_one(world):

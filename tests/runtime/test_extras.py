@@ -139,7 +139,8 @@ def test_a_missing_package_stops_the_start_with_a_line_that_names_it(
     monkeypatch.setattr(metadata, "version", missing)
     with pytest.raises(config.ConfigError) as caught:
         config.load({**ENVIRONMENT, name: value})
-    expected = f"{name}: needs {package}, which is not installed: pip install -r requirements-extras.txt"
+    how = "pip install -r requirements-extras.txt, or the package's extra"
+    expected = f"{name}: needs {package}, which is not installed: {how}"
     assert str(caught.value.code) == expected
 
 

@@ -18,6 +18,7 @@ from tests.support.processes import free_port
 from tests.support.receiver import Receiver, drip, endless, hang, raw, reset, status
 
 CERTIFICATE = str(Path(__file__).resolve().parents[1] / "support" / "loopback.pem")
+COMMON_NAME = CERTIFICATE.replace("loopback", "common_name")
 SHORT = quick(deadline=0.6, connect=0.2)
 USUAL = quick(deadline=10.0)
 
@@ -166,6 +167,15 @@ def test_a_certificate_that_the_system_vouches_for_is_good(monkeypatch: pytest.M
     monkeypatch.setenv("SSL_CERT_FILE", CERTIFICATE)
     with Receiver(tls=CERTIFICATE) as receiver:
         assert send(receiver.url).delivered
+
+
+def test_a_common_name_alone_is_no_name_of_the_host(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", COMMON_NAME)
+    with Receiver(tls=COMMON_NAME) as receiver:
+        outcome = send(receiver.url.replace("127.0.0.1", "localhost"))
+
+    assert str(outcome.error).startswith("certificate refused: Hostname mismatch")
+    assert receiver.received == []
 
 
 @pytest.mark.parametrize(

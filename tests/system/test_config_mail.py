@@ -108,9 +108,12 @@ def test_what_mail_lacks_is_named() -> None:
     assert refusal(MAIL_URL=server).startswith("MAIL_FROM: set the address that mail comes from")
     assert refusal(MAIL_URL=server, MAIL_FROM=FROM, SITE_URL="", APP_ENV="production").startswith("SITE_URL: ")
     assert refusal(REQUIRE_VERIFIED_EMAIL="vote").startswith("REQUIRE_VERIFIED_EMAIL: set MAIL_URL")
+
+
+@pytest.mark.parametrize("mail", [{}, {"MAIL_URL": "smtp://localhost", "MAIL_FROM": FROM}])
+def test_no_endpoint_has_the_name_of_the_mail_server(mail: dict[str, str]) -> None:
     taken = '[{"name": "mail", "url": "https://h.example/", "format": "slack"}]'
-    assert load(WEBHOOK_ENDPOINTS=taken)["MAIL"] is None
-    line = refusal(WEBHOOK_ENDPOINTS=taken, MAIL_URL=server, MAIL_FROM=FROM)
+    line = refusal(WEBHOOK_ENDPOINTS=taken, **mail)
     assert line.startswith("WEBHOOK_ENDPOINTS: no endpoint can be called mail")
 
 

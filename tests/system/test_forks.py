@@ -1,4 +1,4 @@
-"""What a fork finds: a workflow that runs our CI, settings of editors by which they rewrite nothing, quiet tools."""
+"""What a fork finds: a workflow that runs our CI, settings that keep editors from rewriting files, and quiet tools."""
 
 import re
 import subprocess

@@ -305,7 +305,7 @@ def _narrowing(filters: Filters) -> dict[str, Any]:
 
 
 def _bounds(filters: Filters) -> dict[str, datetime]:
-    """The instants that a statement compares with: of claims the present, of the period the first and the last."""
+    """The instants that a statement may compare with: of claims the present, of the period the first and the last."""
     if filters.published is None:
         return {"claims_at": now()}
     begin, end = periods.parse(filters.published).instants

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from directory.language.choice import PLAIN, Languages
 from directory.services.site import NOWHERE, Site
 
-MAIL = "mail"  # the format of the mail server, and its name; no webhook has it where mail is configured
+MAIL = "mail"  # the format of the mail server, and its name, which no webhook has
 
 
 class NotToBeSent(Exception):

@@ -25,7 +25,8 @@ class WireAdapter(HTTPAdapter):
         host, tls = super().build_connection_pool_key_attributes(*args, **options)
         if host["scheme"] == "https":
             # The authorities that the system trusts, as for mail; requests adds those of the package certifi.
-            tls["ssl_context"] = ssl.create_default_context()
+            tls["ssl_context"] = context = ssl.create_default_context()
+            context.hostname_checks_common_name = False  # as browsers and urllib3 have it
         return host, tls
 
     def get_connection_with_tls_context(self, *args: Any, **options: Any) -> Any:

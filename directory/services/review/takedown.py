@@ -70,7 +70,7 @@ def _locked(user_id: int) -> list[Any]:
 
 
 def _entries(project: Any, at: datetime) -> list[dict[str, Any]]:
-    """The audit entries of a project. Only the rejection of a project in the queue has a waiting time."""
+    """What each audit entry of a project has of its own. The rejection of one in the queue alone has a waiting time."""
     live, pending, rejected = Status.LIVE.value, Status.PENDING.value, Status.REJECTED.value
     step = {"action": "project.unpublished", "from_state": live, "to_state": pending, "waited_seconds": None}
     last = {"action": "project.rejected", "from_state": pending, "to_state": rejected}
