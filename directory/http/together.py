@@ -95,7 +95,7 @@ class Together:
         """The answers, in the order of the requests. An error of a single request is its outcome and not raised."""
         outcomes: dict[BatchedRequest, Any] = dict.fromkeys(requests)
         waited = time.perf_counter() - min(each.exchange.began for each in requests)
-        with self._app.app_context(), deadline.within(deadline.SECONDS - waited):
+        with self._app.app_context(), deadline.for_request(waited):
             counted = self._count(self._identify([each for each in requests if self._is_simple(each)]), outcomes)
             # Requests with the same `many` are answered together, whatever their methods.
             for many in dict.fromkeys(each.view.operation.many for each in counted):
@@ -155,8 +155,7 @@ class Together:
 
     def _answer_alone(self, request: BatchedRequest) -> Answer:
         """Answer one request alone, in its remaining time, after its batch failed."""
-        waited = time.perf_counter() - request.exchange.began
-        with self._app.app_context(), deadline.within(deadline.SECONDS - waited):
+        with self._app.app_context(), deadline.for_request(time.perf_counter() - request.exchange.began):
             try:
                 (outcome,) = request.view.operation.many([request.vote])
             except Exception as error:

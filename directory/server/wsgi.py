@@ -19,9 +19,8 @@ def call(app: Callable[..., Iterable[bytes]], request: Request) -> Response:
     def start(status: str, headers: list[tuple[str, str]], *_: Any) -> Any:
         started[:] = status, headers
 
-    waited = time.perf_counter() - request.began
     try:
-        with deadline.within(deadline.SECONDS - waited):
+        with deadline.for_request(time.perf_counter() - request.began):
             body = read_body(app(request.environ, start))
     finally:
         # Werkzeug puts its request, which holds the environment, into it. Such a cycle, and the body that it holds,

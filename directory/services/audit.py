@@ -158,6 +158,11 @@ def purge(days: int, most: int, *, guarded: bool = True) -> int:
     return len(ids)
 
 
+def unmoved(project: Any) -> dict[str, Any]:
+    """The states of an entry about a project that stays in its state."""
+    return {"from_state": project.status, "to_state": project.status}
+
+
 def _about(project: Any) -> dict[str, Any]:
     """The columns of an entry that identify its project."""
     return {"project_id": project.id, "url_key": project.url_key, "project_title": project.title}

@@ -38,7 +38,7 @@ def ask(exchanged):
 
 @pytest.fixture
 def exchanged(app, world):
-    """The same, and what is noted of the request."""
+    """Ask a decorated view as `ask` does, and return the status and the exchange of the request."""
 
     def call(decorated, user, method="GET", **path):
         headers = {"Authorization": f"Bearer {world.caller(user).token}"} if user else {}

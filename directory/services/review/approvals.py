@@ -59,7 +59,7 @@ def give(project_ids: Collection[int], *, by: Caller, at: datetime) -> set[int]:
 
 def record(projects: Iterable[Any], *, by: Caller, at: datetime, reason: str | None) -> None:
     """Log approvals that did not move the state. A project is an object with its id, url_key, title and status."""
-    states = [(project, {"from_state": project.status, "to_state": project.status}) for project in projects]
+    states = [(project, audit.unmoved(project)) for project in projects]
     audit.record_each(states, by=by, action=GIVEN, at=at, reason=reason)
 
 
@@ -83,8 +83,7 @@ def withdraw(project_id: int, *, by: Caller) -> None:
         raise NotFound
     if not take_back([project_id], by=by):
         raise NotFound(_("You have not approved this version of the project."))
-    states = {"from_state": project.status, "to_state": project.status}
-    audit.record_project(WITHDRAWN, project, by=by, **states)
+    audit.record_project(WITHDRAWN, project, by=by, **audit.unmoved(project))
 
 
 def add(projects: list[dict[str, Any]], required: int) -> None:

@@ -67,5 +67,4 @@ def _resubmit(project: Project, *, by: Caller, at: datetime) -> None:
     else:
         waiting.give_back(given, at)
     db.session.flush()
-    states = {"from_state": project.status, "to_state": project.status}
-    audit.record_project("project.resubmitted", project, by=by, at=at, **states)
+    audit.record_project("project.resubmitted", project, by=by, at=at, **audit.unmoved(project))

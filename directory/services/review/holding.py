@@ -72,5 +72,5 @@ def _record(project_ids: Collection[int], *, by: Caller | None, at: datetime) ->
     """Log the release of locked projects."""
     columns = select(Project.id, Project.url_key, Project.title, Project.status).order_by(Project.id)
     released = db.session.execute(columns.where(Project.id.in_(project_ids))) if project_ids else ()
-    states = [(row, {"from_state": row.status, "to_state": row.status}) for row in released]
+    states = [(row, audit.unmoved(row)) for row in released]
     audit.record_each(states, by=by, action=RELEASED, at=at)

@@ -234,7 +234,7 @@ def _request(cases: list[Case], terms: Terms, *, by: Caller | None, notify: list
     raising = update(Project).where(Project.id.in_(ids))
     modify(raising.values(version=Project.version + 1, **last_decision.OVERTAKEN))
     last_decision.end_appeals(projects, Overtaking.DECISION, by=by, at=at)
-    states = [(project, {"from_state": project.status, "to_state": project.status}) for project in projects]
+    states = [(project, audit.unmoved(project)) for project in projects]
     audit.record_each(states, by=by, action=event, at=at)
     thread.record_each(KINDS[REQUEST], projects, terms.reason, by=by, at=at)
     if outbox.wanting(event, notify):

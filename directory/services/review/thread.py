@@ -36,8 +36,7 @@ def record_each(
 ) -> None:
     """Add an entry of reviewers to the threads of projects (rows with id and owner_id), all with the same text.
 
-    It is one of the service if nobody (`by` is None) has decided. The owners have not read it, except for what they did
-    themselves.
+    If `by` is None, the sender is the service. The entry is unread for the owner, unless `by` is the owner.
     """
     sender = Sender.REVIEWERS if by else Sender.SERVICE
     entries = (Entry(kind, project.id, project.owner_id, text or "") for project in projects)
@@ -45,7 +44,7 @@ def record_each(
 
 
 def record_of_service(projects: Iterable[Any], text: str, *, by: Caller | None, at: datetime) -> None:
-    """The same for a message of the service, about something that `by` did. Owners know what they did."""
+    """Add a message of the service about something that `by` did. It is unread for all owners but `by`."""
     entries = (Entry(MessageKind.MESSAGE, project.id, project.owner_id, text) for project in projects)
     rows = [_row(entry, Sender.SERVICE, None, at) for entry in entries]
     known = {"unread_by": None}
