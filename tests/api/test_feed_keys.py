@@ -8,9 +8,10 @@ from flask import Flask
 from sqlalchemy import select
 
 from directory.db.transactions import transaction
+from directory.errors import Unauthenticated
 from directory.extensions import db
 from directory.models import AuditEntry, User
-from directory.services.accounts import sessions
+from directory.services.accounts import feed_keys, sessions
 from directory.services.people import administration
 from tests.support.browsers import Browser
 from tests.support.factories import PASSWORD, Api, World
@@ -124,6 +125,25 @@ def test_a_key_that_is_made_while_the_account_is_suspended_does_not_outlive_that
             suspending.result()
         with app.app_context():
             assert db.session.scalar(select(User.feed_key_hash).where(User.id == user.id)) is None
+
+
+@pytest.mark.parametrize("end", ["suspend", "sign out"])
+def test_no_key_is_made_by_what_ended_after_the_caller_was_found(app: Flask, world: World, end: str) -> None:
+    """As the requests above can meet, in that order each time."""
+    ada = world.user("ada")
+    with app.app_context():
+        cookie = transaction(lambda: sessions.begin(ada.id, user_agent="Firefox"))
+        found = sessions.caller_of(sessions.of_cookie(cookie))
+        assert found is not None
+        caller = found[0]
+        if end == "suspend":
+            transaction(lambda: administration.administer(ada.id, role=None, status="suspended", by=None))
+        else:
+            transaction(lambda: sessions.end(caller.session_id or 0, by=caller))
+        with pytest.raises(Unauthenticated):
+            transaction(lambda: feed_keys.make(caller))
+        assert db.session.scalar(select(User.feed_key_hash).where(User.id == ada.id)) is None
+        assert "user.feed_key_made" not in db.session.scalars(select(AuditEntry.action)).all()
 
 
 @pytest.mark.response_cache
