@@ -103,6 +103,26 @@ def test_the_latest_cards_are_kept_and_the_oldest_dropped(monkeypatch):
     assert len(cards._cards) == 1
 
 
+class Turn:
+    """The turn to draw, which is given to a caller after what others did meanwhile."""
+
+    def __init__(self, meanwhile):
+        self._meanwhile = meanwhile
+
+    def acquire(self, timeout):
+        self._meanwhile()
+        return True
+
+    def release(self):
+        pass
+
+
+def test_a_card_that_another_drew_meanwhile_is_not_drawn_again(monkeypatch):
+    monkeypatch.setattr(cards, "_one", Turn(lambda: cards._keep(PLAIN.name, b"drawn")))
+    monkeypatch.setattr(cards, "_draw", None)
+    assert cards.drawn(PLAIN) == b"drawn"
+
+
 def test_one_card_is_drawn_at_a_time_and_one_that_waits_for_the_same_does_not_draw_it_again(monkeypatch):
     drawn = []
     monkeypatch.setattr(cards, "_draw", lambda card: drawn.append(card) or Image.new("RGB", (4, 4)))
