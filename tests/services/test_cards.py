@@ -4,6 +4,7 @@ from collections import OrderedDict
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from io import BytesIO
+from unittest.mock import Mock
 
 import pytest
 from PIL import Image, ImageChops, ImageFont
@@ -103,22 +104,10 @@ def test_the_latest_cards_are_kept_and_the_oldest_dropped(monkeypatch):
     assert len(cards._cards) == 1
 
 
-class Turn:
-    """The turn to draw, which is given to a caller after what others did meanwhile."""
-
-    def __init__(self, meanwhile):
-        self._meanwhile = meanwhile
-
-    def acquire(self, timeout):
-        self._meanwhile()
-        return True
-
-    def release(self):
-        pass
-
-
 def test_a_card_that_another_drew_meanwhile_is_not_drawn_again(monkeypatch):
-    monkeypatch.setattr(cards, "_one", Turn(lambda: cards._keep(PLAIN.name, b"drawn")))
+    turn = Mock()
+    turn.acquire.side_effect = lambda timeout: cards._keep(PLAIN.name, b"drawn") or True
+    monkeypatch.setattr(cards, "_one", turn)
     monkeypatch.setattr(cards, "_draw", None)
     assert cards.drawn(PLAIN) == b"drawn"
 
