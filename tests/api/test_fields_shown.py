@@ -270,7 +270,7 @@ ANSWERS = {
     "POST /api/review/projects/decisions": items({"id", "status", *below("project", *REVIEWED)}),
     "GET /api/projects/counts": {"live", "pending", "rejected"},
     "GET /api/projects/check": {"same"}
-    | below("similar[]", "id", "slug", "title", "tagline", "status", "upvotes", "has_upvoted"),
+    | below("similar[]", "id", "slug", "title", "tagline", "status", "upvotes", "has_upvoted", "created_at"),
     "GET /api/categories": items(CATEGORY),
     "GET /api/tags": items({"tag", "live_projects"}),
     "GET /api/users/<username:username>": {"username", "created_at", "live_projects", "upvotes_received"},
@@ -505,7 +505,7 @@ ELSEWHERE = {
     "GET /api/projects/check": {
         member
         for listed in ("same[]", "same_repository[]")
-        for member in below(listed, "id", "slug", "title", "tagline", "status", "upvotes", "has_upvoted")
+        for member in below(listed, "id", "slug", "title", "tagline", "status", "upvotes", "has_upvoted", "created_at")
     },
     # test_decisions.py, test_with_owner.py
     **dict.fromkeys(
