@@ -260,7 +260,7 @@ ANSWERS = {
     "POST /api/review/replies": REPLY,
     "PUT /api/review/replies/<id:reply_id>": REPLY,
     "GET /api/review/summary": {"queue_length", "oldest_submitted_at", "mine", "claims", "appeals", "reports"}
-    | {"too_few_reviewers"},
+    | {"messages", "too_few_reviewers"},
     "PUT /api/review/projects/<id:project_id>/claim": {"until"} | below("user", "id", "username"),
     "GET /api/review/projects/<id:project_id>": QUEUED | OWN_DETAIL,
     "GET /api/review/projects/<id:project_id>/history": items(AUDIT, CURSORS),

@@ -21,7 +21,7 @@ from sqlalchemy import (
 from sqlalchemy.sql.operators import custom_op
 
 from directory.db.paging import AnySelect
-from directory.models import Category, Project, Revision, Status, Upvote, User
+from directory.models import Category, Message, Project, Revision, Status, Upvote, User
 from directory.services.catalog import orders
 from directory.services.catalog.fields import FIELDS, Kind
 
@@ -162,6 +162,11 @@ def in_appeal() -> AnySelect:
     """The ids of the projects about which an appeal is open."""
     appealed = projects.alias("appealed")
     return select(appealed.c.id).where(appealed.c.appealed_at.is_not(None))
+
+
+def answered() -> AnySelect:
+    """The ids of the projects whose owners wrote last, and nobody answered."""
+    return select(Message.project_id).where(Message.is_unanswered)
 
 
 def waiting(dialect: str) -> Subquery:

@@ -29,6 +29,7 @@ from directory.services.catalog.category_slugs import id_asked_for
 from directory.services.catalog.claimed import C, claimed
 from directory.services.catalog.columns import (
     PENDING,
+    answered,
     held,
     in_appeal,
     unindexed,
@@ -102,6 +103,7 @@ class ListShape:
             "with_owner": lambda: project_id.in_(with_owner()),
             "held": lambda: project_id.in_(held()),
             "in_appeal": lambda: project_id.in_(in_appeal()),
+            "answered": lambda: project_id.in_(answered()),
             "tag": lambda: project_id.in_(tagged),
             "tag_of_each": lambda: is_tagged(project_id),
             # A test of the truth: both databases look each project up in a table of those with the tag, in memory.
