@@ -38,7 +38,7 @@ def test_while_an_appeal_is_open_the_project_waits_for_its_outcome_alone(case: C
     assert (answer.json["text"], answer.json["author"]) == (TEXT["text"], None)
     open_, decided = case.shown(), case.decided
     assert open_["review"] == {
-        "waiting_for": "appeal", "since": answer.json["at"], "closes_at": None, "held": False,
+        "waiting_for": "appeal", "since": answer.json["at"], "closes_at": None, "held": False, "asked": None,
     }  # fmt: skip
     assert open_["version"] == decided["version"] + 1
     assert {**open_, "version": 0, "review": None} == {**decided, "version": 0, "review": None}

@@ -27,13 +27,8 @@ from directory.models.base import UtcDateTime
 from directory.services.catalog import search
 from directory.services.catalog.category_slugs import id_asked_for
 from directory.services.catalog.claimed import C, claimed
-from directory.services.catalog.columns import (
-    PENDING,
-    held,
-    in_appeal,
-    unindexed,
-    with_owner,
-)
+from directory.services.catalog.columns import unindexed
+from directory.services.turns import PENDING, held, in_appeal, with_owner
 
 projects, users, tags, upvotes = Project.__table__, User.__table__, ProjectTag.__table__, Upvote.__table__
 P = projects.c

@@ -13,7 +13,7 @@ from sqlalchemy import select
 from directory.errors import AppealNotPossible, NoAppeal, NotFound, OwnDecision, OwnSubmission, PreconditionFailed
 from directory.extensions import db
 from directory.models import MessageKind, Project, Revision, Sender, Status, now
-from directory.services import audit, permissions
+from directory.services import audit, permissions, turns
 from directory.services.delivery import outbox
 from directory.services.delivery.channels import MAIL, Endpoint
 from directory.services.identity import Caller, require_active
@@ -26,10 +26,9 @@ KINDS = {UPHELD: MessageKind.APPEAL_UPHELD, REVERSED: MessageKind.APPEAL_REVERSE
 
 def is_possible(project_id: int) -> bool:
     """Whether the owner of a project may appeal, by one statement, which locks nothing."""
-    columns = (Project.status, Project.owner_since, Project.decided_at, Project.appealed_at, Revision.rejected)
-    query = select(*columns).outerjoin(Revision, Revision.project_id == Project.id).where(Project.id == project_id)
-    found = db.session.execute(query).one()
-    return last_decision.may_be_appealed(found, now(), is_refused=found.rejected is not None)
+    query = select(Project.decided_at, *turns.COLUMNS).outerjoin(Revision, Revision.project_id == Project.id)
+    decided_at, *columns = db.session.execute(query.where(Project.id == project_id)).one()
+    return last_decision.may_be_appealed(decided_at, turns.standing(turns.Facts(*columns)), now())
 
 
 def appeal(project_id: int, text: str, *, by: Caller, notify: list[Endpoint], naming: bool = False) -> dict[str, Any]:
@@ -42,8 +41,7 @@ def appeal(project_id: int, text: str, *, by: Caller, notify: list[Endpoint], na
     if project.owner_id != by.id:
         raise NotFound
     revision = revisions.of(project_id) if project.status == Status.LIVE else None
-    is_refused = revision is not None and revision.rejected is not None
-    if not last_decision.may_be_appealed(project, at, is_refused=is_refused):
+    if not last_decision.may_be_appealed(project.decided_at, turns.of_locked(project, revision), at):
         raise AppealNotPossible
     project.appealed_at, project.closes_at = at, None
     project.version += 1

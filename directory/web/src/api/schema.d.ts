@@ -2966,6 +2966,11 @@ export interface components {
             closes_at: string | null;
             /** @description Whether a rule holds it out of the queue, for 14 days at most, for a closer look. */
             held: boolean;
+            /**
+             * @description How it came to wait for its owner; null if it does not.
+             * @enum {string|null}
+             */
+            asked: "changes_requested" | "unpublished" | null;
         };
         /** @description A project as reviewers see it in a list, with the numbers of its owner's submissions. */
         QueueItem: {
