@@ -4519,6 +4519,8 @@ export interface components {
              * @description Since when the first of the queue waits.
              */
             oldest_submitted_at: string | null;
+            /** @description How many projects have owners who wrote last, as with answered=true. */
+            messages: number;
             /** @description How many projects the caller claims. */
             mine: number;
             /** @description Whether projects can be claimed (CLAIM_MINUTES). */
@@ -6171,6 +6173,8 @@ export interface operations {
                 waiting_for?: "review" | "owner" | "appeal";
                 /** @description Only what rules hold out of the queue; `oldest` is the default order. */
                 held?: "true";
+                /** @description Only projects, in every state, whose owners wrote the last entry in their threads. */
+                answered?: "true";
                 /** @description Default newest; in a list of pending projects or of the queue oldest. */
                 sort?: "newest" | "popular" | "upvotes" | "oldest";
             };
@@ -12614,6 +12618,8 @@ export interface operations {
                 waiting_for?: "review" | "owner" | "appeal";
                 /** @description Only what rules hold out of the queue; `oldest` is the default order. */
                 held?: "true";
+                /** @description Only projects, in every state, whose owners wrote the last entry in their threads. */
+                answered?: "true";
                 /** @description Default newest; in a list of pending projects or of the queue oldest. */
                 sort?: "newest" | "popular" | "upvotes" | "oldest";
             };
@@ -14448,6 +14454,7 @@ export interface operations {
                      * @example {
                      *       "queue_length": 0,
                      *       "oldest_submitted_at": "2026-11-20T10:00:00.123456Z",
+                     *       "messages": 0,
                      *       "mine": 0,
                      *       "claims": true,
                      *       "appeals": true,
