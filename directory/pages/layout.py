@@ -207,8 +207,10 @@ def explain(response: Response) -> Response:
     """Show a problem as a page: a refusal by a route of this blueprint, or a failure of the service.
 
     A write that was refused before its view shows the form again. If a template fails, so would that page: the problem
-    then stays JSON.
+    then stays JSON. A redirect keeps the language that the address of its request names.
     """
+    if location := response.headers.get("Location"):
+        response.headers["Location"] = translated.in_same_language(location)
     if response.mimetype != problem_details.MEDIA_TYPE:
         return response
     try:

@@ -26,7 +26,6 @@ from directory.pages.layout import PAGE, PageAnswer, address_with, bp, here, let
 from directory.pages.project_form import VersionForm
 from directory.pages.project_words import EVENTS, FIELDS, revised
 from directory.pages.sign_in_form import refused
-from directory.pages.translated import in_same_language
 from directory.services import audit
 from directory.services.catalog import catalog, related
 from directory.services.identity import Caller
@@ -40,7 +39,7 @@ from directory.services.site import path_of
 @operation(tier="read", page=True, personal=True)
 def project_without_slug(project_id: int) -> Any:
     """Redirect to the page of a project."""
-    raise RequestRedirect(in_same_language(path_of(catalog.one(project_id, viewer=viewer()))))
+    raise RequestRedirect(path_of(catalog.one(project_id, viewer=viewer())))
 
 
 @bp.get("/p/<id:project_id>/<title>")
@@ -51,7 +50,7 @@ def project_page(project_id: int, title: str) -> PageAnswer:
     by = viewer()
     project = catalog.one(project_id, viewer=by)
     if title != project["slug"]:
-        raise RequestRedirect(in_same_language(path_of(project)))
+        raise RequestRedirect(path_of(project))
     is_own = by is not None and (by.is_admin or by.id == project["owner"]["id"])
     may_report = current_app.config["REPORTS"] != "off" and project["status"] == "live" and not _is_owner(by, project)
     others = [] if is_own else related.of(project, viewer=by)

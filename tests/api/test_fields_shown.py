@@ -93,7 +93,7 @@ DASHBOARD |= (
 DASHBOARD |= below("reviewers[]", "id", "username", "approved", "rejected", "median_seconds")
 DASHBOARD |= below("top_projects[]", "id", "slug", "title", "upvotes")
 DASHBOARD |= below("top_categories[]", "slug", "name", "live_projects")
-REVIEW = {"waiting_for", "since", "closes_at", "held"}  # null where nothing waits (test_change_requests.py)
+REVIEW = {"waiting_for", "since", "closes_at", "held", "asked"}  # null where nothing waits (test_change_requests.py)
 OUTCOMES = ("approved", "rejected", "waiting", "taken_down")
 RULE = {"id", "name", "on", "then", "reason", "state", "changed_at"}
 RULE |= below("when[]", "fact", "is", "value") | below("days[]", "date", "matched")
@@ -260,7 +260,7 @@ ANSWERS = {
     "POST /api/review/replies": REPLY,
     "PUT /api/review/replies/<id:reply_id>": REPLY,
     "GET /api/review/summary": {"queue_length", "oldest_submitted_at", "mine", "claims", "appeals", "reports"}
-    | {"too_few_reviewers"},
+    | {"messages", "too_few_reviewers"},
     "PUT /api/review/projects/<id:project_id>/claim": {"until"} | below("user", "id", "username"),
     "GET /api/review/projects/<id:project_id>": QUEUED | OWN_DETAIL,
     "GET /api/review/projects/<id:project_id>/history": items(AUDIT, CURSORS),

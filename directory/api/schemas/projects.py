@@ -170,6 +170,12 @@ class WaitsOutput(Strict):
         required=True,
         metadata={"description": "Whether a rule holds it out of the queue, for 14 days at most, for a closer look."},
     )
+    asked = Word(
+        ("changes_requested", "unpublished"),
+        required=True,
+        allow_none=True,
+        metadata={"description": "How it came to wait for its owner; null if it does not."},
+    )
 
 
 class ProjectOutput(Strict):
