@@ -4194,6 +4194,11 @@ export interface components {
             upvotes: number;
             /** @description Whether the caller has voted for it. */
             has_upvoted: boolean;
+            /**
+             * Format: date-time
+             * @description When it was submitted; the caller's own alone have it.
+             */
+            created_at?: string;
         };
         /** @description Projects of the same URL, and others with a similar title; the caller's own first. */
         Check: {
@@ -10981,7 +10986,8 @@ export interface operations {
                      *           "tagline": "A lightweight web framework",
                      *           "status": "live",
                      *           "upvotes": 128,
-                     *           "has_upvoted": true
+                     *           "has_upvoted": true,
+                     *           "created_at": "2026-11-20T10:00:00.123456Z"
                      *         }
                      *       ],
                      *       "similar": [
@@ -10992,7 +10998,8 @@ export interface operations {
                      *           "tagline": "A lightweight web framework",
                      *           "status": "live",
                      *           "upvotes": 128,
-                     *           "has_upvoted": true
+                     *           "has_upvoted": true,
+                     *           "created_at": "2026-11-20T10:00:00.123456Z"
                      *         }
                      *       ],
                      *       "same_repository": [
@@ -11003,7 +11010,8 @@ export interface operations {
                      *           "tagline": "A lightweight web framework",
                      *           "status": "live",
                      *           "upvotes": 128,
-                     *           "has_upvoted": true
+                     *           "has_upvoted": true,
+                     *           "created_at": "2026-11-20T10:00:00.123456Z"
                      *         }
                      *       ]
                      *     }
