@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
+from xml.etree.ElementTree import fromstring as parse
 
 import pytest
 from flask import Flask
@@ -285,6 +286,25 @@ def test_with_one_language_nothing_varies(app: Flask) -> None:
     problem = client.get("/api/none", headers={"Accept-Language": "de"})
     assert "Content-Language" not in problem.headers
     assert "Accept-Language" not in problem.headers["Vary"]
+
+
+def test_problems_of_a_site_in_one_other_language_name_it_and_do_not_vary(make_app: Any) -> None:
+    client = make_app(SITE_LANGUAGE="de").test_client()
+    for path in ("/api/none", "/api/auth/me", "/none"):
+        problem = client.get(path, headers={"Accept-Language": "en", "Accept": "application/json"})
+        assert (problem.headers["Content-Language"], problem.json["status"]) == ("de", problem.status_code)
+        assert "Accept-Language" not in problem.headers["Vary"]
+    assert problem.json["title"] == "Nicht gefunden"
+
+
+@pytest.mark.parametrize(
+    ("settings", "language"), [({}, "en"), ({"SITE_LANGUAGE": "fr"}, "fr"), ({"SITE_LANGUAGES": "en,de"}, "en")]
+)
+def test_a_feed_says_that_it_is_in_the_language_of_the_site(
+    make_app: Any, settings: dict[str, str], language: str
+) -> None:
+    feed = make_app(**settings).test_client().get("/api/projects.atom", headers={"Accept-Language": "de"})
+    assert parse(feed.data).get("{http://www.w3.org/XML/1998/namespace}lang") == language
 
 
 @pytest.mark.parametrize(
