@@ -143,6 +143,9 @@ def withdraw(project_id: int, query: dict[str, str], body: dict[str, Any]) -> An
     return see_other(_project_address(query, project_id))
 
 
+UNCOUNTED, UNWITHDRAWN = _("Your vote was not counted."), _("Your vote was not withdrawn.")
+
+
 class VoteForm(Strict):
     """The action on the caller's vote."""
 
@@ -155,6 +158,7 @@ def refused_vote(form: Form, project_id: int) -> PageAnswer:
     Whoever pressed the button is led to `finish_vote` by signing in or up, however this is done.
     """
     back = _back(request.args.to_dict(), project_id)
+    form = replace(form, title=UNCOUNTED if _is_cast() else UNWITHDRAWN)
     page, headers = refused(form, _finishing(project_id, back), back, _("Sign in to vote."))
     if form.code == "unauthenticated" and _is_cast():
         headers = {**headers, **vote_cookie(project_id)}
@@ -175,9 +179,9 @@ def vote(project_id: int, query: dict[str, str], body: dict[str, Any]) -> Any:
 def uncounted_vote(form: Form, project_id: int) -> PageAnswer:
     """Why the vote of a person who has just signed in was not counted."""
     back = own_path(request.args.get("next"))
+    form = replace(form, title=UNCOUNTED)
     if form.code in {"not_found", "not_votable"}:
-        gone = _("This project is no longer in the directory, so your vote was not counted.")
-        form = replace(form, title=_("Not counted"), problem=gone)
+        form = replace(form, problem=_("This project is no longer in the directory."))
     return refused(form, _finishing(project_id, back), back)
 
 
