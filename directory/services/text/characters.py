@@ -82,6 +82,14 @@ def script(char: str) -> str:
     return unicodedata.name(char, "").partition(" ")[0] if char.isalpha() else ""
 
 
+def direction(text: str) -> str | None:
+    """`ltr` or `rtl`, by the first letter of a text that has a direction; None if there is none."""
+    for char in text:
+        if (kind := unicodedata.bidirectional(char)) in ("L", "R", "AL"):
+            return "ltr" if kind == "L" else "rtl"
+    return None
+
+
 def is_symbol(char: str) -> bool:
     """Whether a character is an emoji or another pictograph."""
     category = unicodedata.category(char)
