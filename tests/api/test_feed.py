@@ -115,7 +115,7 @@ def test_hostile_text_stays_text(api, world, read):
     assert found == [HOSTILE] * 2
     content = entry.findtext(f"{ATOM}content")
     assert "<script" not in content
-    assert unescape(content) == f"<p>{HOSTILE}</p>\n"
+    assert unescape(content) == f'<p dir="auto">{HOSTILE}</p>\n'
     assert entry.find(f"{ATOM}link[@rel='related']").attrib["href"] == "https://example.org/?a=1&b='"
     assert b"<script" not in api.get("/api/projects.atom").data
 

@@ -28,7 +28,9 @@ def test_no_description_is_rendered_in_a_transaction(
     made = owner.post("/api/projects", {**NEW, "description": "*One*"})
     assert made.json["description_html"] == '<p dir="auto"><em>One</em></p>\n'
     path = f"/api/projects/{made.json['id']}"
-    assert owner.put(path, {**NEW, "description": "*Two*"}).json["description_html"] == '<p dir="auto"><em>Two</em></p>\n'
+    assert (
+        owner.put(path, {**NEW, "description": "*Two*"}).json["description_html"] == '<p dir="auto"><em>Two</em></p>\n'
+    )
     admin = world.caller(world.admin("root"))
     review = f"/api/admin/projects/{made.json['id']}"
     assert admin.put(f"{review}/approve").json["description_html"] == '<p dir="auto"><em>Two</em></p>\n'

@@ -40,15 +40,20 @@ _BLANK = "\u2800"  # of Braille
 _FIRST_IDEOGRAPH, _LAST_IDEOGRAPH = "\U00020000", "\U0003fffd"
 _MODIFIERS = "\U0001f3fb-\U0001f3ff"  # skin colours
 
-# Letters, small and capital, that look like a Latin letter (UTS #39).
+# Letters, small and capital, that look like a Latin letter (UTS #39), and that letter.
 _LIKE_LATIN = {
-    "CYRILLIC": frozenset("аеорсухіјѕһԁԛԝӏьАВЕКМНОРСТУХІЈЅԌԚԜӀЬҮүѵѴ"),
-    "GREEK": frozenset("ονυραικγτϲϳϱΑΒΕΖΗΙΚΜΝΟΡΤΥΧϹͿϜ"),
-    "ARMENIAN": frozenset("օոսցհզգՕՍԼՏ"),
-    "COPTIC": frozenset("ⲟⲣⲥⲎⲒⲔⲘⲚⲞⲢⲤⲦⲨⲬ"),
-    "LISU": frozenset("ꓐꓑꓓꓔꓖꓗꓙꓚꓜꓝꓟꓠꓡꓢꓣꓦꓧꓪꓫꓬꓮꓰꓲꓳꓴ"),
-    "CHEROKEE": frozenset("ᎪᎫᎬᎳᎷᎻᏀᏃᏎᏚᏞᏟᏢᏦᏩᏒᎠᎡᎢᎥᎩᎽᏂᏏᏔᏕᏙᏧᏳᏴꭰꭵꮃꮓꮪꮯꮩ"),
+    name: dict(zip(letters, latin, strict=True))
+    for name, letters, latin in (
+        ("CYRILLIC", "аеорсухіјѕһԁԛԝӏьАВЕКМНОРСТУХІЈЅԌԚԜӀЬҮүѵѴ", "aeopcyxijshdqwlbABEKMHOPCTYXIJSGQWIbYyvV"),
+        ("GREEK", "ονυραικγτϲϳϱΑΒΕΖΗΙΚΜΝΟΡΤΥΧϹͿϜ", "ovupaikytcjpABEZHIKMNOPTYXCJF"),
+        ("ARMENIAN", "օոսցհզգՕՍԼՏ", "onughqqOULS"),
+        ("COPTIC", "ⲟⲣⲥⲎⲒⲔⲘⲚⲞⲢⲤⲦⲨⲬ", "opcHIKMNOPCTYX"),
+        ("LISU", "ꓐꓑꓓꓔꓖꓗꓙꓚꓜꓝꓟꓠꓡꓢꓣꓦꓧꓪꓫꓬꓮꓰꓲꓳꓴ", "BPDTGKJCZFMNLSRVHWXYAEIOU"),
+        ("CHEROKEE", "ᎪᎫᎬᎳᎷᎻᏀᏃᏎᏚᏞᏟᏢᏦᏩᏒᎠᎡᎢᎥᎩᎽᏂᏏᏔᏕᏙᏧᏳᏴꭰꭵꮃꮓꮪꮯꮩ", "AJEWMHGZ4SLCPKGRDRTiyYhbWSVdGBdiwzscv"),
+    )
 }
+_LATIN = str.maketrans({letter: latin for pairs in _LIKE_LATIN.values() for letter, latin in pairs.items()})
+_LIKE = re.compile(f"[{''.join(map(chr, _LATIN))}]")
 
 # Scripts that are written next to Latin words without a space, by the beginnings of names.
 _WITHOUT_SPACES = (
@@ -77,6 +82,18 @@ def fold(text: str) -> str:
     return unicodedata.normalize("NFC", usual(folded))
 
 
+def accents(text: str) -> str:
+    """The accents and points that `fold` removes, each with its place among the letters; empty for most texts."""
+    if text.isascii():
+        return ""
+    found, place = [], 0
+    for char in unicodedata.normalize("NFKD", text):
+        place += char.isalnum()
+        if unicodedata.category(char)[0] == "M" and _is_accent(char):
+            found.append(f"{place}{char}")
+    return "".join(found)
+
+
 def script(char: str) -> str:
     """The script of a letter: the first word of its name. Empty for a character that is not a letter."""
     return unicodedata.name(char, "").partition(" ")[0] if char.isalpha() else ""
@@ -101,12 +118,33 @@ def has_lookalikes(text: str) -> bool:
     """Whether a word of the text mixes Latin letters with lookalikes, or consists of lookalikes alone."""
     if text.isascii():
         return False
-    letters = [char for char in unicodedata.normalize("NFC", text) if char.isalpha()]
-    scripts = {name: {char for char in letters if script(char) == name} for name in _LIKE_LATIN}
-    # A text that also has letters of its script without a Latin lookalike can be recognised as that script.
-    if any(own and own <= _LIKE_LATIN[name] for name, own in scripts.items()):
+    if _disguised(text):
         return True
     return any(map(_mixes, re.findall(r"[^\W\d_]+", text))) or any(map(_encloses, re.findall(r"[^\W_]+", text)))
+
+
+def as_read(text: str) -> str:
+    """The text with Latin letters for their lookalikes, in words that mix both or consist of lookalikes alone."""
+    if _LIKE.search(text) is None:
+        return text
+    disguised = _disguised(text)
+
+    def read(found: re.Match[str]) -> str:
+        word = found[0]
+        letters = {script(char) for char in set(word) if char.isalpha()}
+        return word.translate(_LATIN) if letters <= disguised or ("LATIN" in letters and _LIKE.search(word)) else word
+
+    return re.sub(r"[^\W_]+", read, text)
+
+
+def _disguised(text: str) -> set[str]:
+    """The scripts of which the text has nothing but letters that look like Latin ones.
+
+    A text that also has other letters of its script can be recognised as that script.
+    """
+    letters = {char for char in unicodedata.normalize("NFC", text) if char.isalpha()}
+    scripts = {name: {char for char in letters if script(char) == name} for name in _LIKE_LATIN}
+    return {name for name, own in scripts.items() if own and own <= _LIKE_LATIN[name].keys()}
 
 
 def _mixes(word: str) -> bool:

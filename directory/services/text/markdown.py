@@ -28,7 +28,7 @@ from directory.services.text.rules import without_refused
 
 REL = "nofollow ugc noopener"
 REMEMBERED = 256  # texts; a description has at most 10,000 characters
-STEPS, STEPS_MAX = "steps", 25_000  # calls of the parser's rules; a long README takes 5,000 to 12,000
+STEPS, STEPS_MAX = "steps", 20_000  # calls of the parser's rules; a long README takes 5,000 to 12,000
 PAGE_STEPS = 10 * STEPS_MAX
 LONGEST_HOST = 500  # characters, with a scheme and a user; domains have at most 253
 LINK = 10  # steps: what it takes to make a link

@@ -14,6 +14,8 @@ _ATOM = "[a-z0-9!#$%&'*+/=?^_`{|}~-]+"
 _LABEL = "[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?"
 #: The form of e-mail addresses, in lower case. It is permissive: only a mailed link shows that an address works.
 EMAIL = re.compile(rf"{_ATOM}(\.{_ATOM})*@{_LABEL}(\.{_LABEL})+")
+#: The form of a domain, or of a part of one; use it with `fullmatch`.
+DOMAIN = re.compile(rf"{_LABEL}(\.{_LABEL})*")
 EMAIL_MAX, LOCAL_PART_MAX = 254, 64
 CATEGORY_SLUG_MAX = 50
 TAG_MAX = 32
