@@ -62,13 +62,14 @@ def give_back(owner: Api, project: int) -> None:
 
 def test_what_changes_are_asked_of_waits_for_its_owner(world: World, admin: Api, ada: Caller, item: int) -> None:
     owner, before = world.caller(ada), shown(admin, item)
-    assert before["review"] == {"waiting_for": "review", "since": since(before), "closes_at": None, "held": False}
+    since_then = {"since": since(before), "closes_at": None, "held": False, "asked": None}
+    assert before["review"] == {"waiting_for": "review", **since_then}
     answer = ask(admin, item)
     assert (answer.status_code, answer.json["status"]) == (200, before["status"])
     assert answer.json["version"] == before["version"] + 1
     waits = turn(owner, item)
     assert waits == answer.json["review"]
-    assert (waits["waiting_for"], waits["held"]) == ("owner", False)
+    assert (waits["waiting_for"], waits["held"], waits["asked"]) == ("owner", False, "changes_requested")
     assert waits["closes_at"][:10] == (now() + timedelta(days=30)).date().isoformat()
     assert waits["since"] > since(before)
     assert "review" not in shown(world.caller(world.user()), item)
@@ -191,9 +192,10 @@ def test_of_what_was_taken_down_changes_can_be_asked(app: Flask, world: World, a
     project, owner = world.project(ada), world.caller(ada)
     admin.put(f"/api/admin/projects/{project}/unpublish", {"reason": MISSING})
     down = turn(owner, project)
-    assert (down["waiting_for"], down["closes_at"] > down["since"]) == ("owner", True)
+    assert (down["waiting_for"], down["closes_at"] > down["since"], down["asked"]) == ("owner", True, "unpublished")
     asked = ask(admin, project)  # with the words of the reason
     assert (asked.status_code, asked.json["review"]["since"] > down["since"]) == (200, True)
+    assert asked.json["review"]["asked"] == "changes_requested"
     assert asked.json["rejection_reason"] == MISSING
     owner.put(f"/api/projects/{project}", {"description": "MIT."})
     assert (turn(owner, project)["waiting_for"], shown(owner, project)["rejection_reason"]) == ("review", None)

@@ -170,6 +170,12 @@ class WaitsOutput(Strict):
         required=True,
         metadata={"description": "Whether a rule holds it out of the queue, for 14 days at most, for a closer look."},
     )
+    asked = Word(
+        ("changes_requested", "unpublished"),
+        required=True,
+        allow_none=True,
+        metadata={"description": "How it came to wait for its owner; null if it does not."},
+    )
 
 
 class ProjectOutput(Strict):
@@ -219,6 +225,7 @@ class KnownProject(Strict):
     status = Word(STATUSES, required=True)
     upvotes = fields.Integer(required=True, metadata={"minimum": 0})
     has_upvoted = fields.Boolean(required=True, metadata={"description": "Whether the caller has voted for it."})
+    created_at = Timestamp(metadata={"description": "When it was submitted; the caller's own alone have it."})
 
 
 class CheckOutput(Strict):

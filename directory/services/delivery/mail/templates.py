@@ -34,12 +34,16 @@ def compose(site: Site, subject: str, *paragraphs: str, language: Catalogue = EN
 
 
 def _cut(subject: str) -> str:
-    """A subject of one line in so many characters; what `isolated` opened is closed."""
+    """A subject of one line in so many characters; what `isolated` and a language opened is closed."""
     subject = BREAKS.sub(" ", subject)
     if len(subject) <= SUBJECT_MAX:
         return subject
     cut = subject[: SUBJECT_MAX - 1]
-    return cut + END_ISOLATE if cut.count(ISOLATE) > cut.count(END_ISOLATE) else cut
+    if left_open := cut.count(ISOLATE) - cut.count(
+        END_ISOLATE
+    ):  # a language from right to left isolates each value too
+        cut = cut[: SUBJECT_MAX - left_open] + END_ISOLATE * left_open
+    return cut
 
 
 def one_line(text: str) -> str:
@@ -198,6 +202,11 @@ def of_account(
     return compose(site, subject, _greeting(username), *paragraphs, language=language)
 
 
+def _quoted(title: str) -> str:
+    """A title in the quotation marks of the mail's language."""
+    return _("“{title}”", title=one_line(title))
+
+
 def _greeting(username: str) -> str:
     return _("Hello {name},", name=username)
 
@@ -213,7 +222,7 @@ def decision(
 ) -> Mail:
     """The mail to the owner of a project about a decision, with its reason and the link that switches mail off."""
     subject, text = OF_DECISIONS[event]
-    title = f"“{one_line(project['title'])}”"
+    title = _quoted(project["title"])
     is_approved = event in {"project.approved", "project.edit_approved"}
     path = path_of(project) if is_approved else f"/mine/{project['id']}"
     first, end, rest = (reason or "").partition("\n")  # only the first line is a part of our sentence
@@ -238,7 +247,7 @@ def report_settled(
 ) -> Mail:
     """The mail to a reporter about the outcome, with the reply and the link that switches mail off."""
     subject, text = OF_REPORTS[outcome]
-    title = f"“{one_line(project['title'])}”"
+    title = _quoted(project["title"])
     first, end, rest = (reply or "").partition("\n")  # only the first line is a part of our sentence
     replies = [_("The reply: {text}", text=f"{isolated(first)}{end}{rest}")] if reply else []
     where = _("Your reports: {address}", address=site.address("/mine?reports=1"))
