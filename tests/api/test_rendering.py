@@ -1,8 +1,11 @@
 """Descriptions as HTML in answers of the API: where they are made, and what they cost."""
 
+from collections.abc import Callable
+from typing import Any
+
 import pytest
 
-from directory.extensions import db
+from directory.http import endpoint
 from directory.services.identity import Caller
 from directory.services.text import markdown
 from tests.support import cpu
@@ -12,17 +15,26 @@ LAZY = "a\n>>>>\n" * 1_400
 NEW = {"title": "Quotes", "tagline": "Of many levels", "url": "https://quotes.example", "category": "tools"}
 
 
-def test_no_description_is_rendered_in_a_transaction(
+def test_no_description_is_rendered_in_the_transaction_of_a_request(
     world: World, ada: Caller, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rendered: list[bool] = []
-    real = markdown._rendered
+    running: list[bool] = []
+    real, transaction = markdown._rendered, endpoint.transaction
 
     def noting(text: str) -> tuple[str, int]:
-        rendered.append(db.session.registry.has() and db.session().in_transaction())
+        rendered.append(bool(running))
         return real(text)
 
+    def watched(work: Callable[[], Any]) -> Any:
+        running.append(True)
+        try:
+            return transaction(work)
+        finally:
+            running.pop()
+
     monkeypatch.setattr(markdown, "_rendered", noting)
+    monkeypatch.setattr(endpoint, "transaction", watched)
     owner = world.caller(ada)
     world.category("tools")
     made = owner.post("/api/projects", {**NEW, "description": "*One*"})

@@ -93,8 +93,9 @@ def words_of(given: Mapping[str, Any]) -> Words:
         ordered += (number(part) for unit in found for part in unit.parts)
         ordered.append(BETWEEN)
         alone |= dict.fromkeys(number(unit.joined) for unit in found if unit.is_joined)
-    source = units(given["description"])
-    alone |= dict.fromkeys(number(word) for unit in source for word in (*unit.parts, unit.joined))
+    if shown.text.split() != given["description"].split():
+        source = units(given["description"])
+        alone |= dict.fromkeys(number(word) for unit in source for word in (*unit.parts, unit.joined))
     in_order = {*ordered}
     return Words((*ordered, *_separate(each for each in alone if each not in in_order)))
 

@@ -53,6 +53,7 @@ _LIKE_LATIN = {
     )
 }
 _LATIN = str.maketrans({letter: latin for pairs in _LIKE_LATIN.values() for letter, latin in pairs.items()})
+_LATIN_LETTER = re.compile("[a-zA-Z\u00c0-\u024f]")
 _LIKE = re.compile(f"[{''.join(map(chr, _LATIN))}]")
 
 # Scripts that are written next to Latin words without a space, by the beginnings of names.
@@ -131,8 +132,10 @@ def as_read(text: str) -> str:
 
     def read(found: re.Match[str]) -> str:
         word = found[0]
-        letters = {script(char) for char in set(word) if char.isalpha()}
-        return word.translate(_LATIN) if letters <= disguised or ("LATIN" in letters and _LIKE.search(word)) else word
+        if not (disguised or _LATIN_LETTER.search(word)) or not _LIKE.search(word):
+            return word
+        scripts = {script(char) for char in word if char.isalpha()}
+        return word.translate(_LATIN) if "LATIN" in scripts or scripts <= disguised else word
 
     return re.sub(r"[^\W_]+", read, text)
 
@@ -142,7 +145,7 @@ def _disguised(text: str) -> set[str]:
 
     A text that also has other letters of its script can be recognised as that script.
     """
-    letters = {char for char in unicodedata.normalize("NFC", text) if char.isalpha()}
+    letters = {char for char in {*unicodedata.normalize("NFC", text)} if char.isalpha()}
     scripts = {name: {char for char in letters if script(char) == name} for name in _LIKE_LATIN}
     return {name for name, own in scripts.items() if own and own <= _LIKE_LATIN[name].keys()}
 

@@ -209,8 +209,7 @@ def _link_after_scheme(state: StateInline, silent: bool) -> bool:
         return False
     scheme = autolinks.scheme_before(state.pending)
     start = state.pos + len("://")
-    end = autolinks.end_behind_scheme(state.src, start)
-    if scheme is None or end == start:
+    if scheme is None or (end := autolinks.end_behind_scheme(state.src, start)) == start:
         return False
     if not silent:
         state.env[STEPS] += LINK
