@@ -40,7 +40,7 @@ from directory.pages.project_form import (
     texts,
     waiting,
 )
-from directory.pages.project_words import FIELDS
+from directory.pages.project_words import FIELDS, revised, state
 from directory.pages.sign_in_form import again, asks_to_sign_in
 from directory.pages.translated import by_name
 from directory.services.catalog import catalog, categories, similar
@@ -66,7 +66,7 @@ def submit_form(form: Form = EMPTY, found: dict[str, Any] | None = None) -> Page
 
 def _form(head: Head, form: Form, **facts: Any) -> PageAnswer:
     known = [(each.slug, of_operator(CATEGORY, each.name)) for each in by_name(categories.listed())]
-    facts = {"project": None, "found": None, "labels": LABELS, "categories": known, **facts}
+    facts = {"project": None, "found": None, "state": None, "labels": LABELS, "categories": known, **facts}
     page, headers = show("project_form.html", head, here=request.path, entry="forms", form=form, **facts)
     return page, headers
 
@@ -155,6 +155,7 @@ def edit_form(
     version = project["version"] if is_changed else typed.values.get("version", project["version"])
     return _form(
         Head(_("Edit {title}", title=project["title"]), indexed=False), typed, project=project, editing=editing,
+        state=state(project, by), revised=revised(project),
         read_version=version,
         both=differing(typed, editing.values) if is_changed else [],
         reviewed=[] if applies_at_once(project, by) else [FIELDS[name] for name in reviewed()],
