@@ -42,7 +42,7 @@ PLAIN = frozenset(
 PLAIN_POLICY = docs.POLICY.replace("form-action 'none'", "form-action 'self'")
 # With `no-referrer` browsers would send `Origin: null` with our forms, and the check of writes would refuse them.
 REFERRER = {"Referrer-Policy": "same-origin"}
-# For a person who pressed a button: the problem's own words are for programs.
+# For a person who pressed a button: the problem's own words are for programs. The detail may stay.
 IN_PERSON = {
     "cross_site_request": (
         _("Please try again"),
@@ -51,6 +51,7 @@ IN_PERSON = {
             "Try again. If that fails too, a browser extension or a proxy may be removing the Origin header."
         ),
     ),
+    "rate_limited": (_("Please wait a little"), ""),
     "other_user": (
         _("Another account is signed in"),
         _("Nothing was changed, because the page was made for another account. Sign in to that account to go on."),
@@ -206,8 +207,10 @@ def explain(response: Response) -> Response:
     """Show a problem as a page: a refusal by a route of this blueprint, or a failure of the service.
 
     A write that was refused before its view shows the form again. If a template fails, so would that page: the problem
-    then stays JSON.
+    then stays JSON. A redirect keeps the language that the address of its request names.
     """
+    if location := response.headers.get("Location"):
+        response.headers["Location"] = translated.in_same_language(location)
     if response.mimetype != problem_details.MEDIA_TYPE:
         return response
     try:
@@ -232,7 +235,8 @@ def explained(response: Response) -> PageAnswer:
 def problem_of(response: Response) -> dict[str, Any]:
     """A problem, in the words for a person."""
     problem: dict[str, Any] = response.get_json(force=True)
-    title, detail = IN_PERSON.get(problem["code"], (problem["title"], problem["detail"]))
+    title, detail = IN_PERSON.get(problem["code"], (problem["title"], ""))
+    detail = detail or problem["detail"]
     if problem["code"] == EmailNotVerified.code and receivers.configured_mail_server() is None:
         detail = UNCONFIRMED_WITHOUT_MAIL
     return {**problem, "title": title, "detail": detail}

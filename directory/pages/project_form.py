@@ -33,11 +33,11 @@ LABELS = {
 }  # fmt: skip
 # What the conversion of pictures says about a file, in a sentence of its own.
 REASONS: dict[str, str] = {
-    pictures.NOT_ONE: _("It is not a PNG, JPEG or WebP picture, or it is damaged."),
+    pictures.NOT_ONE: _("It is not a PNG, JPEG or WebP picture, or it is damaged. Choose another file."),
     pictures.TOO_LARGE: _("It must be at most {number} pixels wide and high.", number=f"{pictures.SIDE_MAX:,}"),
     pictures.TOO_MANY: _("It has too many pixels for its format. Send it smaller."),
     pictures.TOO_SLOW: _("It has too many parts. Save it as a JPEG with ten scans or fewer, or as a PNG."),
-    pictures.UNSEEN: _("It is transparent everywhere."),
+    pictures.UNSEEN: _("It is transparent everywhere. Choose another file."),
 }
 ASKED = tuple(field for field in BODY if field.name in LABELS)  # a logo is a file, whose address the form does not ask
 

@@ -25,7 +25,7 @@ from directory.models import Category
 from directory.pages import head
 from directory.pages.layout import PageAnswer, address_with, bp, here, page_number, page_view, show, with_page
 from directory.pages.links import links_for_programs
-from directory.pages.translated import by_name, in_same_language
+from directory.pages.translated import by_name
 from directory.services.accounts import users
 from directory.services.catalog import best, catalog, categories, facets, nearest, search_operators, suggestions, tags
 from directory.services.catalog.category_slugs import present
@@ -180,7 +180,7 @@ def member(username: str, query: dict[str, str]) -> Any:
     if not USERNAME.fullmatch(username.lower()):
         raise NotFound
     if username != username.lower():
-        raise RequestRedirect(in_same_language(wanted.path))
+        raise RequestRedirect(wanted.path)
     profile = users.public(username)
     pages = max(1, -(-profile["live_projects"] // SIZE))
     if wanted.page > pages:

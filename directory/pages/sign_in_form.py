@@ -34,7 +34,7 @@ def sign_in_form(form: Form = EMPTY, query: dict[str, str] | None = None, reason
         "has_passwords": are_on(),
         "has_passkeys": has_passkeys(),
         "providers": current_app.extensions["providers"].values(), "kept": kept,
-        "texts": _texts_of(kept), "after_provider": in_same_language(to).partition("#")[0],
+        "texts": _texts_of(kept), "beyond": in_same_language(to),
     }  # fmt: skip
     return show("sign_in.html", Head(_("Sign in"), indexed=False), here=to, form=form, **facts)
 

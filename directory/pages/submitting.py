@@ -67,6 +67,7 @@ def submit_form(form: Form = EMPTY, found: dict[str, Any] | None = None) -> Page
 def _form(head: Head, form: Form, **facts: Any) -> PageAnswer:
     known = [(each.slug, of_operator(CATEGORY, each.name)) for each in by_name(categories.listed())]
     facts = {"project": None, "found": None, "state": None, "labels": LABELS, "categories": known, **facts}
+    facts["own"] = catalog.one(form.existing["id"], viewer=caller()) if form.existing else None
     page, headers = show("project_form.html", head, here=request.path, entry="forms", form=form, **facts)
     return page, headers
 

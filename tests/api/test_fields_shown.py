@@ -260,7 +260,7 @@ ANSWERS = {
     "POST /api/review/replies": REPLY,
     "PUT /api/review/replies/<id:reply_id>": REPLY,
     "GET /api/review/summary": {"queue_length", "oldest_submitted_at", "mine", "claims", "appeals", "reports"}
-    | {"too_few_reviewers"},
+    | {"messages", "too_few_reviewers"},
     "PUT /api/review/projects/<id:project_id>/claim": {"until"} | below("user", "id", "username"),
     "GET /api/review/projects/<id:project_id>": QUEUED | OWN_DETAIL,
     "GET /api/review/projects/<id:project_id>/history": items(AUDIT, CURSORS),
@@ -270,7 +270,7 @@ ANSWERS = {
     "POST /api/review/projects/decisions": items({"id", "status", *below("project", *REVIEWED)}),
     "GET /api/projects/counts": {"live", "pending", "rejected"},
     "GET /api/projects/check": {"same"}
-    | below("similar[]", "id", "slug", "title", "tagline", "status", "upvotes", "has_upvoted"),
+    | below("similar[]", "id", "slug", "title", "tagline", "status", "upvotes", "has_upvoted", "created_at"),
     "GET /api/categories": items(CATEGORY),
     "GET /api/tags": items({"tag", "live_projects"}),
     "GET /api/users/<username:username>": {"username", "created_at", "live_projects", "upvotes_received"},
@@ -505,7 +505,7 @@ ELSEWHERE = {
     "GET /api/projects/check": {
         member
         for listed in ("same[]", "same_repository[]")
-        for member in below(listed, "id", "slug", "title", "tagline", "status", "upvotes", "has_upvoted")
+        for member in below(listed, "id", "slug", "title", "tagline", "status", "upvotes", "has_upvoted", "created_at")
     },
     # test_decisions.py, test_with_owner.py
     **dict.fromkeys(

@@ -168,7 +168,9 @@ def test_accounts_that_exist_or_that_a_command_made_are_not_asked(app: Flask, ma
     assert "SIGNUP_DOMAINS" in without.output
 
 
-def test_a_provider_opens_accounts_with_an_address_in_the_domains_alone(make_app: Any, provider: LyingProvider) -> None:
+def test_a_provider_opens_accounts_with_an_address_in_the_domains_alone(
+    make_app: Any, provider: LyingProvider, caplog: Any
+) -> None:
     """Without mail: a password opens none, and an address is confirmed by what the provider says."""
     app = make_app(**DOMAINS, **provider.environment)
     assert register(app)[1].json["code"] == "registration_closed"
@@ -176,6 +178,8 @@ def test_a_provider_opens_accounts_with_an_address_in_the_domains_alone(make_app
     provider.person |= {"email": "ada@elsewhere.example"}
     refused = walk(Browser(app), provider)
     assert "reason=not_admitted" in refused.headers["Location"]
+    [line] = [each for each in caplog.records if each.message == "not admitted"]
+    assert (line.provider, line.reason) == ("company", "domain")
     with app.app_context():
         assert db.session.scalars(select(User)).all() == []
 

@@ -12,12 +12,12 @@ import flask_migrate
 import pytest
 from alembic.script import ScriptDirectory
 from flask import Flask
-from sqlalchemy import event, inspect, select, text
+from sqlalchemy import bindparam, event, inspect, select, text
 from sqlalchemy.exc import DatabaseError, IntegrityError
 
 from directory.db.transactions import transaction
 from directory.extensions import db
-from directory.models import Approval, Message, Project
+from directory.models import Approval, Message, Project, now
 from directory.services import health
 from directory.services.data import recount
 from directory.services.review import moderation
@@ -206,6 +206,38 @@ def test_the_present_reasons_of_decisions_become_the_first_entries_of_threads_as
         (rejected, "reviewers", "rejected", "Not yet.", None, None, decided[rejected]),
         (down, "reviewers", "unpublished", "Sold.", None, None, decided[down]),
     ]
+
+
+def test_what_owners_wrote_last_before_the_upgrade_is_unanswered_and_the_trigger_keeps_it_in_any_order(
+    app: Flask, world: World
+) -> None:
+    ada = world.user()
+    first, second, third = (world.project(ada, "pending") for _ in range(3))
+    wrote = (
+        "INSERT INTO messages (id, project_id, at, sender, kind, text) VALUES (:id, :project, :at, :sender, :kind, '')"
+    )
+    unanswered = "SELECT id FROM messages WHERE is_unanswered ORDER BY id"
+
+    def write(number: int, project: int, sender: str, kind: str = "message") -> None:
+        entry = {"id": number, "project": project, "at": now(), "sender": sender, "kind": kind}
+        db.session.execute(text(wrote).bindparams(bindparam("at", type_=Message.at.type)), entry)
+
+    with app.app_context():
+        for revision in ("0059", "-1"):
+            flask_migrate.downgrade(revision=revision)
+        for entry in ((11, first, "owner"), (12, first, "reviewers", "note"), (13, second, "owner")):
+            write(*entry)
+        for entry in ((14, second, "reviewers"), (15, third, "reviewers"), (16, third, "owner")):
+            write(*entry)
+        db.session.commit()
+        flask_migrate.upgrade()
+        assert [*db.session.scalars(text(unanswered))] == [11, 16]
+        for entry in ((22, second, "owner"), (21, second, "reviewers"), (20, second, "owner")):
+            write(*entry)
+        assert [*db.session.scalars(text(unanswered))] == [11, 16, 22]
+        write(23, second, "service", "approved")
+        assert [*db.session.scalars(text(unanswered))] == [11, 16]
+        db.session.commit()
 
 
 def test_a_downgrade_drops_approvals_and_claims_and_what_they_were_about_waits_as_before(

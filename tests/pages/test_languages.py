@@ -19,6 +19,7 @@ from tests.support.authenticator import Authenticator
 from tests.support.browsers import Browser
 from tests.support.factories import PASSWORD, World
 from tests.support.lying_provider import LyingProvider, walk
+from tests.support.routes import operation, routes
 
 HEAD = 'msgid ""\nmsgstr ""\n"Content-Type: text/plain; charset=utf-8\\n"\n"Plural-Forms: {}\\n"\n'
 WORDS = {
@@ -166,6 +167,78 @@ def test_the_switch_sets_the_cookie_and_leads_back(site: Flask) -> None:
     assert browser.call("POST", "/language", data={"language": "xx"}).status_code == 404
     elsewhere = browser.call("POST", "/language", data={"language": "de", "next": "//evil.example"})
     assert elsewhere.headers["Location"] == "/"
+
+
+REFUSED = (
+    ("/sign-in?next=%2Fmine%3Fx%3D1", {"login": "ada", "password": "wrong one"}, "/sign-in?next=%2Fmine%3Fx%3D1"),
+    ("/sign-in?next=/submit&lang=de", {"login": "", "password": ""}, "/sign-in?next=%2Fsubmit"),
+    ("/sign-up?next=/submit", {"username": "!", "email": "x", "password": "secret of eve"}, "/sign-up?next=%2Fsubmit"),
+    ("/sign-up", {"username": "!", "email": "x", "password": "secret of eve"}, "/sign-up"),
+    ("/forgot?lang=ar", {"login": ""}, "/forgot"),
+    ("/reset", {"token": "no-token", "password": "secret of eve"}, "/reset?token=no-token"),
+    ("/verify?next=/mine", {"token": "no-token"}, "/verify?next=%2Fmine&token=no-token"),
+    ("/sign-in/link", {"token": "no-token"}, "/sign-in/link?token=no-token"),
+    ("/mail-off", {"token": "no-token"}, "/mail-off?token=no-token"),
+    ("/submit", {"title": "x", "password": "secret of eve"}, "/submit"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("address", "typed", "back"), REFUSED)
+def test_the_switch_on_a_refused_form_leads_back_to_the_page_of_the_form(
+    make_site: Any, address: str, typed: dict[str, str], back: str
+) -> None:
+    site = make_site(MAIL_URL="smtp://mail.example:25", MAIL_FROM="a@example.org", COOKIE_SECURE="false")
+    answer = Browser(site).call("POST", address, data=typed)
+    assert answer.status_code in {401, 403, 404, 422}
+    [form] = re.findall(r'<form class="languages".*?</form>', answer.text, re.DOTALL)
+    [found] = re.findall('name="next" value="([^"]*)"', form)
+    assert found.replace("&amp;", "&") == back
+    assert site.test_client().get(back).status_code in {200, 303}
+
+
+def test_each_redirect_to_a_page_keeps_the_language_of_the_address(make_site: Any) -> None:
+    """Of every route of the pages, to callers of each kind, with forms that are taken and refused."""
+    site = make_site(REPORTS="everybody", MAIL_URL="smtp://mail.example:25", MAIL_FROM="a@example.org")
+    found: dict[str, str] = {}
+    for name in ("", "ada"):
+        browser = Browser(site).sign_in(name) if name else Browser(site)
+        for route in routes(site):
+            if not operation(site, route).page or route.rule in {"/language", "/sign-out", "/account/delete"}:
+                continue
+            path = re.sub("<[^>]*>", "1", route.rule)
+            form = {"kind": "spam", "text": "x"} if "report" in path else {"title": "x", "token": "x", "login": "ada"}
+            answer = browser.call(route.method, f"{path}?lang=de", **({"data": form} if route.method == "POST" else {}))
+            if answer.headers.get("Location", "").startswith("/"):
+                found[f"{route.name} {name}"] = answer.headers["Location"]
+    assert {"GET /mine ", "POST /report/<id:project_id> ", "GET /login ", "GET /p/<id:project_id> ada"} <= found.keys()
+    lost = {name: to for name, to in found.items() if not re.search(r"[?&]lang=de(#|$)", to)}
+    assert {*lost.values()} <= {"/api/projects.atom"}, lost
+
+
+def test_a_redirect_names_one_language(site: Flask) -> None:
+    browser = Browser(site)
+    typed = {"login": "ada", "password": PASSWORD}
+    for address, to in (
+        ("/sign-in?lang=de&next=/mine%3Flang%3Dar", "/mine?lang=ar"),
+        ("/sign-in?next=/mine%3Flang%3Dar", "/mine?lang=ar"),
+        ("/sign-in?lang=xx&next=/mine", "/mine"),
+        ("/sign-in?lang=de&next=/mine%3Fx%3D1%23a", "/mine?x=1&lang=de#a"),
+    ):
+        assert browser.call("POST", address, data=typed).headers["Location"] == to
+    switched = browser.call("POST", "/language?lang=de", data={"language": "ar", "next": "/mine"})
+    assert switched.headers["Location"] == "/mine"
+    assert 'data-passkey="/mine?lang=de"' in site.test_client().get("/sign-in?lang=de&next=/mine").text
+
+
+def test_the_pages_before_and_after_one_are_named_in_its_language(site: Flask) -> None:
+    world = World(site)
+    owner = world.user("bob")
+    for number in range(45):
+        world.project(owner, title=f"Lamp {number}")
+    page = site.test_client().get("/?lang=de&page=2&q=lamp").text
+    found = dict(re.findall('<link rel="(prev|next)" href="([^"]*)"', page))
+    assert found.keys() == {"prev", "next"}
+    assert all(re.search("(lang=de)$", each) for each in found.values()), found
 
 
 def test_links_of_a_page_with_a_language_keep_it(site: Flask) -> None:

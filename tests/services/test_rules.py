@@ -10,16 +10,17 @@ from sqlalchemy import delete, func, select, update
 
 from directory.db.transactions import transaction
 from directory.errors import RegistrationRefused
-from directory.extensions import db
+from directory.extensions import db, modify
 from directory.models import AuditEntry, Project, Rule, RuleAction, RuleDay, RuleFacts, User, now
 from directory.runtime import housekeeping
 from directory.services.accounts import accounts
 from directory.services.delivery.schedule import DeliveryPolicy
 from directory.services.identity import Caller
 from directory.services.people import account_deletion
-from directory.services.review import moderation, submissions
+from directory.services.review import holding, moderation, submissions
 from directory.services.rules import conditions, facts, judging, screening
 from directory.services.text.keys import domain_of, is_disposable, number_of, text_key
+from directory.services.timestamps import timestamp
 from tests.conftest import Statements
 from tests.support.factories import Api, World
 
@@ -294,6 +295,47 @@ def test_an_edit_is_judged_by_rules_for_edits_and_until_a_person_decides_by_thos
     assert (note[0], note[1]) == (True, note[2])
     assert root.put(f"/api/projects/{project}", {"title": "Casino of an administrator"}).status_code == 200
     assert len(rules.facts("edit")) == number + 1
+
+
+@pytest.mark.parametrize(
+    ("effect", "act"),
+    [
+        ("hold", "release"), ("hold", "revert"), ("hold", "approval"), ("reject", "revert"),
+        ("reject", "reversed"), ("reject", "upheld"),
+    ],
+)  # fmt: skip
+def test_what_a_person_put_back_or_settled_is_not_judged_by_rules_for_submissions_again(
+    make_app: Any, effect: str, act: str
+) -> None:
+    app = make_app(APPEALS="on" if act in {"reversed", "upheld"} else "off", APPROVALS_REQUIRED="2")
+    rules = Rules(app, World(app))
+    rules.world.category("tools")
+    ada = rules.world.user()
+    owner = rules.world.caller(ada)
+    rule = rules.add({"fact": "words", "is": "in", "value": ["casino"]}, then=effect, on=("submission",))
+    project = rules.submit(ada, title="Casino games")
+    path, root = f"/api/review/projects/{project}", rules.admin
+    if act == "revert":
+        since = timestamp(now() - timedelta(hours=1))
+        assert root.post(f"/api/admin/rules/{rule}/revert", {"since": since}).json == {"number": 1}
+    elif act in {"reversed", "upheld"}:
+        assert owner.post(f"/api/projects/{project}/appeal", {"text": "It is a game."}).status_code == 201
+        assert root.put(f"{path}/appeal", {"outcome": act, "reason": "Seen."}).status_code == 200
+    else:
+        assert root.put(f"{path}/{'approve' if act == 'approval' else act}").status_code == 200
+    for tagline in ("A longer one", "Another one"):
+        answer = owner.put(f"/api/projects/{project}", {"tagline": tagline}).json
+        assert (answer["status"], answer["review"]["held"]) == ("pending", False)
+
+
+def test_a_release_by_time_is_no_decision_of_a_person(app: Flask, rules: Rules, ada: Caller) -> None:
+    rules.add({"fact": "words", "is": "in", "value": ["casino"]}, then="hold", on=("submission",))
+    project, owner = rules.submit(ada, title="Casino games"), rules.world.caller(ada)
+    with app.app_context():
+        transaction(lambda: modify(update(Project).values(held_until=now())))
+        assert transaction(lambda: holding.release_due(10)) == 1
+    assert owner.get(f"/api/projects/{project}").json["review"]["held"] is False
+    assert owner.put(f"/api/projects/{project}", {"tagline": "Another one"}).json["review"]["held"] is True
 
 
 def test_a_rule_may_hold_or_reject_the_changes_of_a_live_project(app: Flask, rules: Rules, ada: Caller) -> None:

@@ -225,6 +225,7 @@ class KnownProject(Strict):
     status = Word(STATUSES, required=True)
     upvotes = fields.Integer(required=True, metadata={"minimum": 0})
     has_upvoted = fields.Boolean(required=True, metadata={"description": "Whether the caller has voted for it."})
+    created_at = Timestamp(metadata={"description": "When it was submitted; the caller's own alone have it."})
 
 
 class CheckOutput(Strict):

@@ -68,6 +68,10 @@ class QueueQuery(PageQuery):
         ("true",),
         metadata={"description": "Only what rules hold out of the queue; `oldest` is the default order."},
     )
+    answered = Word(
+        ("true",),
+        metadata={"description": "Only projects, in every state, whose owners wrote the last entry in their threads."},
+    )
     sort = Word(
         tuple(SORTS),
         metadata={"description": "Default newest; in a list of pending projects or of the queue oldest."},
@@ -180,6 +184,10 @@ class QueueSummary(Strict):
         required=True, allow_none=True, metadata={"description": "Since when the first of the queue waits."}
     )
 
+    messages = fields.Integer(
+        required=True,
+        metadata={"minimum": 0, "description": "How many projects have owners who wrote last, as with answered=true."},
+    )
     mine = fields.Integer(required=True, metadata={"minimum": 0, "description": "How many projects the caller claims."})
     claims = fields.Boolean(required=True, metadata={"description": "Whether projects can be claimed (CLAIM_MINUTES)."})
     appeals = fields.Boolean(required=True, metadata={"description": "Whether owners may appeal (APPEALS)."})

@@ -10,7 +10,7 @@ from sqlalchemy.orm import aliased
 from directory.db.paging import AnySelect, Window
 from directory.db.statements import Prepared, Row, among
 from directory.extensions import db
-from directory.models import Message, MessageKind, Project, Revision, RuleAction, Sender, Status
+from directory.models import Message, Project, Revision, RuleAction, Status
 from directory.services import permissions
 from directory.services.catalog import catalog
 from directory.services.catalog.columns import waiting
@@ -43,11 +43,15 @@ def add_background(projects: list[dict[str, Any]]) -> None:
 
 
 def summary(by: Caller) -> dict[str, Any]:
-    """How much waits for review in the categories of `by`, and since when: one statement, or two if nothing waits."""
-    filters = Filters(waiting="true", categories=permissions.categories(by))
-    found = catalog.page(filters, "oldest", Window(1), viewer=by, reviews=True)
+    """How much waits for review in the categories of `by`, and since when, and how many owners wrote last there.
+
+    Two statements, or three if nothing waits.
+    """
+    categories = permissions.categories(by)
+    found = catalog.page(Filters(waiting="true", categories=categories), "oldest", Window(1), viewer=by, reviews=True)
     oldest = _waits_since(found.items[0]) if found.items else None
-    return {"queue_length": found.total, "oldest_submitted_at": oldest}
+    messages = catalog.total(Filters(answered="true", categories=categories))
+    return {"queue_length": found.total, "oldest_submitted_at": oldest, "messages": messages}
 
 
 def is_of_suspended(project: dict[str, Any]) -> bool:
@@ -146,12 +150,10 @@ def _others(dialect: str) -> Prepared:
 
 
 def _answered(dialect: str) -> AnySelect:
-    """The projects whose owners wrote the last entry of the thread; for each the end of its thread is looked up."""
-    entries = select(Message.sender).where(Message.project_id == Project.id, Message.kind != MessageKind.NOTE)
-    last = entries.order_by(Message.id.desc()).limit(literal_column("1")).correlate(Project).scalar_subquery()
-    columns: Any = (literal_column("'answered'").label("kind"), cast(Project.id, String).label("key"))
+    """The projects whose owners wrote last, by the index of these entries."""
+    columns: Any = (literal_column("'answered'").label("kind"), cast(Message.project_id, String).label("key"))
     query: AnySelect = select(*columns, literal_column("1").label("first"), literal_column("0").label("last"))
-    return query.where(among(Project.id, dialect), last == literal_column(f"'{Sender.OWNER}'"))
+    return query.where(among(Message.project_id, dialect), Message.is_unanswered)
 
 
 def _marked(dialect: str) -> AnySelect:

@@ -19,7 +19,7 @@ from sqlalchemy import (
 from sqlalchemy.sql.operators import custom_op
 
 from directory.db.paging import AnySelect
-from directory.models import Category, Project, Revision, Upvote, User
+from directory.models import Category, Message, Project, Revision, Upvote, User
 from directory.services import turns
 from directory.services.catalog import orders
 from directory.services.catalog.fields import FIELDS, Kind
@@ -95,6 +95,11 @@ def revision(
         changes = {**changes, "category": category}
     shown = {"changes": changes, "submitted_at": submitted_at, "reason": reason}
     return shown if submitted_at is not None else {**shown, "rejected": rejected or {}}
+
+
+def answered() -> AnySelect:
+    """The ids of the projects whose owners wrote last, and nobody answered."""
+    return select(Message.project_id).where(Message.is_unanswered)
 
 
 def waiting(dialect: str) -> Subquery:

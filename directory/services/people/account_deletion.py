@@ -112,6 +112,7 @@ def _delete(target: Any, *, by: Caller | None, affected: set[int], notify: list[
     passkeys.end_all(user_id)
     # Last, because it locks the counts of users, which every registration changes.
     closed = {"role": Role.MEMBER, "role_source": LOCAL, "review_categories": None}
+    closed |= {"local_role": None, "local_categories": None}
     closed["status"] = AccountStatus.SUSPENDED
     modify(update(User).where(User.id == user_id).values(closed))
 

@@ -97,14 +97,15 @@ def settle(
 def _require_judge(project: Project, by: Caller, self_review: str) -> None:
     """Raise NotFound, OwnSubmission or OwnDecision unless `by` may settle appeals about the project.
 
-    Who made the decision may not, unless nobody else may.
+    Who made the decision against which one is open may not, unless nobody else may.
     """
     if not permissions.may(by, "review", project.category_id):
         raise NotFound
     if permissions.is_refused_own(by, project.owner_id, self_review):
         raise OwnSubmission
     barred = {by.id, project.owner_id} if self_review == "refuse" else {by.id}
-    if project.decided_by == by.id and permissions.somebody_else_may(barred, "review", project.category_id):
+    is_own = project.appealed_at is not None and project.decided_by == by.id
+    if is_own and permissions.somebody_else_may(barred, "review", project.category_id):
         raise OwnDecision
 
 

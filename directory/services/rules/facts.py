@@ -30,8 +30,12 @@ from directory.services.text.keys import domain_of, is_disposable, number_of, te
 COUNTED_TO = 1_000
 HOUR, DAY, FOUR_WEEKS = timedelta(hours=1), timedelta(days=1), timedelta(weeks=4)
 HOURS = FOUR_WEEKS // HOUR
-# What a person decides about a project.
-DECISIONS = ("project.approved", "project.rejected", "project.unpublished", "project.changes_requested")
+# What a person decides about a project, and about what a rule did with it.
+DECISIONS = (
+    "project.approved", "project.approval_given", "project.rejected", "project.unpublished",
+    "project.changes_requested", "project.released", "project.returned", "project.appeal_upheld",
+    "project.appeal_reversed",
+)  # fmt: skip
 _WITHOUT_SCHEME = re.compile(r"(?<![\w./])www\.")
 DECIDED = ("approved", "rejected")
 _ONE: Any = literal_column("1")

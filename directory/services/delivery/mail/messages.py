@@ -118,18 +118,16 @@ def _link(link_id: int) -> Any:
 def _decision(claim: Claim, event: dict[str, Any], server: MailServer) -> Message:
     owner, address = _notified(event["project"]["owner"]["id"], server)
     reason = _text_of(event["message_id"]) if "message_id" in event else event.get("reason")
-    facts = (owner.username, event["project"], reason, address, _standing(claim.event, event["project"]["id"]))
-    by_nobody = event.get("rejected_by") is None
-    mail = templates.decision(server.site, claim.event, *facts, by_nobody=by_nobody, language=_language(owner, server))
+    facts = (owner.username, event["project"], reason, address, _language(owner, server))
+    standing, by_nobody = _standing(claim.event, event["project"]["id"]), event.get("rejected_by") is None
+    mail = templates.decision(server.site, claim.event, *facts, standing=standing, by_nobody=by_nobody)
     return _with_switch(message(mail, to=owner.email, server=server, message_id=claim.webhook_id), address)
 
 
-def _standing(event: str, project_id: int) -> Standing:
-    """Where a project stands now. Raises NotToBeSent if it is gone, or if it is to be reminded of what it waits for."""
+def _standing(event: str, project_id: int) -> Standing | None:
+    """Where a project stands now; None if it was deleted. Raises NotToBeSent for a reminder that came too late."""
     standing = turns.of_each([project_id]).get(project_id)
-    if standing is None:
-        raise NotToBeSent("the project was deleted")
-    if event == templates.CLOSING and standing.until is None:
+    if event == templates.CLOSING and (standing is None or standing.until is None):
         raise NotToBeSent("the project does not wait for its owner any more")
     return standing
 

@@ -35,12 +35,16 @@ def compose(site: Site, subject: str, *paragraphs: str, language: Catalogue = EN
 
 
 def _cut(subject: str) -> str:
-    """A subject of one line in so many characters; what `isolated` opened is closed."""
+    """A subject of one line in so many characters; what `isolated` and a language opened is closed."""
     subject = BREAKS.sub(" ", subject)
     if len(subject) <= SUBJECT_MAX:
         return subject
     cut = subject[: SUBJECT_MAX - 1]
-    return cut + END_ISOLATE if cut.count(ISOLATE) > cut.count(END_ISOLATE) else cut
+    if left_open := cut.count(ISOLATE) - cut.count(
+        END_ISOLATE
+    ):  # a language from right to left isolates each value too
+        cut = cut[: SUBJECT_MAX - left_open] + END_ISOLATE * left_open
+    return cut
 
 
 def one_line(text: str) -> str:
@@ -221,6 +225,11 @@ def of_account(
     return compose(site, subject, _greeting(username), *paragraphs, language=language)
 
 
+def _quoted(title: str) -> str:
+    """A title in the quotation marks of the mail's language."""
+    return _("“{title}”", title=one_line(title))
+
+
 def _greeting(username: str) -> str:
     return _("Hello {name},", name=username)
 
@@ -232,27 +241,29 @@ def decision(
     project: dict[str, Any],
     reason: str | None,
     switch_off: str,
-    standing: Standing,
-    *,
-    by_nobody: bool = False,
     language: Catalogue = ENGLISH,
+    *,
+    standing: Standing | None = None,
+    by_nobody: bool = False,
 ) -> Mail:
     """The mail to the owner of a project about a decision, with its reason and the link that switches mail off.
 
-    `standing` is where the project stands now: while it waits for its owner, the mail says until when. `by_nobody` is
-    whether no person has decided.
+    `standing` is where the project stands now, if it is still there: while it waits for its owner, the mail says until
+    when. `by_nobody` is whether no person has decided.
     """
     subject, text = OF_DECISIONS[event]
     if by_nobody and event in OF_REJECTIONS:
-        text = OF_REJECTIONS[event].get(standing.outcome, OF_REJECTIONS[event][None])
-    title = f"“{one_line(project['title'])}”"
+        text = OF_REJECTIONS[event].get(standing and standing.outcome, OF_REJECTIONS[event][None])
+    title = _quoted(project["title"])
     is_approved = event in {"project.approved", "project.edit_approved"}
     path = path_of(project) if is_approved else f"/mine/{project['id']}"
     first, end, rest = (reason or "").partition("\n")  # only the first line is a part of our sentence
     said = f"{isolated(first)}{end}{rest}"
-    is_message = event in OF_MESSAGES or (event == CLOSING and standing.asked is Asked.CHANGES)
+    is_asked = standing is not None and standing.asked is Asked.CHANGES
+    is_message = event in OF_MESSAGES or (event == CLOSING and is_asked)
     reasons = [said if is_message else _("The reason: {text}", text=said)] if reason else []
-    to_do = turn_words.words_of(standing).said(standing.until) if standing.turn is Turn.OWNER else []
+    is_due = standing is not None and standing.turn is Turn.OWNER
+    to_do = turn_words.words_of(standing).said(standing.until) if is_due else []
     where = site.address(path)
     if not is_approved:
         where = _("Its state, and your messages with the reviewers: {address}", address=where)
@@ -272,7 +283,7 @@ def report_settled(
 ) -> Mail:
     """The mail to a reporter about the outcome, with the reply and the link that switches mail off."""
     subject, text = OF_REPORTS[outcome]
-    title = f"“{one_line(project['title'])}”"
+    title = _quoted(project["title"])
     first, end, rest = (reply or "").partition("\n")  # only the first line is a part of our sentence
     replies = [_("The reply: {text}", text=f"{isolated(first)}{end}{rest}")] if reply else []
     where = _("Your reports: {address}", address=site.address("/mine?reports=1"))

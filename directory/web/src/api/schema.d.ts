@@ -4194,6 +4194,11 @@ export interface components {
             upvotes: number;
             /** @description Whether the caller has voted for it. */
             has_upvoted: boolean;
+            /**
+             * Format: date-time
+             * @description When it was submitted; the caller's own alone have it.
+             */
+            created_at?: string;
         };
         /** @description Projects of the same URL, and others with a similar title; the caller's own first. */
         Check: {
@@ -4519,6 +4524,8 @@ export interface components {
              * @description Since when the first of the queue waits.
              */
             oldest_submitted_at: string | null;
+            /** @description How many projects have owners who wrote last, as with answered=true. */
+            messages: number;
             /** @description How many projects the caller claims. */
             mine: number;
             /** @description Whether projects can be claimed (CLAIM_MINUTES). */
@@ -6171,6 +6178,8 @@ export interface operations {
                 waiting_for?: "review" | "owner" | "appeal";
                 /** @description Only what rules hold out of the queue; `oldest` is the default order. */
                 held?: "true";
+                /** @description Only projects, in every state, whose owners wrote the last entry in their threads. */
+                answered?: "true";
                 /** @description Default newest; in a list of pending projects or of the queue oldest. */
                 sort?: "newest" | "popular" | "upvotes" | "oldest";
             };
@@ -10977,7 +10986,8 @@ export interface operations {
                      *           "tagline": "A lightweight web framework",
                      *           "status": "live",
                      *           "upvotes": 128,
-                     *           "has_upvoted": true
+                     *           "has_upvoted": true,
+                     *           "created_at": "2026-11-20T10:00:00.123456Z"
                      *         }
                      *       ],
                      *       "similar": [
@@ -10988,7 +10998,8 @@ export interface operations {
                      *           "tagline": "A lightweight web framework",
                      *           "status": "live",
                      *           "upvotes": 128,
-                     *           "has_upvoted": true
+                     *           "has_upvoted": true,
+                     *           "created_at": "2026-11-20T10:00:00.123456Z"
                      *         }
                      *       ],
                      *       "same_repository": [
@@ -10999,7 +11010,8 @@ export interface operations {
                      *           "tagline": "A lightweight web framework",
                      *           "status": "live",
                      *           "upvotes": 128,
-                     *           "has_upvoted": true
+                     *           "has_upvoted": true,
+                     *           "created_at": "2026-11-20T10:00:00.123456Z"
                      *         }
                      *       ]
                      *     }
@@ -12614,6 +12626,8 @@ export interface operations {
                 waiting_for?: "review" | "owner" | "appeal";
                 /** @description Only what rules hold out of the queue; `oldest` is the default order. */
                 held?: "true";
+                /** @description Only projects, in every state, whose owners wrote the last entry in their threads. */
+                answered?: "true";
                 /** @description Default newest; in a list of pending projects or of the queue oldest. */
                 sort?: "newest" | "popular" | "upvotes" | "oldest";
             };
@@ -14448,6 +14462,7 @@ export interface operations {
                      * @example {
                      *       "queue_length": 0,
                      *       "oldest_submitted_at": "2026-11-20T10:00:00.123456Z",
+                     *       "messages": 0,
                      *       "mine": 0,
                      *       "claims": true,
                      *       "appeals": true,
