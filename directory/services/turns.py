@@ -101,6 +101,9 @@ class Standing:
         }  # fmt: skip
 
 
+GONE = Standing(None, of_changes=False, was_live=False)  # of a project that was deleted
+
+
 def standing(facts: Facts) -> Standing:
     """Where a project stands by its columns."""
     is_live = facts.status == Status.LIVE

@@ -124,10 +124,10 @@ def _decision(claim: Claim, event: dict[str, Any], server: MailServer) -> Messag
     return _with_switch(message(mail, to=owner.email, server=server, message_id=claim.webhook_id), address)
 
 
-def _standing(event: str, project_id: int) -> Standing | None:
-    """Where a project stands now; None if it was deleted. Raises NotToBeSent for a reminder that came too late."""
-    standing = turns.of_each([project_id]).get(project_id)
-    if event == templates.CLOSING and (standing is None or standing.until is None):
+def _standing(event: str, project_id: int) -> Standing:
+    """Where a project stands now. Raises NotToBeSent for a reminder that came too late."""
+    standing = turns.of_each([project_id]).get(project_id, turns.GONE)
+    if event == templates.CLOSING and standing.until is None:
         raise NotToBeSent("the project does not wait for its owner any more")
     return standing
 

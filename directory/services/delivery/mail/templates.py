@@ -11,7 +11,7 @@ from directory.language.messages import END_ISOLATE, ISOLATE, Message, _
 from directory.services import turn_words
 from directory.services.site import Site, path_of
 from directory.services.text.rules import isolated
-from directory.services.turns import Asked, Outcome, Standing, Turn
+from directory.services.turns import GONE, Asked, Outcome, Standing, Turn
 
 SUBJECT_MAX = 200
 # Line breaks and controls, and what turns the text around it. A subject is a header: no title may end it.
@@ -243,27 +243,25 @@ def decision(
     switch_off: str,
     language: Catalogue = ENGLISH,
     *,
-    standing: Standing | None = None,
+    standing: Standing = GONE,
     by_nobody: bool = False,
 ) -> Mail:
     """The mail to the owner of a project about a decision, with its reason and the link that switches mail off.
 
-    `standing` is where the project stands now, if it is still there: while it waits for its owner, the mail says until
-    when. `by_nobody` is whether no person has decided.
+    `standing` is where the project stands now: while it waits for its owner, the mail says until when. `by_nobody` is
+    whether no person has decided.
     """
     subject, text = OF_DECISIONS[event]
     if by_nobody and event in OF_REJECTIONS:
-        text = OF_REJECTIONS[event].get(standing and standing.outcome, OF_REJECTIONS[event][None])
+        text = OF_REJECTIONS[event].get(standing.outcome, OF_REJECTIONS[event][None])
     title = _quoted(project["title"])
     is_approved = event in {"project.approved", "project.edit_approved"}
     path = path_of(project) if is_approved else f"/mine/{project['id']}"
     first, end, rest = (reason or "").partition("\n")  # only the first line is a part of our sentence
     said = f"{isolated(first)}{end}{rest}"
-    is_asked = standing is not None and standing.asked is Asked.CHANGES
-    is_message = event in OF_MESSAGES or (event == CLOSING and is_asked)
+    is_message = event in OF_MESSAGES or (event == CLOSING and standing.asked is Asked.CHANGES)
     reasons = [said if is_message else _("The reason: {text}", text=said)] if reason else []
-    is_due = standing is not None and standing.turn is Turn.OWNER
-    to_do = turn_words.words_of(standing).said(standing.until) if is_due else []
+    to_do = turn_words.words_of(standing).said(standing.until) if standing.turn is Turn.OWNER else []
     where = site.address(path)
     if not is_approved:
         where = _("Its state, and your messages with the reviewers: {address}", address=where)
