@@ -364,7 +364,18 @@ def test_a_mail_is_in_the_language_of_its_recipient_else_of_the_site(make_app: A
 
 
 @pytest.mark.parametrize("migrated", ["sqlite"], indirect=True)
-def test_mail_in_one_language_does_not_name_it(app: Flask, world: World, mail: MailServer, mailbox: Mailbox) -> None:
+def test_mail_of_a_site_in_one_other_language_names_it(make_app: Any, mailbox: Mailbox) -> None:
+    app = make_app(**mailbox.settings, SITE_LANGUAGE="de")
+    [mail] = app.extensions["webhooks"]
+    queue(app, mail, World(app).user("ada").id)
+    send_all(delivery_thread(app, mail, quick()))
+    assert [taken.message["Content-Language"] for taken in mailbox.taken] == ["de"]
+
+
+@pytest.mark.parametrize("migrated", ["sqlite"], indirect=True)
+def test_mail_of_a_site_in_english_alone_does_not_name_it(
+    app: Flask, world: World, mail: MailServer, mailbox: Mailbox
+) -> None:
     queue(app, mail, world.user("ada").id)
     send_all(delivery_thread(app, mail, quick()))
     assert [taken.message["Content-Language"] for taken in mailbox.taken] == [None]

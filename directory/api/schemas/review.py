@@ -3,12 +3,12 @@
 from typing import Any, ClassVar
 
 from marshmallow import ValidationError, fields, validates, validates_schema
-from marshmallow.validate import Range
 
 from directory.api.schemas.lists import SEARCH, Owner
 from directory.api.schemas.paging import PageQuery, Pagination
 from directory.api.schemas.projects import STATUSES, CategoryRef, ProjectDetail, ProjectOutput, UserRef
 from directory.http.fields import (
+    NO_ID,
     Few,
     Flag,
     Number,
@@ -17,6 +17,7 @@ from directory.http.fields import (
     Slug,
     Strict,
     Timestamp,
+    Within,
     Word,
 )
 from directory.language.messages import _
@@ -225,8 +226,8 @@ class ChangesInput(Strict):
 class DecisionItem(Strict):
     """A project and, if the decision is about no other, the version of it that was reviewed."""
 
-    id = Number(required=True, validate=Range(1, HIGHEST_ID, error="An id is a positive whole number."))
-    version = Number(validate=Range(1, HIGHEST_ID, error="A version is a positive whole number."))
+    id = Number(required=True, validate=Within(1, HIGHEST_ID, error=NO_ID))
+    version = Number(validate=Within(1, HIGHEST_ID, error=_("A version is a positive whole number.")))
 
 
 class DecisionsInput(Strict):
@@ -269,7 +270,7 @@ class DecisionsInput(Strict):
     @validates("ids")
     def _possible(self, ids: list[int], **_kwargs: object) -> None:
         if not all(1 <= one <= HIGHEST_ID for one in ids):
-            raise ValidationError(_("An id is a positive whole number."))
+            raise ValidationError(NO_ID)
 
 
 class ReviewDecisionsInput(DecisionsInput):

@@ -179,7 +179,7 @@ def message(mail: Mail, *, to: str, server: MailServer, message_id: str) -> Mess
     content["Message-ID"] = f"<{message_id}@{address.rpartition('@')[2]}>"
     content["Auto-Submitted"] = "auto-generated"
     content.set_content(mail.text)
-    if server.languages.several:
+    if server.languages.named:
         content["Content-Language"] = mail.language.tag
     return Message(to, content)
 
