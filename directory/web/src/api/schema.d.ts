@@ -2906,6 +2906,17 @@ export interface components {
             pending: number;
             rejected: number;
         };
+        /** @description A project by id and title. */
+        NamedProject: {
+            id: number;
+            title: string;
+        };
+        /** @description For a warning that is about another project, the first one that the caller may see; else null. */
+        Resembles: {
+            /** @description A live project of the same title, but for the letters that look like Latin ones. */
+            lookalike_title: components["schemas"]["NamedProject"] | null;
+            same_repository: components["schemas"]["NamedProject"] | null;
+        };
         /** @description The addresses of a logo's pictures, WebP of 64 and 256 pixels a side. The picture at an address never changes. */
         Logo: {
             64: string;
@@ -2985,6 +2996,7 @@ export interface components {
             answered: boolean;
             /** @description What a reviewer should look at. `lookalike_title`: the title has letters that look like Latin ones and are of another script, in one word with Latin letters or as all its letters of that script. `same_repository`: another project of any state has its repository or website as its own repository, or its repository as its own website. `owner_suspended`: the owner's account is suspended or deleted. `rule:` and a name: a rule of the administrators has matched what waits. */
             warnings: string[];
+            resembles: components["schemas"]["Resembles"];
             readonly id: number;
             /** @description From the title, for readable links; not unique. */
             readonly slug: string;
@@ -3189,6 +3201,8 @@ export interface components {
             unverified: number;
             /** @description Of users who have cast two votes or more, all of them for projects of this owner. */
             single_owner: number;
+            /** @description Whether the share of votes with a sign is over that of all these recent votes. */
+            is_above: boolean;
         };
         /** @description Live projects with doubtful votes, the most doubtful first. */
         DoubtfulPage: {
@@ -4382,6 +4396,7 @@ export interface components {
             answered: boolean;
             /** @description What a reviewer should look at. `lookalike_title`: the title has letters that look like Latin ones and are of another script, in one word with Latin letters or as all its letters of that script. `same_repository`: another project of any state has its repository or website as its own repository, or its repository as its own website. `owner_suspended`: the owner's account is suspended or deleted. `rule:` and a name: a rule of the administrators has matched what waits. */
             warnings: string[];
+            resembles: components["schemas"]["Resembles"];
             /** @description Null if one is enough or nothing waits. */
             approvals: components["schemas"]["Approvals"] | null;
             readonly id: number;
@@ -4526,6 +4541,12 @@ export interface components {
             oldest_submitted_at: string | null;
             /** @description How many projects have owners who wrote last, as with answered=true. */
             messages: number;
+            /** @description How many there are with held=true. */
+            held: number;
+            /** @description How many there are with waiting_for=owner. */
+            waiting_for_owner: number;
+            /** @description How many there are with waiting_for=appeal. */
+            waiting_for_appeal: number;
             /** @description How many projects the caller claims. */
             mine: number;
             /** @description Whether projects can be claimed (CLAIM_MINUTES). */
@@ -6354,6 +6375,16 @@ export interface operations {
                      *           "warnings": [
                      *             "owner_suspended"
                      *           ],
+                     *           "resembles": {
+                     *             "lookalike_title": {
+                     *               "id": 42,
+                     *               "title": "Flask"
+                     *             },
+                     *             "same_repository": {
+                     *               "id": 42,
+                     *               "title": "Flask"
+                     *             }
+                     *           },
                      *           "id": 42,
                      *           "slug": "flask",
                      *           "title": "Flask",
@@ -6633,7 +6664,8 @@ export interface operations {
                      *           "doubtful": 0,
                      *           "new_accounts": 0,
                      *           "unverified": 0,
-                     *           "single_owner": 0
+                     *           "single_owner": 0,
+                     *           "is_above": true
                      *         }
                      *       ],
                      *       "pagination": {
@@ -12811,6 +12843,16 @@ export interface operations {
                      *           "warnings": [
                      *             "owner_suspended"
                      *           ],
+                     *           "resembles": {
+                     *             "lookalike_title": {
+                     *               "id": 42,
+                     *               "title": "Flask"
+                     *             },
+                     *             "same_repository": {
+                     *               "id": 42,
+                     *               "title": "Flask"
+                     *             }
+                     *           },
                      *           "id": 42,
                      *           "slug": "flask",
                      *           "title": "Flask",
@@ -13058,6 +13100,16 @@ export interface operations {
                      *       "warnings": [
                      *         "owner_suspended"
                      *       ],
+                     *       "resembles": {
+                     *         "lookalike_title": {
+                     *           "id": 42,
+                     *           "title": "Flask"
+                     *         },
+                     *         "same_repository": {
+                     *           "id": 42,
+                     *           "title": "Flask"
+                     *         }
+                     *       },
                      *       "approvals": {
                      *         "required": 2,
                      *         "given": [
@@ -14592,6 +14644,9 @@ export interface operations {
                      *       "queue_length": 0,
                      *       "oldest_submitted_at": "2026-11-20T10:00:00.123456Z",
                      *       "messages": 0,
+                     *       "held": 0,
+                     *       "waiting_for_owner": 0,
+                     *       "waiting_for_appeal": 0,
                      *       "mine": 0,
                      *       "claims": true,
                      *       "appeals": true,
