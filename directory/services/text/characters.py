@@ -40,21 +40,21 @@ _BLANK = "\u2800"  # of Braille
 _FIRST_IDEOGRAPH, _LAST_IDEOGRAPH = "\U00020000", "\U0003fffd"
 _MODIFIERS = "\U0001f3fb-\U0001f3ff"  # skin colours
 
-# Letters, small and capital, that look like a Latin letter (UTS #39), and that letter.
+# Letters, small and capital, that look like a Latin letter (UTS #39), each with that letter, by script.
 _LIKE_LATIN = {
     name: dict(zip(letters, latin, strict=True))
     for name, letters, latin in (
-        ("CYRILLIC", "аеорсухіјѕһԁԛԝӏьАВЕКМНОРСТУХІЈЅԌԚԜӀЬҮүѵѴ", "aeopcyxijshdqwlbABEKMHOPCTYXIJSGQWIbYyvV"),
-        ("GREEK", "ονυραικγτϲϳϱΑΒΕΖΗΙΚΜΝΟΡΤΥΧϹͿϜ", "ovupaikytcjpABEZHIKMNOPTYXCJF"),
-        ("ARMENIAN", "օոսցհզգՕՍԼՏ", "onughqqOULS"),
-        ("COPTIC", "ⲟⲣⲥⲎⲒⲔⲘⲚⲞⲢⲤⲦⲨⲬ", "opcHIKMNOPCTYX"),
-        ("LISU", "ꓐꓑꓓꓔꓖꓗꓙꓚꓜꓝꓟꓠꓡꓢꓣꓦꓧꓪꓫꓬꓮꓰꓲꓳꓴ", "BPDTGKJCZFMNLSRVHWXYAEIOU"),
-        ("CHEROKEE", "ᎪᎫᎬᎳᎷᎻᏀᏃᏎᏚᏞᏟᏢᏦᏩᏒᎠᎡᎢᎥᎩᎽᏂᏏᏔᏕᏙᏧᏳᏴꭰꭵꮃꮓꮪꮯꮩ", "AJEWMHGZ4SLCPKGRDRTiyYhbWSVdGBdiwzscv"),
+        ("CYRILLIC", "аеорсухіјѕһԁԛԝӏьАВЕКМНОРСТУХІЈЅԌԚԜӀЬҮүѵѴ", "aeopcyxijshdqwlbabekmhopctyxijsgqwibyyvv"),
+        ("GREEK", "ονυραικγτϲϳϱΑΒΕΖΗΙΚΜΝΟΡΤΥΧϹͿϜ", "ovupaikytcjpabezhikmnoptyxcjf"),
+        ("ARMENIAN", "օոսցհզգՕՍԼՏ", "onughqqouls"),
+        ("COPTIC", "ⲟⲣⲥⲎⲒⲔⲘⲚⲞⲢⲤⲦⲨⲬ", "opchikmnopctyx"),
+        ("LISU", "ꓐꓑꓓꓔꓖꓗꓙꓚꓜꓝꓟꓠꓡꓢꓣꓦꓧꓪꓫꓬꓮꓰꓲꓳꓴ", "bpdtgkjczfmnlsrvhwxyaeiou"),
+        ("CHEROKEE", "ᎪᎫᎬᎳᎷᎻᏀᏃᏎᏚᏞᏟᏢᏦᏩᏒᎠᎡᎢᎥᎩᎽᏂᏏᏔᏕᏙᏧᏳᏴꭰꭵꮃꮓꮪꮯꮩ", "ajewmhgz4slcpkgrdrtiyyhbwsvdgbdiwzscv"),
     )
 }
-_LATIN = str.maketrans({letter: latin for pairs in _LIKE_LATIN.values() for letter, latin in pairs.items()})
+_AS_LATIN = str.maketrans({char: latin for letters in _LIKE_LATIN.values() for char, latin in letters.items()})
 _LATIN_LETTER = re.compile("[a-zA-Z\u00c0-\u024f]")
-_LIKE = re.compile(f"[{''.join(map(chr, _LATIN))}]")
+_LIKE = re.compile(f"[{''.join(map(chr, _AS_LATIN))}]")
 
 # Scripts that are written next to Latin words without a space, by the beginnings of names.
 _WITHOUT_SPACES = (
@@ -115,6 +115,11 @@ def is_symbol(char: str) -> bool:
     return is_new or (category == "So" and char >= _FIRST_PICTOGRAPH and char != _BLANK)
 
 
+def in_latin(text: str) -> str:
+    """The text with the Latin letter in the place of each letter that looks like one."""
+    return text.translate(_AS_LATIN)
+
+
 def has_lookalikes(text: str) -> bool:
     """Whether a word of the text mixes Latin letters with lookalikes, or consists of lookalikes alone."""
     if text.isascii():
@@ -135,7 +140,7 @@ def as_read(text: str) -> str:
         if not (disguised or _LATIN_LETTER.search(word)) or not _LIKE.search(word):
             return word
         scripts = {script(char) for char in word if char.isalpha()}
-        return word.translate(_LATIN) if "LATIN" in scripts or scripts <= disguised else word
+        return in_latin(word) if "LATIN" in scripts or scripts <= disguised else word
 
     return re.sub(r"[^\W_]+", read, text)
 
