@@ -147,6 +147,15 @@ def test_deleting_asks_once_and_leads_to_the_other_projects(world, ada, browser)
     assert browser.get(f"/mine/{project}").status_code == 404
 
 
+def test_votes_are_named_before_a_deletion_where_there_are_some(world, ada, browser):
+    for votes in (0, 2):
+        project = world.project(ada, votes=votes)
+        for path in (f"/mine/{project}", f"/p/{project}/{world.stored(project)['slug']}"):
+            said = text_of(browser.get(path))
+            assert "This cannot be undone." in said
+            assert ("Its votes are deleted too." in said) == (votes > 0)
+
+
 def test_withdrawing_asks_once_and_gives_the_text_back(world, ada, browser):
     project = world.project(ada, title="Lamp")
     world.revise(project, ada, title="Brighter lamp")
