@@ -1,4 +1,4 @@
-"""Migration 0038 writes keys and search entries again, a portion at a time, while others write."""
+"""The migration from release 0.1.0 writes keys and search entries again, a portion at a time, while others write."""
 
 from typing import Any
 
@@ -40,11 +40,11 @@ def spoil(app: Flask, database: Database, projects: list[int]) -> None:
 
         def write() -> None:
             for project in projects:
-                for statement in rewriting.SQLITE if sqlite else rewriting.POSTGRESQL:
+                for statement in rewriting.SQLITE[:1] if sqlite else rewriting.POSTGRESQL:
                     db.session.execute(text(statement), {"id": project, **entry})
                 db.session.execute(text("UPDATE projects SET url_key = id WHERE id = :id"), {"id": project})
 
-        flask_migrate.downgrade(revision="0037")
+        flask_migrate.downgrade(revision="0008")
         db.session.remove()
         transaction(write)
 

@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
+from xml.etree.ElementTree import fromstring as parse
 
 import pytest
 from flask import Flask
@@ -287,6 +288,25 @@ def test_with_one_language_nothing_varies(app: Flask) -> None:
     assert "Accept-Language" not in problem.headers["Vary"]
 
 
+def test_problems_of_a_site_in_one_other_language_name_it_and_do_not_vary(make_app: Any) -> None:
+    client = make_app(SITE_LANGUAGE="de").test_client()
+    for path in ("/api/none", "/api/auth/me", "/none"):
+        problem = client.get(path, headers={"Accept-Language": "en", "Accept": "application/json"})
+        assert (problem.headers["Content-Language"], problem.json["status"]) == ("de", problem.status_code)
+        assert "Accept-Language" not in problem.headers["Vary"]
+    assert problem.json["title"] == "Nicht gefunden"
+
+
+@pytest.mark.parametrize(
+    ("settings", "language"), [({}, "en"), ({"SITE_LANGUAGE": "fr"}, "fr"), ({"SITE_LANGUAGES": "en,de"}, "en")]
+)
+def test_a_feed_says_that_it_is_in_the_language_of_the_site(
+    make_app: Any, settings: dict[str, str], language: str
+) -> None:
+    feed = make_app(**settings).test_client().get("/api/projects.atom", headers={"Accept-Language": "de"})
+    assert parse(feed.data).get("{http://www.w3.org/XML/1998/namespace}lang") == language
+
+
 @pytest.mark.parametrize(
     ("settings", "line"),
     [
@@ -306,6 +326,46 @@ def test_a_fault_in_a_file_of_the_operator_stops_the_start(make_app: Any, tmp_pa
     path.write_text('msgid "By {name}"\nmsgstr "From {nme}"\n')
     with pytest.raises(SystemExit, match=re.escape(f"SITE_DIR: {path}:1: 'From {{nme}}' has not the placeholders")):
         make_app(SITE_DIR=str(tmp_path))
+
+
+def own_words(root: Path, *places: str) -> str:
+    """A SITE_DIR with catalogues at these places, each with the plural rule of German and one word."""
+    for place in places:
+        path = root / "locale" / place
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(HEAD.format("nplurals=2; plural=(n != 1);") + f'\nmsgid "Categories"\nmsgstr "{path.stem}"\n')
+    return str(root)
+
+
+@pytest.mark.parametrize("folder", ["pt_BR", "pt-br", "PT_br"])
+def test_the_folder_of_a_language_may_be_named_as_other_programs_name_it(
+    make_app: Any, tmp_path: Path, folder: str
+) -> None:
+    own = own_words(tmp_path, f"{folder}/Shelves.po", f"{folder}/._own.po", f"{folder}/.DS_Store", ".DS_Store")
+    (tmp_path / "locale" / folder / "._own.po").write_bytes(b"\x00\x05\x16\x07Mac OS X")
+    (tmp_path / "locale" / folder / "Shelves.mo").write_bytes(b"\xde\x12\x04\x95")
+    site = make_app(SITE_DIR=own, SITE_LANGUAGES="en,pt-BR")
+    assert "<title>Shelves · " in site.test_client().get("/categories?lang=pt-BR").text
+
+
+@pytest.mark.parametrize(
+    ("place", "line"),
+    [
+        ("xx/own.po", "locale/xx: xx is not among SITE_LANGUAGES: en, de"),
+        ("fr/own.po", "locale/fr: fr is not among SITE_LANGUAGES: en, de"),
+        ("de_AT/own.po", "locale/de_AT: de_AT is not among SITE_LANGUAGES: en, de"),
+        ("de/LC_MESSAGES/own.po", "locale/de/LC_MESSAGES/own.po: a translation is a file [language]/[name].po"),
+        ("de/LC_MESSAGES/own.mo", "locale/de/LC_MESSAGES/own.mo: a translation is a file [language]/[name].po"),
+        ("de/own.po.txt", "locale/de/own.po.txt: a translation is a file [language]/[name].po"),
+        ("own.po", "locale/own.po: a translation is a file [language]/[name].po"),
+    ],
+)
+def test_a_translation_in_another_place_stops_the_start_with_its_name(
+    make_app: Any, tmp_path: Path, place: str, line: str
+) -> None:
+    with pytest.raises(SystemExit) as caught:
+        make_app(SITE_DIR=own_words(tmp_path, place), SITE_LANGUAGES="en,de")
+    assert str(caught.value.code) == f"SITE_DIR: {tmp_path}/{line}"
 
 
 def test_the_operator_replaces_english_words(make_app: Any, tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from directory.pages.own import SiteError
+from directory.http.site_dir import SiteError
 from tests.pages.conftest import head_of, text_of
 from tests.support.browsers import Browser
 from tests.support.factories import PASSWORD, Api, World

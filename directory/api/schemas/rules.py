@@ -4,10 +4,10 @@ import json
 from typing import Any, ClassVar
 
 from marshmallow import fields
-from marshmallow.validate import Range
 
 from directory.api.schemas.reports import ReportedProject
-from directory.http.fields import DayOrTime, Few, Line, Number, Prose, Strict, Timestamp, Word
+from directory.http.fields import DayOrTime, Few, Line, Number, Prose, Strict, Timestamp, Within, Word
+from directory.language.messages import _
 from directory.models import Effect, Judged, RuleState
 from directory.services.rules.conditions import FACTS, MOST_CONDITIONS, OPERATORS
 from directory.services.rules.preview import OUTCOMES
@@ -116,7 +116,7 @@ class RulePreviewInput(Strict):
     """A rule as it would be saved, and over how many days to try it."""
 
     rule = fields.Nested(RuleInput, required=True)
-    days = Number(required=True, validate=Range(1, DAYS_MAX, error=f"Must be 1 to {DAYS_MAX}."))
+    days = Number(required=True, validate=Within(1, DAYS_MAX, error=_("Must be 1 to {most}.", most=DAYS_MAX)))
 
 
 class RuleOutcomes(Strict):

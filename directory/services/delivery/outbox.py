@@ -47,7 +47,7 @@ ACTORS = {
 # Of events that only the owner of the project learns of, by mail.
 MAIL_ACTORS = {"project.edit_approved": "approved_by", "project.edit_rejected": "rejected_by"}
 REPORTED = "project.reported"
-MAIL_ACTORS |= {"project.message": "written_by", "project.returned": "returned_by"}
+MAIL_ACTORS |= {"project.closing": "requested_by", "project.message": "written_by", "project.returned": "returned_by"}
 MAIL_ACTORS |= {"project.appeal_upheld": "settled_by", "project.appeal_reversed": "settled_by"}
 TEST = "webhook.test"
 # No project has this id, and the event's type is another than an approval's: nobody takes a test for one.
@@ -95,7 +95,7 @@ def enqueue_each(
     endpoints: list[Endpoint],
     reason: str | None = None,
     changes: Mapping[int, dict[str, Any]] | None = None,
-    messages: Mapping[int, int] | None = None,
+    messages: Mapping[int, int | None] | None = None,
 ) -> None:
     """The same for each of many projects, given as `catalog.all_stored` returns them, at once.
 

@@ -151,7 +151,7 @@ def _lock_other(user_id: int, by: Caller | None) -> Any:
     if target.deleted_at is not None:
         raise AccountDeleted
     if admins == {user_id}:
-        raise LastAdmin("The last active administrator cannot be deleted. Make another member one before.")
+        raise LastAdmin(_("The last active administrator cannot be deleted. Make another member one before."))
     accounts.wait_for_requests_of(user_id)
     return target
 

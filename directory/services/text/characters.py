@@ -40,15 +40,19 @@ _BLANK = "\u2800"  # of Braille
 _FIRST_IDEOGRAPH, _LAST_IDEOGRAPH = "\U00020000", "\U0003fffd"
 _MODIFIERS = "\U0001f3fb-\U0001f3ff"  # skin colours
 
-# Letters, small and capital, that look like a Latin letter (UTS #39).
+# Letters, small and capital, that look like a Latin letter (UTS #39), each with that letter, by script.
 _LIKE_LATIN = {
-    "CYRILLIC": frozenset("аеорсухіјѕһԁԛԝӏьАВЕКМНОРСТУХІЈЅԌԚԜӀЬҮүѵѴ"),
-    "GREEK": frozenset("ονυραικγτϲϳϱΑΒΕΖΗΙΚΜΝΟΡΤΥΧϹͿϜ"),
-    "ARMENIAN": frozenset("օոսցհզգՕՍԼՏ"),
-    "COPTIC": frozenset("ⲟⲣⲥⲎⲒⲔⲘⲚⲞⲢⲤⲦⲨⲬ"),
-    "LISU": frozenset("ꓐꓑꓓꓔꓖꓗꓙꓚꓜꓝꓟꓠꓡꓢꓣꓦꓧꓪꓫꓬꓮꓰꓲꓳꓴ"),
-    "CHEROKEE": frozenset("ᎪᎫᎬᎳᎷᎻᏀᏃᏎᏚᏞᏟᏢᏦᏩᏒᎠᎡᎢᎥᎩᎽᏂᏏᏔᏕᏙᏧᏳᏴꭰꭵꮃꮓꮪꮯꮩ"),
+    name: dict(zip(letters, latin, strict=True))
+    for name, letters, latin in (
+        ("CYRILLIC", "аеорсухіјѕһԁԛԝӏьАВЕКМНОРСТУХІЈЅԌԚԜӀЬҮүѵѴ", "aeopcyxijshdqwlbabekmhopctyxijsgqwibyyvv"),
+        ("GREEK", "ονυραικγτϲϳϱΑΒΕΖΗΙΚΜΝΟΡΤΥΧϹͿϜ", "ovupaikytcjpabezhikmnoptyxcjf"),
+        ("ARMENIAN", "օոսցհզգՕՍԼՏ", "onughqqouls"),
+        ("COPTIC", "ⲟⲣⲥⲎⲒⲔⲘⲚⲞⲢⲤⲦⲨⲬ", "opchikmnopctyx"),
+        ("LISU", "ꓐꓑꓓꓔꓖꓗꓙꓚꓜꓝꓟꓠꓡꓢꓣꓦꓧꓪꓫꓬꓮꓰꓲꓳꓴ", "bpdtgkjczfmnlsrvhwxyaeiou"),
+        ("CHEROKEE", "ᎪᎫᎬᎳᎷᎻᏀᏃᏎᏚᏞᏟᏢᏦᏩᏒᎠᎡᎢᎥᎩᎽᏂᏏᏔᏕᏙᏧᏳᏴꭰꭵꮃꮓꮪꮯꮩ", "ajewmhgz4slcpkgrdrtiyyhbwsvdgbdiwzscv"),
+    )
 }
+_AS_LATIN = str.maketrans({char: latin for letters in _LIKE_LATIN.values() for char, latin in letters.items()})
 
 # Scripts that are written next to Latin words without a space, by the beginnings of names.
 _WITHOUT_SPACES = (
@@ -89,6 +93,11 @@ def is_symbol(char: str) -> bool:
     return is_new or (category == "So" and char >= _FIRST_PICTOGRAPH and char != _BLANK)
 
 
+def in_latin(text: str) -> str:
+    """The text with the Latin letter in the place of each letter that looks like one."""
+    return text.translate(_AS_LATIN)
+
+
 def has_lookalikes(text: str) -> bool:
     """Whether a word of the text mixes Latin letters with lookalikes, or consists of lookalikes alone."""
     if text.isascii():
@@ -96,7 +105,7 @@ def has_lookalikes(text: str) -> bool:
     letters = [char for char in unicodedata.normalize("NFC", text) if char.isalpha()]
     scripts = {name: {char for char in letters if script(char) == name} for name in _LIKE_LATIN}
     # A text that also has letters of its script without a Latin lookalike can be recognised as that script.
-    if any(own and own <= _LIKE_LATIN[name] for name, own in scripts.items()):
+    if any(own and own <= _LIKE_LATIN[name].keys() for name, own in scripts.items()):
         return True
     return any(map(_mixes, re.findall(r"[^\W\d_]+", text))) or any(map(_encloses, re.findall(r"[^\W_]+", text)))
 
