@@ -39,6 +39,7 @@ RATELIMITS = {
     "RATELIMIT_WRITE": "60 per minute",
     "RATELIMIT_ADMIN": "600 per minute",
     "RATELIMIT_REPORTS": "5 per hour",
+    "RATELIMIT_PICTURES": "60 per hour",
     "RATELIMIT_READ": "",
 }
 
@@ -120,6 +121,7 @@ def load(environ: Mapping[str, str] | None = None) -> dict[str, Any]:
         "APPEALS": _choice(env, "APPEALS", "off", {"off", "on"}),
         "CHANGES_DAYS": _whole(env, "CHANGES_DAYS", 30, 0, 3650),
         "REVIEWER_NAMES": _choice(env, "REVIEWER_NAMES", "hidden", {"hidden", "shown"}),
+        "MEMBER_BYTES_PER_DAY": _whole(env, "MEMBER_BYTES_PER_DAY", 50_000_000, 0, 999_999_999),
         "RULE_FACTS_DAYS": _whole(env, "RULE_FACTS_DAYS", 365, 1, 3650),
         "AUDIT_RETENTION": _count(env, "AUDIT_RETENTION", 36_500),
         "METRICS_ENABLED": _flag(env, "METRICS_ENABLED", False),

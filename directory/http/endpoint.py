@@ -41,7 +41,8 @@ class Operation:
     without a thread.
 
     A `page` is for people: it ignores unknown query parameters, is not in the OpenAPI document, and its view returns a
-    response or the bytes of its `media_type`. A page with `parameters` gets them as `query`.
+    response or the bytes of its `media_type`. A page with `parameters` gets them as `query`; if they are names, these
+    are the ones that its answer depends on, besides the language.
     """
 
     answer: Schema | None = None
@@ -57,7 +58,7 @@ class Operation:
     action: str = ""
     constant: bool = False
     page: bool = False
-    parameters: bool = False
+    parameters: bool | frozenset[str] = False
     media_type: str = HTML
 
     def __call__(self, view: View) -> View:

@@ -1,4 +1,4 @@
-"""Rate limits: seven tiers with a setting each, and some fixed ones. They count by user, or by address if anonymous.
+"""Rate limits: tiers with a setting each, and some fixed ones. They count by user, or by address if anonymous.
 
 A request is counted after the caller is identified and before the body is read, whatever its outcome. The `auth` tier
 is an exception: see `counted`.
@@ -68,7 +68,7 @@ def key_of(user: Caller | None) -> str:
 # account with this login.
 KEYS: dict[str, Callable[[], str]] = {
     **dict.fromkeys(
-        ("voting", "submission", "messages", "reports", "write", "admin", "read", "new_address"),
+        ("voting", "submission", "messages", "reports", "pictures", "write", "admin", "read", "new_address"),
         lambda: key_of(current().caller),
     ),
     **dict.fromkeys(("auth", "not_guessed", "recovery", "sign_in"), client_address),

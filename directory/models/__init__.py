@@ -6,6 +6,7 @@ It may import `db`, `extensions`, `errors` and `logs`.
 from directory.db.clock import now
 from directory.models.accounts import (
     STORED_ROLES,
+    DailyBytes,
     MailLink,
     Session,
     Token,

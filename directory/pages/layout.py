@@ -14,7 +14,7 @@ from directory.errors import EmailNotVerified, NotFound
 from directory.http import access, docs, languages, problem_details, receivers
 from directory.http.authentication import viewer
 from directory.http.cache_policy import CachePolicy, CacheTags
-from directory.http.endpoint import HTML, operation, tag
+from directory.http.endpoint import HTML, Operation, operation, tag
 from directory.http.exchange import current
 from directory.language.catalogues import ENGLISH, Catalogue
 from directory.language.messages import CATEGORY, _
@@ -78,8 +78,14 @@ class Page(bytes):
 
 
 PAGE = CachePolicy(tags=lambda page, _query: page.tags)  # of every operation that returns a Page
-# A page with parameters, which shows the caller.
-page_view = operation(tier="read", page=True, parameters=True, etag=True, personal=True, cache=PAGE)
+
+
+def page_of(*parameters: str) -> Operation:
+    """The operation of a page that shows the caller, and depends on these parameters."""
+    return operation(tier="read", page=True, parameters=frozenset(parameters), etag=True, personal=True, cache=PAGE)
+
+
+page_view = page_of("page")
 
 
 def show(

@@ -104,7 +104,7 @@ def submit(query: dict[str, str], body: dict[str, Any]) -> Response:
     rate_limits.hit("submission")
 
     def work() -> Any:
-        stored = {"logo": logos.store(logo)} if logo else {}
+        stored = {"logo": logos.store(logo, by=caller().id)} if logo else {}
         return projects.create.view(body={**given, **stored})[0]  # type: ignore[attr-defined]
 
     try:
@@ -185,12 +185,14 @@ def edit_page(project_id: int, query: dict[str, str]) -> PageAnswer:
 def edit(project_id: int, query: dict[str, str], body: dict[str, Any]) -> Response:
     """Change the version of a project that the form showed: its texts and its logo in one edit."""
     logo, versions = chosen_logo(), Versions({body["version"]}, set())
+    if body.get("remove_logo"):
+        rate_limits.hit("pictures")
     before = catalog.one(project_id, viewer=caller())
 
     def work() -> None:
         changes = filled(body)
         if logo or body.get("remove_logo"):
-            changes["logo"] = logos.store(logo) if logo else None
+            changes["logo"] = logos.store(logo, by=caller().id) if logo else None
         projects.edit(project_id, changes, versions)
 
     try:
@@ -220,6 +222,8 @@ def add_picture(project_id: int, query: dict[str, str], body: dict[str, Any]) ->
 def change_picture(project_id: int, picture_id: int, query: dict[str, str], body: dict[str, Any]) -> Response:
     """Change the words of a picture, and move it with these words, or delete it."""
     does, alt = body["do"], body.get("alt", "")
+    if does == "delete":
+        rate_limits.hit("pictures")
     if not alt and does != "delete":
         raise Invalid.field("alt", BLANK)
 
