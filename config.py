@@ -328,7 +328,16 @@ def _webhooks(env: Mapping[str, str]) -> list[dict[str, Any]]:
     secret = _read(
         env, "WEBHOOK_SECRET", "", lambda value: webhooks.signing_secrets(value.split(",") if value else [], style)
     )
-    return [{"name": "", "url": url, "format": style, "events": list(webhooks.DEFAULT_EVENTS), "secrets": secret}]
+    return [
+        {
+            "name": "",
+            "url": url,
+            "format": style,
+            "events": list(webhooks.DEFAULT_EVENTS),
+            "secrets": secret,
+            "names": True,
+        }
+    ]
 
 
 def _mail(env: Mapping[str, str]) -> dict[str, Any] | None:
