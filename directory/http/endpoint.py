@@ -83,7 +83,7 @@ class Operation:
         arguments = dict(path)
         if not self.page:
             arguments |= checked_query(self.query, exchange)
-        elif self.parameters:
+        elif self.parameters is not False:
             arguments["query"] = read_loosely(exchange.query.encode("latin-1"))
         return arguments if exchange.is_read else arguments | self.body.arguments()
 

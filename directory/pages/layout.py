@@ -28,7 +28,7 @@ from directory.services.site import Site, path_of
 from directory.services.text import links, markdown
 
 bp = Blueprint("pages", __name__)
-MAILED_LINKS, OWN_PAGES = "mailed_links", "own"  # the blueprints of the other pages
+MAILED_LINKS, OWN_PAGES, ADDRESSES = "mailed_links", "own", "addresses"  # the blueprints of the other pages
 
 POLICY = (
     "default-src 'none'; script-src 'self'{}; style-src 'self'; img-src 'self' data:; font-src 'self'; "

@@ -51,7 +51,7 @@ EXPORT |= below("projects[].history[]", "at", "event") | below(
     "votes[]", "project_id", "title", "created_at", "counted"
 )
 EXPORT |= below("messages[]", "project_id", *MESSAGE) | below("messages[].author", "id", "username")
-REPORTERS = below("reports[]", "kind", "at", "reporter")
+REPORTERS = below("reports[]", "kind", "at", "reporter", "reporter.id", "reporter.username")
 REPORTED = {"number", "kinds.spam", "first_at"} | below("texts[]", "text", "kind", "at")
 REPORTED |= below("project", "id", "slug", "title", "tagline", "url", "status", "version")
 REPORTED |= below("project", "category.slug", "category.name", "owner.id", "owner.username")
@@ -487,7 +487,8 @@ ELSEWHERE = {
     "POST /api/projects/<id:project_id>/appeal": below("author", "id", "username"),
     "PUT /api/review/projects/<id:project_id>/appeal": revised() | approved(),  # test_appeals.py
     "GET /api/review/reports": below("items[]", "outcome", "reply", "settled_at", "texts[].reporter.id")
-    | {"items[].texts[].reporter.username"},  # as a settlement answers
+    # As a settlement answers.
+    | {"items[].texts[].reporter.username"},
     **dict.fromkeys(  # test_revisions.py, test_approvals.py
         (
             f"PUT /api/{under}/projects/<id:project_id>/{decision}"
