@@ -22,6 +22,7 @@ from directory.http.authentication import caller, viewer
 from directory.http.endpoint import operation
 from directory.http.exchange import current
 from directory.http.pagination import DEPTH
+from directory.http.receivers import configured_mail_server
 from directory.language.messages import _, pgettext
 from directory.models import Status
 from directory.pages.badge_drawing import snippet
@@ -34,6 +35,7 @@ from directory.pages.sign_in_form import again, asks_to_sign_in
 from directory.services import audit
 from directory.services.catalog import additions, catalog
 from directory.services.catalog.filters import public_scope
+from directory.services.delivery import outbox
 from directory.services.identity import Caller
 from directory.services.review import appeals, reports, thread
 
@@ -87,6 +89,8 @@ def own_projects_page(query: dict[str, str]) -> PageAnswer:
         here=_address(chosen, number), projects=found.items, page=number, pages=pages, tabs=TABS, status=status,
         is_voted=is_voted, counts=additions.counts({by.id})[by.id], said=SAID.get(query.get("done", "")),
         has_reports=_has_reports(), unread=_unread(found.items) if not is_voted else set(),
+        is_held_back=configured_mail_server() is not None and outbox.is_held_back(by.id),
+        most_mails=outbox.UNCONFIRMED_MAILS,
         states={} if is_voted else states(found.items, by),
     )  # fmt: skip
     return page, {**headers, **NO_STORE}

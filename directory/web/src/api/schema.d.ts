@@ -3295,7 +3295,7 @@ export interface components {
              * @enum {string}
              */
             is: "=" | "<" | ">=" | "in" | "not in";
-            /** @description A number, true or false, a text, or for `in` and `not in` a list of 1 to 1,000 texts, by the type of the fact. */
+            /** @description A number, true or false, a text, or for `in` and `not in` a list of 1 to 1,000 texts, by the type of the fact. One of `words` is a word or up to five in a row, as search has them in every script. One of `email_domain` is a domain, `example.org`, or `*.example.org` and `*.org` for all that are below. Each value of a list that is none has an error of its own. */
             value: number | boolean | string | string[];
         };
         /** @description How many a rule matched on a day. */
