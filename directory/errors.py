@@ -370,13 +370,28 @@ class RateLimited(DirectoryError):
 
     def __init__(self, retry_after: int, tier: str | None = None) -> None:
         self.retry_after, self.tier = retry_after, tier
-        super().__init__(
-            ngettext(
-                "Too many requests. Try again in {number} second.",
-                "Too many requests. Try again in {number} seconds.",
-                retry_after,
-            )
+        super().__init__(_when_to_retry(retry_after))
+
+
+def _when_to_retry(seconds: int) -> str:
+    """What to do, in seconds, from two minutes on in minutes, and from two hours on in hours, rounded up."""
+    if seconds < 120:
+        return ngettext(
+            "Too many requests. Try again in {number} second.",
+            "Too many requests. Try again in {number} seconds.",
+            seconds,
         )
+    if seconds <= 7_200:
+        return ngettext(
+            "Too many requests. Try again in {number} minute.",
+            "Too many requests. Try again in {number} minutes.",
+            -(-seconds // 60),
+        )
+    return ngettext(
+        "Too many requests. Try again in {number} hour.",
+        "Too many requests. Try again in {number} hours.",
+        -(-seconds // 3600),
+    )
 
 
 class DayIsFull(RateLimited):

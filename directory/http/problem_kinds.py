@@ -72,13 +72,13 @@ KINDS = {
     ),
     "not_admitted": Kind(
         403,
-        "Not admitted",
+        _("Not admitted"),
         "The provider proved who signs in, but this person may have no account here: the address is outside of the "
         "domains that this service admits, or none of the person's groups is admitted.",
     ),
     "passwords_off": Kind(
         403,
-        "Passwords are off",
+        _("Passwords are off"),
         "This service takes no passwords: accounts are signed in to by a provider or a passkey.",
     ),
     "cross_site_request": Kind(

@@ -136,7 +136,8 @@ def _refused(problem: dict[str, Any]) -> Form:
     for each in problem.get("errors", []):
         name = each.get("pointer", "").removeprefix("#").removeprefix("/").partition("/")[0]  # "#" is the whole
         if name and name != "token":
-            errors.setdefault(name, each["detail"] if typed.get(name) or name in files else BLANK)
+            said = problem["detail"] if problem.get("existing") else each["detail"]
+            errors.setdefault(name, said if typed.get(name) or name in files else BLANK)
         else:
             rest.append(each["detail"])
     places = {name: place for place, name in enumerate(typed)}

@@ -42,15 +42,17 @@ PLAIN = frozenset(
 PLAIN_POLICY = docs.POLICY.replace("form-action 'none'", "form-action 'self'")
 # With `no-referrer` browsers would send `Origin: null` with our forms, and the check of writes would refuse them.
 REFERRER = {"Referrer-Policy": "same-origin"}
-# For a person who pressed a button: the problem's own words are for programs.
+# For a person who pressed a button: the problem's own words are for programs. The detail may stay.
 IN_PERSON = {
     "cross_site_request": (
         _("Please try again"),
         _(
             "Nothing was changed, because your browser did not confirm that you sent this from a page of this site. "
-            "Try again. If that fails too, a browser extension or a proxy may be removing the Origin header."
+            "Open the page again, and send it once more. If that fails too, switch off browser extensions that change "
+            "what is sent, or try another browser."
         ),
     ),
+    "rate_limited": (_("Please wait a little"), ""),
     "other_user": (
         _("Another account is signed in"),
         _("Nothing was changed, because the page was made for another account. Sign in to that account to go on."),
@@ -212,8 +214,10 @@ def explain(response: Response) -> Response:
     """Show a problem as a page: a refusal by a route of this blueprint, or a failure of the service.
 
     A write that was refused before its view shows the form again. If a template fails, so would that page: the problem
-    then stays JSON.
+    then stays JSON. A redirect keeps the language that the address of its request names.
     """
+    if location := response.headers.get("Location"):
+        response.headers["Location"] = translated.in_same_language(location)
     if response.mimetype != problem_details.MEDIA_TYPE:
         return response
     try:
@@ -238,7 +242,8 @@ def explained(response: Response) -> PageAnswer:
 def problem_of(response: Response) -> dict[str, Any]:
     """A problem, in the words for a person."""
     problem: dict[str, Any] = response.get_json(force=True)
-    title, detail = IN_PERSON.get(problem["code"], (problem["title"], problem["detail"]))
+    title, detail = IN_PERSON.get(problem["code"], (problem["title"], ""))
+    detail = detail or problem["detail"]
     if problem["code"] == EmailNotVerified.code and receivers.configured_mail_server() is None:
         detail = UNCONFIRMED_WITHOUT_MAIL
     return {**problem, "title": title, "detail": detail}

@@ -34,11 +34,11 @@ LABELS = {
 }  # fmt: skip
 # What the conversion of pictures says about a file, in a sentence of its own.
 REASONS: dict[str, str] = {
-    pictures.NOT_ONE: _("It is not a PNG, JPEG or WebP picture, or it is damaged."),
+    pictures.NOT_ONE: _("It is not a PNG, JPEG or WebP picture, or it is damaged. Choose another file."),
     pictures.TOO_LARGE: _("It must be at most {number} pixels wide and high.", number=f"{pictures.SIDE_MAX:,}"),
     pictures.TOO_MANY: _("It has too many pixels for its format. Send it smaller."),
     pictures.TOO_SLOW: _("It has too many parts. Save it as a JPEG with ten scans or fewer, or as a PNG."),
-    pictures.UNSEEN: _("It is transparent everywhere."),
+    pictures.UNSEEN: _("It is transparent everywhere. Choose another file."),
 }
 ASKED = tuple(field for field in BODY if field.name in LABELS)  # a logo is a file, whose address the form does not ask
 
@@ -111,10 +111,15 @@ class NewForm(ProjectForm):
 
 
 class EditForm(ProjectForm):
-    """An edit of the version that the form showed."""
+    """An edit of the version that the form showed.
+
+    What waits for its owner stays there without `give_back`. While an appeal is open the form asks for `end_appeal`.
+    """
 
     version = Whole(1, 2**63 - 1, required=True)
     remove_logo = Flag()
+    give_back = Flag()
+    end_appeal = Flag()
 
 
 class NewPictureForm(Strict):

@@ -3,9 +3,10 @@ and audit entries.
 
 It also deletes approvals of earlier versions, and unused pictures.
 
-It also rejects what owners did not answer in time, and releases what rules held for long enough. A deliverer does it,
-and where none runs with the server, a thread of each worker. They may do it at once. A clock may be wrong, so a table
-that would lose more than half of its rows is left to a person, who runs `flask tidy --all`.
+It also reminds owners of what they have to answer, rejects what they did not answer in time, and releases what rules
+held for long enough. A deliverer does it, and where none runs with the server, a thread of each worker. They may do it
+at once. A clock may be wrong, so a table that would lose more than half of its rows is left to a person, who runs
+`flask tidy --all`.
 """
 
 import logging
@@ -24,7 +25,7 @@ from directory.services.deleting import MostWouldGo
 from directory.services.delivery import claims
 from directory.services.delivery.schedule import DeliveryPolicy
 from directory.services.pictures import logos
-from directory.services.review import approvals, holding, moderation, reports
+from directory.services.review import approvals, deadlines, holding, moderation, reports
 from directory.services.review import claims as review_claims
 from directory.services.rules import facts
 from directory.services.sign_in import attempts, passkeys
@@ -72,7 +73,11 @@ def tidy(app: Flask, policy: DeliveryPolicy) -> bool:
         due = purges(policy, app.config["AUDIT_RETENTION"], app.config["RULE_FACTS_DAYS"])
         _attempt(app, "day_counts", lambda _most: day_counts.close())
         if app.config["CHANGES_DAYS"]:
-            due = {"projects": partial(moderation.close, notify=app.extensions["webhooks"]), **due}
+            notify = app.extensions["webhooks"]
+            due = {"reminders": partial(deadlines.remind, notify=notify), **due}
+            due = {"projects": partial(moderation.close, notify=notify), **due}
+        else:
+            due = {"promises": deadlines.promise_nothing, **due}
         due = {"holds": holding.release_due, **due}
         return AT_ONCE in [_attempt(app, table, purge) for table, purge in due.items()]
 
@@ -94,7 +99,13 @@ def _attempt(app: Flask, table: str, purge: Callable[[int], int]) -> int:
 
 
 def hourly(app: Flask, policy: DeliveryPolicy, ended: Callable[[float], object]) -> None:
-    """Tidy once an hour until `ended`, which waits so many seconds for the end, returns something true."""
+    """Tidy once an hour until `ended`, which waits so many seconds for the end, returns something true.
+
+    What is not promised any more ends at once.
+    """
+    if not app.config["CHANGES_DAYS"] and not app.config["READ_ONLY"]:
+        with app.app_context():
+            _attempt(app, "promises", deadlines.promise_nothing)
     pause = FIRST
     while not ended(pause):
         pause = 0 if tidy(app, policy) else PERIOD

@@ -22,6 +22,7 @@ from directory.http.authentication import caller
 from directory.http.endpoint import documented, operation
 from directory.http.receivers import subscribers
 from directory.http.validation import JsonBody
+from directory.language.messages import ngettext
 from directory.models import Session, Token
 from directory.services import audit
 from directory.services.accounts import accounts
@@ -95,7 +96,9 @@ def revoke_all_tokens() -> None:
 def _end_all(model: Any) -> None:
     _, left = end_all(model, by=caller(), seconds=SECONDS)
     if left:
-        raise Unavailable(f"{left:,} are left. Send the request again.")
+        raise Unavailable(
+            ngettext("{number} is left. Send the request again.", "{number} are left. Send the request again.", left)
+        )
 
 
 @bp.get("/users/<id:user_id>")

@@ -115,6 +115,7 @@ def _delete(target: Any, *, by: Caller | None, affected: set[int], notify: list[
     passkeys.end_all(user_id)
     # Last, because it locks the counts of users, which every registration changes.
     closed = {"role": Role.MEMBER, "role_source": LOCAL, "review_categories": None}
+    closed |= {"local_role": None, "local_categories": None}
     closed["status"] = AccountStatus.SUSPENDED
     modify(update(User).where(User.id == user_id).values(closed))
 
@@ -153,7 +154,7 @@ def _lock_other(user_id: int, by: Caller | None) -> Any:
     if target.deleted_at is not None:
         raise AccountDeleted
     if admins == {user_id}:
-        raise LastAdmin("The last active administrator cannot be deleted. Make another member one before.")
+        raise LastAdmin(_("The last active administrator cannot be deleted. Make another member one before."))
     accounts.wait_for_requests_of(user_id)
     return target
 

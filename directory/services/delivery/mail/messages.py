@@ -19,12 +19,14 @@ from directory.extensions import db
 from directory.language.catalogues import Catalogue
 from directory.models import AccountStatus, MailLink, User, now
 from directory.models import Message as ThreadMessage
+from directory.services import turns
 from directory.services.accounts import mail_links
 from directory.services.delivery.channels import MailServer, NotToBeSent
 from directory.services.delivery.claims import Claim
 from directory.services.delivery.mail import templates
 from directory.services.delivery.mail.templates import Mail
 from directory.services.delivery.outbox import TEST
+from directory.services.turns import Standing
 
 SUBJECT, UNSUBSCRIBE = "Subject", "List-Unsubscribe"
 
@@ -115,10 +117,19 @@ def _link(link_id: int) -> Any:
 
 def _decision(claim: Claim, event: dict[str, Any], server: MailServer) -> Message:
     owner, address = _notified(event["project"]["owner"]["id"], server)
-    reason = _text_of(event["message_id"]) if claim.event in templates.OF_MESSAGES else event.get("reason")
-    facts = (owner.username, event["project"], reason)
-    mail = templates.decision(server.site, claim.event, *facts, address, _language(owner, server))
+    reason = _text_of(event["message_id"]) if "message_id" in event else event.get("reason")
+    facts = (owner.username, event["project"], reason, address, _language(owner, server))
+    standing, by_nobody = _standing(claim.event, event["project"]["id"]), event.get("rejected_by") is None
+    mail = templates.decision(server.site, claim.event, *facts, standing=standing, by_nobody=by_nobody)
     return _with_switch(message(mail, to=owner.email, server=server, message_id=claim.webhook_id), address)
+
+
+def _standing(event: str, project_id: int) -> Standing:
+    """Where a project stands now. Raises NotToBeSent for a reminder that came too late."""
+    standing = turns.of_each([project_id]).get(project_id, turns.GONE)
+    if event == templates.CLOSING and standing.until is None:
+        raise NotToBeSent("the project does not wait for its owner any more")
+    return standing
 
 
 def _report_settled(claim: Claim, event: dict[str, Any], server: MailServer) -> Message:
@@ -168,7 +179,7 @@ def message(mail: Mail, *, to: str, server: MailServer, message_id: str) -> Mess
     content["Message-ID"] = f"<{message_id}@{address.rpartition('@')[2]}>"
     content["Auto-Submitted"] = "auto-generated"
     content.set_content(mail.text)
-    if server.languages.several:
+    if server.languages.named:
         content["Content-Language"] = mail.language.tag
     return Message(to, content)
 

@@ -685,9 +685,7 @@ export interface paths {
         put?: never;
         /**
          * Send a delivery again, under the same webhook-id
-         * @description Of what was delivered about a project that is gone only the ids are stored, so it cannot be sent again.
-         *
-         *     Needs an administrator.
+         * @description Needs an administrator.
          */
         post: operations["adminRedeliver"];
         delete?: never;
@@ -1587,7 +1585,8 @@ export interface paths {
         get: operations["projectsShow"];
         /**
          * Change a project: any subset of the writable fields
-         * @description A rejected project goes back to the queue. A live project stays as it was reviewed: changes by its owner to title,
+         * @description A rejected project goes back to the queue, and so does what waits for its owner, unless `give_back` is false or it
+         *     changes the logo or the pictures alone. A live project stays as it was reviewed: changes by its owner to title,
          *     tagline, author, description, links, logo and pictures wait for review as its `revision`, while category and tags
          *     change at once. Later edits are added to the revision, and a field that is set back is removed from it. A URL that
          *     differs from the current one only in scheme, case of the host, `www.`, default port, slash at the end or fragment
@@ -1799,9 +1798,7 @@ export interface paths {
          * Report a live project to the reviewers
          * @description Each caller has at most one open report about a project: the kind and the text of a second one take the place of the
          *     first's, with the same answer. Where a project has a thousand open reports of anonymous callers, one more takes the
-         *     place of the newest. A report hides nothing by itself. Members see at `/mine` how theirs was settled. Where it was
-         *     unfounded, and the project has not changed since, the same member's next one has the same answer and is shown to
-         *     nobody.
+         *     place of the newest. A report hides nothing by itself. Members see at `/mine` how theirs was settled.
          *     Whether anonymous callers may report, or members alone, or nobody, is the operator's choice: REPORTS.
          *
          *     Needs no sign-in where REPORTS is `everybody`, and a signed-in user where it is `members`.
@@ -2910,6 +2907,17 @@ export interface components {
             pending: number;
             rejected: number;
         };
+        /** @description A project by id and title. */
+        NamedProject: {
+            id: number;
+            title: string;
+        };
+        /** @description For a warning that is about another project, the first one that the caller may see; else null. */
+        Resembles: {
+            /** @description A live project of the same title, but for the letters that look like Latin ones. */
+            lookalike_title: components["schemas"]["NamedProject"] | null;
+            same_repository: components["schemas"]["NamedProject"] | null;
+        };
         /** @description The addresses of a logo's pictures, WebP of 64 and 256 pixels a side. The picture at an address never changes. */
         Logo: {
             64: string;
@@ -2970,6 +2978,11 @@ export interface components {
             closes_at: string | null;
             /** @description Whether a rule holds it out of the queue, for 14 days at most, for a closer look. */
             held: boolean;
+            /**
+             * @description How it came to wait for its owner; null if it does not.
+             * @enum {string|null}
+             */
+            asked: "changes_requested" | "unpublished" | null;
         };
         /** @description A project as reviewers see it in a list, with the numbers of its owner's submissions. */
         QueueItem: {
@@ -2984,6 +2997,7 @@ export interface components {
             answered: boolean;
             /** @description What a reviewer should look at. `lookalike_title`: the title has letters that look like Latin ones and are of another script, in one word with Latin letters or as all its letters of that script. `same_repository`: another project of any state has its repository or website as its own repository, or its repository as its own website. `owner_suspended`: the owner's account is suspended or deleted. `rule:` and a name: a rule of the administrators has matched what waits. */
             warnings: string[];
+            resembles: components["schemas"]["Resembles"];
             readonly id: number;
             /** @description From the title, for readable links; not unique. */
             readonly slug: string;
@@ -3188,6 +3202,8 @@ export interface components {
             unverified: number;
             /** @description Of users who have cast two votes or more, all of them for projects of this owner. */
             single_owner: number;
+            /** @description Whether the share of votes with a sign is over that of all these recent votes. */
+            is_above: boolean;
         };
         /** @description Live projects with doubtful votes, the most doubtful first. */
         DoubtfulPage: {
@@ -3279,7 +3295,7 @@ export interface components {
              * @enum {string}
              */
             is: "=" | "<" | ">=" | "in" | "not in";
-            /** @description A number, true or false, a text, or for `in` and `not in` a list of 1 to 1,000 texts, by the type of the fact. */
+            /** @description A number, true or false, a text, or for `in` and `not in` a list of 1 to 1,000 texts, by the type of the fact. One of `words` is a word or up to five in a row, as search has them in every script. One of `email_domain` is a domain, `example.org`, or `*.example.org` and `*.org` for all that are below. Each value of a list that is none has an error of its own. */
             value: number | boolean | string | string[];
         };
         /** @description How many a rule matched on a day. */
@@ -3491,12 +3507,6 @@ export interface components {
             /** @description How many accounts the decision is still about: send it again. */
             remaining: number;
         };
-        /** @description How many bytes of texts and pictures an account has stored since midnight UTC. */
-        StoredToday: {
-            bytes: number;
-            /** @description How many it may (MEMBER_BYTES_PER_DAY); null: any. */
-            most: number | null;
-        };
         /** @description An account with its statistics and the latest twenty audit entries by or about the user, newest first. */
         UserProfile: {
             id: number;
@@ -3530,7 +3540,6 @@ export interface components {
              */
             deleted_at: string | null;
             stats: components["schemas"]["Stats"];
-            stored_today: components["schemas"]["StoredToday"];
             audit: components["schemas"]["Audit"][];
         };
         /** @description A new role or status, or both, or the categories of a reviewer. `review_categories` are those that a reviewer may review, null for all; no other role has any. `unpublish` and `reason` go with a suspension alone. */
@@ -3636,7 +3645,7 @@ export interface components {
             host: string;
             format: string;
             /** @description The events that are sent to it. */
-            events: ("project.approved" | "project.submitted" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.edited" | "project.changes_requested" | "project.answered" | "project.appealed" | "project.reported" | "webhook.test" | "project.edit_approved" | "project.edit_rejected" | "project.message" | "project.returned" | "project.appeal_upheld" | "project.appeal_reversed" | "report.settled")[];
+            events: ("project.approved" | "project.submitted" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.edited" | "project.changes_requested" | "project.answered" | "project.appealed" | "project.reported" | "webhook.test" | "project.edit_approved" | "project.edit_rejected" | "project.closing" | "project.message" | "project.returned" | "project.appeal_upheld" | "project.appeal_reversed" | "report.settled")[];
             deliveries: components["schemas"]["DeliveryCounts"];
         };
         /** @description The endpoints, in the order of the configuration. */
@@ -4200,6 +4209,11 @@ export interface components {
             upvotes: number;
             /** @description Whether the caller has voted for it. */
             has_upvoted: boolean;
+            /**
+             * Format: date-time
+             * @description When it was submitted; the caller's own alone have it.
+             */
+            created_at?: string;
         };
         /** @description Projects of the same URL, and others with a similar title; the caller's own first. */
         Check: {
@@ -4234,8 +4248,8 @@ export interface components {
             /** @description Whether more than 10,000 projects match; then the newest 10,000 are counted. */
             capped: boolean;
         };
-        /** @description A submission; for a change every field is optional. */
-        ProjectChanges: {
+        /** @description A change of a project: any of its fields. */
+        ProjectChangeChanges: {
             /** @example Flask */
             title?: string;
             /** @example A lightweight web framework */
@@ -4278,6 +4292,8 @@ export interface components {
              * @example web-frameworks
              */
             category?: string;
+            /** @description False leaves what waits for its owner there, so that more can follow; true by default. */
+            give_back?: boolean;
         };
         /** @description Why the owner asks for another look. */
         AppealInput: {
@@ -4383,6 +4399,7 @@ export interface components {
             answered: boolean;
             /** @description What a reviewer should look at. `lookalike_title`: the title has letters that look like Latin ones and are of another script, in one word with Latin letters or as all its letters of that script. `same_repository`: another project of any state has its repository or website as its own repository, or its repository as its own website. `owner_suspended`: the owner's account is suspended or deleted. `rule:` and a name: a rule of the administrators has matched what waits. */
             warnings: string[];
+            resembles: components["schemas"]["Resembles"];
             /** @description Null if one is enough or nothing waits. */
             approvals: components["schemas"]["Approvals"] | null;
             readonly id: number;
@@ -4460,7 +4477,7 @@ export interface components {
         ReplyList: {
             items: components["schemas"]["Reply"][];
         };
-        /** @description A text for a decision. In `text`, `{title}`, `{owner}` and `{site}` stand for what the console fills in; no other word is in braces. */
+        /** @description A text for a decision. In `text`, `{title}`, `{owner}` and `{site}` stand for what the console fills in. */
         ReplyInput: {
             /** @example Web frameworks */
             name: string;
@@ -4469,7 +4486,7 @@ export interface components {
             /** @example Reads **CSV**: https://example.org/csv. */
             text: string;
         };
-        /** @description A text for a decision. In `text`, `{title}`, `{owner}` and `{site}` stand for what the console fills in; no other word is in braces. */
+        /** @description A text for a decision. In `text`, `{title}`, `{owner}` and `{site}` stand for what the console fills in. */
         ReplyChanges: {
             /** @example Web frameworks */
             name?: string;
@@ -4487,14 +4504,6 @@ export interface components {
             at: string;
             reporter?: components["schemas"]["UserRef"] | null;
         };
-        /** @description A report, with or without a text, and who has made it; null for an anonymous caller. */
-        ReportMade: {
-            /** @enum {string} */
-            kind: "broken_link" | "spam" | "harmful" | "wrong_facts" | "mine" | "other";
-            /** Format: date-time */
-            at: string;
-            reporter: components["schemas"]["UserRef"] | null;
-        };
         /** @description The reports about a project. Settled ones have the outcome and the reply of the last settlement. */
         ReportGroup: {
             project: components["schemas"]["ReportedProject"];
@@ -4507,8 +4516,6 @@ export interface components {
             first_at: string;
             /** @description The newest 20 reports that have a text, the newest first. */
             texts: components["schemas"]["ReportText"][];
-            /** @description For administrators alone: the newest 100 reports, the newest first. */
-            reports?: components["schemas"]["ReportMade"][];
             /** @enum {string} */
             outcome?: "acted" | "unfounded";
             reply?: string | null;
@@ -4535,6 +4542,14 @@ export interface components {
              * @description Since when the first of the queue waits.
              */
             oldest_submitted_at: string | null;
+            /** @description How many projects have owners who wrote last, as with answered=true. */
+            messages: number;
+            /** @description How many there are with held=true. */
+            held: number;
+            /** @description How many there are with waiting_for=owner. */
+            waiting_for_owner: number;
+            /** @description How many there are with waiting_for=appeal. */
+            waiting_for_appeal: number;
             /** @description How many projects the caller claims. */
             mine: number;
             /** @description Whether projects can be claimed (CLAIM_MINUTES). */
@@ -4721,6 +4736,8 @@ export interface components {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
+                Vary: components["headers"]["Vary"];
+                "Content-Language": components["headers"]["Content-Language"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
@@ -4739,6 +4756,8 @@ export interface components {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
+                Vary: components["headers"]["Vary"];
+                "Content-Language": components["headers"]["Content-Language"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
@@ -4752,6 +4771,8 @@ export interface components {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
+                Vary: components["headers"]["Vary"];
+                "Content-Language": components["headers"]["Content-Language"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
@@ -4765,6 +4786,8 @@ export interface components {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
+                Vary: components["headers"]["Vary"];
+                "Content-Language": components["headers"]["Content-Language"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 "Retry-After": components["headers"]["Retry-After"];
@@ -4779,6 +4802,8 @@ export interface components {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
+                Vary: components["headers"]["Vary"];
+                "Content-Language": components["headers"]["Content-Language"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
@@ -4792,6 +4817,8 @@ export interface components {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
+                Vary: components["headers"]["Vary"];
+                "Content-Language": components["headers"]["Content-Language"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 "Retry-After": components["headers"]["Retry-After"];
@@ -4806,6 +4833,8 @@ export interface components {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
+                Vary: components["headers"]["Vary"];
+                "Content-Language": components["headers"]["Content-Language"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
@@ -4824,6 +4853,8 @@ export interface components {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
+                Vary: components["headers"]["Vary"];
+                "Content-Language": components["headers"]["Content-Language"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
@@ -4840,6 +4871,8 @@ export interface components {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
+                Vary: components["headers"]["Vary"];
+                "Content-Language": components["headers"]["Content-Language"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
@@ -4853,6 +4886,8 @@ export interface components {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
+                Vary: components["headers"]["Vary"];
+                "Content-Language": components["headers"]["Content-Language"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
@@ -4866,6 +4901,8 @@ export interface components {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
+                Vary: components["headers"]["Vary"];
+                "Content-Language": components["headers"]["Content-Language"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
@@ -4882,6 +4919,8 @@ export interface components {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
+                Vary: components["headers"]["Vary"];
+                "Content-Language": components["headers"]["Content-Language"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 "Retry-After": components["headers"]["Retry-After"];
@@ -4896,6 +4935,8 @@ export interface components {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
+                Vary: components["headers"]["Vary"];
+                "Content-Language": components["headers"]["Content-Language"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
@@ -4912,6 +4953,8 @@ export interface components {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
+                Vary: components["headers"]["Vary"];
+                "Content-Language": components["headers"]["Content-Language"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
@@ -4925,6 +4968,8 @@ export interface components {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
+                Vary: components["headers"]["Vary"];
+                "Content-Language": components["headers"]["Content-Language"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
@@ -4944,6 +4989,8 @@ export interface components {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
+                Vary: components["headers"]["Vary"];
+                "Content-Language": components["headers"]["Content-Language"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
@@ -4961,6 +5008,8 @@ export interface components {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
+                Vary: components["headers"]["Vary"];
+                "Content-Language": components["headers"]["Content-Language"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
@@ -4974,6 +5023,8 @@ export interface components {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
+                Vary: components["headers"]["Vary"];
+                "Content-Language": components["headers"]["Content-Language"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
@@ -4990,6 +5041,8 @@ export interface components {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
+                Vary: components["headers"]["Vary"];
+                "Content-Language": components["headers"]["Content-Language"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
@@ -5008,6 +5061,8 @@ export interface components {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
+                Vary: components["headers"]["Vary"];
+                "Content-Language": components["headers"]["Content-Language"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
@@ -5025,6 +5080,8 @@ export interface components {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
+                Vary: components["headers"]["Vary"];
+                "Content-Language": components["headers"]["Content-Language"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
@@ -5043,6 +5100,8 @@ export interface components {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
+                Vary: components["headers"]["Vary"];
+                "Content-Language": components["headers"]["Content-Language"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
@@ -5062,6 +5121,8 @@ export interface components {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
+                Vary: components["headers"]["Vary"];
+                "Content-Language": components["headers"]["Content-Language"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
@@ -5075,6 +5136,8 @@ export interface components {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
+                Vary: components["headers"]["Vary"];
+                "Content-Language": components["headers"]["Content-Language"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
@@ -5088,6 +5151,8 @@ export interface components {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
+                Vary: components["headers"]["Vary"];
+                "Content-Language": components["headers"]["Content-Language"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
@@ -5104,6 +5169,8 @@ export interface components {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
+                Vary: components["headers"]["Vary"];
+                "Content-Language": components["headers"]["Content-Language"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
@@ -5117,6 +5184,8 @@ export interface components {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
+                Vary: components["headers"]["Vary"];
+                "Content-Language": components["headers"]["Content-Language"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
@@ -5134,6 +5203,8 @@ export interface components {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
+                Vary: components["headers"]["Vary"];
+                "Content-Language": components["headers"]["Content-Language"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
@@ -5147,6 +5218,8 @@ export interface components {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
+                Vary: components["headers"]["Vary"];
+                "Content-Language": components["headers"]["Content-Language"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
@@ -5164,6 +5237,8 @@ export interface components {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
+                Vary: components["headers"]["Vary"];
+                "Content-Language": components["headers"]["Content-Language"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 "Retry-After": components["headers"]["Retry-After"];
@@ -5181,6 +5256,8 @@ export interface components {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
+                Vary: components["headers"]["Vary"];
+                "Content-Language": components["headers"]["Content-Language"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
@@ -5197,6 +5274,8 @@ export interface components {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
+                Vary: components["headers"]["Vary"];
+                "Content-Language": components["headers"]["Content-Language"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
@@ -5215,6 +5294,8 @@ export interface components {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
+                Vary: components["headers"]["Vary"];
+                "Content-Language": components["headers"]["Content-Language"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
@@ -5233,6 +5314,8 @@ export interface components {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
+                Vary: components["headers"]["Vary"];
+                "Content-Language": components["headers"]["Content-Language"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
@@ -5250,6 +5333,8 @@ export interface components {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
+                Vary: components["headers"]["Vary"];
+                "Content-Language": components["headers"]["Content-Language"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
@@ -5267,6 +5352,8 @@ export interface components {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
+                Vary: components["headers"]["Vary"];
+                "Content-Language": components["headers"]["Content-Language"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
@@ -5285,6 +5372,8 @@ export interface components {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
+                Vary: components["headers"]["Vary"];
+                "Content-Language": components["headers"]["Content-Language"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
@@ -5303,6 +5392,8 @@ export interface components {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
+                Vary: components["headers"]["Vary"];
+                "Content-Language": components["headers"]["Content-Language"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
@@ -5319,6 +5410,8 @@ export interface components {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
+                Vary: components["headers"]["Vary"];
+                "Content-Language": components["headers"]["Content-Language"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
@@ -5335,6 +5428,8 @@ export interface components {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
+                Vary: components["headers"]["Vary"];
+                "Content-Language": components["headers"]["Content-Language"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
@@ -5351,6 +5446,8 @@ export interface components {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
+                Vary: components["headers"]["Vary"];
+                "Content-Language": components["headers"]["Content-Language"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
@@ -5367,6 +5464,8 @@ export interface components {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
+                Vary: components["headers"]["Vary"];
+                "Content-Language": components["headers"]["Content-Language"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 "Retry-After": components["headers"]["Retry-After"];
@@ -5390,6 +5489,8 @@ export interface components {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
+                Vary: components["headers"]["Vary"];
+                "Content-Language": components["headers"]["Content-Language"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
@@ -5406,6 +5507,8 @@ export interface components {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
+                Vary: components["headers"]["Vary"];
+                "Content-Language": components["headers"]["Content-Language"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
@@ -5424,6 +5527,8 @@ export interface components {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
+                Vary: components["headers"]["Vary"];
+                "Content-Language": components["headers"]["Content-Language"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
@@ -5441,6 +5546,8 @@ export interface components {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
+                Vary: components["headers"]["Vary"];
+                "Content-Language": components["headers"]["Content-Language"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
@@ -5457,6 +5564,8 @@ export interface components {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
+                Vary: components["headers"]["Vary"];
+                "Content-Language": components["headers"]["Content-Language"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
@@ -5473,6 +5582,8 @@ export interface components {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
+                Vary: components["headers"]["Vary"];
+                "Content-Language": components["headers"]["Content-Language"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
@@ -5489,6 +5600,8 @@ export interface components {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
+                Vary: components["headers"]["Vary"];
+                "Content-Language": components["headers"]["Content-Language"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
@@ -5505,6 +5618,8 @@ export interface components {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
+                Vary: components["headers"]["Vary"];
+                "Content-Language": components["headers"]["Content-Language"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
@@ -5522,6 +5637,8 @@ export interface components {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
+                Vary: components["headers"]["Vary"];
+                "Content-Language": components["headers"]["Content-Language"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
@@ -5540,6 +5657,8 @@ export interface components {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
+                Vary: components["headers"]["Vary"];
+                "Content-Language": components["headers"]["Content-Language"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
@@ -5560,6 +5679,8 @@ export interface components {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
+                Vary: components["headers"]["Vary"];
+                "Content-Language": components["headers"]["Content-Language"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
@@ -5577,6 +5698,8 @@ export interface components {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
+                Vary: components["headers"]["Vary"];
+                "Content-Language": components["headers"]["Content-Language"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
@@ -5596,6 +5719,8 @@ export interface components {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
+                Vary: components["headers"]["Vary"];
+                "Content-Language": components["headers"]["Content-Language"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
@@ -5613,6 +5738,8 @@ export interface components {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
+                Vary: components["headers"]["Vary"];
+                "Content-Language": components["headers"]["Content-Language"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
@@ -5631,6 +5758,8 @@ export interface components {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
+                Vary: components["headers"]["Vary"];
+                "Content-Language": components["headers"]["Content-Language"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
@@ -5650,6 +5779,8 @@ export interface components {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
+                Vary: components["headers"]["Vary"];
+                "Content-Language": components["headers"]["Content-Language"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
@@ -5667,6 +5798,8 @@ export interface components {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
+                Vary: components["headers"]["Vary"];
+                "Content-Language": components["headers"]["Content-Language"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
@@ -5687,6 +5820,8 @@ export interface components {
         "Cache-Control": string;
         /** @description The request's headers on which the answer depends. */
         Vary: string;
+        /** @description The language of a problem's `title` and `detail`, by `Accept-Language`; not where the site has English alone. */
+        "Content-Language": string;
         /** @description The name of the file to save the answer as. */
         "Content-Disposition": string;
         /** @description RFC 8288: first, prev, next and last, as far as they exist, with all filters. */
@@ -6187,6 +6322,8 @@ export interface operations {
                 waiting_for?: "review" | "owner" | "appeal";
                 /** @description Only what rules hold out of the queue; `oldest` is the default order. */
                 held?: "true";
+                /** @description Only projects, in every state, whose owners wrote the last entry in their threads. */
+                answered?: "true";
                 /** @description Default newest; in a list of pending projects or of the queue oldest. */
                 sort?: "newest" | "popular" | "upvotes" | "oldest";
             };
@@ -6241,6 +6378,16 @@ export interface operations {
                      *           "warnings": [
                      *             "owner_suspended"
                      *           ],
+                     *           "resembles": {
+                     *             "lookalike_title": {
+                     *               "id": 42,
+                     *               "title": "Flask"
+                     *             },
+                     *             "same_repository": {
+                     *               "id": 42,
+                     *               "title": "Flask"
+                     *             }
+                     *           },
                      *           "id": 42,
                      *           "slug": "flask",
                      *           "title": "Flask",
@@ -6520,7 +6667,8 @@ export interface operations {
                      *           "doubtful": 0,
                      *           "new_accounts": 0,
                      *           "unverified": 0,
-                     *           "single_owner": 0
+                     *           "single_owner": 0,
+                     *           "is_above": true
                      *         }
                      *       ],
                      *       "pagination": {
@@ -8102,10 +8250,6 @@ export interface operations {
                      *         "upvotes_received": 1,
                      *         "last_submission_at": "2026-11-20T10:00:00.123456Z"
                      *       },
-                     *       "stored_today": {
-                     *         "bytes": 0,
-                     *         "most": 1
-                     *       },
                      *       "audit": [
                      *         {
                      *           "id": 42,
@@ -8331,7 +8475,7 @@ export interface operations {
                 state?: "pending" | "delivered" | "dead";
                 /** @description An endpoint's name; an unknown one finds nothing. */
                 endpoint?: string;
-                event?: "project.approved" | "project.submitted" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.edited" | "project.changes_requested" | "project.answered" | "project.appealed" | "project.reported" | "webhook.test" | "project.edit_approved" | "project.edit_rejected" | "project.message" | "project.returned" | "project.appeal_upheld" | "project.appeal_reversed" | "report.settled" | "account.password_reset" | "account.email_verification" | "account.email_changed" | "account.password_changed" | "account.passkey_added" | "account.passkey_removed";
+                event?: "project.approved" | "project.submitted" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.edited" | "project.changes_requested" | "project.answered" | "project.appealed" | "project.reported" | "webhook.test" | "project.edit_approved" | "project.edit_rejected" | "project.closing" | "project.message" | "project.returned" | "project.appeal_upheld" | "project.appeal_reversed" | "report.settled" | "account.password_reset" | "account.email_verification" | "account.email_changed" | "account.password_changed" | "account.passkey_added" | "account.passkey_removed";
                 project_id?: number;
             };
             header?: never;
@@ -8458,7 +8602,7 @@ export interface operations {
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["AdminRequiredOrPasskeyRequiredOrEmailNotVerifiedOrCrossSiteRequest"];
             404: components["responses"]["NotFound"];
-            409: components["responses"]["InvalidTransitionOrOtherUser"];
+            409: components["responses"]["OtherUser"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["ValidationFailed"];
@@ -10294,6 +10438,7 @@ export interface operations {
                 content?: never;
             };
             401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["EmailNotVerified"];
             422: components["responses"]["ValidationFailed"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["Internal"];
@@ -10345,6 +10490,7 @@ export interface operations {
                 content?: never;
             };
             401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["EmailNotVerified"];
             422: components["responses"]["ValidationFailed"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["Internal"];
@@ -10385,6 +10531,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["EmailNotVerified"];
             404: components["responses"]["NotFound"];
             422: components["responses"]["ValidationFailed"];
             429: components["responses"]["RateLimited"];
@@ -10431,7 +10578,7 @@ export interface operations {
             };
             400: components["responses"]["MalformedJson"];
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["CrossSiteRequest"];
+            403: components["responses"]["EmailNotVerifiedOrCrossSiteRequest"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["ValidationFailed"];
@@ -10482,6 +10629,7 @@ export interface operations {
                 content?: never;
             };
             401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["EmailNotVerified"];
             422: components["responses"]["ValidationFailed"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["Internal"];
@@ -10782,6 +10930,7 @@ export interface operations {
                 content?: never;
             };
             401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["EmailNotVerified"];
             422: components["responses"]["ValidationFailed"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["Internal"];
@@ -10955,6 +11104,7 @@ export interface operations {
                 content?: never;
             };
             401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["EmailNotVerified"];
             422: components["responses"]["ValidationFailed"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["Internal"];
@@ -10997,7 +11147,8 @@ export interface operations {
                      *           "tagline": "A lightweight web framework",
                      *           "status": "live",
                      *           "upvotes": 128,
-                     *           "has_upvoted": true
+                     *           "has_upvoted": true,
+                     *           "created_at": "2026-11-20T10:00:00.123456Z"
                      *         }
                      *       ],
                      *       "similar": [
@@ -11008,7 +11159,8 @@ export interface operations {
                      *           "tagline": "A lightweight web framework",
                      *           "status": "live",
                      *           "upvotes": 128,
-                     *           "has_upvoted": true
+                     *           "has_upvoted": true,
+                     *           "created_at": "2026-11-20T10:00:00.123456Z"
                      *         }
                      *       ],
                      *       "same_repository": [
@@ -11019,7 +11171,8 @@ export interface operations {
                      *           "tagline": "A lightweight web framework",
                      *           "status": "live",
                      *           "upvotes": 128,
-                     *           "has_upvoted": true
+                     *           "has_upvoted": true,
+                     *           "created_at": "2026-11-20T10:00:00.123456Z"
                      *         }
                      *       ]
                      *     }
@@ -11146,6 +11299,7 @@ export interface operations {
                 content?: never;
             };
             401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["EmailNotVerified"];
             422: components["responses"]["ValidationFailed"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["Internal"];
@@ -11252,6 +11406,7 @@ export interface operations {
                 content?: never;
             };
             401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["EmailNotVerified"];
             404: components["responses"]["NotFound"];
             422: components["responses"]["ValidationFailed"];
             429: components["responses"]["RateLimited"];
@@ -11289,10 +11444,11 @@ export interface operations {
                  *         "python",
                  *         "web"
                  *       ],
-                 *       "category": "web-frameworks"
+                 *       "category": "web-frameworks",
+                 *       "give_back": true
                  *     }
                  */
-                "application/json": components["schemas"]["ProjectChanges"];
+                "application/json": components["schemas"]["ProjectChangeChanges"];
             };
         };
         responses: {
@@ -12306,6 +12462,7 @@ export interface operations {
                 content?: never;
             };
             401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["EmailNotVerified"];
             404: components["responses"]["NotFound"];
             422: components["responses"]["ValidationFailed"];
             429: components["responses"]["RateLimited"];
@@ -12634,6 +12791,8 @@ export interface operations {
                 waiting_for?: "review" | "owner" | "appeal";
                 /** @description Only what rules hold out of the queue; `oldest` is the default order. */
                 held?: "true";
+                /** @description Only projects, in every state, whose owners wrote the last entry in their threads. */
+                answered?: "true";
                 /** @description Default newest; in a list of pending projects or of the queue oldest. */
                 sort?: "newest" | "popular" | "upvotes" | "oldest";
             };
@@ -12688,6 +12847,16 @@ export interface operations {
                      *           "warnings": [
                      *             "owner_suspended"
                      *           ],
+                     *           "resembles": {
+                     *             "lookalike_title": {
+                     *               "id": 42,
+                     *               "title": "Flask"
+                     *             },
+                     *             "same_repository": {
+                     *               "id": 42,
+                     *               "title": "Flask"
+                     *             }
+                     *           },
                      *           "id": 42,
                      *           "slug": "flask",
                      *           "title": "Flask",
@@ -12935,6 +13104,16 @@ export interface operations {
                      *       "warnings": [
                      *         "owner_suspended"
                      *       ],
+                     *       "resembles": {
+                     *         "lookalike_title": {
+                     *           "id": 42,
+                     *           "title": "Flask"
+                     *         },
+                     *         "same_repository": {
+                     *           "id": 42,
+                     *           "title": "Flask"
+                     *         }
+                     *       },
                      *       "approvals": {
                      *         "required": 2,
                      *         "given": [
@@ -14330,16 +14509,6 @@ export interface operations {
                      *               }
                      *             }
                      *           ],
-                     *           "reports": [
-                     *             {
-                     *               "kind": "broken_link",
-                     *               "at": "2026-11-20T10:00:00.123456Z",
-                     *               "reporter": {
-                     *                 "id": 42,
-                     *                 "username": "ada"
-                     *               }
-                     *             }
-                     *           ],
                      *           "outcome": "acted",
                      *           "reply": null,
                      *           "settled_at": "2026-11-20T10:00:00.123456Z"
@@ -14433,16 +14602,6 @@ export interface operations {
                      *           }
                      *         }
                      *       ],
-                     *       "reports": [
-                     *         {
-                     *           "kind": "broken_link",
-                     *           "at": "2026-11-20T10:00:00.123456Z",
-                     *           "reporter": {
-                     *             "id": 42,
-                     *             "username": "ada"
-                     *           }
-                     *         }
-                     *       ],
                      *       "outcome": "acted",
                      *       "reply": null,
                      *       "settled_at": "2026-11-20T10:00:00.123456Z"
@@ -14488,6 +14647,10 @@ export interface operations {
                      * @example {
                      *       "queue_length": 0,
                      *       "oldest_submitted_at": "2026-11-20T10:00:00.123456Z",
+                     *       "messages": 0,
+                     *       "held": 0,
+                     *       "waiting_for_owner": 0,
+                     *       "waiting_for_appeal": 0,
                      *       "mine": 0,
                      *       "claims": true,
                      *       "appeals": true,
@@ -14651,6 +14814,7 @@ export interface operations {
                 content?: never;
             };
             401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["EmailNotVerified"];
             422: components["responses"]["ValidationFailed"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["Internal"];
@@ -14709,6 +14873,7 @@ export interface operations {
                 content?: never;
             };
             401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["EmailNotVerified"];
             404: components["responses"]["NotFound"];
             422: components["responses"]["ValidationFailed"];
             429: components["responses"]["RateLimited"];
