@@ -6,7 +6,7 @@ from alembic import op
 from directory.db.schema_changes import build_indexes, in_short_transaction
 
 revision = "0063"
-down_revision = "0056"
+down_revision = "0062"
 branch_labels = None
 depends_on = None
 
