@@ -52,7 +52,7 @@ OF_PROJECTS |= {"project_search_data.block", "project_search_brief_data.block"}
 # Tables with what administrators write about no user; digests of pictures and descriptions, and ids of categories.
 OF_ADMINISTRATORS = {"rules", "rule_previews", "rule_actions", "saved_replies"}
 NOT_FILLED = {"logos.digest", "logos.small_digest", "projects.logo", "revisions.logo", "picture_uses.digest"}
-NOT_FILLED |= {"users.review_categories", "projects.text_key"}
+NOT_FILLED |= {"users.review_categories", "users.local_role", "users.local_categories", "projects.text_key"}
 
 
 @pytest.fixture
