@@ -13,7 +13,10 @@ from directory.services import clock, day_counts
 from directory.services.deleting import MostWouldGo
 from directory.services.delivery.schedule import DeliveryPolicy
 
-DONE = {"holds": "{} released", "projects": "{} rejected without an answer in time"}
+DONE = {
+    "holds": "{} released", "projects": "{} rejected without an answer in time",
+    "reminders": "{} owners reminded", "promises": "{} that never close any more",
+}  # fmt: skip
 
 
 @click.command("tidy")

@@ -1,4 +1,4 @@
-"""Rate limits: seven tiers with a setting each, and some fixed ones. They count by user, or by address if anonymous.
+"""Rate limits: tiers with a setting each, and some fixed ones. They count by user, or by address if anonymous.
 
 A request is counted after the caller is identified and before the body is read, whatever its outcome. The `auth` tier
 is an exception: see `counted`.

@@ -1,7 +1,4 @@
-"""The tables, their constraints, and each index with the query that it serves.
-
-It may import `db`, `extensions`, `errors` and `logs`.
-"""
+"""The tables, their constraints, and each index with the query that it serves."""
 
 from directory.db.clock import now
 from directory.models.accounts import (

@@ -110,10 +110,15 @@ class NewForm(ProjectForm):
 
 
 class EditForm(ProjectForm):
-    """An edit of the version that the form showed."""
+    """An edit of the version that the form showed.
+
+    What waits for its owner stays there without `give_back`. While an appeal is open the form asks for `end_appeal`.
+    """
 
     version = Whole(1, 2**63 - 1, required=True)
     remove_logo = Flag()
+    give_back = Flag()
+    end_appeal = Flag()
 
 
 class NewPictureForm(Strict):

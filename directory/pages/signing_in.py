@@ -20,7 +20,7 @@ from directory.language.messages import _
 from directory.pages.forms import EMPTY, NO_STORE, Form, same_as, see_other, shows, with_cookies
 from directory.pages.head import Head
 from directory.pages.layout import PageAnswer, address_with, bp, page_view, show, with_page
-from directory.pages.sign_in_form import is_texts, next_page, sign_in_form
+from directory.pages.sign_in_form import accepted, is_texts, next_page, sign_in_form
 
 AGAIN = _("What you want to do needs a session that was opened in the last ten minutes. Sign in again to go on.")
 FAILED = _("Signing in did not succeed. Try again.")
@@ -111,7 +111,8 @@ def sign_up_form(form: Form = EMPTY, query: dict[str, str] | None = None, **_pat
     head = Head(_("Create an account"), indexed=False)
     by_provider = current_app.config["REGISTRATION_OPEN"] and bool(current_app.extensions["providers"])
     is_open = registration_open()
-    return show("sign_up.html", head, here=to, form=form, next=to, is_open=is_open, by_provider=by_provider)
+    facts: dict[str, Any] = {"is_open": is_open, "by_provider": by_provider, "endings": accepted()}
+    return show("sign_up.html", head, here=to, form=form, next=to, **facts)
 
 
 @bp.get("/sign-up")

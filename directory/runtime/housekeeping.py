@@ -3,10 +3,11 @@ and audit entries.
 
 It also deletes approvals of earlier versions, and unused pictures.
 
-It also does what is due by the clock: it counts the votes of days that have ended, rejects what owners did not answer
-in time, and releases what rules held for long enough. A deliverer does it, and where none runs with the server, a
-thread of each worker. They may do it at once. A clock may be wrong: after a jump ahead nothing is due, and a table that
-would lose more than half of its rows keeps them, until a person runs `flask tidy --all`.
+It also does what is due by the clock: it counts the votes of days that have ended, reminds owners of what they have to
+answer, rejects what they did not answer in time, and releases what rules held for long enough. A deliverer does it, and
+where none runs with the server, a thread of each worker. They may do it at once. A clock may be wrong: after a jump
+ahead nothing is due, and a table that would lose more than half of its rows keeps them, until a person runs
+`flask tidy --all`.
 """
 
 import logging
@@ -25,7 +26,7 @@ from directory.services.deleting import MostWouldGo
 from directory.services.delivery import claims
 from directory.services.delivery.schedule import DeliveryPolicy
 from directory.services.pictures import logos
-from directory.services.review import approvals, holding, moderation, reports
+from directory.services.review import approvals, deadlines, holding, moderation, reports
 from directory.services.review import claims as review_claims
 from directory.services.rules import facts
 from directory.services.sign_in import attempts, passkeys
@@ -66,10 +67,11 @@ def by_clock(app: Flask) -> dict[str, Callable[[int], int]]:
 
     They are for a clock that has not jumped (`clock.confirm`).
     """
-    due: dict[str, Callable[[int], int]] = {"holds": holding.release_due}
-    if app.config["CHANGES_DAYS"]:
-        due["projects"] = partial(moderation.close, notify=app.extensions["webhooks"])
-    return due
+    notify, due = app.extensions["webhooks"], {"holds": holding.release_due}
+    if not app.config["CHANGES_DAYS"]:
+        return {**due, "promises": deadlines.promise_nothing}
+    closing = {"projects": partial(moderation.close, notify=notify)}
+    return {**due, **closing, "reminders": partial(deadlines.remind, notify=notify)}
 
 
 def tidy(app: Flask, policy: DeliveryPolicy) -> bool:
@@ -106,7 +108,13 @@ def _attempt(app: Flask, table: str, work: Callable[[int], int]) -> int:
 
 
 def hourly(app: Flask, policy: DeliveryPolicy, ended: Callable[[float], object]) -> None:
-    """Tidy once an hour until `ended`, which waits so many seconds for the end, returns something true."""
+    """Tidy once an hour until `ended`, which waits so many seconds for the end, returns something true.
+
+    What is not promised any more ends at once.
+    """
+    if not app.config["CHANGES_DAYS"] and not app.config["READ_ONLY"]:
+        with app.app_context():
+            _attempt(app, "promises", deadlines.promise_nothing)
     pause = FIRST
     while not ended(pause):
         pause = 0 if tidy(app, policy) else PERIOD

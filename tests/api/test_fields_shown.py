@@ -31,6 +31,7 @@ QUEUED = (
     OWN
     | {"earlier", "warnings", "answered", "description_html", "approvals", "claim"}
     | below("owner_stats", "live", "pending", "rejected")
+    | {"resembles.lookalike_title", "resembles.same_repository"}
 )
 ACCOUNT = {"id", "username", "email", "role", "is_admin", "status", "created_at", "email_verified", "notify"}
 ACCOUNT |= {"may_rename"}
@@ -229,7 +230,7 @@ ANSWERS = {
     "GET /api/admin/projects/<id:project_id>/votes": VOTES | CURSORS,
     "POST /api/admin/projects/<id:project_id>/votes/decisions": {"changed", "upvotes"},
     "GET /api/admin/projects/doubtful": items(
-        OWN | {"counted", "doubtful", "new_accounts", "unverified", "single_owner"}, PAGES
+        OWN | {"counted", "doubtful", "is_above", "new_accounts", "unverified", "single_owner"}, PAGES
     ),
     "GET /api/admin/audit": items(LOG, CURSORS),
     "GET /api/admin/users": items(USER, PAGES),
@@ -260,7 +261,7 @@ ANSWERS = {
     "POST /api/review/replies": REPLY,
     "PUT /api/review/replies/<id:reply_id>": REPLY,
     "GET /api/review/summary": {"queue_length", "oldest_submitted_at", "mine", "claims", "appeals", "reports"}
-    | {"messages", "too_few_reviewers"},
+    | {"messages", "held", "waiting_for_owner", "waiting_for_appeal", "too_few_reviewers"},
     "PUT /api/review/projects/<id:project_id>/claim": {"until"} | below("user", "id", "username"),
     "GET /api/review/projects/<id:project_id>": QUEUED | OWN_DETAIL,
     "GET /api/review/projects/<id:project_id>/history": items(AUDIT, CURSORS),
@@ -447,6 +448,12 @@ def claimed(name=""):
     return below(f"{name}.claim".strip("."), "until", *below("user", "id", "username"))
 
 
+def resembling(name=""):
+    """The members of the projects that warnings are about, null in most answers here."""
+    named = (below(kind, "id", "title") for kind in ("lookalike_title", "same_repository"))
+    return below(f"{name}.resembles".strip("."), *set().union(*named))
+
+
 # Members that a route declares and the answer here lacks, each with the test that expects it.
 ELSEWHERE = {
     "GET /api/session": {"passkey_required"},  # test_passkeys.py
@@ -493,10 +500,10 @@ ELSEWHERE = {
         revised() | approved(),
     ),
     "PUT /api/review/projects/<id:project_id>/release": revised() | approved(),
-    "GET /api/review/projects/<id:project_id>": revised() | approved() | claimed(),
+    "GET /api/review/projects/<id:project_id>": revised() | approved() | claimed() | resembling(),
     **dict.fromkeys(
         ("GET /api/admin/projects", "GET /api/review/projects"),
-        revised("items[]") | approved("items[]") | claimed("items[]"),
+        revised("items[]") | approved("items[]") | claimed("items[]") | resembling("items[]"),
     ),
     "GET /api/review/summary": below("too_few_reviewers[]", "slug", "name"),  # test_approvals.py
     "GET /api/review/projects/<id:project_id>/messages": below("items[].author", "id", "username"),

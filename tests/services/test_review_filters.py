@@ -92,3 +92,30 @@ def test_what_owners_wrote_last_is_listed_and_counted_in_every_state_until_someb
     for item in reviewer.get("/api/review/projects?limit=100").json["items"]:
         assert item["answered"] is (item["id"] in found())
     assert reviewer.get("/api/review/projects?answered=false").status_code == 422
+
+
+def test_the_summary_has_the_number_of_each_part_of_the_list_in_the_categories_of_the_reviewer(
+    world: World, reviewer: Api
+) -> None:
+    world.rule(state="on", effect="hold", conditions=[{"fact": "links", "is": ">=", "value": 1}])
+    bob, admin, some = world.user(), world.caller(world.admin()), world.caller(world.reviewer(world.category("games")))
+    for number, category in enumerate(("tools", "tools", "games")):
+        fields = {"title": f"Lamp {number}", "tagline": "A lamp", "url": f"https://{number}.example"}
+        fields |= {"category": world.category(category), "description": "https://a.example"}
+        assert world.caller(bob).post("/api/projects", fields).status_code == 201
+    for category in ("tools", "games", "games"):
+        asked = world.project(bob, "pending", category=category)
+        admin.put(f"/api/review/projects/{asked}/request-changes", {"message": "Say more."})
+    appealed = world.project(bob, "rejected")
+    world.appeal(appealed, bob)
+    parts = {
+        "queue_length": {"waiting": "true"},
+        "held": {"held": "true"},
+        "waiting_for_owner": {"waiting_for": "owner"},
+        "waiting_for_appeal": {"waiting_for": "appeal"},
+        "messages": {"answered": "true"},
+    }
+    for by, numbers in ((admin, [0, 3, 3, 1, 1]), (reviewer, [0, 3, 3, 1, 1]), (some, [0, 1, 2, 0, 0])):
+        summary = by.get("/api/review/summary").json
+        assert [summary[name] for name in parts] == numbers
+        assert [len(listed(by, **filters)) for filters in parts.values()] == numbers

@@ -56,7 +56,7 @@ def queue(query: dict[str, Any]) -> Any:
     waits = filters.waiting or filters.with_owner or filters.in_appeal or filters.held or filters.status == "pending"
     sort = "oldest" if waits and query.get("sort") is None else order(query)
     page, headers = listing(filters, sort, query, reviews=True)
-    additions.add_background(page["items"])
+    additions.add_background(page["items"], by=caller())
     _add_people(page["items"])
     return page, headers
 
@@ -81,7 +81,7 @@ def project(project_id: int) -> Any:
     A project outside of the reviewer's categories is not found.
     """
     found = catalog.for_review(project_id, by=caller())
-    additions.add_background([found])
+    additions.add_background([found], by=caller())
     _add_people([found])
     return found
 

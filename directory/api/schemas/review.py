@@ -87,6 +87,25 @@ class OwnerStats(Strict):
     rejected = fields.Integer(required=True, metadata={"minimum": 0})
 
 
+class NamedProject(Strict):
+    """A project by id and title."""
+
+    id = fields.Integer(required=True)
+    title = fields.String(required=True)
+
+
+class Resembles(Strict):
+    """For a warning that is about another project, the first one that the caller may see; else null."""
+
+    lookalike_title = fields.Nested(
+        NamedProject,
+        required=True,
+        allow_none=True,
+        metadata={"description": "A live project of the same title, but for the letters that look like Latin ones."},
+    )
+    same_repository = fields.Nested(NamedProject, required=True, allow_none=True)
+
+
 class Background(Strict):
     """What a reviewer should know of the owner of a project and of other projects."""
 
@@ -110,6 +129,8 @@ class Background(Strict):
             "deleted. `rule:` and a name: a rule of the administrators has matched what waits."
         },
     )
+
+    resembles = fields.Nested(Resembles, required=True)
 
 
 class GivenApproval(Strict):
@@ -188,6 +209,13 @@ class QueueSummary(Strict):
     messages = fields.Integer(
         required=True,
         metadata={"minimum": 0, "description": "How many projects have owners who wrote last, as with answered=true."},
+    )
+    held = fields.Integer(required=True, metadata={"minimum": 0, "description": "How many there are with held=true."})
+    waiting_for_owner = fields.Integer(
+        required=True, metadata={"minimum": 0, "description": "How many there are with waiting_for=owner."}
+    )
+    waiting_for_appeal = fields.Integer(
+        required=True, metadata={"minimum": 0, "description": "How many there are with waiting_for=appeal."}
     )
     mine = fields.Integer(required=True, metadata={"minimum": 0, "description": "How many projects the caller claims."})
     claims = fields.Boolean(required=True, metadata={"description": "Whether projects can be claimed (CLAIM_MINUTES)."})

@@ -85,6 +85,10 @@ class DoubtfulProject(ProjectOutput):
     counted = _number("The recent votes that count.")
     doubtful = _number("Those of them with a sign. `unverified` is one where the service sends mail.")
     new_accounts, unverified, single_owner = NEW_ACCOUNTS, UNVERIFIED, SINGLE_OWNER
+    is_above = fields.Boolean(
+        required=True,
+        metadata={"description": "Whether the share of votes with a sign is over that of all these recent votes."},
+    )
 
 
 class DoubtfulPage(Strict):

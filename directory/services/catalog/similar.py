@@ -146,12 +146,12 @@ def _candidates(title: str) -> set[int]:
     if key is None:
         return set()
     significant = sorted(significant_words(title), key=lambda word: (-len(word), word))[:MOST_WORDS]
-    same, *found = _matches([[key], *([word] for word in significant)])
+    same, *found = matches([[key], *([word] for word in significant)])
     distinctive = [ids for ids in found if len(ids) < COMMON]
-    return same.union(*(distinctive or _matches([significant])))
+    return same.union(*(distinctive or matches([significant])))
 
 
-def _matches(terms: list[list[str]]) -> list[set[int]]:
+def matches(terms: list[list[str]]) -> list[set[int]]:
     """For each term, a list of required words, the ids of at most COMMON live projects that match it."""
     dialect = db.engine.dialect.name
     found = _search(len(terms), dialect).all({f"term_{n}": _written(term, dialect) for n, term in enumerate(terms)})

@@ -49,7 +49,7 @@ MAIL_ACTORS = {"project.edit_approved": "approved_by", "project.edit_rejected": 
 REPORTED = "project.reported"
 WRITTEN = "project.message"  # a reviewer wrote to the owner: by mail alone
 BETWEEN_MAILS = timedelta(minutes=10)  # of what is written in one thread
-MAIL_ACTORS |= {"project.message": "written_by", "project.returned": "returned_by"}
+MAIL_ACTORS |= {"project.closing": "requested_by", WRITTEN: "written_by", "project.returned": "returned_by"}
 MAIL_ACTORS |= {"project.appeal_upheld": "settled_by", "project.appeal_reversed": "settled_by"}
 TEST = "webhook.test"
 # No project has this id, and the event's type is another than an approval's: nobody takes a test for one.
@@ -118,7 +118,7 @@ def enqueue_each(
     endpoints: list[Endpoint],
     reason: str | None = None,
     changes: Mapping[int, dict[str, Any]] | None = None,
-    messages: Mapping[int, int] | None = None,
+    messages: Mapping[int, int | None] | None = None,
 ) -> None:
     """The same for each of many projects, given as `catalog.all_stored` returns them, at once.
 
@@ -181,12 +181,22 @@ def _left(owners: set[int]) -> dict[int, float]:
         owners = set(db.session.scalars(_ALONE, {"ids": sorted(owners)}))
     if not owners:
         return {}
-    since = now() - UNCONFIRMED_PERIOD
-    recent = Delivery.endpoint == MAIL, Delivery.created_at > since, Project.owner_id.in_(owners)
-    mailed = select(Project.owner_id, func.count().label("mails")).join(Delivery, Delivery.project_id == Project.id)
-    counted = mailed.where(*recent)
-    mails = {row.owner_id: row.mails for row in db.session.execute(counted.group_by(Project.owner_id))}
+    mails = {row.owner_id: row.mails for row in db.session.execute(_mails_to(owners).group_by(Project.owner_id))}
     return {user_id: UNCONFIRMED_MAILS - mails.get(user_id, 0) for user_id in owners}
+
+
+def _mails_to(owners: set[int]) -> Any:
+    """The number of decisions that were mailed in the last hour, by owner."""
+    recent = Delivery.endpoint == MAIL, Delivery.created_at > now() - UNCONFIRMED_PERIOD, Project.owner_id.in_(owners)
+    mailed = select(Project.owner_id, func.count().label("mails")).join(Delivery, Delivery.project_id == Project.id)
+    return mailed.where(*recent)
+
+
+def is_held_back(user_id: int) -> bool:
+    """Whether no more decisions are mailed to a user for now, who wants them, because the address is not confirmed."""
+    unconfirmed = User.email_verified_at.is_(None), User.notify
+    mails = _mails_to({user_id}).join(User, User.id == Project.owner_id).where(*unconfirmed).group_by(Project.owner_id)
+    return db.session.scalar(mails.having(func.count() >= UNCONFIRMED_MAILS)) is not None
 
 
 def _recipients(endpoints: list[Endpoint], project: dict[str, Any], mailed: dict[int, float]) -> list[Endpoint]:

@@ -23,6 +23,7 @@ from directory.services.review.last_decision import Overtaking
 from directory.services.text.equal_addresses import Address, repository_key, url_key
 
 ADDRESS = frozenset({"url", "repository_url"})  # the fields that make duplicates
+SHOWN = {"logo", "logo_url", "pictures"}  # who adds these alone may have more to do before it is reviewed
 OTHER_REPOSITORY = _("You have another project of this website, with this repository or without one.")
 
 DELETED, ANSWERED = "project.deleted", "project.answered"
@@ -68,10 +69,12 @@ def edit(
     versions: Container[int] | None = None,
     pictures: Change | None = None,
     needs_verified: bool = False,
+    gives_back: bool = True,
 ) -> tuple[Project, Revision | None] | None:
     """Change validated fields of a project, and with `pictures` the list of its pictures.
 
-    A rejected project goes back to review, and so does what waits for its owner, to its place in the queue. When a
+    A rejected project goes back to review. What waits for its owner goes back to its place in the queue, but not by a
+    logo or pictures alone, and not unless `gives_back`. When a
     member edits a live project, the fields that need review wait as its revision, and the others apply at once. An
     administrator's edit applies at once and does not change the state; with `self_review` "refuse" that of their own
     project is as a member's. An edit that changes nothing is not logged.
@@ -93,10 +96,7 @@ def edit(
     if not planned.changes and not planned.revision_changes:
         return None
     project.version += 1
-    is_answer = _is_answer(project, revision, planned, by, needs_verified=needs_verified)
-    if not by.is_admin:
-        give_back(project, at)
-        last_decision.overtake(project, Overtaking.EDIT, by=by, at=at)
+    is_answer = not by.is_admin and _go_on(project, revision, planned, gives_back, needs_verified, by=by, at=at)
     if planned.changes:
         _write(project, planned.changes, at)
         states = {"from_state": was, "to_state": project.status}
@@ -185,16 +185,31 @@ def _carry_claim(project: Project, planned: revisions.Plan, by: Caller) -> None:
         claims.carry(project, moved="category" in planned.changes)
 
 
-def _is_answer(
-    project: Project, revision: Revision | None, planned: revisions.Plan, by: Caller, *, needs_verified: bool
+def _go_on(
+    project: Project,
+    revision: Revision | None,
+    planned: revisions.Plan,
+    gives_back: bool,
+    needs_verified: bool,
+    *,
+    by: Caller,
+    at: datetime,
 ) -> bool:
-    """Whether an edit gives back what waits for the owner. Raises EmailNotVerified if the owner may not."""
-    waits = None if by.is_admin else waiting.on_owner(project, revision)
-    if waits is None or (waits is revision and not planned.after):
-        return False
-    if needs_verified:
+    """Have the owner's edit overtake the last decision, and give back what it gives back.
+
+    Returns whether the owner has answered by it. Raises EmailNotVerified if the owner may not.
+    """
+    waits = waiting.on_owner(project, revision)
+    stays = waits is not None and (not gives_back or planned.changes.keys() | planned.revision_changes.keys() <= SHOWN)
+    is_answer = waits is not None and not stays and not (waits is revision and not planned.after)
+    if is_answer and needs_verified:
         require_verified(by)
-    return True
+    if is_answer and revision is not None:
+        waiting.give_back(revision, at)
+    elif not stays:
+        give_back(project, at)
+    last_decision.overtake(project, Overtaking.EDIT, by=by, at=at)
+    return is_answer
 
 
 def give_back(project: Project, at: datetime) -> None:

@@ -20,12 +20,14 @@ from directory.language.catalogues import Catalogue
 from directory.models import AccountStatus, Delivery, MailLink, MessageKind, Sender, User, now
 from directory.models import Message as ThreadMessage
 from directory.models.base import HIGHEST_ID
+from directory.services import turns
 from directory.services.accounts import mail_links
 from directory.services.delivery.channels import MailServer, NotToBeSent
 from directory.services.delivery.claims import Claim
 from directory.services.delivery.mail import templates
 from directory.services.delivery.mail.templates import Mail
 from directory.services.delivery.outbox import TEST, WRITTEN
+from directory.services.turns import Standing
 
 SUBJECT, UNSUBSCRIBE = "Subject", "List-Unsubscribe"
 
@@ -117,12 +119,21 @@ def _link(link_id: int) -> Any:
 def _decision(claim: Claim, event: dict[str, Any], server: MailServer) -> Message:
     owner, address = _notified(event["project"]["owner"]["id"], server)
     if claim.event == WRITTEN:
-        reason = _unread(claim, event["project"]["id"], event["message_id"])
+        reason: str | None = _unread(claim, event["project"]["id"], event["message_id"])
     else:
-        reason = _text_of(event["message_id"]) if claim.event in templates.OF_MESSAGES else event.get("reason")
-    facts = (owner.username, event["project"], reason)
-    mail = templates.decision(server.site, claim.event, *facts, address, _language(owner, server))
+        reason = _text_of(event["message_id"]) if "message_id" in event else event.get("reason")
+    facts = (owner.username, event["project"], reason, address, _language(owner, server))
+    standing, by_nobody = _standing(claim.event, event["project"]["id"]), event.get("rejected_by") is None
+    mail = templates.decision(server.site, claim.event, *facts, standing=standing, by_nobody=by_nobody)
     return _with_switch(message(mail, to=owner.email, server=server, message_id=claim.webhook_id), address)
+
+
+def _standing(event: str, project_id: int) -> Standing:
+    """Where a project stands now. Raises NotToBeSent for a reminder that came too late."""
+    standing = turns.of_each([project_id]).get(project_id, turns.GONE)
+    if event == templates.CLOSING and standing.until is None:
+        raise NotToBeSent("the project does not wait for its owner any more")
+    return standing
 
 
 def _report_settled(claim: Claim, event: dict[str, Any], server: MailServer) -> Message:

@@ -1585,7 +1585,8 @@ export interface paths {
         get: operations["projectsShow"];
         /**
          * Change a project: any subset of the writable fields
-         * @description A rejected project goes back to the queue. A live project stays as it was reviewed: changes by its owner to title,
+         * @description A rejected project goes back to the queue, and so does what waits for its owner, unless `give_back` is false or it
+         *     changes the logo or the pictures alone. A live project stays as it was reviewed: changes by its owner to title,
          *     tagline, author, description, links, logo and pictures wait for review as its `revision`, while category and tags
          *     change at once. Later edits are added to the revision, and a field that is set back is removed from it. A URL that
          *     differs from the current one only in scheme, case of the host, `www.`, default port, slash at the end or fragment
@@ -2906,6 +2907,17 @@ export interface components {
             pending: number;
             rejected: number;
         };
+        /** @description A project by id and title. */
+        NamedProject: {
+            id: number;
+            title: string;
+        };
+        /** @description For a warning that is about another project, the first one that the caller may see; else null. */
+        Resembles: {
+            /** @description A live project of the same title, but for the letters that look like Latin ones. */
+            lookalike_title: components["schemas"]["NamedProject"] | null;
+            same_repository: components["schemas"]["NamedProject"] | null;
+        };
         /** @description The addresses of a logo's pictures, WebP of 64 and 256 pixels a side. The picture at an address never changes. */
         Logo: {
             64: string;
@@ -2985,6 +2997,7 @@ export interface components {
             answered: boolean;
             /** @description What a reviewer should look at. `lookalike_title`: the title has letters that look like Latin ones and are of another script, in one word with Latin letters or as all its letters of that script. `same_repository`: another project of any state has its repository or website as its own repository, or its repository as its own website. `owner_suspended`: the owner's account is suspended or deleted. `rule:` and a name: a rule of the administrators has matched what waits. */
             warnings: string[];
+            resembles: components["schemas"]["Resembles"];
             readonly id: number;
             /** @description From the title, for readable links; not unique. */
             readonly slug: string;
@@ -3189,6 +3202,8 @@ export interface components {
             unverified: number;
             /** @description Of users who have cast two votes or more, all of them for projects of this owner. */
             single_owner: number;
+            /** @description Whether the share of votes with a sign is over that of all these recent votes. */
+            is_above: boolean;
         };
         /** @description Live projects with doubtful votes, the most doubtful first. */
         DoubtfulPage: {
@@ -3280,7 +3295,7 @@ export interface components {
              * @enum {string}
              */
             is: "=" | "<" | ">=" | "in" | "not in";
-            /** @description A number, true or false, a text, or for `in` and `not in` a list of 1 to 1,000 texts, by the type of the fact. */
+            /** @description A number, true or false, a text, or for `in` and `not in` a list of 1 to 1,000 texts, by the type of the fact. One of `words` is a word or up to five in a row, as search has them in every script. One of `email_domain` is a domain, `example.org`, or `*.example.org` and `*.org` for all that are below. Each value of a list that is none has an error of its own. */
             value: number | boolean | string | string[];
         };
         /** @description How many a rule matched on a day. */
@@ -3630,7 +3645,7 @@ export interface components {
             host: string;
             format: string;
             /** @description The events that are sent to it. */
-            events: ("project.approved" | "project.submitted" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.edited" | "project.changes_requested" | "project.answered" | "project.appealed" | "project.reported" | "webhook.test" | "project.edit_approved" | "project.edit_rejected" | "project.message" | "project.returned" | "project.appeal_upheld" | "project.appeal_reversed" | "report.settled")[];
+            events: ("project.approved" | "project.submitted" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.edited" | "project.changes_requested" | "project.answered" | "project.appealed" | "project.reported" | "webhook.test" | "project.edit_approved" | "project.edit_rejected" | "project.closing" | "project.message" | "project.returned" | "project.appeal_upheld" | "project.appeal_reversed" | "report.settled")[];
             deliveries: components["schemas"]["DeliveryCounts"];
         };
         /** @description The endpoints, in the order of the configuration. */
@@ -4233,8 +4248,8 @@ export interface components {
             /** @description Whether more than 10,000 projects match; then the newest 10,000 are counted. */
             capped: boolean;
         };
-        /** @description A submission; for a change every field is optional. */
-        ProjectChanges: {
+        /** @description A change of a project: any of its fields. */
+        ProjectChangeChanges: {
             /** @example Flask */
             title?: string;
             /** @example A lightweight web framework */
@@ -4277,6 +4292,8 @@ export interface components {
              * @example web-frameworks
              */
             category?: string;
+            /** @description False leaves what waits for its owner there, so that more can follow; true by default. */
+            give_back?: boolean;
         };
         /** @description Why the owner asks for another look. */
         AppealInput: {
@@ -4382,6 +4399,7 @@ export interface components {
             answered: boolean;
             /** @description What a reviewer should look at. `lookalike_title`: the title has letters that look like Latin ones and are of another script, in one word with Latin letters or as all its letters of that script. `same_repository`: another project of any state has its repository or website as its own repository, or its repository as its own website. `owner_suspended`: the owner's account is suspended or deleted. `rule:` and a name: a rule of the administrators has matched what waits. */
             warnings: string[];
+            resembles: components["schemas"]["Resembles"];
             /** @description Null if one is enough or nothing waits. */
             approvals: components["schemas"]["Approvals"] | null;
             readonly id: number;
@@ -4526,6 +4544,12 @@ export interface components {
             oldest_submitted_at: string | null;
             /** @description How many projects have owners who wrote last, as with answered=true. */
             messages: number;
+            /** @description How many there are with held=true. */
+            held: number;
+            /** @description How many there are with waiting_for=owner. */
+            waiting_for_owner: number;
+            /** @description How many there are with waiting_for=appeal. */
+            waiting_for_appeal: number;
             /** @description How many projects the caller claims. */
             mine: number;
             /** @description Whether projects can be claimed (CLAIM_MINUTES). */
@@ -6354,6 +6378,16 @@ export interface operations {
                      *           "warnings": [
                      *             "owner_suspended"
                      *           ],
+                     *           "resembles": {
+                     *             "lookalike_title": {
+                     *               "id": 42,
+                     *               "title": "Flask"
+                     *             },
+                     *             "same_repository": {
+                     *               "id": 42,
+                     *               "title": "Flask"
+                     *             }
+                     *           },
                      *           "id": 42,
                      *           "slug": "flask",
                      *           "title": "Flask",
@@ -6633,7 +6667,8 @@ export interface operations {
                      *           "doubtful": 0,
                      *           "new_accounts": 0,
                      *           "unverified": 0,
-                     *           "single_owner": 0
+                     *           "single_owner": 0,
+                     *           "is_above": true
                      *         }
                      *       ],
                      *       "pagination": {
@@ -8440,7 +8475,7 @@ export interface operations {
                 state?: "pending" | "delivered" | "dead";
                 /** @description An endpoint's name; an unknown one finds nothing. */
                 endpoint?: string;
-                event?: "project.approved" | "project.submitted" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.edited" | "project.changes_requested" | "project.answered" | "project.appealed" | "project.reported" | "webhook.test" | "project.edit_approved" | "project.edit_rejected" | "project.message" | "project.returned" | "project.appeal_upheld" | "project.appeal_reversed" | "report.settled" | "account.password_reset" | "account.email_verification" | "account.email_changed" | "account.password_changed" | "account.passkey_added" | "account.passkey_removed";
+                event?: "project.approved" | "project.submitted" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.edited" | "project.changes_requested" | "project.answered" | "project.appealed" | "project.reported" | "webhook.test" | "project.edit_approved" | "project.edit_rejected" | "project.closing" | "project.message" | "project.returned" | "project.appeal_upheld" | "project.appeal_reversed" | "report.settled" | "account.password_reset" | "account.email_verification" | "account.email_changed" | "account.password_changed" | "account.passkey_added" | "account.passkey_removed";
                 project_id?: number;
             };
             header?: never;
@@ -11409,10 +11444,11 @@ export interface operations {
                  *         "python",
                  *         "web"
                  *       ],
-                 *       "category": "web-frameworks"
+                 *       "category": "web-frameworks",
+                 *       "give_back": true
                  *     }
                  */
-                "application/json": components["schemas"]["ProjectChanges"];
+                "application/json": components["schemas"]["ProjectChangeChanges"];
             };
         };
         responses: {
@@ -12811,6 +12847,16 @@ export interface operations {
                      *           "warnings": [
                      *             "owner_suspended"
                      *           ],
+                     *           "resembles": {
+                     *             "lookalike_title": {
+                     *               "id": 42,
+                     *               "title": "Flask"
+                     *             },
+                     *             "same_repository": {
+                     *               "id": 42,
+                     *               "title": "Flask"
+                     *             }
+                     *           },
                      *           "id": 42,
                      *           "slug": "flask",
                      *           "title": "Flask",
@@ -13058,6 +13104,16 @@ export interface operations {
                      *       "warnings": [
                      *         "owner_suspended"
                      *       ],
+                     *       "resembles": {
+                     *         "lookalike_title": {
+                     *           "id": 42,
+                     *           "title": "Flask"
+                     *         },
+                     *         "same_repository": {
+                     *           "id": 42,
+                     *           "title": "Flask"
+                     *         }
+                     *       },
                      *       "approvals": {
                      *         "required": 2,
                      *         "given": [
@@ -14592,6 +14648,9 @@ export interface operations {
                      *       "queue_length": 0,
                      *       "oldest_submitted_at": "2026-11-20T10:00:00.123456Z",
                      *       "messages": 0,
+                     *       "held": 0,
+                     *       "waiting_for_owner": 0,
+                     *       "waiting_for_appeal": 0,
                      *       "mine": 0,
                      *       "claims": true,
                      *       "appeals": true,

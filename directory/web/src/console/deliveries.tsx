@@ -116,7 +116,7 @@ function Endpoints() {
     <section class="endpoints">
       <h2>{w.endpoints}</h2>
       {problem && !found.length ? <Failed problem={problem} again={loadEndpoints} />
-        : found.length ? <ul class="items">{found.map((each) => <EndpointItem key={each.name} endpoint={each} />)}</ul>
+        : found.length ? <ul>{found.map((each) => <EndpointItem key={each.name} endpoint={each} />)}</ul>
         : <p class="muted">{w.endpointsNone}</p>}
     </section>
   );
@@ -125,7 +125,7 @@ function Endpoints() {
 function EndpointItem({ endpoint: { name, host, format, events, deliveries: counts } }: { endpoint: Endpoint }) {
   return (
     <li>
-      <span class="grow">
+      <span>
         <strong>{name}</strong>
         <span class="small muted">{[host, format, events.map((each) => w.values[each] ?? each).join(", ")].join(" · ")}</span>
         <span class="small">{(["pending", "delivered", "dead"] as const).map((each) => `${t.number(counts[each])} ${w.values[each]?.toLowerCase()}`).join(", ")}</span>

@@ -38,7 +38,7 @@ export const w = {
   filter: {
     q: "Search", status: "State", category: "Category", owner: "Owner", counted: "Votes", sort: "Order", role: "Role", state: "State", endpoint: "Endpoint",
     event: "Event", project_id: "Project number", user_id: "User number", actor_id: "By user number", action: "Action", actor: "By user",
-    user: "About user", since: "From", until: "To", kind: "Kind", claimed: "Claimed", held: "Held", waiting_for: "Waits for", first_time: "First submission", imports: "Imports", created_from: "Joined from", created_to: "Joined to", email_domain: "E-mail domain", email_verified: "Address confirmed", live: "Ever live",
+    user: "About user", since: "From", until: "To", kind: "Kind", claimed: "Claimed", held: "Held", answered: "Unanswered messages", waiting_for: "Waits for", first_time: "First submission", imports: "Imports", created_from: "Joined from", created_to: "Joined to", email_domain: "E-mail domain", email_verified: "Address confirmed", live: "Ever live",
   } as Record<string, string>,
   values: {
     live: "Live", pending: "Pending", rejected: "Rejected", active: "Active", suspended: "Suspended", member: "Member", reviewer: "Reviewer", admin: "Administrator",
@@ -76,8 +76,8 @@ export const w = {
   waiting: "Waiting for review",
   oldest: "Oldest submitted",
   withOwners: "Waiting for owners",
-  appeals: "Appeals",
-  appealsOf: (open: number, upheld: number, reversed: number) => `${n.format(open)} open, ${n.format(upheld)} upheld, ${n.format(reversed)} reversed`,
+  appeals: "Open appeals",
+  appealsOf: (upheld: number, reversed: number) => `${n.format(upheld)} upheld, ${n.format(reversed)} reversed`,
   noneWaits: "None",
   liveProjects: "Live projects",
   members: "Members",

@@ -86,7 +86,8 @@ export function changesOf(edits: readonly Entry[]): Change[] {
   const found = new Map<string, Change>();
   for (const { changes } of [...edits].reverse()) {
     for (const [field, { from, to }] of Object.entries(changes ?? {})) {
-      found.set(field, { field, from: found.get(field)?.from ?? written(from), to: written(to) });
+      const none = field === "review_categories" ? r.everyCategory : "";
+      found.set(field, { field, from: found.get(field)?.from ?? (written(from) || none), to: written(to) || none });
     }
   }
   return [...found.values()].filter(({ from, to }) => from !== to);
