@@ -34,7 +34,6 @@ from directory.services.catalog import (
     catalog,
     categories,
     facets,
-    fields,
     nearest,
     related,
     search_operators,
@@ -170,7 +169,7 @@ def show_related(project_id: int) -> Any:
 @login_required
 @documented(headers=("Location",), raises=(Duplicate, EmailNotVerified))
 @operation(
-    body=JsonBody(ProjectInput(), check=fields.refusals), answer=ProjectDetail(), status=201, tier="submission",
+    body=JsonBody(ProjectInput(), check=screening.refusals), answer=ProjectDetail(), status=201, tier="submission",
     etag=True,
 )  # fmt: skip
 def create(body: dict[str, Any]) -> Any:
@@ -183,7 +182,7 @@ def create(body: dict[str, Any]) -> Any:
 @bp.put("/<id:project_id>")
 @owner_required
 @documented(raises=(NotOwner, Duplicate, PreconditionFailed, EmailNotVerified))
-@operation(body=JsonBody(ProjectChange(partial=True), check=fields.refusals), answer=ProjectDetail(), etag=True)
+@operation(body=JsonBody(ProjectChange(partial=True), check=screening.refusals), answer=ProjectDetail(), etag=True)
 def update(project_id: int, body: dict[str, Any]) -> Any:
     """Change a project: any subset of the writable fields.
 

@@ -48,7 +48,8 @@ IN_PERSON = {
         _("Please try again"),
         _(
             "Nothing was changed, because your browser did not confirm that you sent this from a page of this site. "
-            "Try again. If that fails too, a browser extension or a proxy may be removing the Origin header."
+            "Open the page again, and send it once more. If that fails too, switch off browser extensions that change "
+            "what is sent, or try another browser."
         ),
     ),
     "rate_limited": (_("Please wait a little"), ""),

@@ -120,7 +120,7 @@ class UserChanges(Strict):
     def _with_suspension(self, _data: Any, given: dict[str, Any], **_kwargs: object) -> None:
         refused: dict[str, list[str]] = {}
         if given.get("status") != AccountStatus.SUSPENDED:
-            why = [_("Only allowed together with status suspended.")]
+            why: list[str] = [_("Only allowed together with status suspended.")]
             refused = {name: why for name in WITH_SUSPENSION if name in given}
         if "review_categories" in given and given.get("role", Role.REVIEWER) != Role.REVIEWER:
             refused["review_categories"] = [OF_REVIEWERS]

@@ -19,7 +19,7 @@ from directory.models import AccountStatus, AuditEntry, Judged, Project, Revisio
 from directory.services.catalog import catalog
 from directory.services.clock import database_clock
 from directory.services.rules.conditions import Compiled, compiled
-from directory.services.rules.facts import unpacked
+from directory.services.rules.texts import Words, unpacked
 
 MOST = 100_000
 EXAMPLES = 20
@@ -86,7 +86,7 @@ def evaluate(conditions: Compiled, rows: Iterator[Any]) -> Found:
 
 def _holds(conditions: Compiled, facts: Mapping[str, Any], words: bytes) -> bool:
     try:
-        return conditions.holds(facts, unpacked(words) if conditions.needs_words else frozenset())
+        return conditions.holds(facts, unpacked(words) if conditions.needs_words else Words())
     except KeyError:
         return False
 

@@ -1,5 +1,6 @@
 """Submissions, edits and registrations by members: stored, and judged by the rules in the same transaction."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from directory.extensions import db
@@ -9,8 +10,15 @@ from directory.services.catalog import fields
 from directory.services.delivery.channels import Endpoint
 from directory.services.identity import Caller
 from directory.services.review import holding, moderation, revisions, submissions
-from directory.services.rules import judging
+from directory.services.rules import judging, texts
 from directory.services.rules.judging import Judgement
+
+
+def refusals(given: Mapping[str, Any]) -> list[dict[str, str]]:
+    """As `fields.refusals`. What readers see of a description is made here, because in a transaction it takes long."""
+    if given.get("description"):
+        texts.seen(given["description"])
+    return fields.refusals(given)
 
 
 def submit(given: dict[str, Any], *, by: Caller, notify: list[Endpoint]) -> int:
