@@ -163,10 +163,13 @@ class ReviewerRequired(Forbidden):
 
 
 class PasskeyRequired(Forbidden):
-    """Administrators must sign in by a passkey, and the caller did not."""
+    """The caller must sign in by a passkey, as administrators and perhaps reviewers must, and did not."""
 
     code = "passkey_required"
     default = _("Administrators sign in by a passkey here. Add one in your account, and sign in by it.")
+    of_reviewers = _(
+        "Administrators and reviewers sign in by a passkey here. Add one in your account, and sign in by it."
+    )
 
 
 class AccountSuspended(Forbidden):

@@ -6,7 +6,7 @@ from flask import Blueprint
 
 from directory.api.schemas.reports import ReportInput
 from directory.errors import EmailNotVerified, NotFound
-from directory.http.access import reporter_required, require_verified
+from directory.http.access import reporter_required, require_reports, require_verified
 from directory.http.authentication import viewer
 from directory.http.endpoint import documented, operation
 from directory.http.rate_limits import address_key
@@ -20,7 +20,7 @@ bp = Blueprint("reports", __name__, url_prefix="/api/projects/<id:project_id>/re
 @bp.post("")
 @reporter_required
 @documented(raises=(NotFound, EmailNotVerified))
-@operation(body=JsonBody(ReportInput()), status=202, tier="reports", personal=True)
+@operation(body=JsonBody(ReportInput()), status=202, tier="reports", personal=True, when=require_reports)
 def create(project_id: int, body: dict[str, Any]) -> None:
     """Report a live project to the reviewers.
 

@@ -131,6 +131,15 @@ class DeliveryAttempt(db.Model):  # type: ignore[name-defined,misc]
     response: Mapped[str] = mapped_column(Text, default="")
 
 
+class KnownTime(db.Model):  # type: ignore[name-defined,misc]
+    """The last instant that housekeeping has taken for right: one row, or none in a new database."""
+
+    __tablename__ = "known_time"
+
+    name: Mapped[str] = mapped_column(String(20), primary_key=True)
+    at: Mapped[Instant]
+
+
 # The number of votes ("upvotes"), of registrations ("signups") and of the log's entries of an action, by UTC day: the
 # sum of the rows of a kind and a day, which triggers add.
 DAY_COUNTS = Table(

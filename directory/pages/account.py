@@ -16,7 +16,7 @@ from directory.db.transactions import transaction
 from directory.errors import NotFound
 from directory.http import daily_bytes
 from directory.http import feed as feeds
-from directory.http.access import for_unconfirmed, is_closed, login_required, public
+from directory.http.access import for_unconfirmed, is_closed, login_required, needs_passkey, public
 from directory.http.authentication import caller
 from directory.http.endpoint import operation
 from directory.http.exchange import current
@@ -123,6 +123,7 @@ def _lists() -> dict[str, Any]:
         "ways": ways,
         "others": [each for each in configured.values() if each.name not in joined],
         "passkeys": passkeys.list_passkeys.view()["items"] if has_passkeys() else None,  # type: ignore[attr-defined]
+        "needs_passkey": needs_passkey().detail,
     }
 
 

@@ -12,7 +12,7 @@ from flask import Blueprint, Response, request
 from directory.api import recovery
 from directory.errors import Invalid
 from directory.http import receivers
-from directory.http.access import for_unconfirmed, login_required, only_if, public
+from directory.http.access import for_unconfirmed, login_required, public
 from directory.http.authentication import viewer
 from directory.http.client_address import user_agent
 from directory.http.endpoint import Operation, operation
@@ -66,7 +66,6 @@ def forgot_page(query: Query = None, form: Form = EMPTY) -> PageAnswer:
 
 @bp.post("/forgot")
 @public
-@only_if(require_passwords)
 @shows(forgot_page)
 @same_as(recovery.forgot)
 def forgot(query: dict[str, str], body: dict[str, Any]) -> Any:
@@ -123,7 +122,6 @@ def reset_page(query: Query = None, form: Form = EMPTY) -> PageAnswer:
 
 @bp.post("/reset")
 @public
-@only_if(require_passwords)
 @shows(reset_page)
 @same_as(recovery.reset)
 def reset(query: dict[str, str], body: dict[str, Any]) -> Any:

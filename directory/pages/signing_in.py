@@ -10,10 +10,9 @@ from werkzeug.exceptions import HTTPException
 from directory.api import auth
 from directory.errors import DirectoryError, Invalid
 from directory.http import languages, receivers
-from directory.http.access import only_if, public
+from directory.http.access import public
 from directory.http.authentication import become, viewer
 from directory.http.exchange import current
-from directory.http.password_checks import require_passwords
 from directory.http.request_body import parse_json
 from directory.http.signing_in import registration_open
 from directory.http.validation import KEPT
@@ -97,7 +96,6 @@ def _require_https() -> None:
 
 @bp.post("/sign-in")
 @public
-@only_if(require_passwords)
 @shows(sign_in_form)
 @same_as(auth.login)
 def sign_in(query: dict[str, str], body: dict[str, Any]) -> Any:
@@ -127,7 +125,6 @@ def sign_up_page(query: dict[str, str]) -> Any:
 
 @bp.post("/sign-up")
 @public
-@only_if(require_passwords)
 @shows(sign_up_form)
 @same_as(auth.register)
 def sign_up(query: dict[str, str], body: dict[str, Any]) -> Any:

@@ -389,7 +389,7 @@ def test_an_edit_is_judged_by_rules_for_edits_and_until_a_person_decides_by_thos
 @pytest.mark.parametrize(
     ("effect", "act"),
     [
-        ("hold", "release"), ("hold", "revert"), ("hold", "approval"), ("reject", "revert"),
+        ("hold", "release"), ("hold", "revert"), ("hold", "approval"), ("reject", "release"), ("reject", "revert"),
         ("reject", "reversed"), ("reject", "upheld"),
     ],
 )  # fmt: skip

@@ -2131,8 +2131,10 @@ export interface paths {
         };
         get?: never;
         /**
-         * Put what a rule holds out of the queue, a pending project or the changes of a live one, into the queue
-         * @description It takes its old place there, and raises no version. What is not held stays as it is.
+         * Put what a rule holds or has rejected, a pending project or the changes of a live one, into the queue
+         * @description It takes its old place there. What was held gets no other version. What a rule has rejected goes back unless a
+         *     person has decided since, whether or not owners may appeal; an open appeal ends, and the owner is told. All else
+         *     stays as it is.
          *
          *     Needs a reviewer of the project's category, or an administrator.
          */
@@ -4749,7 +4751,7 @@ export interface components {
         };
         /**
          * @description - `admin_required`: Everything under /api/admin is for administrators.
-         *     - `passkey_required`: This service takes administrators only in sessions that a passkey opened, and by tokens that were made in such a session. Until then an administrator is a member. The page of the account adds a passkey.
+         *     - `passkey_required`: This service takes administrators, or administrators and reviewers, only in sessions that a passkey opened, and by tokens that were made in such a session. Until then they are members. The page of the account adds a passkey.
          *     - `email_not_verified`: This service accepts submissions, or submissions and votes, only of members who have confirmed their e-mail address, or a new account can do nothing before. Where the service sends mail, a link is mailed at registration; POST /api/auth/email/verification mails it again.
          */
         AdminRequiredOrPasskeyRequiredOrEmailNotVerified: {
@@ -4845,7 +4847,7 @@ export interface components {
         };
         /**
          * @description - `admin_required`: Everything under /api/admin is for administrators.
-         *     - `passkey_required`: This service takes administrators only in sessions that a passkey opened, and by tokens that were made in such a session. Until then an administrator is a member. The page of the account adds a passkey.
+         *     - `passkey_required`: This service takes administrators, or administrators and reviewers, only in sessions that a passkey opened, and by tokens that were made in such a session. Until then they are members. The page of the account adds a passkey.
          *     - `email_not_verified`: This service accepts submissions, or submissions and votes, only of members who have confirmed their e-mail address, or a new account can do nothing before. Where the service sends mail, a link is mailed at registration; POST /api/auth/email/verification mails it again.
          *     - `cross_site_request`: A page of another origin caused this write. Writes are accepted from the service's own origin, from the origins that it is configured to trust, and from programs that send a bearer token. A program with a cookie has to send the service's own address in Origin.
          */
@@ -4981,7 +4983,7 @@ export interface components {
         /**
          * @description - `own_submission`: The service is configured so that nobody decides about a project of their own: another reviewer or administrator has to. Deleting it is allowed.
          *     - `admin_required`: Everything under /api/admin is for administrators.
-         *     - `passkey_required`: This service takes administrators only in sessions that a passkey opened, and by tokens that were made in such a session. Until then an administrator is a member. The page of the account adds a passkey.
+         *     - `passkey_required`: This service takes administrators, or administrators and reviewers, only in sessions that a passkey opened, and by tokens that were made in such a session. Until then they are members. The page of the account adds a passkey.
          *     - `email_not_verified`: This service accepts submissions, or submissions and votes, only of members who have confirmed their e-mail address, or a new account can do nothing before. Where the service sends mail, a link is mailed at registration; POST /api/auth/email/verification mails it again.
          *     - `cross_site_request`: A page of another origin caused this write. Writes are accepted from the service's own origin, from the origins that it is configured to trust, and from programs that send a bearer token. A program with a cookie has to send the service's own address in Origin.
          */
@@ -5344,7 +5346,7 @@ export interface components {
             };
         };
         /**
-         * @description - `passkey_required`: This service takes administrators only in sessions that a passkey opened, and by tokens that were made in such a session. Until then an administrator is a member. The page of the account adds a passkey.
+         * @description - `passkey_required`: This service takes administrators, or administrators and reviewers, only in sessions that a passkey opened, and by tokens that were made in such a session. Until then they are members. The page of the account adds a passkey.
          *     - `cross_site_request`: A page of another origin caused this write. Writes are accepted from the service's own origin, from the origins that it is configured to trust, and from programs that send a bearer token. A program with a cookie has to send the service's own address in Origin.
          *     - `sign_in_again`: The request needs a session that was opened in the last ten minutes: to join a provider, to add or remove a passkey, or because there is no password to ask for. Sign in, and send the request again.
          */
@@ -5383,7 +5385,7 @@ export interface components {
             };
         };
         /**
-         * @description - `passkey_required`: This service takes administrators only in sessions that a passkey opened, and by tokens that were made in such a session. Until then an administrator is a member. The page of the account adds a passkey.
+         * @description - `passkey_required`: This service takes administrators, or administrators and reviewers, only in sessions that a passkey opened, and by tokens that were made in such a session. Until then they are members. The page of the account adds a passkey.
          *     - `email_not_verified`: This service accepts submissions, or submissions and votes, only of members who have confirmed their e-mail address, or a new account can do nothing before. Where the service sends mail, a link is mailed at registration; POST /api/auth/email/verification mails it again.
          *     - `cross_site_request`: A page of another origin caused this write. Writes are accepted from the service's own origin, from the origins that it is configured to trust, and from programs that send a bearer token. A program with a cookie has to send the service's own address in Origin.
          *     - `sign_in_again`: The request needs a session that was opened in the last ten minutes: to join a provider, to add or remove a passkey, or because there is no password to ask for. Sign in, and send the request again.
@@ -5630,7 +5632,7 @@ export interface components {
         };
         /**
          * @description - `reviewer_required`: Everything under /api/review is for reviewers and administrators. A write is refused in the same way if the caller's role or one of the caller's categories was taken away while it was being made.
-         *     - `passkey_required`: This service takes administrators only in sessions that a passkey opened, and by tokens that were made in such a session. Until then an administrator is a member. The page of the account adds a passkey.
+         *     - `passkey_required`: This service takes administrators, or administrators and reviewers, only in sessions that a passkey opened, and by tokens that were made in such a session. Until then they are members. The page of the account adds a passkey.
          *     - `email_not_verified`: This service accepts submissions, or submissions and votes, only of members who have confirmed their e-mail address, or a new account can do nothing before. Where the service sends mail, a link is mailed at registration; POST /api/auth/email/verification mails it again.
          */
         ReviewerRequiredOrPasskeyRequiredOrEmailNotVerified: {
@@ -5649,7 +5651,7 @@ export interface components {
         };
         /**
          * @description - `reviewer_required`: Everything under /api/review is for reviewers and administrators. A write is refused in the same way if the caller's role or one of the caller's categories was taken away while it was being made.
-         *     - `passkey_required`: This service takes administrators only in sessions that a passkey opened, and by tokens that were made in such a session. Until then an administrator is a member. The page of the account adds a passkey.
+         *     - `passkey_required`: This service takes administrators, or administrators and reviewers, only in sessions that a passkey opened, and by tokens that were made in such a session. Until then they are members. The page of the account adds a passkey.
          *     - `email_not_verified`: This service accepts submissions, or submissions and votes, only of members who have confirmed their e-mail address, or a new account can do nothing before. Where the service sends mail, a link is mailed at registration; POST /api/auth/email/verification mails it again.
          *     - `cross_site_request`: A page of another origin caused this write. Writes are accepted from the service's own origin, from the origins that it is configured to trust, and from programs that send a bearer token. A program with a cookie has to send the service's own address in Origin.
          */
@@ -5671,7 +5673,7 @@ export interface components {
          * @description - `own_submission`: The service is configured so that nobody decides about a project of their own: another reviewer or administrator has to. Deleting it is allowed.
          *     - `own_decision`: The appeal is against a decision of the caller: another person has to settle it.
          *     - `reviewer_required`: Everything under /api/review is for reviewers and administrators. A write is refused in the same way if the caller's role or one of the caller's categories was taken away while it was being made.
-         *     - `passkey_required`: This service takes administrators only in sessions that a passkey opened, and by tokens that were made in such a session. Until then an administrator is a member. The page of the account adds a passkey.
+         *     - `passkey_required`: This service takes administrators, or administrators and reviewers, only in sessions that a passkey opened, and by tokens that were made in such a session. Until then they are members. The page of the account adds a passkey.
          *     - `email_not_verified`: This service accepts submissions, or submissions and votes, only of members who have confirmed their e-mail address, or a new account can do nothing before. Where the service sends mail, a link is mailed at registration; POST /api/auth/email/verification mails it again.
          *     - `cross_site_request`: A page of another origin caused this write. Writes are accepted from the service's own origin, from the origins that it is configured to trust, and from programs that send a bearer token. A program with a cookie has to send the service's own address in Origin.
          */
@@ -5711,7 +5713,7 @@ export interface components {
         /**
          * @description - `own_submission`: The service is configured so that nobody decides about a project of their own: another reviewer or administrator has to. Deleting it is allowed.
          *     - `reviewer_required`: Everything under /api/review is for reviewers and administrators. A write is refused in the same way if the caller's role or one of the caller's categories was taken away while it was being made.
-         *     - `passkey_required`: This service takes administrators only in sessions that a passkey opened, and by tokens that were made in such a session. Until then an administrator is a member. The page of the account adds a passkey.
+         *     - `passkey_required`: This service takes administrators, or administrators and reviewers, only in sessions that a passkey opened, and by tokens that were made in such a session. Until then they are members. The page of the account adds a passkey.
          *     - `email_not_verified`: This service accepts submissions, or submissions and votes, only of members who have confirmed their e-mail address, or a new account can do nothing before. Where the service sends mail, a link is mailed at registration; POST /api/auth/email/verification mails it again.
          *     - `cross_site_request`: A page of another origin caused this write. Writes are accepted from the service's own origin, from the origins that it is configured to trust, and from programs that send a bearer token. A program with a cookie has to send the service's own address in Origin.
          */
@@ -5751,7 +5753,7 @@ export interface components {
         /**
          * @description - `own_submission`: The service is configured so that nobody decides about a project of their own: another reviewer or administrator has to. Deleting it is allowed.
          *     - `reviewer_required`: Everything under /api/review is for reviewers and administrators. A write is refused in the same way if the caller's role or one of the caller's categories was taken away while it was being made.
-         *     - `passkey_required`: This service takes administrators only in sessions that a passkey opened, and by tokens that were made in such a session. Until then an administrator is a member. The page of the account adds a passkey.
+         *     - `passkey_required`: This service takes administrators, or administrators and reviewers, only in sessions that a passkey opened, and by tokens that were made in such a session. Until then they are members. The page of the account adds a passkey.
          *     - `email_not_verified`: This service accepts submissions, or submissions and votes, only of members who have confirmed their e-mail address, or a new account can do nothing before. Where the service sends mail, a link is mailed at registration; POST /api/auth/email/verification mails it again.
          */
         OwnSubmissionOrReviewerRequiredOrPasskeyRequiredOrEmailNotVerified: {
@@ -5771,7 +5773,7 @@ export interface components {
         /**
          * @description - `admin_required`: Everything under /api/admin is for administrators.
          *     - `reviewer_required`: Everything under /api/review is for reviewers and administrators. A write is refused in the same way if the caller's role or one of the caller's categories was taken away while it was being made.
-         *     - `passkey_required`: This service takes administrators only in sessions that a passkey opened, and by tokens that were made in such a session. Until then an administrator is a member. The page of the account adds a passkey.
+         *     - `passkey_required`: This service takes administrators, or administrators and reviewers, only in sessions that a passkey opened, and by tokens that were made in such a session. Until then they are members. The page of the account adds a passkey.
          *     - `email_not_verified`: This service accepts submissions, or submissions and votes, only of members who have confirmed their e-mail address, or a new account can do nothing before. Where the service sends mail, a link is mailed at registration; POST /api/auth/email/verification mails it again.
          *     - `cross_site_request`: A page of another origin caused this write. Writes are accepted from the service's own origin, from the origins that it is configured to trust, and from programs that send a bearer token. A program with a cookie has to send the service's own address in Origin.
          */
