@@ -69,9 +69,17 @@ def key_of(user: Caller | None) -> str:
 KEYS: dict[str, Callable[[], str]] = {
     **dict.fromkeys(
         (
-            "voting", "submission", "messages", "reviewer_messages", "reports", "pictures", "write", "admin", "read",
+            "voting",
+            "submission",
+            "messages",
+            "reviewer_messages",
+            "reports",
+            "pictures",
+            "write",
+            "admin",
+            "read",
             "new_address",
-        ),  # fmt: skip
+        ),
         lambda: key_of(current().caller),
     ),
     **dict.fromkeys(("auth", "not_guessed", "recovery", "sign_in"), client_address),
