@@ -7,7 +7,7 @@ from directory.services.catalog import search_index
 from directory.services.text.characters import accents
 
 revision = "0062"
-down_revision = "0059"
+down_revision = "0060"
 branch_labels = None
 depends_on = None
 

@@ -13,8 +13,6 @@ from directory.services.identity import Caller, require_active
 from directory.services.review import last_decision, revisions, submissions, thread, waiting
 from directory.services.review.last_decision import Overtaking
 
-WRITTEN = "project.message"  # is mailed to the owner alone
-
 
 def answer(
     project_id: int, text: str, *, by: Caller, notify: list[Endpoint], resubmit: bool = False, naming: bool = False
@@ -65,7 +63,7 @@ def write(project_id: int, text: str, *, by: Caller, notify: list[Endpoint], int
     entry = thread.Entry(kind, project_id, project.owner_id, text)
     added = thread.add(entry, sender=Sender.REVIEWERS, by=by, at=now())
     if not internal and project.owner_id != by.id:
-        outbox.enqueue(WRITTEN, project_id, by=by, endpoints=notify, message_id=added["id"])
+        outbox.enqueue_message(project_id, by=by, endpoints=notify, message_id=added["id"])
     return added
 
 

@@ -685,7 +685,9 @@ export interface paths {
         put?: never;
         /**
          * Send a delivery again, under the same webhook-id
-         * @description Needs an administrator.
+         * @description Of what was delivered about a project that is gone only the ids are stored, so it cannot be sent again.
+         *
+         *     Needs an administrator.
          */
         post: operations["adminRedeliver"];
         delete?: never;
@@ -1798,7 +1800,9 @@ export interface paths {
          * Report a live project to the reviewers
          * @description Each caller has at most one open report about a project: the kind and the text of a second one take the place of the
          *     first's, with the same answer. Where a project has a thousand open reports of anonymous callers, one more takes the
-         *     place of the newest. A report hides nothing by itself. Members see at `/mine` how theirs was settled.
+         *     place of the newest. A report hides nothing by itself. Members see at `/mine` how theirs was settled. Where it was
+         *     unfounded, and the project has not changed since, the same member's next one has the same answer and is shown to
+         *     nobody.
          *     Whether anonymous callers may report, or members alone, or nobody, is the operator's choice: REPORTS.
          *
          *     Needs no sign-in where REPORTS is `everybody`, and a signed-in user where it is `members`.
@@ -2131,8 +2135,10 @@ export interface paths {
         };
         get?: never;
         /**
-         * Put what a rule holds out of the queue, a pending project or the changes of a live one, into the queue
-         * @description It takes its old place there, and raises no version. What is not held stays as it is.
+         * Put what a rule holds or has rejected, a pending project or the changes of a live one, into the queue
+         * @description It takes its old place there. What was held gets no other version. What a rule has rejected goes back unless a
+         *     person has decided since, whether or not owners may appeal; an open appeal ends, and the owner is told. All else
+         *     stays as it is.
          *
          *     Needs a reviewer of the project's category, or an administrator.
          */
@@ -3507,6 +3513,12 @@ export interface components {
             /** @description How many accounts the decision is still about: send it again. */
             remaining: number;
         };
+        /** @description How many bytes of texts and pictures an account has stored since midnight UTC. */
+        StoredToday: {
+            bytes: number;
+            /** @description How many it may (MEMBER_BYTES_PER_DAY); null: any. */
+            most: number | null;
+        };
         /** @description An account with its statistics and the latest twenty audit entries by or about the user, newest first. */
         UserProfile: {
             id: number;
@@ -3540,6 +3552,7 @@ export interface components {
              */
             deleted_at: string | null;
             stats: components["schemas"]["Stats"];
+            stored_today: components["schemas"]["StoredToday"];
             audit: components["schemas"]["Audit"][];
         };
         /** @description A new role or status, or both, or the categories of a reviewer. `review_categories` are those that a reviewer may review, null for all; no other role has any. `unpublish` and `reason` go with a suspension alone. */
@@ -4477,7 +4490,7 @@ export interface components {
         ReplyList: {
             items: components["schemas"]["Reply"][];
         };
-        /** @description A text for a decision. In `text`, `{title}`, `{owner}` and `{site}` stand for what the console fills in. */
+        /** @description A text for a decision. In `text`, `{title}`, `{owner}` and `{site}` stand for what the console fills in; no other word is in braces. */
         ReplyInput: {
             /** @example Web frameworks */
             name: string;
@@ -4486,7 +4499,7 @@ export interface components {
             /** @example Reads **CSV**: https://example.org/csv. */
             text: string;
         };
-        /** @description A text for a decision. In `text`, `{title}`, `{owner}` and `{site}` stand for what the console fills in. */
+        /** @description A text for a decision. In `text`, `{title}`, `{owner}` and `{site}` stand for what the console fills in; no other word is in braces. */
         ReplyChanges: {
             /** @example Web frameworks */
             name?: string;
@@ -4504,6 +4517,14 @@ export interface components {
             at: string;
             reporter?: components["schemas"]["UserRef"] | null;
         };
+        /** @description A report, with or without a text, and who has made it; null for an anonymous caller. */
+        ReportMade: {
+            /** @enum {string} */
+            kind: "broken_link" | "spam" | "harmful" | "wrong_facts" | "mine" | "other";
+            /** Format: date-time */
+            at: string;
+            reporter: components["schemas"]["UserRef"] | null;
+        };
         /** @description The reports about a project. Settled ones have the outcome and the reply of the last settlement. */
         ReportGroup: {
             project: components["schemas"]["ReportedProject"];
@@ -4516,6 +4537,8 @@ export interface components {
             first_at: string;
             /** @description The newest 20 reports that have a text, the newest first. */
             texts: components["schemas"]["ReportText"][];
+            /** @description For administrators alone: the newest 100 reports, the newest first. */
+            reports?: components["schemas"]["ReportMade"][];
             /** @enum {string} */
             outcome?: "acted" | "unfounded";
             reply?: string | null;
@@ -4749,7 +4772,7 @@ export interface components {
         };
         /**
          * @description - `admin_required`: Everything under /api/admin is for administrators.
-         *     - `passkey_required`: This service takes administrators only in sessions that a passkey opened, and by tokens that were made in such a session. Until then an administrator is a member. The page of the account adds a passkey.
+         *     - `passkey_required`: This service takes administrators, or administrators and reviewers, only in sessions that a passkey opened, and by tokens that were made in such a session. Until then they are members. The page of the account adds a passkey.
          *     - `email_not_verified`: This service accepts submissions, or submissions and votes, only of members who have confirmed their e-mail address, or a new account can do nothing before. Where the service sends mail, a link is mailed at registration; POST /api/auth/email/verification mails it again.
          */
         AdminRequiredOrPasskeyRequiredOrEmailNotVerified: {
@@ -4845,7 +4868,7 @@ export interface components {
         };
         /**
          * @description - `admin_required`: Everything under /api/admin is for administrators.
-         *     - `passkey_required`: This service takes administrators only in sessions that a passkey opened, and by tokens that were made in such a session. Until then an administrator is a member. The page of the account adds a passkey.
+         *     - `passkey_required`: This service takes administrators, or administrators and reviewers, only in sessions that a passkey opened, and by tokens that were made in such a session. Until then they are members. The page of the account adds a passkey.
          *     - `email_not_verified`: This service accepts submissions, or submissions and votes, only of members who have confirmed their e-mail address, or a new account can do nothing before. Where the service sends mail, a link is mailed at registration; POST /api/auth/email/verification mails it again.
          *     - `cross_site_request`: A page of another origin caused this write. Writes are accepted from the service's own origin, from the origins that it is configured to trust, and from programs that send a bearer token. A program with a cookie has to send the service's own address in Origin.
          */
@@ -4981,7 +5004,7 @@ export interface components {
         /**
          * @description - `own_submission`: The service is configured so that nobody decides about a project of their own: another reviewer or administrator has to. Deleting it is allowed.
          *     - `admin_required`: Everything under /api/admin is for administrators.
-         *     - `passkey_required`: This service takes administrators only in sessions that a passkey opened, and by tokens that were made in such a session. Until then an administrator is a member. The page of the account adds a passkey.
+         *     - `passkey_required`: This service takes administrators, or administrators and reviewers, only in sessions that a passkey opened, and by tokens that were made in such a session. Until then they are members. The page of the account adds a passkey.
          *     - `email_not_verified`: This service accepts submissions, or submissions and votes, only of members who have confirmed their e-mail address, or a new account can do nothing before. Where the service sends mail, a link is mailed at registration; POST /api/auth/email/verification mails it again.
          *     - `cross_site_request`: A page of another origin caused this write. Writes are accepted from the service's own origin, from the origins that it is configured to trust, and from programs that send a bearer token. A program with a cookie has to send the service's own address in Origin.
          */
@@ -5344,7 +5367,7 @@ export interface components {
             };
         };
         /**
-         * @description - `passkey_required`: This service takes administrators only in sessions that a passkey opened, and by tokens that were made in such a session. Until then an administrator is a member. The page of the account adds a passkey.
+         * @description - `passkey_required`: This service takes administrators, or administrators and reviewers, only in sessions that a passkey opened, and by tokens that were made in such a session. Until then they are members. The page of the account adds a passkey.
          *     - `cross_site_request`: A page of another origin caused this write. Writes are accepted from the service's own origin, from the origins that it is configured to trust, and from programs that send a bearer token. A program with a cookie has to send the service's own address in Origin.
          *     - `sign_in_again`: The request needs a session that was opened in the last ten minutes: to join a provider, to add or remove a passkey, or because there is no password to ask for. Sign in, and send the request again.
          */
@@ -5383,7 +5406,7 @@ export interface components {
             };
         };
         /**
-         * @description - `passkey_required`: This service takes administrators only in sessions that a passkey opened, and by tokens that were made in such a session. Until then an administrator is a member. The page of the account adds a passkey.
+         * @description - `passkey_required`: This service takes administrators, or administrators and reviewers, only in sessions that a passkey opened, and by tokens that were made in such a session. Until then they are members. The page of the account adds a passkey.
          *     - `email_not_verified`: This service accepts submissions, or submissions and votes, only of members who have confirmed their e-mail address, or a new account can do nothing before. Where the service sends mail, a link is mailed at registration; POST /api/auth/email/verification mails it again.
          *     - `cross_site_request`: A page of another origin caused this write. Writes are accepted from the service's own origin, from the origins that it is configured to trust, and from programs that send a bearer token. A program with a cookie has to send the service's own address in Origin.
          *     - `sign_in_again`: The request needs a session that was opened in the last ten minutes: to join a provider, to add or remove a passkey, or because there is no password to ask for. Sign in, and send the request again.
@@ -5630,7 +5653,7 @@ export interface components {
         };
         /**
          * @description - `reviewer_required`: Everything under /api/review is for reviewers and administrators. A write is refused in the same way if the caller's role or one of the caller's categories was taken away while it was being made.
-         *     - `passkey_required`: This service takes administrators only in sessions that a passkey opened, and by tokens that were made in such a session. Until then an administrator is a member. The page of the account adds a passkey.
+         *     - `passkey_required`: This service takes administrators, or administrators and reviewers, only in sessions that a passkey opened, and by tokens that were made in such a session. Until then they are members. The page of the account adds a passkey.
          *     - `email_not_verified`: This service accepts submissions, or submissions and votes, only of members who have confirmed their e-mail address, or a new account can do nothing before. Where the service sends mail, a link is mailed at registration; POST /api/auth/email/verification mails it again.
          */
         ReviewerRequiredOrPasskeyRequiredOrEmailNotVerified: {
@@ -5649,7 +5672,7 @@ export interface components {
         };
         /**
          * @description - `reviewer_required`: Everything under /api/review is for reviewers and administrators. A write is refused in the same way if the caller's role or one of the caller's categories was taken away while it was being made.
-         *     - `passkey_required`: This service takes administrators only in sessions that a passkey opened, and by tokens that were made in such a session. Until then an administrator is a member. The page of the account adds a passkey.
+         *     - `passkey_required`: This service takes administrators, or administrators and reviewers, only in sessions that a passkey opened, and by tokens that were made in such a session. Until then they are members. The page of the account adds a passkey.
          *     - `email_not_verified`: This service accepts submissions, or submissions and votes, only of members who have confirmed their e-mail address, or a new account can do nothing before. Where the service sends mail, a link is mailed at registration; POST /api/auth/email/verification mails it again.
          *     - `cross_site_request`: A page of another origin caused this write. Writes are accepted from the service's own origin, from the origins that it is configured to trust, and from programs that send a bearer token. A program with a cookie has to send the service's own address in Origin.
          */
@@ -5671,7 +5694,7 @@ export interface components {
          * @description - `own_submission`: The service is configured so that nobody decides about a project of their own: another reviewer or administrator has to. Deleting it is allowed.
          *     - `own_decision`: The appeal is against a decision of the caller: another person has to settle it.
          *     - `reviewer_required`: Everything under /api/review is for reviewers and administrators. A write is refused in the same way if the caller's role or one of the caller's categories was taken away while it was being made.
-         *     - `passkey_required`: This service takes administrators only in sessions that a passkey opened, and by tokens that were made in such a session. Until then an administrator is a member. The page of the account adds a passkey.
+         *     - `passkey_required`: This service takes administrators, or administrators and reviewers, only in sessions that a passkey opened, and by tokens that were made in such a session. Until then they are members. The page of the account adds a passkey.
          *     - `email_not_verified`: This service accepts submissions, or submissions and votes, only of members who have confirmed their e-mail address, or a new account can do nothing before. Where the service sends mail, a link is mailed at registration; POST /api/auth/email/verification mails it again.
          *     - `cross_site_request`: A page of another origin caused this write. Writes are accepted from the service's own origin, from the origins that it is configured to trust, and from programs that send a bearer token. A program with a cookie has to send the service's own address in Origin.
          */
@@ -5711,7 +5734,7 @@ export interface components {
         /**
          * @description - `own_submission`: The service is configured so that nobody decides about a project of their own: another reviewer or administrator has to. Deleting it is allowed.
          *     - `reviewer_required`: Everything under /api/review is for reviewers and administrators. A write is refused in the same way if the caller's role or one of the caller's categories was taken away while it was being made.
-         *     - `passkey_required`: This service takes administrators only in sessions that a passkey opened, and by tokens that were made in such a session. Until then an administrator is a member. The page of the account adds a passkey.
+         *     - `passkey_required`: This service takes administrators, or administrators and reviewers, only in sessions that a passkey opened, and by tokens that were made in such a session. Until then they are members. The page of the account adds a passkey.
          *     - `email_not_verified`: This service accepts submissions, or submissions and votes, only of members who have confirmed their e-mail address, or a new account can do nothing before. Where the service sends mail, a link is mailed at registration; POST /api/auth/email/verification mails it again.
          *     - `cross_site_request`: A page of another origin caused this write. Writes are accepted from the service's own origin, from the origins that it is configured to trust, and from programs that send a bearer token. A program with a cookie has to send the service's own address in Origin.
          */
@@ -5751,7 +5774,7 @@ export interface components {
         /**
          * @description - `own_submission`: The service is configured so that nobody decides about a project of their own: another reviewer or administrator has to. Deleting it is allowed.
          *     - `reviewer_required`: Everything under /api/review is for reviewers and administrators. A write is refused in the same way if the caller's role or one of the caller's categories was taken away while it was being made.
-         *     - `passkey_required`: This service takes administrators only in sessions that a passkey opened, and by tokens that were made in such a session. Until then an administrator is a member. The page of the account adds a passkey.
+         *     - `passkey_required`: This service takes administrators, or administrators and reviewers, only in sessions that a passkey opened, and by tokens that were made in such a session. Until then they are members. The page of the account adds a passkey.
          *     - `email_not_verified`: This service accepts submissions, or submissions and votes, only of members who have confirmed their e-mail address, or a new account can do nothing before. Where the service sends mail, a link is mailed at registration; POST /api/auth/email/verification mails it again.
          */
         OwnSubmissionOrReviewerRequiredOrPasskeyRequiredOrEmailNotVerified: {
@@ -5771,7 +5794,7 @@ export interface components {
         /**
          * @description - `admin_required`: Everything under /api/admin is for administrators.
          *     - `reviewer_required`: Everything under /api/review is for reviewers and administrators. A write is refused in the same way if the caller's role or one of the caller's categories was taken away while it was being made.
-         *     - `passkey_required`: This service takes administrators only in sessions that a passkey opened, and by tokens that were made in such a session. Until then an administrator is a member. The page of the account adds a passkey.
+         *     - `passkey_required`: This service takes administrators, or administrators and reviewers, only in sessions that a passkey opened, and by tokens that were made in such a session. Until then they are members. The page of the account adds a passkey.
          *     - `email_not_verified`: This service accepts submissions, or submissions and votes, only of members who have confirmed their e-mail address, or a new account can do nothing before. Where the service sends mail, a link is mailed at registration; POST /api/auth/email/verification mails it again.
          *     - `cross_site_request`: A page of another origin caused this write. Writes are accepted from the service's own origin, from the origins that it is configured to trust, and from programs that send a bearer token. A program with a cookie has to send the service's own address in Origin.
          */
@@ -8250,6 +8273,10 @@ export interface operations {
                      *         "upvotes_received": 1,
                      *         "last_submission_at": "2026-11-20T10:00:00.123456Z"
                      *       },
+                     *       "stored_today": {
+                     *         "bytes": 0,
+                     *         "most": 1
+                     *       },
                      *       "audit": [
                      *         {
                      *           "id": 42,
@@ -8602,7 +8629,7 @@ export interface operations {
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["AdminRequiredOrPasskeyRequiredOrEmailNotVerifiedOrCrossSiteRequest"];
             404: components["responses"]["NotFound"];
-            409: components["responses"]["OtherUser"];
+            409: components["responses"]["InvalidTransitionOrOtherUser"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["ValidationFailed"];
@@ -14509,6 +14536,16 @@ export interface operations {
                      *               }
                      *             }
                      *           ],
+                     *           "reports": [
+                     *             {
+                     *               "kind": "broken_link",
+                     *               "at": "2026-11-20T10:00:00.123456Z",
+                     *               "reporter": {
+                     *                 "id": 42,
+                     *                 "username": "ada"
+                     *               }
+                     *             }
+                     *           ],
                      *           "outcome": "acted",
                      *           "reply": null,
                      *           "settled_at": "2026-11-20T10:00:00.123456Z"
@@ -14594,6 +14631,16 @@ export interface operations {
                      *       "texts": [
                      *         {
                      *           "text": "Reads **CSV**: https://example.org/csv.",
+                     *           "kind": "broken_link",
+                     *           "at": "2026-11-20T10:00:00.123456Z",
+                     *           "reporter": {
+                     *             "id": 42,
+                     *             "username": "ada"
+                     *           }
+                     *         }
+                     *       ],
+                     *       "reports": [
+                     *         {
                      *           "kind": "broken_link",
                      *           "at": "2026-11-20T10:00:00.123456Z",
                      *           "reporter": {
