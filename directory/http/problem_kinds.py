@@ -57,8 +57,9 @@ KINDS = {
     "passkey_required": Kind(
         403,
         _("Passkey required"),
-        "This service takes administrators only in sessions that a passkey opened, and by tokens that were made in "
-        "such a session. Until then an administrator is a member. The page of the account adds a passkey.",
+        "This service takes administrators, or administrators and reviewers, only in sessions that a passkey opened, "
+        "and by tokens that were made in such a session. Until then they are members. The page of the account adds a "
+        "passkey.",
     ),
     "account_suspended": Kind(
         403, _("Account suspended"), "The password was right, but an administrator has suspended the account."

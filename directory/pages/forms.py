@@ -58,7 +58,9 @@ def same_as(view: Any, body: Schema | None = None, files: tuple[str, ...] = ()) 
     """
     spec: Operation = view.operation
     form = FormBody(body or spec.body.schema, spec.body.check, files)
-    return Operation(body=form, tier=spec.tier, transactional=spec.transactional, page=True, parameters=True)
+    return Operation(
+        body=form, tier=spec.tier, transactional=spec.transactional, page=True, parameters=True, when=spec.when
+    )
 
 
 def shows(page: Any) -> Callable[[View], View]:

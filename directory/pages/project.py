@@ -24,7 +24,7 @@ from directory.pages import head, report_words
 from directory.pages.forms import EMPTY, NO_STORE, Form, same_as, see_other, shows
 from directory.pages.layout import PAGE, PageAnswer, address_with, bp, here, letters, own_path, show
 from directory.pages.project_form import VersionForm
-from directory.pages.project_words import EVENTS, FIELDS, revised
+from directory.pages.project_words import EVENTS, FIELDS, revised, state
 from directory.pages.sign_in_form import refused
 from directory.services import audit
 from directory.services.catalog import catalog, related
@@ -59,6 +59,7 @@ def project_page(project_id: int, title: str) -> PageAnswer:
         "project.html", _head(project), tags=CacheTags((project_id, *(each["id"] for each in others))), project=project,
         is_own=is_own, related=others,
         events=events, event_names=EVENTS, labels=FIELDS, revised=revised(project),
+        state=state(project, by) if by is not None and is_own else None,
         kinds=report_words.KINDS if may_report else None, no_form=EMPTY,
     )  # fmt: skip
 

@@ -13,7 +13,7 @@ READING: Sequence[Message] = (
     _("Your vote was not counted."), _("Your vote was not withdrawn."),
     _("You are offline, or the service does not answer."), _("The service answered with status {status}."),
     _("Theme: system"), _("Theme: light"), _("Theme: dark"),
-    _("Passkeys work at {address}, not at this address."),
+    _("Previous picture"), _("Next picture"), _("Close"), _("Passkeys work at {address}, not at this address."),
     _("No passkey was used. You can try again, or sign in by your password."),
     _("This device has a passkey for your account already."),
     _("Your browser or password manager made no passkey that can be used: {reason}"),

@@ -5,17 +5,21 @@ for it. The reviewers' turn ends when they ask for changes or take the project d
 gives it back. A rule may hold it out of the queue, and an open appeal stands before everything else.
 """
 
-from dataclasses import dataclass
+import re
+from collections.abc import Collection
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, and_, literal_column, select, union_all
+from sqlalchemy import ColumnElement, and_, func, literal_column, select, union_all
 
 from directory.db.paging import AnySelect
-from directory.models import Project, Revision, Status
+from directory.extensions import db
+from directory.models import Effect, Project, Revision, RuleAction, Status
 
 P, R = Project.__table__.c, Revision.__table__.c
+TIME_PASSED = re.compile(r"No answer within \d+ days\.")  # the service's own reason, as `waiting.reason_of` gives it
 PENDING: ColumnElement[str] = literal_column(f"'{Status.PENDING}'")
 
 
@@ -97,6 +101,9 @@ class Standing:
         }  # fmt: skip
 
 
+GONE = Standing(None, of_changes=False, was_live=False)  # of a project that was deleted
+
+
 def standing(facts: Facts) -> Standing:
     """Where a project stands by its columns."""
     is_live = facts.status == Status.LIVE
@@ -127,6 +134,28 @@ def of_locked(project: Any, revision: Revision | None) -> Standing:
     )  # fmt: skip
     number = None if revision is None else revision.project_id
     return standing(Facts(project.status, project.change_requests, number, *own, *its))
+
+
+def of_each(project_ids: Collection[int]) -> dict[int, Standing]:
+    """Where projects stand now, by one statement, which locks nothing; of rejections with how they were made.
+
+    An edit, a decision and an appeal raise the version of a project: then it was not a rule that decided last.
+    """
+    acts = select(RuleAction.id).where(RuleAction.project_id == P.id, RuleAction.version == P.version)
+    is_by_rule = acts.where(RuleAction.acted.is_(True), RuleAction.effect == Effect.REJECT.value).exists()
+    reason = func.coalesce(P.rejection_reason, R.reason)
+    query = select(P.id, P.decided_by, reason, is_by_rule, *COLUMNS).select_from(P.id.table.outerjoin(R.changes.table))
+    rows = db.session.execute(query.where(P.id.in_(project_ids)))
+    return {row[0]: _with_outcome(standing(Facts(*row[4:])), *row[1:4]) for row in rows}
+
+
+def _with_outcome(found: Standing, decided_by: int | None, reason: str | None, is_by_rule: bool) -> Standing:
+    if found.outcome is not Outcome.REJECTED:
+        return found
+    if is_by_rule:
+        return replace(found, outcome=Outcome.BY_RULE)
+    is_by_time = decided_by is None and TIME_PASSED.fullmatch(reason or "") is not None
+    return replace(found, outcome=Outcome.BY_TIME) if is_by_time else found
 
 
 # As conditions. They are of the columns of the tables, or of others with the same names.

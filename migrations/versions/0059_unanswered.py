@@ -11,7 +11,7 @@ from directory.db.portions import Portions
 from directory.db.schema_changes import build_indexes, in_portion, in_short_transaction
 
 revision = "0059"
-down_revision = "0056"
+down_revision = "0057"
 branch_labels = None
 depends_on = None
 

@@ -63,6 +63,26 @@ def test_the_migration_gives_words_and_keys_of_the_new_rules(
     assert app.test_cli_runner().invoke(args=["recount", "--check"]).exit_code == 0
 
 
+def test_the_migration_of_accents_writes_the_titles_that_have_some(
+    app: Flask, world: World, database: Database
+) -> None:
+    plain, accented = (world.project(title=title) for title in ("Noderouge", "nodérouge"))
+    right = derived(app, database)
+    sqlite = database.backend == "sqlite"
+    entry = {"title": "old", "brief": "old", "description": "old"} if sqlite else {"document": "'old':1A"}
+    with app.app_context():
+        flask_migrate.downgrade(revision="0062")
+        flask_migrate.downgrade()
+        for statement in rewriting.SQLITE if sqlite else rewriting.POSTGRESQL:
+            db.session.execute(text(statement), [{"id": each, **entry} for each in (plain, accented)])
+        db.session.commit()
+        flask_migrate.upgrade()
+        db.session.remove()
+    found = derived(app, database)[0]
+    assert found[1] == right[0][1]
+    assert found[0] != right[0][0], "it is as it was"
+
+
 def test_of_two_projects_of_one_owner_that_became_equal_the_later_one_has_a_key_apart(
     app: Flask, world: World, database: Database
 ) -> None:

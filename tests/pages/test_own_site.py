@@ -75,7 +75,7 @@ def test_settings_show_in_the_head_the_header_the_footer_and_the_feed(make_app, 
 def test_the_first_page_shows_the_operators_text_below_its_headline(site, world):
     api = site({"front.md": "Welcome to *our* [directory](/help).\n\n<script>x</script>\n"}, SITE_HEADLINE="Made here")
     text = api.get("/").text
-    assert '<p>Welcome to <em>our</em> <a href="/help" rel="noopener">directory</a>.</p>' in text
+    assert '<p dir="auto">Welcome to <em>our</em> <a href="/help" rel="noopener">directory</a>.</p>' in text
     assert "<script>x" not in text
     assert text.index('<h1 dir="auto">Made here</h1>') < text.index("Welcome to") < text.index('class="search"')
     world.project()

@@ -70,8 +70,8 @@ def state(app: Flask, delivery_id: int) -> tuple[str, int]:
 def test_the_mail_server_is_listed_among_the_endpoints_without_its_password(admin: Api, mailbox: Mailbox) -> None:
     answer = admin.get(f"{PATH}/endpoints")
     words = (
-        "appeal_reversed", "appeal_upheld", "approved", "changes_requested", "edit_approved", "edit_rejected",
-        "message", "rejected", "returned", "unpublished",
+        "appeal_reversed", "appeal_upheld", "approved", "changes_requested", "closing", "edit_approved",
+        "edit_rejected", "message", "rejected", "returned", "unpublished",
     )  # fmt: skip
     events = [f"project.{word}" for word in words]
     nothing = {"pending": 0, "delivered": 0, "dead": 0}

@@ -178,9 +178,11 @@ def test_what_is_here_already_is_shown_while_one_writes_and_the_description_is_p
         expect(similar).to_contain_text("It is here already")
         similar.get_by_role("button", name="Upvote Blue Lantern, 0 votes").click()
         expect(similar.get_by_role("button", name="Upvote Blue Lantern, 1 vote")).to_be_visible()
-        fill(page, description="It **lights**.\n\n<script>alert(1)</script>")
+        fill(page, description="It **lights**.\n\n<script>alert(1)</script>\n\n- ع\n\n```\nع\n```")
         person.button("Preview").click()
         expect(page.locator(".box strong")).to_have_text("lights")
+        for block, direction in (("p", "ltr"), ("ul", "rtl"), ("li", "rtl"), ("pre", "ltr")):
+            expect(page.locator(f".box {block}").first).to_have_css("direction", direction)
         person.button("Write").click()
         expect(page.get_by_label("Description", exact=True)).to_be_visible()
         fill(page, title="x" * 90)

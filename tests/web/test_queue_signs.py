@@ -5,6 +5,8 @@ import re
 import pytest
 from playwright.sync_api import expect
 
+from directory.db.transactions import transaction
+from directory.services.review import appeals
 from tests.support.chromium import served
 from tests.support.visitor import visitor
 
@@ -209,3 +211,33 @@ def test_each_endpoint_is_a_card_of_its_own(chromium, make_app, world, grace):
         assert len(cards.evaluate_all(LEFTS)) == 2
         parts = cards.first.locator("strong, span span")
         assert len({*parts.evaluate_all(TOPS)}) == 3
+
+
+def test_projects_say_whose_turn_it_is_and_until_when(chromium, make_app, grace, world):
+    app, root, ada = make_app(APPEALS="on"), world.caller(grace), world.user("ada")
+    pending, asked, refused = (
+        world.project(ada, "pending", title=title) for title in ("Newcomer", "Queried", "Refused")
+    )
+    live, down = (world.project(ada, title=title) for title in ("Revised", "Sunken"))
+    world.revise(live, ada, title="Revised again")
+    root.put(f"/api/admin/projects/{down}/unpublish")
+    root.put(f"/api/admin/projects/{refused}/reject", {"reason": "No."})
+    until = root.put(f"/api/admin/projects/{asked}/request-changes", {"message": "Which licence?"}).json["review"]
+    with app.app_context():
+        transaction(lambda: appeals.appeal(refused, "Yes.", by=ada, notify=[]))
+    states = {
+        pending: ["In review"], asked: ["Changes asked for"], refused: ["Rejected", "Appeal"],
+        live: ["Live", "In review"], down: ["Taken down"],
+    }  # fmt: skip
+    with served(app) as site, visitor(chromium, site) as person:
+        page = person.enter("grace").open("/admin/projects?sort=oldest").page
+        for project, words in states.items():
+            title = world.stored(project)["title"]
+            row = page.locator("tbody tr").filter(has=page.get_by_role("link", name=title, exact=True))
+            expect(row.locator(".badge")).to_have_text(words)
+        page.goto(f"{site}/admin/queue/{asked}?waiting_for=owner")
+        year = until["closes_at"][:4]
+        expect(page.locator(".q-item")).to_contain_text(re.compile(f"It waits for its owner until .* {year}"))
+        expect(page.locator(".q-item")).to_contain_text("asked for changes")
+        expect(page.get_by_text(re.compile(f"^until .* {year}$"))).to_have_count(2)
+        expect(page.get_by_role("button", name="Show the new version")).to_have_count(0)

@@ -66,6 +66,16 @@ class ProjectInput(Strict):
         include: ClassVar = {field.name: _taken(field) for field in BODY}
 
 
+class ProjectChange(ProjectInput):
+    """A change of a project: any of its fields."""
+
+    give_back = fields.Boolean(
+        metadata={
+            "description": "False leaves what waits for its owner there, so that more can follow; true by default."
+        }
+    )
+
+
 class LogoOutput(Strict):
     """The addresses of a logo's pictures, WebP of 64 and 256 pixels a side. The picture at an address never changes."""
 

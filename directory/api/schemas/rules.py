@@ -18,7 +18,9 @@ COMPARISONS = tuple(dict.fromkeys(each for some in OPERATORS.values() for each i
 NAME_MAX, REASON_MAX, DAYS_MAX = 60, 1000, 365
 VALUE = {
     "description": "A number, true or false, a text, or for `in` and `not in` a list of 1 to 1,000 texts, by the type "
-    "of the fact.",
+    "of the fact. One of `words` is a word or up to five in a row, as search has them in every script. One of "
+    "`email_domain` is a domain, `example.org`, or `*.example.org` and `*.org` for all that are below. Each value of a "
+    "list that is none has an error of its own.",
     "oneOf": [
         {"type": "number"},
         {"type": "boolean"},

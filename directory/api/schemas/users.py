@@ -120,7 +120,7 @@ class UserChanges(Strict):
     def _with_suspension(self, _data: Any, given: dict[str, Any], **_kwargs: object) -> None:
         refused: dict[str, list[str]] = {}
         if given.get("status") != AccountStatus.SUSPENDED:
-            why = [_("Only allowed together with status suspended.")]
+            why: list[str] = [_("Only allowed together with status suspended.")]
             refused = {name: why for name in WITH_SUSPENSION if name in given}
         if "review_categories" in given and given.get("role", Role.REVIEWER) != Role.REVIEWER:
             refused["review_categories"] = [OF_REVIEWERS]
@@ -197,9 +197,19 @@ class UserDetail(UserOutput):
     stats = fields.Nested(Stats, required=True)
 
 
+class StoredToday(Strict):
+    """How many bytes of texts and pictures an account has stored since midnight UTC."""
+
+    bytes = fields.Integer(required=True, metadata={"minimum": 0})
+    most = fields.Integer(
+        required=True, allow_none=True, metadata={"description": "How many it may (MEMBER_BYTES_PER_DAY); null: any."}
+    )
+
+
 class UserProfile(UserDetail):
     """An account with its statistics and the latest twenty audit entries by or about the user, newest first."""
 
+    stored_today = fields.Nested(StoredToday, required=True)
     audit = fields.List(fields.Nested(AuditOutput), required=True)
 
 

@@ -52,6 +52,19 @@ def appeal(project_id: int, text: str, *, by: Caller, notify: list[Endpoint], na
     return thread.for_owner(added, naming=naming)
 
 
+def require_one(project_id: int, *, by: Caller) -> None:
+    """Raise AppealNotPossible unless an appeal is open about a project, or nothing was decided since the last one.
+
+    Raises NotFound unless `by` may review the project.
+    """
+    columns = select(Project.category_id, Project.appealed_at).where(Project.id == project_id)
+    project = db.session.execute(columns).one_or_none()
+    if project is None or not permissions.may(by, "review", project.category_id):
+        raise NotFound
+    if project.appealed_at is None and thread.last_judgement(project_id) not in KINDS.values():
+        raise AppealNotPossible
+
+
 def settle(
     project_id: int,
     outcome: str,

@@ -685,7 +685,9 @@ export interface paths {
         put?: never;
         /**
          * Send a delivery again, under the same webhook-id
-         * @description Needs an administrator.
+         * @description Of what was delivered about a project that is gone only the ids are stored, so it cannot be sent again.
+         *
+         *     Needs an administrator.
          */
         post: operations["adminRedeliver"];
         delete?: never;
@@ -1585,7 +1587,8 @@ export interface paths {
         get: operations["projectsShow"];
         /**
          * Change a project: any subset of the writable fields
-         * @description A rejected project goes back to the queue. A live project stays as it was reviewed: changes by its owner to title,
+         * @description A rejected project goes back to the queue, and so does what waits for its owner, unless `give_back` is false or it
+         *     changes the logo or the pictures alone. A live project stays as it was reviewed: changes by its owner to title,
          *     tagline, author, description, links, logo and pictures wait for review as its `revision`, while category and tags
          *     change at once. Later edits are added to the revision, and a field that is set back is removed from it. A URL that
          *     differs from the current one only in scheme, case of the host, `www.`, default port, slash at the end or fragment
@@ -1797,7 +1800,9 @@ export interface paths {
          * Report a live project to the reviewers
          * @description Each caller has at most one open report about a project: the kind and the text of a second one take the place of the
          *     first's, with the same answer. Where a project has a thousand open reports of anonymous callers, one more takes the
-         *     place of the newest. A report hides nothing by itself. Members see at `/mine` how theirs was settled.
+         *     place of the newest. A report hides nothing by itself. Members see at `/mine` how theirs was settled. Where it was
+         *     unfounded, and the project has not changed since, the same member's next one has the same answer and is shown to
+         *     nobody.
          *     Whether anonymous callers may report, or members alone, or nobody, is the operator's choice: REPORTS.
          *
          *     Needs no sign-in where REPORTS is `everybody`, and a signed-in user where it is `members`.
@@ -2130,8 +2135,10 @@ export interface paths {
         };
         get?: never;
         /**
-         * Put what a rule holds out of the queue, a pending project or the changes of a live one, into the queue
-         * @description It takes its old place there, and raises no version. What is not held stays as it is.
+         * Put what a rule holds or has rejected, a pending project or the changes of a live one, into the queue
+         * @description It takes its old place there. What was held gets no other version. What a rule has rejected goes back unless a
+         *     person has decided since, whether or not owners may appeal; an open appeal ends, and the owner is told. All else
+         *     stays as it is.
          *
          *     Needs a reviewer of the project's category, or an administrator.
          */
@@ -3294,7 +3301,7 @@ export interface components {
              * @enum {string}
              */
             is: "=" | "<" | ">=" | "in" | "not in";
-            /** @description A number, true or false, a text, or for `in` and `not in` a list of 1 to 1,000 texts, by the type of the fact. */
+            /** @description A number, true or false, a text, or for `in` and `not in` a list of 1 to 1,000 texts, by the type of the fact. One of `words` is a word or up to five in a row, as search has them in every script. One of `email_domain` is a domain, `example.org`, or `*.example.org` and `*.org` for all that are below. Each value of a list that is none has an error of its own. */
             value: number | boolean | string | string[];
         };
         /** @description How many a rule matched on a day. */
@@ -3506,6 +3513,12 @@ export interface components {
             /** @description How many accounts the decision is still about: send it again. */
             remaining: number;
         };
+        /** @description How many bytes of texts and pictures an account has stored since midnight UTC. */
+        StoredToday: {
+            bytes: number;
+            /** @description How many it may (MEMBER_BYTES_PER_DAY); null: any. */
+            most: number | null;
+        };
         /** @description An account with its statistics and the latest twenty audit entries by or about the user, newest first. */
         UserProfile: {
             id: number;
@@ -3539,6 +3552,7 @@ export interface components {
              */
             deleted_at: string | null;
             stats: components["schemas"]["Stats"];
+            stored_today: components["schemas"]["StoredToday"];
             audit: components["schemas"]["Audit"][];
         };
         /** @description A new role or status, or both, or the categories of a reviewer. `review_categories` are those that a reviewer may review, null for all; no other role has any. `unpublish` and `reason` go with a suspension alone. */
@@ -3644,7 +3658,7 @@ export interface components {
             host: string;
             format: string;
             /** @description The events that are sent to it. */
-            events: ("project.approved" | "project.submitted" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.edited" | "project.changes_requested" | "project.answered" | "project.appealed" | "project.reported" | "webhook.test" | "project.edit_approved" | "project.edit_rejected" | "project.message" | "project.returned" | "project.appeal_upheld" | "project.appeal_reversed" | "report.settled")[];
+            events: ("project.approved" | "project.submitted" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.edited" | "project.changes_requested" | "project.answered" | "project.appealed" | "project.reported" | "webhook.test" | "project.edit_approved" | "project.edit_rejected" | "project.closing" | "project.message" | "project.returned" | "project.appeal_upheld" | "project.appeal_reversed" | "report.settled")[];
             deliveries: components["schemas"]["DeliveryCounts"];
         };
         /** @description The endpoints, in the order of the configuration. */
@@ -4247,8 +4261,8 @@ export interface components {
             /** @description Whether more than 10,000 projects match; then the newest 10,000 are counted. */
             capped: boolean;
         };
-        /** @description A submission; for a change every field is optional. */
-        ProjectChanges: {
+        /** @description A change of a project: any of its fields. */
+        ProjectChangeChanges: {
             /** @example Flask */
             title?: string;
             /** @example A lightweight web framework */
@@ -4291,6 +4305,8 @@ export interface components {
              * @example web-frameworks
              */
             category?: string;
+            /** @description False leaves what waits for its owner there, so that more can follow; true by default. */
+            give_back?: boolean;
         };
         /** @description Why the owner asks for another look. */
         AppealInput: {
@@ -4474,7 +4490,7 @@ export interface components {
         ReplyList: {
             items: components["schemas"]["Reply"][];
         };
-        /** @description A text for a decision. In `text`, `{title}`, `{owner}` and `{site}` stand for what the console fills in. */
+        /** @description A text for a decision. In `text`, `{title}`, `{owner}` and `{site}` stand for what the console fills in; no other word is in braces. */
         ReplyInput: {
             /** @example Web frameworks */
             name: string;
@@ -4483,7 +4499,7 @@ export interface components {
             /** @example Reads **CSV**: https://example.org/csv. */
             text: string;
         };
-        /** @description A text for a decision. In `text`, `{title}`, `{owner}` and `{site}` stand for what the console fills in. */
+        /** @description A text for a decision. In `text`, `{title}`, `{owner}` and `{site}` stand for what the console fills in; no other word is in braces. */
         ReplyChanges: {
             /** @example Web frameworks */
             name?: string;
@@ -4501,6 +4517,14 @@ export interface components {
             at: string;
             reporter?: components["schemas"]["UserRef"] | null;
         };
+        /** @description A report, with or without a text, and who has made it; null for an anonymous caller. */
+        ReportMade: {
+            /** @enum {string} */
+            kind: "broken_link" | "spam" | "harmful" | "wrong_facts" | "mine" | "other";
+            /** Format: date-time */
+            at: string;
+            reporter: components["schemas"]["UserRef"] | null;
+        };
         /** @description The reports about a project. Settled ones have the outcome and the reply of the last settlement. */
         ReportGroup: {
             project: components["schemas"]["ReportedProject"];
@@ -4513,6 +4537,8 @@ export interface components {
             first_at: string;
             /** @description The newest 20 reports that have a text, the newest first. */
             texts: components["schemas"]["ReportText"][];
+            /** @description For administrators alone: the newest 100 reports, the newest first. */
+            reports?: components["schemas"]["ReportMade"][];
             /** @enum {string} */
             outcome?: "acted" | "unfounded";
             reply?: string | null;
@@ -4746,7 +4772,7 @@ export interface components {
         };
         /**
          * @description - `admin_required`: Everything under /api/admin is for administrators.
-         *     - `passkey_required`: This service takes administrators only in sessions that a passkey opened, and by tokens that were made in such a session. Until then an administrator is a member. The page of the account adds a passkey.
+         *     - `passkey_required`: This service takes administrators, or administrators and reviewers, only in sessions that a passkey opened, and by tokens that were made in such a session. Until then they are members. The page of the account adds a passkey.
          *     - `email_not_verified`: This service accepts submissions, or submissions and votes, only of members who have confirmed their e-mail address, or a new account can do nothing before. Where the service sends mail, a link is mailed at registration; POST /api/auth/email/verification mails it again.
          */
         AdminRequiredOrPasskeyRequiredOrEmailNotVerified: {
@@ -4842,7 +4868,7 @@ export interface components {
         };
         /**
          * @description - `admin_required`: Everything under /api/admin is for administrators.
-         *     - `passkey_required`: This service takes administrators only in sessions that a passkey opened, and by tokens that were made in such a session. Until then an administrator is a member. The page of the account adds a passkey.
+         *     - `passkey_required`: This service takes administrators, or administrators and reviewers, only in sessions that a passkey opened, and by tokens that were made in such a session. Until then they are members. The page of the account adds a passkey.
          *     - `email_not_verified`: This service accepts submissions, or submissions and votes, only of members who have confirmed their e-mail address, or a new account can do nothing before. Where the service sends mail, a link is mailed at registration; POST /api/auth/email/verification mails it again.
          *     - `cross_site_request`: A page of another origin caused this write. Writes are accepted from the service's own origin, from the origins that it is configured to trust, and from programs that send a bearer token. A program with a cookie has to send the service's own address in Origin.
          */
@@ -4978,7 +5004,7 @@ export interface components {
         /**
          * @description - `own_submission`: The service is configured so that nobody decides about a project of their own: another reviewer or administrator has to. Deleting it is allowed.
          *     - `admin_required`: Everything under /api/admin is for administrators.
-         *     - `passkey_required`: This service takes administrators only in sessions that a passkey opened, and by tokens that were made in such a session. Until then an administrator is a member. The page of the account adds a passkey.
+         *     - `passkey_required`: This service takes administrators, or administrators and reviewers, only in sessions that a passkey opened, and by tokens that were made in such a session. Until then they are members. The page of the account adds a passkey.
          *     - `email_not_verified`: This service accepts submissions, or submissions and votes, only of members who have confirmed their e-mail address, or a new account can do nothing before. Where the service sends mail, a link is mailed at registration; POST /api/auth/email/verification mails it again.
          *     - `cross_site_request`: A page of another origin caused this write. Writes are accepted from the service's own origin, from the origins that it is configured to trust, and from programs that send a bearer token. A program with a cookie has to send the service's own address in Origin.
          */
@@ -5341,7 +5367,7 @@ export interface components {
             };
         };
         /**
-         * @description - `passkey_required`: This service takes administrators only in sessions that a passkey opened, and by tokens that were made in such a session. Until then an administrator is a member. The page of the account adds a passkey.
+         * @description - `passkey_required`: This service takes administrators, or administrators and reviewers, only in sessions that a passkey opened, and by tokens that were made in such a session. Until then they are members. The page of the account adds a passkey.
          *     - `cross_site_request`: A page of another origin caused this write. Writes are accepted from the service's own origin, from the origins that it is configured to trust, and from programs that send a bearer token. A program with a cookie has to send the service's own address in Origin.
          *     - `sign_in_again`: The request needs a session that was opened in the last ten minutes: to join a provider, to add or remove a passkey, or because there is no password to ask for. Sign in, and send the request again.
          */
@@ -5380,7 +5406,7 @@ export interface components {
             };
         };
         /**
-         * @description - `passkey_required`: This service takes administrators only in sessions that a passkey opened, and by tokens that were made in such a session. Until then an administrator is a member. The page of the account adds a passkey.
+         * @description - `passkey_required`: This service takes administrators, or administrators and reviewers, only in sessions that a passkey opened, and by tokens that were made in such a session. Until then they are members. The page of the account adds a passkey.
          *     - `email_not_verified`: This service accepts submissions, or submissions and votes, only of members who have confirmed their e-mail address, or a new account can do nothing before. Where the service sends mail, a link is mailed at registration; POST /api/auth/email/verification mails it again.
          *     - `cross_site_request`: A page of another origin caused this write. Writes are accepted from the service's own origin, from the origins that it is configured to trust, and from programs that send a bearer token. A program with a cookie has to send the service's own address in Origin.
          *     - `sign_in_again`: The request needs a session that was opened in the last ten minutes: to join a provider, to add or remove a passkey, or because there is no password to ask for. Sign in, and send the request again.
@@ -5627,7 +5653,7 @@ export interface components {
         };
         /**
          * @description - `reviewer_required`: Everything under /api/review is for reviewers and administrators. A write is refused in the same way if the caller's role or one of the caller's categories was taken away while it was being made.
-         *     - `passkey_required`: This service takes administrators only in sessions that a passkey opened, and by tokens that were made in such a session. Until then an administrator is a member. The page of the account adds a passkey.
+         *     - `passkey_required`: This service takes administrators, or administrators and reviewers, only in sessions that a passkey opened, and by tokens that were made in such a session. Until then they are members. The page of the account adds a passkey.
          *     - `email_not_verified`: This service accepts submissions, or submissions and votes, only of members who have confirmed their e-mail address, or a new account can do nothing before. Where the service sends mail, a link is mailed at registration; POST /api/auth/email/verification mails it again.
          */
         ReviewerRequiredOrPasskeyRequiredOrEmailNotVerified: {
@@ -5646,7 +5672,7 @@ export interface components {
         };
         /**
          * @description - `reviewer_required`: Everything under /api/review is for reviewers and administrators. A write is refused in the same way if the caller's role or one of the caller's categories was taken away while it was being made.
-         *     - `passkey_required`: This service takes administrators only in sessions that a passkey opened, and by tokens that were made in such a session. Until then an administrator is a member. The page of the account adds a passkey.
+         *     - `passkey_required`: This service takes administrators, or administrators and reviewers, only in sessions that a passkey opened, and by tokens that were made in such a session. Until then they are members. The page of the account adds a passkey.
          *     - `email_not_verified`: This service accepts submissions, or submissions and votes, only of members who have confirmed their e-mail address, or a new account can do nothing before. Where the service sends mail, a link is mailed at registration; POST /api/auth/email/verification mails it again.
          *     - `cross_site_request`: A page of another origin caused this write. Writes are accepted from the service's own origin, from the origins that it is configured to trust, and from programs that send a bearer token. A program with a cookie has to send the service's own address in Origin.
          */
@@ -5668,7 +5694,7 @@ export interface components {
          * @description - `own_submission`: The service is configured so that nobody decides about a project of their own: another reviewer or administrator has to. Deleting it is allowed.
          *     - `own_decision`: The appeal is against a decision of the caller: another person has to settle it.
          *     - `reviewer_required`: Everything under /api/review is for reviewers and administrators. A write is refused in the same way if the caller's role or one of the caller's categories was taken away while it was being made.
-         *     - `passkey_required`: This service takes administrators only in sessions that a passkey opened, and by tokens that were made in such a session. Until then an administrator is a member. The page of the account adds a passkey.
+         *     - `passkey_required`: This service takes administrators, or administrators and reviewers, only in sessions that a passkey opened, and by tokens that were made in such a session. Until then they are members. The page of the account adds a passkey.
          *     - `email_not_verified`: This service accepts submissions, or submissions and votes, only of members who have confirmed their e-mail address, or a new account can do nothing before. Where the service sends mail, a link is mailed at registration; POST /api/auth/email/verification mails it again.
          *     - `cross_site_request`: A page of another origin caused this write. Writes are accepted from the service's own origin, from the origins that it is configured to trust, and from programs that send a bearer token. A program with a cookie has to send the service's own address in Origin.
          */
@@ -5708,7 +5734,7 @@ export interface components {
         /**
          * @description - `own_submission`: The service is configured so that nobody decides about a project of their own: another reviewer or administrator has to. Deleting it is allowed.
          *     - `reviewer_required`: Everything under /api/review is for reviewers and administrators. A write is refused in the same way if the caller's role or one of the caller's categories was taken away while it was being made.
-         *     - `passkey_required`: This service takes administrators only in sessions that a passkey opened, and by tokens that were made in such a session. Until then an administrator is a member. The page of the account adds a passkey.
+         *     - `passkey_required`: This service takes administrators, or administrators and reviewers, only in sessions that a passkey opened, and by tokens that were made in such a session. Until then they are members. The page of the account adds a passkey.
          *     - `email_not_verified`: This service accepts submissions, or submissions and votes, only of members who have confirmed their e-mail address, or a new account can do nothing before. Where the service sends mail, a link is mailed at registration; POST /api/auth/email/verification mails it again.
          *     - `cross_site_request`: A page of another origin caused this write. Writes are accepted from the service's own origin, from the origins that it is configured to trust, and from programs that send a bearer token. A program with a cookie has to send the service's own address in Origin.
          */
@@ -5748,7 +5774,7 @@ export interface components {
         /**
          * @description - `own_submission`: The service is configured so that nobody decides about a project of their own: another reviewer or administrator has to. Deleting it is allowed.
          *     - `reviewer_required`: Everything under /api/review is for reviewers and administrators. A write is refused in the same way if the caller's role or one of the caller's categories was taken away while it was being made.
-         *     - `passkey_required`: This service takes administrators only in sessions that a passkey opened, and by tokens that were made in such a session. Until then an administrator is a member. The page of the account adds a passkey.
+         *     - `passkey_required`: This service takes administrators, or administrators and reviewers, only in sessions that a passkey opened, and by tokens that were made in such a session. Until then they are members. The page of the account adds a passkey.
          *     - `email_not_verified`: This service accepts submissions, or submissions and votes, only of members who have confirmed their e-mail address, or a new account can do nothing before. Where the service sends mail, a link is mailed at registration; POST /api/auth/email/verification mails it again.
          */
         OwnSubmissionOrReviewerRequiredOrPasskeyRequiredOrEmailNotVerified: {
@@ -5768,7 +5794,7 @@ export interface components {
         /**
          * @description - `admin_required`: Everything under /api/admin is for administrators.
          *     - `reviewer_required`: Everything under /api/review is for reviewers and administrators. A write is refused in the same way if the caller's role or one of the caller's categories was taken away while it was being made.
-         *     - `passkey_required`: This service takes administrators only in sessions that a passkey opened, and by tokens that were made in such a session. Until then an administrator is a member. The page of the account adds a passkey.
+         *     - `passkey_required`: This service takes administrators, or administrators and reviewers, only in sessions that a passkey opened, and by tokens that were made in such a session. Until then they are members. The page of the account adds a passkey.
          *     - `email_not_verified`: This service accepts submissions, or submissions and votes, only of members who have confirmed their e-mail address, or a new account can do nothing before. Where the service sends mail, a link is mailed at registration; POST /api/auth/email/verification mails it again.
          *     - `cross_site_request`: A page of another origin caused this write. Writes are accepted from the service's own origin, from the origins that it is configured to trust, and from programs that send a bearer token. A program with a cookie has to send the service's own address in Origin.
          */
@@ -8247,6 +8273,10 @@ export interface operations {
                      *         "upvotes_received": 1,
                      *         "last_submission_at": "2026-11-20T10:00:00.123456Z"
                      *       },
+                     *       "stored_today": {
+                     *         "bytes": 0,
+                     *         "most": 1
+                     *       },
                      *       "audit": [
                      *         {
                      *           "id": 42,
@@ -8472,7 +8502,7 @@ export interface operations {
                 state?: "pending" | "delivered" | "dead";
                 /** @description An endpoint's name; an unknown one finds nothing. */
                 endpoint?: string;
-                event?: "project.approved" | "project.submitted" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.edited" | "project.changes_requested" | "project.answered" | "project.appealed" | "project.reported" | "webhook.test" | "project.edit_approved" | "project.edit_rejected" | "project.message" | "project.returned" | "project.appeal_upheld" | "project.appeal_reversed" | "report.settled" | "account.password_reset" | "account.email_verification" | "account.email_changed" | "account.password_changed" | "account.passkey_added" | "account.passkey_removed";
+                event?: "project.approved" | "project.submitted" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.edited" | "project.changes_requested" | "project.answered" | "project.appealed" | "project.reported" | "webhook.test" | "project.edit_approved" | "project.edit_rejected" | "project.closing" | "project.message" | "project.returned" | "project.appeal_upheld" | "project.appeal_reversed" | "report.settled" | "account.password_reset" | "account.email_verification" | "account.email_changed" | "account.password_changed" | "account.passkey_added" | "account.passkey_removed";
                 project_id?: number;
             };
             header?: never;
@@ -8599,7 +8629,7 @@ export interface operations {
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["AdminRequiredOrPasskeyRequiredOrEmailNotVerifiedOrCrossSiteRequest"];
             404: components["responses"]["NotFound"];
-            409: components["responses"]["OtherUser"];
+            409: components["responses"]["InvalidTransitionOrOtherUser"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["ValidationFailed"];
@@ -11441,10 +11471,11 @@ export interface operations {
                  *         "python",
                  *         "web"
                  *       ],
-                 *       "category": "web-frameworks"
+                 *       "category": "web-frameworks",
+                 *       "give_back": true
                  *     }
                  */
-                "application/json": components["schemas"]["ProjectChanges"];
+                "application/json": components["schemas"]["ProjectChangeChanges"];
             };
         };
         responses: {
@@ -14505,6 +14536,16 @@ export interface operations {
                      *               }
                      *             }
                      *           ],
+                     *           "reports": [
+                     *             {
+                     *               "kind": "broken_link",
+                     *               "at": "2026-11-20T10:00:00.123456Z",
+                     *               "reporter": {
+                     *                 "id": 42,
+                     *                 "username": "ada"
+                     *               }
+                     *             }
+                     *           ],
                      *           "outcome": "acted",
                      *           "reply": null,
                      *           "settled_at": "2026-11-20T10:00:00.123456Z"
@@ -14590,6 +14631,16 @@ export interface operations {
                      *       "texts": [
                      *         {
                      *           "text": "Reads **CSV**: https://example.org/csv.",
+                     *           "kind": "broken_link",
+                     *           "at": "2026-11-20T10:00:00.123456Z",
+                     *           "reporter": {
+                     *             "id": 42,
+                     *             "username": "ada"
+                     *           }
+                     *         }
+                     *       ],
+                     *       "reports": [
+                     *         {
                      *           "kind": "broken_link",
                      *           "at": "2026-11-20T10:00:00.123456Z",
                      *           "reporter": {

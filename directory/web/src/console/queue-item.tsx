@@ -24,6 +24,7 @@ import { Team } from "./queue-team.tsx";
 import { Warnings } from "./queue-warnings.tsx";
 import { r } from "./review-text.ts";
 import { m } from "./team-text.ts";
+import { WithOwner } from "./turn.tsx";
 
 export function ItemPane() {
   const shown = item.value;
@@ -51,7 +52,8 @@ function Submission({ item: shown }: { item: Item }) {
         {waits(shown) ? <Actions item={shown} /> : isAppealed(shown) ? <Appeal item={shown} /> : <p class={`banner ${status}`}>{r.decidedAlready(t.states[status])}</p>}
         <Team item={shown} />
         <HeldOut item={shown} />
-        {wasLive(shown) && <p class="banner pending">{r.wasLiveWhy}</p>}
+        <WithOwner project={shown} />
+        {wasLive(shown) && shown.review?.asked !== "unpublished" && <p class="banner pending">{r.wasLiveWhy}</p>}
         <Later />
         <SinceSeen item={shown} />
         <Held item={shown} />

@@ -10,6 +10,7 @@ import { readOnly, user } from "../state/session.ts";
 import { act, ask as question } from "./dialog-state.ts";
 import { r } from "./review-text.ts";
 import { m } from "./team-text.ts";
+import { Until } from "./turn.tsx";
 
 /** Whether a claim is somebody else's. */
 export function isOthers(claim: Item["claim"]): boolean {
@@ -75,10 +76,12 @@ export function Team({ item: { id, claim, approvals } }: { item: Item }) {
 }
 
 /** The same of a row of the list, but for what all of its lane have. */
-export function TeamSigns({ item: { claim, approvals, answered, review } }: { item: Item }) {
+export function TeamSigns({ item }: { item: Item }) {
+  const { claim, approvals, answered, review } = item;
   return (
     <>
       {review?.waiting_for === "owner" && !isInLane("owner") && <span class="badge">{m.waitsForOwner}</span>}
+      <Until project={item} />
       {review?.held && !isInLane("held") && <span class="badge pending">{r.heldBadge}</span>}
       {review?.waiting_for === "appeal" && !isInLane("appeal") && <span class="badge pending">{m.appeal}</span>}
       {answered && !isInLane("messages") && <span class="badge pending">{m.answered}</span>}
