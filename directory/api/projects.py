@@ -227,7 +227,8 @@ def delete(project_id: int) -> Any:
 @owner_required
 @documented(raises=(NotOwner, PreconditionFailed))
 @operation(
-    body=Upload(("image/png", "image/jpeg", "image/webp")), answer=ProjectDetail(), etag=True, transactional=False,
+    body=Upload(("image/png", "image/jpeg", "image/webp")), answer=ProjectDetail(), tier="pictures", etag=True,
+    transactional=False,
 )  # fmt: skip
 def upload_logo(project_id: int, content: bytes) -> Any:
     """Set the logo of a project: a PNG, JPEG or WebP picture of at most 1 MiB.
@@ -239,14 +240,14 @@ def upload_logo(project_id: int, content: bytes) -> Any:
     """
     made = pictures.as_logo(content, by=caller().id)  # before the transaction: it takes a while
     versions = versions_allowed()
-    transaction(lambda: edit(project_id, {"logo": logos.store(made)}, versions))
+    transaction(lambda: edit(project_id, {"logo": logos.store(made, by=caller().id)}, versions))
     return catalog.one(project_id, viewer=caller())
 
 
 @bp.delete("/<id:project_id>/logo")
 @owner_required
 @documented(raises=(NotOwner, PreconditionFailed))
-@operation(status=204)
+@operation(status=204, tier="pictures")
 def remove_logo(project_id: int) -> None:
     """Remove the logo of a project; of a live one after review, as its other changes."""
     edit(project_id, {"logo": None}, versions_allowed())

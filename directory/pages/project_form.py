@@ -9,6 +9,7 @@ from marshmallow import ValidationError, fields
 
 from directory.api.schemas.projects import TAKEN
 from directory.errors import Invalid
+from directory.http import rate_limits
 from directory.http.authentication import caller
 from directory.http.exchange import current
 from directory.http.fields import Flag, Line, Link, Repository, Slug, Strict, Whole, Word
@@ -166,6 +167,7 @@ def _chosen(field: str, most: int, convert: Callable[..., T]) -> T | None:
     if len(content) > most:
         said = _("This file is larger than {number} MB. Save it smaller, and choose it again.", number=most // 2**20)
         raise Invalid.field(field, said)
+    rate_limits.hit("pictures")
     try:
         return convert(content, by=caller().id)
     except Invalid as error:

@@ -33,19 +33,14 @@ _IN_REVIEW, _REJECTED, _REJECTED_CHANGES = _("In review"), _("Rejected"), pgette
 _PROJECT_WAITS, _CHANGES_WAIT = _("This project is waiting for review"), _("Changes are waiting for review")
 _AS_APPROVED = _("Until then visitors see the project as it was approved.")
 _ASKED, _ASK = _("Changes asked for"), _("The reviewers ask for changes")
-_WAS_LIVE = _("It was taken down before. Only its owner and the reviewers see it.")
+_WAS_LIVE = _("It was taken down before. Visitors do not see it.")
 _BY = _("Give it back to the reviewers by {date}, with an edit or an answer. Otherwise it is rejected.")
 _EVER = _("Give it back to the reviewers with an edit or an answer.")
 _AGAIN = (_("Change it, and send it again."),)
 _APPEAL = Words(
     _("Appeal"),
     _("A decision about this project is looked at again"),
-    (
-        _(
-            "Another reviewer upholds or reverses the decision. If the owner edits the project meanwhile, the appeal "
-            "ends without an outcome."
-        ),
-    ),
+    (_("Another reviewer upholds or reverses the decision. An edit meanwhile ends the appeal without an outcome."),),
 )
 # By whose turn it is, how it came to its owner, or the outcome; and whether it is about changes of a live project.
 TABLE: dict[tuple[Turn | Asked | Outcome, bool], Words] = {
@@ -56,7 +51,7 @@ TABLE: dict[tuple[Turn | Asked | Outcome, bool], Words] = {
         (
             _(
                 "A rule of this site holds it out of the queue for a closer look by a reviewer, for 14 days at most. "
-                "Until it is approved only its owner and the reviewers see it."
+                "Until it is approved visitors do not see it."
             ),
         ),
     ),

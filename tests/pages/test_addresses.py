@@ -108,7 +108,8 @@ def test_the_help_says_what_the_settings_ask_for(make_app, site):  # noqa: F811
     assert "ask for another look on its page" in text_of(page)
     assert "press “Report this project” on its page" in text_of(page)
     assert "Without an answer" not in text_of(page)
-    assert '<a href="mailto:us@example.org" dir="auto" rel="noopener">Mail</a>, <a href="/imprint"' in page.text
+    mail = '<a href="mailto:us@example.org" dir="auto" rel="noopener">Mail</a>'
+    assert f'write to the people who run Project Directory: {mail}, <a href="/imprint"' in page.text
     assert "Written by us." in text_of(site({"pages/help.md": "# Help\n\nWritten by us."}).get("/help"))
 
 

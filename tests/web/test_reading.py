@@ -209,6 +209,27 @@ def test_a_picture_opens_over_its_page_with_the_others_and_a_link_without_the_sc
         person.said.clear()  # of the browser's own page around a picture
 
 
+def test_print_has_the_content_and_the_addresses_and_no_buttons(chromium, app, world):
+    ada = world.user("ada")
+    facts = {"url": "https://lamp.example/start", "repository_url": "https://code.example/lamp/lamp"}
+    project = world.project(ada, title="Lamp", description="See [the docs](https://docs.example/).", **facts)
+    for words in ("Front", "Back", "Inside"):
+        world.picture(project, words)
+    with served(app) as site, visitor(chromium, site, **PHONE) as person:
+        page = person.enter("ada").open(f"/p/{project}/lamp").page
+        page.emulate_media(media="print")
+        for path in (f"/p/{project}/lamp", "/"):
+            person.open(path)
+            shown = page.locator("main :is(button, .button, summary, input, .narrower a)").filter(visible=True)
+            expect(shown).to_have_count(0)
+        person.open(f"/p/{project}/lamp")
+        after = "(links) => links.map((link) => getComputedStyle(link, '::after').content)"
+        assert page.locator(".outward").evaluate_all(after) == [f'"{address}"' for address in facts.values()]
+        assert page.locator(".prose a").evaluate_all(after) == ['" (https://docs.example/)"']
+        edges = "(all) => all.map((each) => each.getBoundingClientRect().right)"
+        assert max(page.locator(".pictures img").evaluate_all(edges)) <= 360
+
+
 def test_no_line_begins_or_ends_with_a_dot_and_a_project_without_a_text_has_its_buttons_next_to_its_name(
     chromium, app, world
 ):

@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import BigInteger, bindparam, func, select, text, update
+from sqlalchemy import BigInteger, ColumnElement, String, bindparam, case, cast, func, literal, select, text, update
 from sqlalchemy.dialects.postgresql import ARRAY
 
 from directory.db.transactions import on_postgresql
-from directory.extensions import UNSYNCHRONISED, db
+from directory.extensions import UNSYNCHRONISED, db, modify
 from directory.models import AccountStatus, Delivery, DeliveryState, Project, User, now
 from directory.services import bulk
 from directory.services.catalog import catalog
@@ -52,6 +52,7 @@ BETWEEN_MAILS = timedelta(minutes=10)  # of what is written in one thread
 MAIL_ACTORS |= {"project.closing": "requested_by", WRITTEN: "written_by", "project.returned": "returned_by"}
 MAIL_ACTORS |= {"project.appeal_upheld": "settled_by", "project.appeal_reversed": "settled_by"}
 TEST = "webhook.test"
+EMPTIED = '","data":{"project":{"id":'  # follows the type in a payload that was emptied
 # No project has this id, and the event's type is another than an approval's: nobody takes a test for one.
 TEST_PROJECT = {
     "id": None,
@@ -227,6 +228,23 @@ def forget_user(user_id: int, new_name: str) -> None:
         if rows:
             for statement in (_RENAME_ONE, _FORGET_ANSWERS_OF_ONE):
                 db.session.connection().execute(statement, rows)
+
+
+def empty(*which: ColumnElement[bool]) -> None:
+    """Leave of the payloads of delivered events nothing but the type and the id of their project.
+
+    Of deliveries that are still to be sent, which this locks, `claims.complete` does so later.
+    """
+    project_id = cast(Delivery.project_id, String)
+    left = literal('{"type":"') + Delivery.event + literal(EMPTIED) + project_id + literal("}}}")
+    payload = case((Delivery.state == DeliveryState.DELIVERED, left), else_=Delivery.payload)
+    modify(update(Delivery).where(*which).values(payload=payload))
+
+
+def empty_where_gone(delivery_id: int) -> None:
+    """The same for a delivery whose project is gone."""
+    is_gone = ~select(Project.id).where(Project.id == Delivery.project_id).exists()
+    empty(Delivery.id == delivery_id, Delivery.project_id.is_not(None), is_gone)
 
 
 def rows_of(

@@ -15,7 +15,7 @@ from directory.errors import NotFound
 from directory.extensions import db, modify
 from directory.models import Message, MessageKind, Project, Sender, User
 from directory.models.base import HIGHEST_ID
-from directory.services import audit, bulk, service_words
+from directory.services import audit, bulk, daily_bytes, service_words
 from directory.services.identity import Caller
 
 OLDEST = Sort((Message.id,), descending=False)
@@ -56,6 +56,7 @@ def add(entry: Entry, *, sender: Sender, by: Caller, at: datetime) -> dict[str, 
     message = Message(**_row(entry, sender, by, at))
     db.session.add(message)
     db.session.flush()  # assigns the id
+    daily_bytes.note(entry.text, daily_bytes.ROW)
     return _view(message.id, at, sender, entry.kind, entry.text, by.id, by.username)
 
 
