@@ -94,11 +94,12 @@ class Running:
 
 @dataclass(frozen=True)
 class Filled:
-    """A directory to be served: its size, its settings, and what can be asked of it."""
+    """A directory to be served: its size, its settings, what can be asked of it, and the checkout that serves it."""
 
     size: int
     environment: dict[str, str]
     subjects: Subjects
+    root: Path = ROOT
 
 
 def fill(size: int, given: argparse.Namespace, postgres: Any, redis: Any) -> Filled:
@@ -161,19 +162,19 @@ class Served:
 
 @contextmanager
 def served(name: str, directory: Filled, given: Any) -> Iterator[Served]:
-    """One server over one directory."""
+    """One server over one directory: by the name of a ceiling that, otherwise the service."""
     address = f"127.0.0.1:{(port := free_port())}"
     bodies = given.out / f"bodies_{directory.size}"
-    paths = {**directory.environment, "PYTHONPATH": str(ROOT), "PORT": str(port), "BENCH_BODIES": str(bodies)}
+    paths = {**directory.environment, "PYTHONPATH": str(directory.root), "PORT": str(port), "BENCH_BODIES": str(bodies)}
     gunicorn = [sys.executable, "-m", "gunicorn"]
-    if name == "ours":
+    if name not in OTHERS:
         command = [*gunicorn, "-c", "gunicorn.conf.py", "wsgi:app"]
     else:
         command = [*gunicorn, "-k", "gthread", "-w", paths["WEB_CONCURRENCY"], "--threads", "8", "-b", address]
         command += ["--no-control-socket", OTHERS[name]]
     with (given.out / f"{name}_{directory.size}.log").open("wb") as log:
         # The ceilings start elsewhere: gunicorn would take our own configuration from the folder that it is in.
-        place = ROOT if name == "ours" else given.out
+        place = given.out if name in OTHERS else directory.root
         process = subprocess.Popen(command, env=paths, cwd=place, stdout=log, stderr=log)
     try:
         server = Served(name, directory, f"http://{address}", process.pid, wait_for(f"http://{address}", process))

@@ -6,7 +6,8 @@ DirectoryError
 │               AccountSuspended, EmailNotVerified, CrossSiteRequest, RegistrationClosed, RegistrationRefused,
 │               PasswordsOff
 ├── Conflict    InvalidTransition, ReportsSettled, NoAppeal, AppealNotPossible, NotVotable, Duplicate, LastAdmin,
-│               CategoryInUse, AccountDeleted, TooManyProjects, TooManyVotes, TooMany, Claimed, PreviewFirst
+│               CategoryInUse, AccountDeleted, TooManyProjects, TooManyVotes, TooMany, Claimed, PreviewFirst,
+│               DeliveryEmptied
 └── each of the others; each class says what it means, and has its code
 """
 
@@ -162,10 +163,13 @@ class ReviewerRequired(Forbidden):
 
 
 class PasskeyRequired(Forbidden):
-    """Administrators must sign in by a passkey, and the caller did not."""
+    """The caller must sign in by a passkey, as administrators and perhaps reviewers must, and did not."""
 
     code = "passkey_required"
     default = _("Administrators sign in by a passkey here. Add one in your account, and sign in by it.")
+    of_reviewers = _(
+        "Administrators and reviewers sign in by a passkey here. Add one in your account, and sign in by it."
+    )
 
 
 class AccountSuspended(Forbidden):
@@ -237,6 +241,13 @@ class InvalidTransition(Conflict):
         status = WORDS.get(current_status, current_status)
         detail = _("A project that is {status} cannot be {wanted}.", status=status, wanted=WORDS.get(wanted, wanted))
         super().__init__(detail, current_status=current_status)
+
+
+class DeliveryEmptied(Conflict):
+    """The delivery was sent, and its project is gone since."""
+
+    code = InvalidTransition.code
+    default = _("The project is gone, and what was sent about it is not stored any more.")
 
 
 class NoAppeal(Conflict):
@@ -362,12 +373,39 @@ class RateLimited(DirectoryError):
 
     def __init__(self, retry_after: int, tier: str | None = None) -> None:
         self.retry_after, self.tier = retry_after, tier
-        super().__init__(
-            ngettext(
-                "Too many requests. Try again in {number} second.",
-                "Too many requests. Try again in {number} seconds.",
-                retry_after,
-            )
+        super().__init__(_when_to_retry(retry_after))
+
+
+def _when_to_retry(seconds: int) -> str:
+    """What to do, in seconds, from two minutes on in minutes, and from two hours on in hours, rounded up."""
+    if seconds < 120:
+        return ngettext(
+            "Too many requests. Try again in {number} second.",
+            "Too many requests. Try again in {number} seconds.",
+            seconds,
+        )
+    if seconds <= 7_200:
+        return ngettext(
+            "Too many requests. Try again in {number} minute.",
+            "Too many requests. Try again in {number} minutes.",
+            -(-seconds // 60),
+        )
+    return ngettext(
+        "Too many requests. Try again in {number} hour.",
+        "Too many requests. Try again in {number} hours.",
+        -(-seconds // 3600),
+    )
+
+
+class DayIsFull(RateLimited):
+    """A write that would store more than a member may in a day, which ends in `retry_after` seconds."""
+
+    def __init__(self, retry_after: int) -> None:
+        super().__init__(retry_after, "bytes")
+        self.detail = ngettext(
+            "You have stored as much as you may in a day. Try again in {number} hour.",
+            "You have stored as much as you may in a day. Try again in {number} hours.",
+            -(-retry_after // 3600),
         )
 
 

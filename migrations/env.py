@@ -16,7 +16,6 @@ from directory.cli.console import refusals
 from directory.db import sql_files
 from directory.db.engine import BUSY_TIMEOUT
 from directory.db.portions import Doing
-from directory.db.schema_changes import in_short_transaction
 
 db = current_app.extensions["migrate"].db
 POOLED = "DATABASE_URL leads through a connection pooler: migrate with an address of PostgreSQL itself."
@@ -24,16 +23,17 @@ SAID_EVERY = 10.0  # seconds between two lines about the progress
 RUNNING = 0x70647331  # the key of the advisory lock that a run holds
 BY_HAND = (
     "{} cannot be done by one ALTER on both databases, so no migration was written. Write it by hand: "
-    "`flask db revision` makes the file, 0038_duplicates_decisions_and_words.py shows the pattern, and CONTRIBUTING "
+    "`flask db revision` makes the file, 0056_since_release_0_1_0.py shows the pattern, and CONTRIBUTING "
     "explains it."
 )
-# Migrations between release 0.1.0 and the next became 0037 and 0038. The last one of each has their schema.
-TAKEN_AS = {"0033": "0037", "0036": "0038"}
+# Migrations between release 0.1.0 and the next became one, with the number of the last of them.
 BETWEEN_RELEASES = (
     "The database is at migration {}, between two releases. Check out commit {}, run `flask db upgrade` there, and "
     "then here again."
 )
-LAST_WITH = dict.fromkeys(range(9, 33), "f352d1e") | {34: "7b8409c9", 35: "7b8409c9"}
+LAST_WITH = (
+    dict.fromkeys(range(9, 56), "f1eb7a00") | dict.fromkeys(range(9, 33), "f352d1e") | {34: "7b8409c9", 35: "7b8409c9"}
+)
 # What both databases do in place, and undo. SQLite would rebuild the table for anything else, and lose its triggers.
 ON_BOTH = (AddColumnOp, CreateIndexOp, CreateTableOp, DropColumnOp, DropIndexOp, DropTableOp)
 
@@ -116,24 +116,14 @@ def reporting() -> Iterator[None]:
         thread.join()
 
 
-def take_over() -> None:
-    """Take a database of the last migration before 0037 or 0038 as being there. Raises ClickException for one between.
-
-    The functions and triggers are then those of the files, whose text differs in spaces from those before.
-    """
-    with db.engine.connect().execution_options(**{BUSY_TIMEOUT: 30_000}) as connection:
+def refuse_between_releases() -> None:
+    """Raise ClickException for a database that is at a migration which became part of another one."""
+    with db.engine.connect() as connection:
         if not inspect(connection).has_table("alembic_version"):
             return
         at = connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar() or ""
         if at.isdigit() and int(at) in LAST_WITH:
             raise click.ClickException(BETWEEN_RELEASES.format(at, LAST_WITH[int(at)]))
-        if at not in TAKEN_AS:
-            return
-        for file in sql_files.names(connection.dialect.name, TAKEN_AS[at]) if at == "0036" else ():
-            install = partial(sql_files.install, connection, file)
-            install() if connection.dialect.name == "sqlite" else in_short_transaction(connection, install)
-        connection.exec_driver_sql(f"UPDATE alembic_version SET version_num = '{TAKEN_AS[at]}'")  # noqa: S608 (our own)
-        connection.commit()
 
 
 def create_if_empty(connection: Connection) -> None:
@@ -153,7 +143,7 @@ def run() -> None:
     """Migrate over one connection, each migration in a transaction of its own."""
     sqlite = db.engine.dialect.name == "sqlite"
     with alone(), db.engine.connect() as connection:
-        take_over()
+        refuse_between_releases()
         if sqlite:
             # A batch operation rebuilds a table; with foreign keys on, dropping the old one empties its children.
             # Inside a transaction the pragma does nothing, so it goes to the driver before there is one.

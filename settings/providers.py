@@ -8,12 +8,13 @@ from settings.mail import is_loopback
 from settings.values import LONGEST_NAME, json_objects, web_address
 
 MEMBERS = {"name", "label", "issuer", "client_id", "client_secret"}
-OPTIONAL = {"email_claim", "trusts_email", "roles"}
+OPTIONAL = {"email_claim", "trusts_email", "scope", "roles"}
 ROLES = ("admin", "reviewer", "member")
 LOCAL = "local"  # what roles are called that no provider gave
 MOST_GROUPS, LONGEST_GROUP = 100, 300
 LONGEST_CLAIM = 100
 CLAIM = re.compile(f"[!-~]{{1,{LONGEST_CLAIM}}}")
+SCOPE = re.compile(r"[!#-\[\]-~]+( [!#-\[\]-~]+)*")  # RFC 6749
 NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,15}")
 MOST = 10
 LONGEST = 500
@@ -46,7 +47,7 @@ def _provider(given: dict[str, Any]) -> dict[str, Any]:
     credentials = {member: credential(given[member]) for member in ("client_id", "client_secret")}
     return {
         "name": name, "label": label.strip(), "issuer": issuer(given["issuer"]), **credentials, **_address(given),
-        **_roles(given),
+        **_scope(given), **_roles(given),
     }  # fmt: skip
 
 
@@ -61,6 +62,19 @@ def _address(given: dict[str, Any]) -> dict[str, Any]:
     if not isinstance(trusts, bool):
         raise ValueError("trusts_email must be true or false")
     return {name: given[name] for name in ("email_claim", "trusts_email") if name in given}
+
+
+def _scope(given: dict[str, Any]) -> dict[str, Any]:
+    """What is asked for beside `openid profile email`, as far as it is given."""
+    if "scope" not in given:
+        return {}
+    scope = given["scope"]
+    if not isinstance(scope, str) or not SCOPE.fullmatch(scope) or len(scope) > LONGEST:
+        raise ValueError(
+            f"a provider's scope must be words such as groups, with one blank between, of 1 to {LONGEST}"
+            " ASCII characters"
+        )
+    return {"scope": scope}
 
 
 def _roles(given: dict[str, Any]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from flask import Blueprint
 from directory.api.schemas.accounts import DeletionInput, Export
 from directory.db.transactions import transaction
 from directory.errors import LastAdmin, PasskeyRequired, TooManyProjects, TooManyVotes
-from directory.http.access import for_unconfirmed, login_required, shows_reviewers
+from directory.http.access import for_unconfirmed, login_required, needs_passkey, shows_reviewers
 from directory.http.authentication import caller
 from directory.http.endpoint import documented, operation
 from directory.http.password_checks import confirm_password, missing_password
@@ -41,7 +41,7 @@ def delete(body: dict[str, Any]) -> Any:
     opened, needs a session that was opened in the last ten minutes instead, and so does each where passwords are off.
     """
     if caller().needs_passkey:
-        raise PasskeyRequired
+        raise needs_passkey()
     by, known = caller(), confirm_password(body.get("current_password")).password_hash
     transaction(lambda: account_deletion.delete_account(by=by, known_hash=known, notify=subscribers()))
     return signed_out(by)

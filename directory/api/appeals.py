@@ -19,7 +19,7 @@ bp = Blueprint("appeals", __name__, url_prefix="/api/projects/<id:project_id>/ap
 @bp.post("")
 @own_required
 @documented(raises=(AppealNotPossible, EmailNotVerified))
-@operation(body=JsonBody(AppealInput()), answer=MessageOutput(), status=201, tier="messages")
+@operation(body=JsonBody(AppealInput()), answer=MessageOutput(), status=201, tier="messages", when=require_appeals)
 def appeal(project_id: int, body: dict[str, Any]) -> Any:
     """Ask for another look at the rejection of a project or of changes of it, or at its unpublishing.
 
@@ -27,6 +27,5 @@ def appeal(project_id: int, body: dict[str, Any]) -> Any:
     and not after an edit or another decision. Until the outcome the project waits for nothing else, and does not close.
     Any other decision, and an edit or a withdrawal by the owner, end the appeal without an outcome.
     """
-    require_appeals()
     require_verified("submit")
     return appeals.appeal(project_id, **body, by=caller(), notify=subscribers(), naming=shows_reviewers())

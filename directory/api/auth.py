@@ -30,7 +30,7 @@ from directory.errors import (
     RegistrationRefused,
 )
 from directory.http import account_limits, languages, rate_limits, receivers
-from directory.http.access import for_unconfirmed, login_required, only_if, public
+from directory.http.access import for_unconfirmed, login_required, public
 from directory.http.authentication import caller
 from directory.http.client_address import user_agent
 from directory.http.endpoint import documented, operation
@@ -98,19 +98,23 @@ def _bad_changes(body: dict[str, Any]) -> Errors:
     return refused
 
 
+def _require_registration(**_path: Any) -> None:
+    """Raise PasswordsOff or RegistrationClosed where nobody opens an account by a password."""
+    require_passwords()
+    if not registration_open():
+        raise RegistrationClosed
+
+
 @bp.post("/register")
 @public
-@only_if(require_passwords)
 @documented(headers=("Set-Cookie",), raises=(RegistrationClosed, RegistrationRefused, PasswordsOff, Duplicate))
 @operation(
     body=JsonBody(RegisterInput(), check=_refused_registration), answer=UserOutput(), status=201, tier="auth",
-    transactional=False,
+    transactional=False, when=_require_registration,
 )  # fmt: skip
 @among_few()
 def register(body: dict[str, Any], next_path: str | None = None, language: str | None = None) -> Any:
     """Open an account and sign in."""
-    if not registration_open():
-        raise RegistrationClosed
     username, email = body["username"], body["email"]
     accounts.release()
     hashed = accounts.prepare_password(body["password"], username=username, email=email)
@@ -132,9 +136,8 @@ def register(body: dict[str, Any], next_path: str | None = None, language: str |
 
 @bp.post("/login")
 @public
-@only_if(require_passwords)
 @documented(headers=("Set-Cookie",), raises=(InvalidCredentials, AccountSuspended, PasswordsOff))
-@operation(body=JsonBody(LoginInput()), answer=UserOutput(), tier="auth", transactional=False)
+@operation(body=JsonBody(LoginInput()), answer=UserOutput(), tier="auth", transactional=False, when=require_passwords)
 def login(body: dict[str, Any]) -> Any:
     """Sign in by username or e-mail address.
 

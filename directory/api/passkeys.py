@@ -35,7 +35,7 @@ from directory.services.site import Site
 bp = Blueprint("passkeys", __name__, url_prefix="/api/auth/passkeys")
 
 
-def _party() -> RelyingParty:
+def _party(**_path: Any) -> RelyingParty:
     """Return the relying party (WebAuthn) that this site is. Raises NotFound if passkeys are off."""
     if not has_passkeys():
         raise NotFound
@@ -48,7 +48,7 @@ def _party() -> RelyingParty:
 @bp.post("/options")
 @login_required
 @documented(raises=(NotFound, SignInAgain, PasskeyRequired, TooManyPasskeys))
-@operation(answer=CreationOptions())
+@operation(answer=CreationOptions(), when=_party)
 def creation_options() -> Any:
     """Begin to add a passkey to one's account.
 
@@ -61,7 +61,7 @@ def creation_options() -> Any:
 @bp.post("")
 @login_required
 @documented(raises=(NotFound, SignInAgain, PasskeyRequired, TooManyPasskeys))
-@operation(body=JsonBody(PasskeyInput()), answer=PasskeyOutput(), status=201, transactional=False)
+@operation(body=JsonBody(PasskeyInput()), answer=PasskeyOutput(), status=201, transactional=False, when=_party)
 def add(body: dict[str, Any]) -> Any:
     """Add a passkey to one's account, by the answer of an authenticator.
 
@@ -81,33 +81,30 @@ def add(body: dict[str, Any]) -> Any:
 @bp.get("")
 @login_required
 @documented(raises=(NotFound,))
-@operation(answer=PasskeyList(), tier="read")
+@operation(answer=PasskeyList(), tier="read", when=_party)
 def list_passkeys() -> Any:
     """List one's passkeys."""
-    _party()
     return {"items": passkeys.listed(caller())}
 
 
 @bp.put("/<id:passkey_id>")
 @login_required
 @documented(raises=(NotFound,))
-@operation(body=JsonBody(PasskeyChanges()), answer=PasskeyOutput())
+@operation(body=JsonBody(PasskeyChanges()), answer=PasskeyOutput(), when=_party)
 def rename(passkey_id: int, body: dict[str, Any]) -> Any:
     """Give a passkey another name."""
-    _party()
     return passkeys.rename(passkey_id, body["name"], by=caller())
 
 
 @bp.delete("/<id:passkey_id>")
 @login_required
 @documented(raises=(NotFound, SignInAgain, PasskeyRequired, LastWayIn))
-@operation(status=204)
+@operation(status=204, when=_party)
 def remove(passkey_id: int) -> None:
     """Remove a passkey from one's account.
 
     It takes a session of the last ten minutes. The account's address gets a mail. Sessions stay open.
     """
-    _party()
     with receivers.notifying(accounts.get(caller().id)) as server:
         passkeys.remove(passkey_id, by=caller(), server=server, passwords=are_on())
 
@@ -115,7 +112,7 @@ def remove(passkey_id: int) -> None:
 @bp.post("/login/options")
 @public
 @documented(raises=(NotFound,))
-@operation(answer=RequestOptions(), tier="write")
+@operation(answer=RequestOptions(), tier="write", when=_party)
 def request_options() -> Any:
     """Begin to sign in by a passkey, without a username.
 
@@ -129,7 +126,7 @@ def request_options() -> Any:
 @bp.post("/login")
 @public
 @documented(headers=("Set-Cookie",), raises=(NotFound, InvalidCredentials, AccountSuspended))
-@operation(body=JsonBody(PasskeySignIn()), answer=UserOutput(), transactional=False)
+@operation(body=JsonBody(PasskeySignIn()), answer=UserOutput(), transactional=False, when=_party)
 def login(body: dict[str, Any]) -> Any:
     """Sign in by the answer of an authenticator."""
     party, credential = _party(), body["credential"]

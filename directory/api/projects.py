@@ -15,7 +15,7 @@ from directory.api.schemas.lists import (
     ProjectQuery,
     RelatedOutput,
 )
-from directory.api.schemas.projects import CheckOutput, CheckQuery, ProjectDetail, ProjectInput
+from directory.api.schemas.projects import CheckOutput, CheckQuery, ProjectChange, ProjectDetail, ProjectInput
 from directory.api.schemas.votes import VoteOutput
 from directory.db.transactions import transaction
 from directory.errors import Duplicate, EmailNotVerified, NotOwner, NotVotable, PreconditionFailed, Unauthenticated
@@ -34,7 +34,6 @@ from directory.services.catalog import (
     catalog,
     categories,
     facets,
-    fields,
     nearest,
     related,
     search_operators,
@@ -170,7 +169,7 @@ def show_related(project_id: int) -> Any:
 @login_required
 @documented(headers=("Location",), raises=(Duplicate, EmailNotVerified))
 @operation(
-    body=JsonBody(ProjectInput(), check=fields.refusals), answer=ProjectDetail(), status=201, tier="submission",
+    body=JsonBody(ProjectInput(), check=screening.refusals), answer=ProjectDetail(), status=201, tier="submission",
     etag=True,
 )  # fmt: skip
 def create(body: dict[str, Any]) -> Any:
@@ -183,11 +182,12 @@ def create(body: dict[str, Any]) -> Any:
 @bp.put("/<id:project_id>")
 @owner_required
 @documented(raises=(NotOwner, Duplicate, PreconditionFailed, EmailNotVerified))
-@operation(body=JsonBody(ProjectInput(partial=True), check=fields.refusals), answer=ProjectDetail(), etag=True)
+@operation(body=JsonBody(ProjectChange(partial=True), check=screening.refusals), answer=ProjectDetail(), etag=True)
 def update(project_id: int, body: dict[str, Any]) -> Any:
     """Change a project: any subset of the writable fields.
 
-    A rejected project goes back to the queue. A live project stays as it was reviewed: changes by its owner to title,
+    A rejected project goes back to the queue, and so does what waits for its owner, unless `give_back` is false or it
+    changes the logo or the pictures alone. A live project stays as it was reviewed: changes by its owner to title,
     tagline, author, description, links, logo and pictures wait for review as its `revision`, while category and tags
     change at once. Later edits are added to the revision, and a field that is set back is removed from it. A URL that
     differs from the current one only in scheme, case of the host, `www.`, default port, slash at the end or fragment
@@ -195,13 +195,13 @@ def update(project_id: int, body: dict[str, Any]) -> Any:
     at once and never changes the state, unless the operator lets nobody review their own: then the edit of their own
     project is as a member's. An edit without changes is not logged.
     """
-    edit(project_id, body, versions_allowed())
+    edit(project_id, body, versions_allowed(), gives_back=body.pop("give_back", True))
     return catalog.one(project_id, viewer=caller())
 
 
-def edit(project_id: int, changes: dict[str, Any], versions: Container[int] | None) -> None:
+def edit(project_id: int, changes: dict[str, Any], versions: Container[int] | None, *, gives_back: bool = True) -> None:
     """Edit a project in the name of the caller, if it has one of the versions."""
-    given = {**rules_of_edits(), "notify": subscribers(), "versions": versions}
+    given = {**rules_of_edits(), "notify": subscribers(), "versions": versions, "gives_back": gives_back}
     screening.edit(project_id, changes, by=caller(), **given)
 
 
@@ -227,7 +227,8 @@ def delete(project_id: int) -> Any:
 @owner_required
 @documented(raises=(NotOwner, PreconditionFailed))
 @operation(
-    body=Upload(("image/png", "image/jpeg", "image/webp")), answer=ProjectDetail(), etag=True, transactional=False,
+    body=Upload(("image/png", "image/jpeg", "image/webp")), answer=ProjectDetail(), tier="pictures", etag=True,
+    transactional=False,
 )  # fmt: skip
 def upload_logo(project_id: int, content: bytes) -> Any:
     """Set the logo of a project: a PNG, JPEG or WebP picture of at most 1 MiB.
@@ -241,14 +242,14 @@ def upload_logo(project_id: int, content: bytes) -> Any:
     """
     made = pictures.as_logo(content, by=caller().id)  # before the transaction: it takes a while
     versions = versions_allowed()
-    transaction(lambda: edit(project_id, {"logo": logos.store(made)}, versions))
+    transaction(lambda: edit(project_id, {"logo": logos.store(made, by=caller().id)}, versions))
     return catalog.one(project_id, viewer=caller())
 
 
 @bp.delete("/<id:project_id>/logo")
 @owner_required
 @documented(raises=(NotOwner, PreconditionFailed))
-@operation(status=204)
+@operation(status=204, tier="pictures")
 def remove_logo(project_id: int) -> None:
     """Remove the logo of a project; of a live one after review, as its other changes."""
     edit(project_id, {"logo": None}, versions_allowed())

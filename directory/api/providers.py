@@ -52,7 +52,7 @@ NEXT = "next"
 TRIES = 5  # for a name, an address or an identity that others take at the same time
 
 
-def _configured() -> dict[str, Provider]:
+def _configured(**_path: Any) -> dict[str, Provider]:
     """The providers by name. Raises NotFound if there are none."""
     found: dict[str, Provider] = current_app.extensions["providers"]
     if not found:
@@ -60,9 +60,9 @@ def _configured() -> dict[str, Provider]:
     return found
 
 
-def _provider(name: str) -> Provider:
+def _provider(provider: str) -> Provider:
     """The provider of a name. Raises NotFound."""
-    found = _configured().get(name)
+    found = _configured().get(provider)
     if found is None:
         raise NotFound
     return found
@@ -120,7 +120,7 @@ def _begin(provider: Provider, next_path: str, user_id: int | None) -> tuple[str
 @documented(
     headers=("Location",), optional_headers=("Set-Cookie",), raises=(NotFound, ProviderUnavailable, ProviderFailed),
 )  # fmt: skip
-@operation(query=StartQuery(), status=302)
+@operation(query=StartQuery(), status=302, when=_provider)
 def start(provider: str, query: dict[str, Any]) -> Any:
     """Start a sign-in by a provider.
 
@@ -147,7 +147,7 @@ def start(provider: str, query: dict[str, Any]) -> Any:
         RegistrationRefused, NotAdmitted, AddressTaken, IdentityTaken, ProviderUnavailable, ProviderFailed,
     ),
 )  # fmt: skip
-@operation(query=CallbackQuery(), status=302)
+@operation(query=CallbackQuery(), status=302, when=_provider)
 def callback(provider: str, query: dict[str, Any]) -> Any:
     """Complete a sign-in by a provider.
 
@@ -217,7 +217,7 @@ def _signed_in(claims: Claims, next_path: str) -> tuple[str, str | None]:
 @bp.get("/identities")
 @login_required
 @documented(raises=(NotFound,))
-@operation(answer=IdentityList(), tier="read")
+@operation(answer=IdentityList(), tier="read", when=_configured)
 def list_identities() -> Any:
     """List the caller's sign-in providers."""
     by_issuer = {one.issuer: one for one in _configured().values()}
@@ -233,7 +233,7 @@ def list_identities() -> Any:
 @bp.post("/identities")
 @login_required
 @documented(headers=("Set-Cookie",), raises=(NotFound, SignInAgain, ProviderUnavailable, ProviderFailed))
-@operation(body=JsonBody(JoinInput()), answer=JoinOutput(), transactional=False)
+@operation(body=JsonBody(JoinInput()), answer=JoinOutput(), transactional=False, when=_configured)
 def join(body: dict[str, Any]) -> Any:
     """Start to join a provider to the caller's account.
 
@@ -253,7 +253,7 @@ def join(body: dict[str, Any]) -> Any:
 @bp.delete("/identities/<id:identity_id>")
 @login_required
 @documented(raises=(NotFound, LastWayIn))
-@operation(status=204)
+@operation(status=204, when=_configured)
 def remove_identity(identity_id: int) -> Any:
     """Remove a provider from the caller's account.
 

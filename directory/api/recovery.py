@@ -9,7 +9,7 @@ from directory.api.schemas.accounts import ForgotInput, ResetInput, VerifyInput
 from directory.db.transactions import transaction
 from directory.errors import Duplicate, NotFound, PasswordsOff
 from directory.http import account_limits
-from directory.http.access import for_unconfirmed, login_required, only_if, public
+from directory.http.access import for_unconfirmed, login_required, public
 from directory.http.authentication import caller
 from directory.http.endpoint import documented, operation
 from directory.http.password_checks import among_few, require_passwords
@@ -21,11 +21,16 @@ from directory.services.sign_in import recovery
 bp = Blueprint("recovery", __name__, url_prefix="/api/auth")
 
 
+def _require_reset(**_path: Any) -> None:
+    """Raise PasswordsOff, or NotFound where no mail is sent."""
+    require_passwords()
+    mail_server()
+
+
 @bp.post("/password/forgot")
 @public
-@only_if(require_passwords)
 @documented(raises=(NotFound, PasswordsOff))
-@operation(body=JsonBody(ForgotInput()), status=202, tier="recovery", transactional=False)
+@operation(body=JsonBody(ForgotInput()), status=202, tier="recovery", transactional=False, when=_require_reset)
 def forgot(body: dict[str, Any]) -> Any:
     """Ask for a new password.
 
@@ -42,9 +47,8 @@ def forgot(body: dict[str, Any]) -> Any:
 
 @bp.post("/password/reset")
 @public
-@only_if(require_passwords)
 @documented(raises=(NotFound, PasswordsOff))
-@operation(body=JsonBody(ResetInput()), status=204, tier="recovery", transactional=False)
+@operation(body=JsonBody(ResetInput()), status=204, tier="recovery", transactional=False, when=_require_reset)
 @among_few()
 def reset(body: dict[str, Any]) -> Any:
     """Choose a new password.
@@ -66,7 +70,7 @@ def reset(body: dict[str, Any]) -> Any:
 @bp.post("/email/verify")
 @public
 @documented(raises=(NotFound, Duplicate))
-@operation(body=JsonBody(VerifyInput()), status=204, tier="recovery", transactional=False)
+@operation(body=JsonBody(VerifyInput()), status=204, tier="recovery", transactional=False, when=mail_server)
 def verify(body: dict[str, Any]) -> Any:
     """Confirm an e-mail address.
 
@@ -84,7 +88,7 @@ def verify(body: dict[str, Any]) -> Any:
 @login_required
 @for_unconfirmed
 @documented(raises=(NotFound,))
-@operation(status=202)
+@operation(status=202, when=mail_server)
 def send_verification(next_path: str | None = None) -> Any:
     """Mail the link that confirms the caller's e-mail address again.
 
@@ -99,7 +103,7 @@ def send_verification(next_path: str | None = None) -> Any:
 @bp.post("/notifications/<token>")
 @public
 @documented(raises=(NotFound,))
-@operation(status=204, tier="recovery", body=UNREAD)
+@operation(status=204, tier="recovery", body=UNREAD, when=mail_server)
 def switch_off(token: str) -> Any:
     """Switch off mail about decisions, by the link in such a mail.
 

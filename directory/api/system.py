@@ -14,6 +14,7 @@ from directory.http.authentication import viewer
 from directory.http.endpoint import documented, operation, tag
 from directory.http.files import FOREVER
 from directory.http.problem_kinds import KINDS
+from directory.language.messages import _
 from directory.services import build
 
 bp = Blueprint("system", __name__, cli_group=None)
@@ -45,7 +46,7 @@ def readyz() -> Any:
     ready, checks = readiness.checks()
     told = {} if is_closed() and viewer() is None else {**build.described(), "checks": checks}
     if not ready:
-        raise Unavailable("The service is not ready.", **told)
+        raise Unavailable(_("The service is not ready."), **told)
     return {"status": "ready", **told}, NO_STORE
 
 
@@ -83,7 +84,7 @@ def print_document() -> None:
 @operation(tier="read", etag=True)
 def reference() -> Response:
     """Show this document in Swagger UI, which works offline."""
-    return docs.page("docs.html", docs.SWAGGER_POLICY)
+    return docs.page("docs.html", docs.SWAGGER_POLICY, site=current_app.extensions["site"])
 
 
 @bp.get("/api/docs/<version>/<name>")

@@ -3,6 +3,6 @@
 For signed-in readers it puts their own parts, such as votes, into these responses. It also reads single objects for
 many readers at once.
 
-It may import `http`, `db` and whatever these may; the application and its settings are passed to it. Only the server
-and `create_app` import it: without it the service gives the same answers, slower.
+The application and its settings are passed to it. Only the server and `create_app` import it: without it the service
+gives the same answers, slower.
 """

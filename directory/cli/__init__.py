@@ -1,4 +1,4 @@
-"""The commands of `flask`. It may import `api`, `services` and whatever these may."""
+"""The commands of `flask`."""
 
 from copy import copy as duplicate
 from importlib import import_module

@@ -1,4 +1,4 @@
-"""flask tidy: deletes what has expired, and most of a table if a person says so."""
+"""flask tidy: does what housekeeping does, and what it refuses if a person says so."""
 
 from collections.abc import Callable
 
@@ -9,23 +9,39 @@ from flask.cli import with_appcontext
 from directory.cli.console import count, writes
 from directory.db.transactions import transaction
 from directory.runtime import housekeeping
+from directory.services import clock, day_counts
 from directory.services.deleting import MostWouldGo
 from directory.services.delivery.schedule import DeliveryPolicy
 
+DONE = {
+    "holds": "{} released", "projects": "{} rejected without an answer in time",
+    "reminders": "{} owners reminded", "promises": "{} that never close any more",
+}  # fmt: skip
+
 
 @click.command("tidy")
-@click.option("--all", "everything", is_flag=True, help="Also where that is more than half of a table.")
+@click.option("--all", "everything", is_flag=True, help="Also most of a table, and after a jump of the clock.")
 @with_appcontext
 @writes
 def tidy(everything: bool) -> None:
-    """Delete what has expired, as the service does each hour.
+    """Delete what has expired, and do what is due, as the service does each hour.
 
-    Both refuse to delete more than half of a table, because the clock may be wrong. If it is right, use --all.
+    That is to count the votes of days that have ended, to release what rules held for long enough, and to reject what
+    owners did not answer in time. The clock may be wrong. So both refuse to delete more than half of a table, and to do
+    what is due after the clock has jumped ahead by more than a day. If it is right, use --all.
     """
     days, refused = (current_app.config[name] for name in ("AUDIT_RETENTION", "RULE_FACTS_DAYS")), False
+    try:
+        transaction(lambda: clock.confirm(is_right=everything))
+        click.echo(f"day_counts: {count(transaction(day_counts.close), 'day')} counted")
+        for kind, work in housekeeping.by_clock(current_app).items():
+            click.echo(f"{kind}: {DONE[kind].format(_all(work, 1))}")
+    except clock.ClockJumped as error:
+        refused = True
+        click.echo(f"nothing closed and nothing released: {error}")
     for table, purge in housekeeping.purges(DeliveryPolicy(), *days, guarded=not everything).items():
         try:
-            click.echo(f"{table}: {count(_delete_all(purge), 'row')} deleted")
+            click.echo(f"{table}: {count(_all(purge, housekeeping.AT_ONCE), 'row')} deleted")
         except MostWouldGo as error:
             refused = True
             click.echo(f"{table}: nothing deleted: {error}")
@@ -33,11 +49,11 @@ def tidy(everything: bool) -> None:
         raise click.ClickException("look at the clock of the database; if it is right, use --all")
 
 
-def _delete_all(purge: Callable[[int], int]) -> int:
-    """Delete portion by portion, each in a transaction of its own, and return the number."""
-    deleted = 0
+def _all(work: Callable[[int], int], least: int) -> int:
+    """Work portion by portion, each in a transaction of its own, until one is less than `least`; return the number."""
+    done = 0
     while True:
-        portion = transaction(lambda: purge(housekeeping.AT_ONCE))
-        deleted += portion
-        if portion < housekeeping.AT_ONCE:
-            return deleted
+        portion = transaction(lambda: work(housekeeping.AT_ONCE))
+        done += portion
+        if portion < least:
+            return done

@@ -47,18 +47,26 @@ def insert_rules(bind: Connection) -> None:
     bind.execute(sa.insert(_RULES), rows)
 
 
-# By name: the texts that reviewers may choose for a rejection.
+# By decision and name: the texts that reviewers may choose.
 REPLIES = {
-    "No answer": "The website does not answer. Please send it again when it does.",
-    "Listed already": "This project is in the directory already.",
-    "Advertisement": "This is an advertisement, not a project.",
-    "What it does": "Please describe what the project does and how to try it.",
-    "Category and tags": "Please choose a category and tags that fit the project.",
+    "reject": {
+        "No answer": "The website does not answer. Please send it again when it does.",
+        "Listed already": "This project is in the directory already.",
+        "Advertisement": "This is an advertisement, not a project.",
+        "What it does": "Please describe what the project does and how to try it.",
+        "Category and tags": "Please choose a category and tags that fit the project.",
+    },
+    "request_changes": {
+        "A longer description": "Please say in the description what {title} does, for whom, and how to try it.",
+        "A picture": "Please add a picture of {title}, so that one sees what it looks like.",
+        "Another address": "Please give the address of {title} itself. The one that you gave leads elsewhere.",
+    },
 }
 
 
 def insert_replies(bind: Connection) -> None:
     """Add the replies that come with the service."""
     replies = sa.table("saved_replies", *map(sa.column, ("name", "decision", "text")))
-    rows = [{"name": name, "decision": "reject", "text": text} for name, text in REPLIES.items()]
-    bind.execute(sa.insert(replies), rows)
+    for decision, texts in REPLIES.items():
+        rows = [{"name": name, "decision": decision, "text": text} for name, text in texts.items()]
+        bind.execute(sa.insert(replies), rows)

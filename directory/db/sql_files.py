@@ -16,7 +16,7 @@ from directory.db import first_rows
 FOLDER = Path(__file__).parent / "sql"
 TABLES = "tables"  # the file of the tables without a model, for a new database alone
 # Files whose table a migration makes: earlier ones cannot install them.
-SINCE = {"day_counts": "0039", "slugs": "0041", "pictures": "0042", "reports": "0045", "reviewers": "0052"}
+SINCE = {"messages": "0059"}
 _TRIGGER = re.compile(r"CREATE TRIGGER (\w+)")
 
 

@@ -1,4 +1,4 @@
 """The handling of every request: one pipeline for all routes.
 
-It may import `services`, `db` and their imports. It does not depend on any route, the cache or the server.
+It does not depend on any route, the cache or the server.
 """

@@ -99,7 +99,7 @@ def decides(view: View) -> View:
 
 
 def reporter_required(view: View) -> View:
-    """Those may call the route who may report, by REPORTS. Raises NotFound while it is off, and Unauthenticated."""
+    """Those may call the route who may report, by REPORTS: anybody, or members. Raises Unauthenticated."""
     return _named(view, "reporter")
 
 
@@ -121,16 +121,6 @@ def for_unconfirmed(view: View) -> View:
     """
     view.for_unconfirmed = True  # type: ignore[attr-defined]
     return view
-
-
-def only_if(check: Callable[..., None]) -> Callable[[View], View]:
-    """Before the query and the body are read, `check` gets the arguments of the path, and raises what refuses them."""
-
-    def decorate(view: View) -> View:
-        view.only_if = check  # type: ignore[attr-defined]
-        return view
-
-    return decorate
 
 
 def _named(view: View, access: str) -> View:
@@ -225,11 +215,10 @@ def check(exchange: Exchange, path: dict[str, Any]) -> None:
     if access != "public" or tier is not None:
         viewer()  # Cache-Control depends on the caller, even if the body does not
     if access == "reporter":
-        require_reporter()
+        if current_app.config["REPORTS"] == "members":
+            require_person(viewer())
     elif access != "public":
         _check_person(exchange, path)
-    if hasattr(view, "only_if"):
-        view.only_if(**path)
 
 
 def _check_person(exchange: Exchange, path: dict[str, Any]) -> None:
@@ -257,13 +246,13 @@ def _check_project(view: Any, path: dict[str, Any], by: Caller) -> None:
         catalog.require_other(path["project_id"], by=by)
 
 
-def require_reports() -> None:
+def require_reports(**_path: Any) -> None:
     """Raise NotFound while reports are off."""
     if current_app.config["REPORTS"] == "off":
         raise errors.NotFound
 
 
-def require_appeals() -> None:
+def require_appeals(**_path: Any) -> None:
     """Raise AppealNotPossible while appeals are off."""
     if current_app.config["APPEALS"] == "off":
         raise errors.AppealNotPossible
@@ -273,13 +262,6 @@ def require_claims(**_path: Any) -> None:
     """Raise NotFound while claims are off."""
     if not current_app.config["CLAIM_MINUTES"]:
         raise errors.NotFound
-
-
-def require_reporter() -> None:
-    """Refuse who may not report. Raises NotFound if nobody may; Unauthenticated, EmailNotVerified if members may."""
-    require_reports()
-    if current_app.config["REPORTS"] == "members":
-        require_person(viewer())
 
 
 def needs_verified(action: str) -> bool:
@@ -293,12 +275,18 @@ def require_verified(action: str) -> None:
         identity.require_verified(caller())
 
 
+def needs_passkey() -> PasskeyRequired:
+    """The refusal of a caller who has to sign in by a passkey: it says who has to, by REQUIRE_PASSKEY."""
+    of_reviewers = current_app.config["REQUIRE_PASSKEY"] == "reviewers"
+    return PasskeyRequired(PasskeyRequired.of_reviewers if of_reviewers else None)
+
+
 def require(action: Action, by: Caller) -> None:
     """Raise PasskeyRequired, AdminRequired or ReviewerRequired unless the caller may do this."""
     if permissions.may(by, action):
         return
     if by.role_by_passkey and permissions.may(replace(by, role=by.role_by_passkey), action):
-        raise PasskeyRequired
+        raise needs_passkey()
     raise _refusal(action)
 
 

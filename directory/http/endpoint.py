@@ -38,10 +38,12 @@ class Operation:
     if a public answer depends on the caller; `cache` is the policy for the response cache. With `many` a server may
     answer several votes together: it takes votes, each with the `action` of its route, and returns an answer or an
     error for each; the view calls it with one vote. The server answers a `constant` route, whose answer never changes,
-    without a thread.
+    without a thread. `when` gets the arguments of the path, and raises the refusal of what a setting has switched off:
+    after the caller's access, and before the rate limit, the query and the body. No cached route has one.
 
     A `page` is for people: it ignores unknown query parameters, is not in the OpenAPI document, and its view returns a
-    response or the bytes of its `media_type`. A page with `parameters` gets them as `query`.
+    response or the bytes of its `media_type`. A page with `parameters` gets them as `query`; if they are names, these
+    are the ones that its answer depends on, besides the language.
     """
 
     answer: Schema | None = None
@@ -57,8 +59,9 @@ class Operation:
     action: str = ""
     constant: bool = False
     page: bool = False
-    parameters: bool = False
+    parameters: bool | frozenset[str] = False
     media_type: str = HTML
+    when: Callable[..., object] | None = None
 
     def __call__(self, view: View) -> View:
         """Wrap a view."""
@@ -67,6 +70,8 @@ class Operation:
         def run(**path: Any) -> Response:
             exchange = current()
             access.check(exchange, path)
+            if self.when is not None:
+                self.when(**path)
             with rate_limits.counted("read" if exchange.is_read and self.tier else self.tier):
                 arguments = self.input(exchange, path)
             if exchange.is_read or not self.transactional:
@@ -82,7 +87,7 @@ class Operation:
         arguments = dict(path)
         if not self.page:
             arguments |= checked_query(self.query, exchange)
-        elif self.parameters:
+        elif self.parameters is not False:
             arguments["query"] = read_loosely(exchange.query.encode("latin-1"))
         return arguments if exchange.is_read else arguments | self.body.arguments()
 

@@ -36,7 +36,7 @@ def document(
     suffix = f"?{urlencode(narrowed, safe=',')}" if narrowed else ""
     of = ", ".join(tags.SEPARATOR.join(narrowed.values()).split(tags.SEPARATOR))
     changes = [timestamp(project["updated_at"]) for project in projects]
-    root = Element("feed", {"xmlns": "http://www.w3.org/2005/Atom"})
+    root = Element("feed", {"xmlns": "http://www.w3.org/2005/Atom", "xml:lang": language.tag})
     _add(root, "id", feed.name(suffix).urn)
     _add(root, "title", f"{site.name}: {of}" if of else site.name)
     if site.tagline:

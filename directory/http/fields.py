@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from flask import current_app, has_app_context
 from marshmallow import Schema, ValidationError, fields, missing
+from marshmallow.validate import Range
 
 from directory.language.messages import _
 from directory.services.catalog import periods, tags
@@ -42,6 +43,7 @@ REPOSITORY_PATTERN = (
 )
 
 LONGER = 4  # times its limit: what a text may have before invisible characters and blanks are removed
+NO_ID = _("An id is a positive whole number.")
 BLANKS = " \t\u00a0"  # that a phone's keyboard adds to a word
 
 
@@ -282,6 +284,17 @@ class Number(fields.Integer):
     def _validated(self, value: Any) -> int:
         whole = int(value) if isinstance(value, float) and value.is_integer() else value
         return super()._validated(whole)
+
+
+class Within(Range):
+    """A range of numbers. What it says of another one stays a message, which marshmallow's formatting would end."""
+
+    def __init__(self, least: int, most: int, *, error: str) -> None:
+        super().__init__(least, most, error=error)
+        self.says = error
+
+    def _format_error(self, value: Any, message: str) -> str:
+        return self.says
 
 
 class Word(Checked):

@@ -10,6 +10,7 @@ from urllib.parse import parse_qs, parse_qsl, urlencode, urlsplit
 from flask import Flask, current_app
 from werkzeug.sansio.http import parse_cookie
 
+from directory.http import site_dir
 from directory.http.authentication import LANGUAGE_COOKIE, cookie_of
 from directory.http.exchange import Exchange, current
 from directory.language.catalogues import ENGLISH, Catalogue
@@ -28,21 +29,20 @@ def configured(config: Mapping[str, Any]) -> Languages:
     The operator's files are read now, so that a fault in them stops the start. Ours are read when a reader needs them.
     """
     default, tags = config["SITE_LANGUAGE"], config["SITE_LANGUAGES"]
-    folder = Path(config["SITE_DIR"], "locale") if config["SITE_DIR"] else None
-    if tags == (ENGLISH.tag,) and not (folder and folder.is_dir()):
+    own = site_dir.translations(Path(config["SITE_DIR"]), tags) if config["SITE_DIR"] else {}
+    if tags == (ENGLISH.tag,) and not own:
         return PLAIN
     from directory.language import po
 
-    own = {tag: po.files_in(folder, tag) if folder else [] for tag in (ENGLISH.tag, *tags)}
     for tag in tags:
-        if tag != ENGLISH.tag and not (own[tag] or po.our_files(tag)):
+        if tag != ENGLISH.tag and not (tag in own or po.our_files(tag)):
             raise SystemExit(f"SITE_LANGUAGES: there is no translation into {tag}")
 
     def load(tag: str) -> Catalogue:
-        return po.catalogue(tag, [*po.our_files(tag), *own[tag]])
+        return po.catalogue(tag, [*po.our_files(tag), *own.get(tag, ())])
 
     try:
-        return Languages(default, tags, partial(_load, load), [load(tag) for tag in filter(own.get, own)])
+        return Languages(default, tags, partial(_load, load), [load(tag) for tag in own])
     except ValueError as error:
         raise SystemExit(f"SITE_DIR: {error}") from None
 

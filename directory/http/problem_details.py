@@ -70,8 +70,10 @@ def answer(error: DirectoryError) -> Response:
     response = Response(orjson.dumps(problem), status=kind.status, content_type=MEDIA_TYPE)
     if kind.status == 401:
         response.headers["WWW-Authenticate"] = 'Bearer realm="directory"'
-    if languages.of_app().several:
+    site = languages.of_app()
+    if site.named:
         response.headers["Content-Language"] = language.tag
+    if site.several:
         response.vary.add(languages.HEADER)
     wait = getattr(error, "retry_after", None)
     if wait is not None:

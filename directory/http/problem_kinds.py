@@ -57,8 +57,9 @@ KINDS = {
     "passkey_required": Kind(
         403,
         _("Passkey required"),
-        "This service takes administrators only in sessions that a passkey opened, and by tokens that were made in "
-        "such a session. Until then an administrator is a member. The page of the account adds a passkey.",
+        "This service takes administrators, or administrators and reviewers, only in sessions that a passkey opened, "
+        "and by tokens that were made in such a session. Until then they are members. The page of the account adds a "
+        "passkey.",
     ),
     "account_suspended": Kind(
         403, _("Account suspended"), "The password was right, but an administrator has suspended the account."
@@ -72,13 +73,13 @@ KINDS = {
     ),
     "not_admitted": Kind(
         403,
-        "Not admitted",
+        _("Not admitted"),
         "The provider proved who signs in, but this person may have no account here: the address is outside of the "
         "domains that this service admits, or none of the person's groups is admitted.",
     ),
     "passwords_off": Kind(
         403,
-        "Passwords are off",
+        _("Passwords are off"),
         "This service takes no passwords: accounts are signed in to by a provider or a passkey.",
     ),
     "cross_site_request": Kind(

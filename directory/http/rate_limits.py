@@ -1,4 +1,4 @@
-"""Rate limits: seven tiers with a setting each, and some fixed ones. They count by user, or by address if anonymous.
+"""Rate limits: tiers with a setting each, and some fixed ones. They count by user, or by address if anonymous.
 
 A request is counted after the caller is identified and before the body is read, whatever its outcome. The `auth` tier
 is an exception: see `counted`.
@@ -68,7 +68,18 @@ def key_of(user: Caller | None) -> str:
 # account with this login.
 KEYS: dict[str, Callable[[], str]] = {
     **dict.fromkeys(
-        ("voting", "submission", "messages", "reports", "write", "admin", "read", "new_address"),
+        (
+            "voting",
+            "submission",
+            "messages",
+            "reviewer_messages",
+            "reports",
+            "pictures",
+            "write",
+            "admin",
+            "read",
+            "new_address",
+        ),
         lambda: key_of(current().caller),
     ),
     **dict.fromkeys(("auth", "not_guessed", "recovery", "sign_in"), client_address),
@@ -99,7 +110,9 @@ def mail_keys(address: str, account_id: int | None, *, is_mailed: bool) -> list[
 
 def _limits(tier: str) -> str:
     if tier in {"account", "password"}:
-        return _halved(current_app.config["RATELIMIT_AUTH"])
+        return _scaled(current_app.config["RATELIMIT_AUTH"], 1, 2)
+    if tier == "reviewer_messages":
+        return _scaled(current_app.config["RATELIMIT_MESSAGES"], 10)
     if tier in FIXED:
         return FIXED[tier]
     return str(current_app.config[f"RATELIMIT_{tier.upper()}"])
@@ -110,10 +123,14 @@ def _items(limits: str) -> tuple[RateLimitItem, ...]:
     return tuple(parse_many(limits)) if limits else ()
 
 
-def _halved(limits: str) -> str:
-    """Half of the `auth` tier, for one account from one address: it refuses guesses at one account first."""
-    halves = (f"{max(1, i.amount // 2)} per {i.multiples} {i.GRANULARITY.name}" for i in _items(limits))
-    return "; ".join(halves)
+def _scaled(limits: str, times: int, of: int = 1) -> str:
+    """A multiple, or a part, of the numbers of limits.
+
+    For one account from one address half of the `auth` tier refuses guesses at one account first; reviewers may write
+    ten times as many messages as owners.
+    """
+    parts = (f"{max(1, i.amount * times // of)} per {i.multiples} {i.GRANULARITY.name}" for i in _items(limits))
+    return "; ".join(parts)
 
 
 @contextmanager

@@ -32,7 +32,7 @@ def notifying(user: Any) -> Iterator[MailServer | None]:
         yield server if may_mail else None
 
 
-def mail_server() -> MailServer:
+def mail_server(**_path: Any) -> MailServer:
     """The mail server. Raises NotFound if no mail is sent, as if the routes that need one did not exist."""
     found = configured_mail_server()
     if found is None:

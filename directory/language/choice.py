@@ -17,7 +17,7 @@ class Languages:
     """The languages of a site: their tags, of which `default` is one, and their catalogues.
 
     A catalogue that is not `made` is made by `load` when it is first needed. With `several` languages the reader
-    chooses.
+    chooses. Problems and mails are `named` after their language, except where there is English alone.
     """
 
     def __init__(
@@ -26,6 +26,7 @@ class Languages:
     ) -> None:  # fmt: skip
         self.default, self.tags, self._load = default, tuple(tags or (default,)), load
         self.several = len(self.tags) > 1
+        self.named = self.tags != (ENGLISH.tag,)
         self._by_lower = {tag.lower(): tag for tag in self.tags}
         self._catalogues = {each.tag: each for each in made}
         self.accepted = lru_cache(REMEMBERED)(self._accepted)

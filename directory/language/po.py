@@ -26,12 +26,7 @@ ONE_OR_MANY: Plural = (2, ENGLISH.plural)
 
 def our_files(tag: str) -> list[Path]:
     """Our files of a language; English has none."""
-    return files_in(OURS, tag)
-
-
-def files_in(folder: Path, tag: str) -> list[Path]:
-    """The files of a language in a folder that has a folder for each, by name."""
-    return sorted((folder / tag).glob("*.po"))
+    return sorted((OURS / tag).glob("*.po"))
 
 
 def catalogue(tag: str, files: Iterable[Path]) -> Catalogue:

@@ -1,11 +1,9 @@
-"""The tables, their constraints, and each index with the query that it serves.
-
-It may import `db`, `extensions`, `errors` and `logs`.
-"""
+"""The tables, their constraints, and each index with the query that it serves."""
 
 from directory.db.clock import now
 from directory.models.accounts import (
     STORED_ROLES,
+    DailyBytes,
     MailLink,
     Session,
     Token,
@@ -17,7 +15,7 @@ from directory.models.accounts import (
 )
 from directory.models.base import LOCAL, NEVER, AccountStatus, DeliveryState, LinkPurpose, Role, Status
 from directory.models.identities import Identity, Passkey, PasskeyChallenge, SignInAttempt
-from directory.models.ledger import DAY_COUNTS, AuditEntry, AuditRetention, Delivery, DeliveryAttempt
+from directory.models.ledger import DAY_COUNTS, AuditEntry, AuditRetention, Delivery, DeliveryAttempt, KnownTime
 from directory.models.messages import Message, MessageKind, Sender
 from directory.models.projects import (
     Category,

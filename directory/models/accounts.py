@@ -7,6 +7,7 @@ from sqlalchemy import (
     ColumnElement,
     ForeignKey,
     Index,
+    Integer,
     String,
     UniqueConstraint,
     case,
@@ -60,9 +61,10 @@ class User(db.Model):  # type: ignore[name-defined,misc]
     whether decisions about the user's projects are mailed. `may_rename` is true until the user of an account that a
     provider opened has chosen the username. `review_categories` are the ids of the categories that a reviewer may
     review, null for all; ids of deleted categories may be among them, and no other category gets one. `role_source` is
-    LOCAL, or the name of the provider that gave the role. With `must_verify` the account may do little until its
-    address is confirmed. `feed_key_hash` is the SHA-256 of the key in the address of its feed, null without one.
-    `language` is the tag of the language that the user has chosen, null if none.
+    LOCAL, or the name of the provider that gave the role; then `local_role` and `local_categories` are what was given
+    by hand before, and comes back. With `must_verify` the account may do little until its address is confirmed.
+    `feed_key_hash` is the SHA-256 of the key in the address of its feed, null without one. `language` is the tag of the
+    language that the user has chosen, null if none.
     Triggers maintain `user_counts` and `user_submissions`.
 
     `role` is what the service calls the role. The database stores a reviewer as a member with `is_reviewer`, because
@@ -100,6 +102,8 @@ class User(db.Model):  # type: ignore[name-defined,misc]
     may_rename: Mapped[bool] = mapped_column(default=False, server_default=false())
     review_categories: Mapped[list[int] | None] = mapped_column(JsonIds)
     role_source: Mapped[str] = mapped_column(String(16), default=LOCAL, server_default=LOCAL)
+    local_role: Mapped[str | None] = mapped_column(String(16))
+    local_categories: Mapped[list[int] | None] = mapped_column(JsonIds)
     must_verify: Mapped[bool] = mapped_column(default=False, server_default=false())
     feed_key_hash: Mapped[str | None] = mapped_column(String(64))
     language: Mapped[str | None] = mapped_column(String(35))
@@ -235,3 +239,15 @@ class Token(db.Model):  # type: ignore[name-defined,misc]
     last_used_at: Mapped[Instant | None]
     parent_id: Mapped[int | None] = mapped_column(BigId, ForeignKey("tokens.id", ondelete="CASCADE"))
     by_passkey: Mapped[bool] = mapped_column(default=False, server_default=false())
+
+
+class DailyBytes(db.Model):  # type: ignore[name-defined,misc]
+    """How many bytes an account has stored on the last day (by the calendar, of UTC) on which it stored any."""
+
+    __tablename__ = "daily_bytes"
+
+    account_id: Mapped[int] = mapped_column(
+        BigId, ForeignKey("users.id", ondelete="CASCADE"), primary_key=True, autoincrement=False
+    )
+    day: Mapped[int] = mapped_column(Integer)
+    bytes: Mapped[int] = mapped_column(BigId)

@@ -2,7 +2,7 @@
 
 from enum import StrEnum
 
-from sqlalchemy import ForeignKey, Index, String, Text
+from sqlalchemy import ForeignKey, Index, String, Text, false
 from sqlalchemy.orm import Mapped, mapped_column
 
 from directory.db.clock import now
@@ -36,7 +36,8 @@ class Message(db.Model):  # type: ignore[name-defined,misc]
     """An entry of a project's thread. It goes with the project.
 
     The text of an entry without words, or of one that was erased, is empty. `unread_by` is the owner of the project as
-    long as the owner has not read the entry; of a note, and of the owner's own entry, it is null.
+    long as the owner has not read the entry; of a note, and of the owner's own entry, it is null. A trigger keeps
+    `is_unanswered`: the entry is the owner's, and the last one of its thread, notes aside.
     """
 
     __tablename__ = "messages"
@@ -46,6 +47,7 @@ class Message(db.Model):  # type: ignore[name-defined,misc]
         Index(None, "project_id", "id"),  # a thread
         Index(None, "author_id"),  # what a user has written, when the account goes
         Index("ix_messages_unread", "unread_by", **only_where("unread_by IS NOT NULL")),  # what an owner has not read
+        Index("ix_messages_unanswered", "project_id", **only_where("is_unanswered", "is_unanswered = 1")),
         {"sqlite_autoincrement": True},
     )
 
@@ -57,3 +59,4 @@ class Message(db.Model):  # type: ignore[name-defined,misc]
     text: Mapped[str] = mapped_column(Text, default="")
     author_id: Mapped[int | None] = mapped_column(BigId, ForeignKey("users.id", ondelete="RESTRICT"))
     unread_by: Mapped[int | None] = mapped_column(BigId)
+    is_unanswered: Mapped[bool] = mapped_column(default=False, server_default=false())

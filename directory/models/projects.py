@@ -82,13 +82,15 @@ class CategorySlug(db.Model):  # type: ignore[name-defined,misc]
 class Logo(db.Model):  # type: ignore[name-defined,misc]
     """A logo of 256 and of 64 pixels, or a picture of at most 1,280 and 640, under the digests that are their names.
 
-    Projects with the same one share it. Housekeeping deletes those that nothing points to.
+    Projects with the same one share it. `stored_by` is the account that stored it last. Of those that nothing points to
+    an account keeps a few; housekeeping deletes the others later.
     """
 
     __tablename__ = "logos"
     __table_args__ = (
         UniqueConstraint("small_digest"),  # the address of the small picture
         Index(None, "stored_at"),  # those that may have to go, oldest first
+        Index(None, "stored_by", "stored_at"),  # those of an account
     )
 
     digest: Mapped[str] = mapped_column(String(64), primary_key=True)
@@ -96,6 +98,7 @@ class Logo(db.Model):  # type: ignore[name-defined,misc]
     large: Mapped[bytes] = mapped_column(LargeBinary)
     small: Mapped[bytes] = mapped_column(LargeBinary)
     stored_at: Mapped[Instant] = mapped_column(default=now)
+    stored_by: Mapped[int | None] = mapped_column(BigId)
 
 
 class Project(db.Model):  # type: ignore[name-defined,misc]
@@ -105,7 +108,8 @@ class Project(db.Model):  # type: ignore[name-defined,misc]
     one `url_key`, unless both have a repository and their `repository_key` differs. `hot` is the stored rank of
     sort=popular, `listed_at` the time by which sort=newest goes, `version` what an ETag names. `owner_since` is when a
     pending project was taken down, or changes were asked for: from then on it waits for its owner, and is not in the
-    queue. At `closes_at` it is rejected. `change_requests` counts the requests since the last approval or rejection.
+    queue. At `closes_at` it is rejected; `reminded_at` is when its owner was last told so by
+    a second mail. `change_requests` counts the requests since the last approval or rejection.
     Until `held_until` a rule holds it out of the queue. The time of its review is measured from `measured_from`; null
     means from `submitted_at`. `domain` is the registrable domain of the
     website, `text_key` a digest of the description (services/text/keys.py).
@@ -179,6 +183,7 @@ class Project(db.Model):  # type: ignore[name-defined,misc]
     change_requests: Mapped[int] = mapped_column(Integer, default=0, server_default=text("0"))
     held_until: Mapped[Instant | None]
     measured_from: Mapped[Instant | None]
+    reminded_at: Mapped[Instant | None]
     domain: Mapped[str | None] = mapped_column(String(255))
     text_key: Mapped[str | None] = mapped_column(String(32))
     decided_at: Mapped[Instant | None]
@@ -196,8 +201,8 @@ class Revision(db.Model):  # type: ignore[name-defined,misc]
     it may be renamed meanwhile, and must not be deleted. A refused revision has no changes and no `submitted_at`, the
     `reason` of the refusal, if one was given, and in `rejected` the values by field, the category too; `waited_since`
     is what `submitted_at` was. `logo` is the one in the changes or in `rejected`, so that it is kept. `owner_since`,
-    `closes_at`, `change_requests`, `held_until` and `measured_from` are as those of a project. A trigger deletes the
-    revision of a project that is no longer live.
+    `closes_at`, `change_requests`, `held_until`, `measured_from` and `reminded_at` are as those of a project. A trigger
+    deletes the revision of a project that is no longer live.
     """
 
     __tablename__ = "revisions"
@@ -225,6 +230,7 @@ class Revision(db.Model):  # type: ignore[name-defined,misc]
     change_requests: Mapped[int] = mapped_column(Integer, default=0, server_default=text("0"))
     held_until: Mapped[Instant | None]
     measured_from: Mapped[Instant | None]
+    reminded_at: Mapped[Instant | None]
     waited_since: Mapped[Instant | None]
 
 

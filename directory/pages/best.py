@@ -12,7 +12,6 @@ from directory.language.messages import _
 from directory.models import now
 from directory.pages import head
 from directory.pages.layout import PageAnswer, address_with, bp, here, page_number, page_view, show
-from directory.pages.translated import in_same_language
 from directory.services.catalog import best, catalog, periods
 from directory.services.catalog.filters import Filters
 from directory.services.catalog.periods import DAY, MONTH, WEEK, YEAR, Period
@@ -52,7 +51,7 @@ def of_period(published: str, query: dict[str, str]) -> PageAnswer:
     except ValueError:
         raise NotFound from None
     if str(period) != published:
-        raise RequestRedirect(in_same_language(address_with(_address(period), page=query.get("page"))))
+        raise RequestRedirect(address_with(_address(period), page=query.get("page")))
     return _page(period, query)
 
 

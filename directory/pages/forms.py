@@ -58,7 +58,9 @@ def same_as(view: Any, body: Schema | None = None, files: tuple[str, ...] = ()) 
     """
     spec: Operation = view.operation
     form = FormBody(body or spec.body.schema, spec.body.check, files)
-    return Operation(body=form, tier=spec.tier, transactional=spec.transactional, page=True, parameters=True)
+    return Operation(
+        body=form, tier=spec.tier, transactional=spec.transactional, page=True, parameters=True, when=spec.when
+    )
 
 
 def shows(page: Any) -> Callable[[View], View]:
@@ -136,7 +138,8 @@ def _refused(problem: dict[str, Any]) -> Form:
     for each in problem.get("errors", []):
         name = each.get("pointer", "").removeprefix("#").removeprefix("/").partition("/")[0]  # "#" is the whole
         if name and name != "token":
-            errors.setdefault(name, each["detail"] if typed.get(name) or name in files else BLANK)
+            said = problem["detail"] if problem.get("existing") else each["detail"]
+            errors.setdefault(name, said if typed.get(name) or name in files else BLANK)
         else:
             rest.append(each["detail"])
     places = {name: place for place, name in enumerate(typed)}

@@ -4,7 +4,7 @@ from typing import Any
 
 from directory.errors import NotFound
 from directory.http import languages
-from directory.http.access import for_unconfirmed, only_if, public
+from directory.http.access import for_unconfirmed, public
 from directory.http.authentication import language_cookie, viewer
 from directory.http.endpoint import Operation
 from directory.http.fields import Line, Strict
@@ -30,8 +30,7 @@ def require_several() -> None:
 @bp.post("/language")
 @public
 @for_unconfirmed
-@only_if(require_several)
-@Operation(body=FormBody(LanguageForm()), tier="write", page=True, parameters=True)
+@Operation(body=FormBody(LanguageForm()), tier="write", page=True, parameters=True, when=require_several)
 def choose_language(query: dict[str, str], body: dict[str, Any]) -> Any:
     """Show pages in this language from now on, in this browser and wherever the account signs in; and go back.
 

@@ -14,7 +14,7 @@ from directory.errors import EmailNotVerified, NotFound
 from directory.http import access, docs, languages, problem_details, receivers
 from directory.http.authentication import viewer
 from directory.http.cache_policy import CachePolicy, CacheTags
-from directory.http.endpoint import HTML, operation, tag
+from directory.http.endpoint import HTML, Operation, operation, tag
 from directory.http.exchange import current
 from directory.language.catalogues import ENGLISH, Catalogue
 from directory.language.messages import CATEGORY, _
@@ -28,7 +28,7 @@ from directory.services.site import Site, path_of
 from directory.services.text import links, markdown
 
 bp = Blueprint("pages", __name__)
-MAILED_LINKS, OWN_PAGES = "mailed_links", "own"  # the blueprints of the other pages
+MAILED_LINKS, OWN_PAGES, ADDRESSES = "mailed_links", "own", "addresses"  # the blueprints of the other pages
 
 POLICY = (
     "default-src 'none'; script-src 'self'{}; style-src 'self'; img-src 'self' data:; font-src 'self'; "
@@ -42,15 +42,17 @@ PLAIN = frozenset(
 PLAIN_POLICY = docs.POLICY.replace("form-action 'none'", "form-action 'self'")
 # With `no-referrer` browsers would send `Origin: null` with our forms, and the check of writes would refuse them.
 REFERRER = {"Referrer-Policy": "same-origin"}
-# For a person who pressed a button: the problem's own words are for programs.
+# For a person who pressed a button: the problem's own words are for programs. The detail may stay.
 IN_PERSON = {
     "cross_site_request": (
         _("Please try again"),
         _(
             "Nothing was changed, because your browser did not confirm that you sent this from a page of this site. "
-            "Try again. If that fails too, a browser extension or a proxy may be removing the Origin header."
+            "Open the page again, and send it once more. If that fails too, switch off browser extensions that change "
+            "what is sent, or try another browser."
         ),
     ),
+    "rate_limited": (_("Please wait a little"), ""),
     "other_user": (
         _("Another account is signed in"),
         _("Nothing was changed, because the page was made for another account. Sign in to that account to go on."),
@@ -78,8 +80,14 @@ class Page(bytes):
 
 
 PAGE = CachePolicy(tags=lambda page, _query: page.tags)  # of every operation that returns a Page
-# A page with parameters, which shows the caller.
-page_view = operation(tier="read", page=True, parameters=True, etag=True, personal=True, cache=PAGE)
+
+
+def page_of(*parameters: str) -> Operation:
+    """The operation of a page that shows the caller, and depends on these parameters."""
+    return operation(tier="read", page=True, parameters=frozenset(parameters), etag=True, personal=True, cache=PAGE)
+
+
+page_view = page_of("page")
 
 
 def show(
@@ -206,8 +214,10 @@ def explain(response: Response) -> Response:
     """Show a problem as a page: a refusal by a route of this blueprint, or a failure of the service.
 
     A write that was refused before its view shows the form again. If a template fails, so would that page: the problem
-    then stays JSON.
+    then stays JSON. A redirect keeps the language that the address of its request names.
     """
+    if location := response.headers.get("Location"):
+        response.headers["Location"] = translated.in_same_language(location)
     if response.mimetype != problem_details.MEDIA_TYPE:
         return response
     try:
@@ -232,7 +242,8 @@ def explained(response: Response) -> PageAnswer:
 def problem_of(response: Response) -> dict[str, Any]:
     """A problem, in the words for a person."""
     problem: dict[str, Any] = response.get_json(force=True)
-    title, detail = IN_PERSON.get(problem["code"], (problem["title"], problem["detail"]))
+    title, detail = IN_PERSON.get(problem["code"], (problem["title"], ""))
+    detail = detail or problem["detail"]
     if problem["code"] == EmailNotVerified.code and receivers.configured_mail_server() is None:
         detail = UNCONFIRMED_WITHOUT_MAIL
     return {**problem, "title": title, "detail": detail}

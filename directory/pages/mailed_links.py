@@ -12,7 +12,7 @@ from flask import Blueprint, Response, request
 from directory.api import recovery
 from directory.errors import Invalid
 from directory.http import receivers
-from directory.http.access import for_unconfirmed, login_required, only_if, public
+from directory.http.access import for_unconfirmed, login_required, public
 from directory.http.authentication import viewer
 from directory.http.client_address import user_agent
 from directory.http.endpoint import Operation, operation
@@ -24,7 +24,7 @@ from directory.http.validation import FormBody
 from directory.language.messages import _
 from directory.pages.forms import EMPTY, NO_STORE, Form, same_as, see_other, shows
 from directory.pages.head import Head
-from directory.pages.layout import MAILED_LINKS, PageAnswer, address_with, explain, own_path, page_view, show
+from directory.pages.layout import MAILED_LINKS, PageAnswer, address_with, explain, own_path, page_of, show
 from directory.services.accounts import accounts
 from directory.services.sign_in import links as sign_in_links
 from directory.services.sign_in import recovery as links
@@ -55,7 +55,7 @@ class TokenForm(Strict):
 
 @bp.get("/forgot")
 @public
-@page_view
+@page_of("sent")
 def forgot_page(query: Query = None, form: Form = EMPTY) -> PageAnswer:
     """Show the form that has a link mailed for a new password. Raises NotFound where no mail is sent, PasswordsOff."""
     require_passwords()
@@ -66,7 +66,6 @@ def forgot_page(query: Query = None, form: Form = EMPTY) -> PageAnswer:
 
 @bp.post("/forgot")
 @public
-@only_if(require_passwords)
 @shows(forgot_page)
 @same_as(recovery.forgot)
 def forgot(query: dict[str, str], body: dict[str, Any]) -> Any:
@@ -123,7 +122,6 @@ def reset_page(query: Query = None, form: Form = EMPTY) -> PageAnswer:
 
 @bp.post("/reset")
 @public
-@only_if(require_passwords)
 @shows(reset_page)
 @same_as(recovery.reset)
 def reset(query: dict[str, str], body: dict[str, Any]) -> Any:

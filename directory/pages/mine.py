@@ -22,18 +22,20 @@ from directory.http.authentication import caller, viewer
 from directory.http.endpoint import operation
 from directory.http.exchange import current
 from directory.http.pagination import DEPTH
+from directory.http.receivers import configured_mail_server
 from directory.language.messages import _, pgettext
 from directory.models import Status
 from directory.pages.badge_drawing import snippet
 from directory.pages.forms import EMPTY, NO_STORE, Form, same_as, see_other, shows
 from directory.pages.head import Head
 from directory.pages.layout import PageAnswer, address_with, bp, here, page_number, show
-from directory.pages.project_words import ENTRIES, EVENTS, FIELDS, SENDERS, revised, waits_for_owner
+from directory.pages.project_words import ENTRIES, EVENTS, FIELDS, SENDERS, revised, state, states
 from directory.pages.report_words import KINDS, OUTCOMES
 from directory.pages.sign_in_form import again, asks_to_sign_in
 from directory.services import audit
 from directory.services.catalog import additions, catalog
 from directory.services.catalog.filters import public_scope
+from directory.services.delivery import outbox
 from directory.services.identity import Caller
 from directory.services.review import appeals, reports, thread
 
@@ -87,6 +89,9 @@ def own_projects_page(query: dict[str, str]) -> PageAnswer:
         here=_address(chosen, number), projects=found.items, page=number, pages=pages, tabs=TABS, status=status,
         is_voted=is_voted, counts=additions.counts({by.id})[by.id], said=SAID.get(query.get("done", "")),
         has_reports=_has_reports(), unread=_unread(found.items) if not is_voted else set(),
+        is_held_back=configured_mail_server() is not None and outbox.is_held_back(by.id),
+        most_mails=outbox.UNCONFIRMED_MAILS,
+        states={} if is_voted else states(found.items, by),
     )  # fmt: skip
     return page, {**headers, **NO_STORE}
 
@@ -146,11 +151,11 @@ def own_project(
     page, headers = show(
         "mine_project.html", Head(project["title"], indexed=False), here=f"{HERE}/{project_id}", entry="forms",
         project=project, events=events, event_names=EVENTS, labels=FIELDS, revised=revised(project),
-        said=_said(query.get("done", ""), project),
+        state=state(project, by), said=_said(query.get("done", ""), project),
         badge=snippet(project, here()) if project["status"] == "live" and not is_closed() else None,
         form=form, is_owner=is_owner,
         entries=found.items, earlier=found.previous, entry_names=ENTRIES, senders=SENDERS,
-        waits=waits_for_owner(project), answer_max=ANSWER_MAX, appeal_form=appeal_form,
+        answer_max=ANSWER_MAX, appeal_form=appeal_form,
         may_appeal=is_owner and (appeal_form is not EMPTY or _may_appeal(project_id)),
     )  # fmt: skip
     return page, {**headers, **NO_STORE}

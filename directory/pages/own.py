@@ -6,7 +6,7 @@ An error in it ends the start, with one line. A restart or a reload reads it aga
 import re
 import textwrap
 import traceback
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -15,11 +15,12 @@ from flask import Blueprint, Flask, Response, current_app, g
 from jinja2 import ChoiceLoader, FunctionLoader, PrefixLoader, TemplateError, TemplateNotFound, meta, nodes
 from markupsafe import Markup
 
-from directory.http import languages
+from directory.http import languages, site_dir
 from directory.http.access import public
 from directory.http.endpoint import operation
 from directory.http.exchange import Exchange
 from directory.http.files import StoredFile, respond
+from directory.http.site_dir import SiteError
 from directory.language.choice import Languages
 from directory.pages import layout
 from directory.pages.build import media_type
@@ -36,13 +37,6 @@ LARGEST_TEXT, LARGEST_FILE, LARGEST_FOLDER = 256 * 1024, 8 * 2**20, 32 * 2**20  
 DESCRIPTION_MAX = 160
 # Names that Flask gives every template, and Jinja its loops and macros.
 ALWAYS = {"config", "request", "session", "g", "get_flashed_messages", "url_for", "loop", "caller", "kwargs", "varargs"}
-
-
-class SiteError(SystemExit):
-    """Something in SITE_DIR cannot be used; as a SystemExit it ends the start with its one line on standard error."""
-
-    def __init__(self, place: Path | str, why: object) -> None:
-        super().__init__(f"SITE_DIR: {place}: {' '.join(str(why).split())}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,30 +82,32 @@ def read(folder: str, caching: str, site: Languages) -> OwnSite:
         return OwnSite()
     root = Path(folder)
     templates = {}
-    for path in _files(root, TEMPLATES):
+    for path in site_dir.files(root, TEMPLATES, ".html"):
         if path.suffix != ".html":
             raise SiteError(path, "a template is a file *.html")
         templates[path.relative_to(root / TEMPLATES).as_posix()] = (_text(path), str(path))
     files = {}
-    for path in _files(root, STATIC):
+    for path in site_dir.files(root, STATIC):
         stored = StoredFile(media_type(path.name), _bytes(path, LARGEST_FILE), caching=caching)
         files[path.relative_to(root / STATIC).as_posix()] = stored
     if sum(len(file.content) for file in files.values()) > LARGEST_FOLDER:
         raise SiteError(
             root / STATIC, f"its files are larger than {LARGEST_FOLDER // 2**20} MiB, and memory holds them"
         )
-    fronts = {
-        _language(path, site): markdown.page_html(_text(path))
-        for each in sorted([*root.glob(f"{FRONT}{SUFFIX}"), *root.glob(f"{FRONT}.*{SUFFIX}")])
-        for path in _files(root, each.name)
-    }
-    return OwnSite(fronts, _pages(root, site), templates, files)
+    return OwnSite(_fronts(root, site), _pages(root, site), templates, files)
+
+
+def _fronts(root: Path, site: Languages) -> dict[str, str]:
+    """The HTML for the first page by the tag of its language."""
+    found = site_dir.files(root, "", SUFFIX, f"{FRONT}*{SUFFIX}")
+    paths = [path for path in found if path.name.split(".")[0] == FRONT]
+    return {_language(path, site): markdown.page_html(_text(path)) for path in paths}
 
 
 def _pages(root: Path, site: Languages) -> tuple[OwnPage, ...]:
     """The pages, each with its translations."""
     found: dict[str, dict[str, OwnPage]] = {}
-    for path in _files(root, PAGES):
+    for path in site_dir.files(root, PAGES, SUFFIX):
         page = _page(root / PAGES, path)
         found.setdefault(page.name, {})[_language(path, site)] = page
     for name, pages in found.items():
@@ -126,26 +122,6 @@ def _language(path: Path, site: Languages) -> str:
     if given and not site.known(given):
         raise SiteError(path, f"{given} is not among SITE_LANGUAGES: {', '.join(site.tags)}")
     return site.known(given)
-
-
-def _files(root: Path, part: str) -> Iterator[Path]:
-    """The files of a part of the folder by name, without hidden ones. Raises SiteError for a link out of it."""
-    try:
-        home = root.resolve()
-        paths = [root / part] if (root / part).is_file() else sorted((root / part).rglob("*"))
-        for path in paths:
-            if any(step.startswith(".") for step in path.relative_to(root).parts):
-                continue
-            if not path.resolve().is_relative_to(home):
-                raise SiteError(path, "is a link that leads out of the folder")
-            if path.is_symlink() and path.is_dir():
-                raise SiteError(path, "is a link to a folder")
-            if path.is_file():
-                yield path
-            elif not path.is_dir():
-                raise SiteError(path, "is not a file")
-    except (OSError, RuntimeError) as error:  # the latter where links lead in a ring
-        raise SiteError(root / part, getattr(error, "strerror", None) or error) from None
 
 
 def _bytes(path: Path, most: int) -> bytes:

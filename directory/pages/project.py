@@ -23,9 +23,8 @@ from directory.pages import head, report_words
 from directory.pages.forms import EMPTY, NO_STORE, Form, same_as, see_other, shows
 from directory.pages.layout import PAGE, PageAnswer, address_with, bp, here, letters, own_path, show
 from directory.pages.project_form import VersionForm
-from directory.pages.project_words import EVENTS, FIELDS, revised
+from directory.pages.project_words import EVENTS, FIELDS, revised, state
 from directory.pages.sign_in_form import refused
-from directory.pages.translated import in_same_language
 from directory.services import audit
 from directory.services.catalog import catalog, related
 from directory.services.identity import Caller
@@ -39,7 +38,7 @@ from directory.services.site import path_of
 @operation(tier="read", page=True, personal=True)
 def project_without_slug(project_id: int) -> Any:
     """Redirect to the page of a project."""
-    raise RequestRedirect(in_same_language(path_of(catalog.one(project_id, viewer=viewer()))))
+    raise RequestRedirect(path_of(catalog.one(project_id, viewer=viewer())))
 
 
 @bp.get("/p/<id:project_id>/<title>")
@@ -50,7 +49,7 @@ def project_page(project_id: int, title: str) -> PageAnswer:
     by = viewer()
     project = catalog.one(project_id, viewer=by)
     if title != project["slug"]:
-        raise RequestRedirect(in_same_language(path_of(project)))
+        raise RequestRedirect(path_of(project))
     is_own = by is not None and (by.is_admin or by.id == project["owner"]["id"])
     may_report = current_app.config["REPORTS"] != "off" and project["status"] == "live" and not _is_owner(by, project)
     others = [] if is_own else related.of(project, viewer=by)
@@ -59,6 +58,7 @@ def project_page(project_id: int, title: str) -> PageAnswer:
         "project.html", _head(project), tags=CacheTags((project_id, *(each["id"] for each in others))), project=project,
         is_own=is_own, related=others,
         events=events, event_names=EVENTS, labels=FIELDS, revised=revised(project),
+        state=state(project, by) if by is not None and is_own else None,
         kinds=report_words.KINDS if may_report else None, no_form=EMPTY,
     )  # fmt: skip
 
@@ -141,6 +141,9 @@ def withdraw(project_id: int, query: dict[str, str], body: dict[str, Any]) -> An
     return see_other(_project_address(query, project_id))
 
 
+UNCOUNTED, UNWITHDRAWN = _("Your vote was not counted."), _("Your vote was not withdrawn.")
+
+
 class VoteForm(Strict):
     """The action on the caller's vote."""
 
@@ -153,6 +156,7 @@ def refused_vote(form: Form, project_id: int) -> PageAnswer:
     Whoever pressed the button is led to `finish_vote` by signing in or up, however this is done.
     """
     back = _back(request.args.to_dict(), project_id)
+    form = replace(form, title=UNCOUNTED if _is_cast() else UNWITHDRAWN)
     page, headers = refused(form, _finishing(project_id, back), back, _("Sign in to vote."))
     if form.code == "unauthenticated" and _is_cast():
         headers = {**headers, **vote_cookie(project_id)}
@@ -173,9 +177,9 @@ def vote(project_id: int, query: dict[str, str], body: dict[str, Any]) -> Any:
 def uncounted_vote(form: Form, project_id: int) -> PageAnswer:
     """Why the vote of a person who has just signed in was not counted."""
     back = own_path(request.args.get("next"))
+    form = replace(form, title=UNCOUNTED)
     if form.code in {"not_found", "not_votable"}:
-        gone = _("This project is no longer in the directory, so your vote was not counted.")
-        form = replace(form, title=_("Not counted"), problem=gone)
+        form = replace(form, problem=_("This project is no longer in the directory."))
     return refused(form, _finishing(project_id, back), back)
 
 

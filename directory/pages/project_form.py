@@ -9,6 +9,7 @@ from marshmallow import ValidationError, fields
 
 from directory.api.schemas.projects import TAKEN
 from directory.errors import Invalid
+from directory.http import rate_limits
 from directory.http.authentication import caller
 from directory.http.exchange import current
 from directory.http.fields import Flag, Line, Link, Repository, Slug, Strict, Whole, Word
@@ -33,14 +34,14 @@ LABELS = {
 }  # fmt: skip
 # What the conversion of pictures says about a file, in a sentence of its own.
 REASONS: dict[str, str] = {
-    pictures.NOT_ONE: _("It is not a PNG, JPEG or WebP picture, or it is damaged."),
+    pictures.NOT_ONE: _("It is not a PNG, JPEG or WebP picture, or it is damaged. Choose another file."),
     pictures.TOO_LARGE: _("It must be at most {number} pixels wide and high.", number=f"{pictures.SIDE_MAX:,}"),
     pictures.TOO_MANY: _(
         "It has too many pixels: at most {png} million as a PNG, half as many with 16 bits, and {webp} million as a "
         "WebP. Send it as a JPEG that is not progressive.", **pictures.MILLIONS,
     ),
     pictures.TOO_SLOW: _("It has too many scans for its pixels. Send it as a JPEG that is not progressive."),
-    pictures.UNSEEN: _("It is transparent everywhere."),
+    pictures.UNSEEN: _("It is transparent everywhere. Choose another file."),
 }  # fmt: skip
 ASKED = tuple(field for field in BODY if field.name in LABELS)  # a logo is a file, whose address the form does not ask
 
@@ -113,10 +114,15 @@ class NewForm(ProjectForm):
 
 
 class EditForm(ProjectForm):
-    """An edit of the version that the form showed."""
+    """An edit of the version that the form showed.
+
+    What waits for its owner stays there without `give_back`. While an appeal is open the form asks for `end_appeal`.
+    """
 
     version = Whole(1, 2**63 - 1, required=True)
     remove_logo = Flag()
+    give_back = Flag()
+    end_appeal = Flag()
 
 
 class NewPictureForm(Strict):
@@ -164,6 +170,7 @@ def _chosen(field: str, most: int, convert: Callable[..., T]) -> T | None:
     if len(content) > most:
         said = _("This file is larger than {number} MB. Save it smaller, and choose it again.", number=most // 2**20)
         raise Invalid.field(field, said)
+    rate_limits.hit("pictures")
     try:
         return convert(content, by=caller().id)
     except Invalid as error:

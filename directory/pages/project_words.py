@@ -1,9 +1,17 @@
 """The words for the fields and the events of a project, for its public page and its owner's."""
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from directory.language.messages import _
+from directory.http.access import shows_reviewers
+from directory.language.messages import Message, _
+from directory.models import MessageKind
+from directory.services import turn_words, turns
 from directory.services.catalog.fields import OWNED
+from directory.services.identity import Caller
+from directory.services.review import thread
+from directory.services.turns import Asked, Outcome, Standing, Turn
 
 _NAMES: dict[str, str] = {
     each: each
@@ -31,12 +39,59 @@ ENTRIES = {
 SENDERS = {"owner": _("You"), "reviewers": _("Reviewers"), "service": _("The service")}
 
 
-def waits_for_owner(project: dict[str, Any]) -> bool:
-    """Whether a project is with its owner, who may give it back to the reviewers."""
-    review = project.get("review")
-    if review is not None:
-        return bool(review["waiting_for"] == "owner")
-    return bool(project["status"] == "pending" and not project["queue_position"])
+@dataclass(frozen=True, slots=True)
+class State:
+    """Where a project stands, as its page, the list of its owner and the form show it.
+
+    `quoted` are what reviewers wrote, each with who or what it is.
+    """
+
+    standing: Standing
+    look: str
+    badge: str
+    title: str
+    texts: list[Message]
+    quoted: list[tuple[Message, str]]
+
+
+def states(projects: list[dict[str, Any]], by: Caller) -> dict[int, State]:
+    """The states of projects, as `by`, their owner or an administrator, sees them; by id."""
+    found: dict[int, Standing] = {project["id"]: project["standing"] for project in projects}
+    rejected = [number for number, one in found.items() if one.outcome is Outcome.REJECTED]
+    found |= turns.of_each(rejected) if rejected else {}
+    asked = [number for number, one in found.items() if one.asked is Asked.CHANGES]
+    written = thread.newest(asked) if asked else {}
+    return {project["id"]: _state(project, found[project["id"]], written, by) for project in projects}
+
+
+def state(project: dict[str, Any], by: Caller) -> State:
+    """The state of one project."""
+    return states([project], by)[project["id"]]
+
+
+def _state(project: dict[str, Any], standing: Standing, written: Mapping[Any, dict[str, Any]], by: Caller) -> State:
+    words, is_owner = turn_words.words_of(standing), by.id == project["owner"]["id"]
+    said = (turn_words.FOR_OTHERS if standing.turn is Turn.OWNER and not is_owner else words).said(standing.until)
+    is_live, is_waiting = standing.outcome is Outcome.APPROVED, standing.turn not in {None, Turn.OWNER}
+    look = "live" if is_live else "pending" if is_waiting else "rejected"
+    return State(standing, look, words.badge, words.title, said, _quoted(project, standing, written))
+
+
+def _quoted(project: dict[str, Any], standing: Standing, written: Mapping[Any, dict[str, Any]]) -> Any:
+    """What the reviewers asked for, and the reason of the last rejection or unpublishing."""
+    request, decision = (written.get((project["id"], is_request)) for is_request in (True, False))
+    reason = project["rejection_reason"] or (project["revision"] or {}).get("reason")
+    was_down = decision is not None and decision["kind"] == MessageKind.UNPUBLISHED
+    if standing.asked is Asked.CHANGES:
+        reason = decision["text"] if decision and was_down and not standing.of_changes else None
+    quoted = []
+    if request and request["text"]:
+        author = request["author"] if shows_reviewers() else None
+        quoted.append((_("{name} asks:", name=author["username"]) if author else _("What is asked:"), request["text"]))
+    if reason:
+        why = _("Why it was taken down:") if standing.asked is Asked.CHANGES else _("Reason:")
+        quoted.append((_("Reason of the decision:") if standing.turn is Turn.APPEAL else why, reason))
+    return quoted
 
 
 def revised(project: dict[str, Any]) -> list[str]:

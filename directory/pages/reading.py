@@ -2,7 +2,8 @@
 
 import re
 from dataclasses import dataclass, replace
-from functools import reduce
+from datetime import date, timedelta
+from functools import partial, reduce
 from typing import Any
 from urllib.parse import quote
 
@@ -21,16 +22,17 @@ from directory.http.languages import chosen as language
 from directory.http.pagination import DEPTH
 from directory.http.project_lists import order, page_tags
 from directory.language.messages import CATEGORY, _, of_operator
-from directory.models import Category
+from directory.models import Category, now
 from directory.pages import head
-from directory.pages.layout import PageAnswer, address_with, bp, here, page_number, page_view, show, with_page
+from directory.pages.layout import PageAnswer, address_with, bp, here, page_number, page_of, page_view, show, with_page
 from directory.pages.links import links_for_programs
-from directory.pages.translated import by_name, in_same_language
+from directory.pages.translated import by_name
 from directory.services.accounts import users
 from directory.services.catalog import best, catalog, categories, facets, nearest, search_operators, suggestions, tags
 from directory.services.catalog.category_slugs import present
 from directory.services.catalog.filters import Filters
 from directory.services.catalog.orders import PUBLIC
+from directory.services.catalog.periods import MONTH, MONTHS, WEEK, containing
 from directory.services.text import typed
 from directory.services.text.characters import fold
 from directory.services.text.rules import CATEGORY_SLUG_MAX, SLUG, TAG_MAX, USERNAME
@@ -132,9 +134,12 @@ class Wanted:
         return [*searched, *within, *((_("tagged {tag}", tag=tag), self.toggling(tag)) for tag in self.tags)]
 
 
+list_view = page_of(*QUERY.fields, "category", "tag", "page")
+
+
 @bp.get("/")
 @public
-@page_view
+@list_view
 def home(query: dict[str, str]) -> Any:
     """Show the directory. A client that prefers JSON gets links in its place."""
     if (links := links_for_programs()) is not None:
@@ -150,7 +155,7 @@ def home(query: dict[str, str]) -> Any:
 
 @bp.get("/categories/<slug>")
 @public
-@page_view
+@list_view
 def category(slug: str, query: dict[str, str]) -> Any:
     """Show the projects of a category, also narrowed to tags."""
     _require_lower("/categories", slug, CATEGORY_SLUG_MAX, query)
@@ -159,7 +164,7 @@ def category(slug: str, query: dict[str, str]) -> Any:
 
 @bp.get("/tags/<tag>")
 @public
-@page_view
+@list_view
 def tag_page(tag: str, query: dict[str, str]) -> Any:
     """Show the projects that carry a tag. With more tags, or in a category, they have another address."""
     _require_lower("/tags", tag, TAG_MAX, query)
@@ -180,7 +185,7 @@ def member(username: str, query: dict[str, str]) -> Any:
     if not USERNAME.fullmatch(username.lower()):
         raise NotFound
     if username != username.lower():
-        raise RequestRedirect(in_same_language(wanted.path))
+        raise RequestRedirect(wanted.path)
     profile = users.public(username)
     pages = max(1, -(-profile["live_projects"] // SIZE))
     if wanted.page > pages:
@@ -267,12 +272,25 @@ def _list(at: Wanted, query: dict[str, str]) -> PageAnswer:
         shelf=shelf, front=current_app.extensions["own_site"].front(language().tag) if is_front else "",
         wanted=wanted, chosen=chosen, heading=_title(wanted, _subject(wanted, chosen)), categories=listed, found=found,
         projects=found.items, narrower=narrower, most_tags=tags.MOST, pages=pages,
-        sorts=SORTS, meanings=MEANINGS, ranked=RANKED, size=SIZE,
+        under=partial(_heading, today=now().date()), sorts=SORTS, meanings=MEANINGS, ranked=RANKED, size=SIZE,
         refused=refused, typed=query.get("q", "").strip(), **searched,
     )  # fmt: skip
     if refused:
         raise SearchRefused(refused, (page, headers))
     return page, headers
+
+
+def _heading(day: date, today: date) -> tuple[str, str]:
+    """The period under whose heading the new projects of a day stand, and its name, which that of a day leaves out.
+
+    Today and yesterday have their own; then come the rest of this week, of this month, of this year, and other years.
+    """
+    if today - day <= timedelta(days=1):
+        return day.isoformat(), ""
+    week, month = containing(today, WEEK), containing(today, MONTH)
+    if week.first <= day:
+        return str(week), _("This week")
+    return (str(month), MONTHS[day.month - 1]) if month.first <= day else (str(day.year), str(day.year))
 
 
 def _with_shelf(listed: CacheTags, shelf: best.Shelf | None) -> CacheTags:

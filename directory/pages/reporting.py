@@ -4,7 +4,7 @@ from typing import Any
 
 from directory.api import reports
 from directory.errors import NotFound
-from directory.http.access import reporter_required
+from directory.http.access import reporter_required, require_reports
 from directory.http.authentication import viewer
 from directory.http.endpoint import operation
 from directory.language.messages import _
@@ -33,7 +33,7 @@ def report_form(project_id: int, form: Form = EMPTY, *, is_sent: bool = False) -
 @bp.get("/report/<id:project_id>")
 @asks_to_sign_in
 @reporter_required
-@operation(tier="read", page=True, parameters=True)
+@operation(tier="read", page=True, parameters=True, when=require_reports)
 def report_page(project_id: int, query: dict[str, str]) -> PageAnswer:
     """Show the form that reports a project, or with `sent=1` that the report has come."""
     return report_form(project_id, is_sent=query.get("sent") == "1")

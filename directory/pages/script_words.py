@@ -10,9 +10,10 @@ from directory.language.messages import Message, _, ngettext
 
 READING: Sequence[Message] = (
     _("Voted"), _("Upvote"), ngettext("Upvote {title}, {number} vote", "Upvote {title}, {number} votes", 1),
-    _("Your vote was not counted."), _("You are offline, or the service does not answer."),
-    _("The service answered with status {status}."), _("Theme: system"), _("Theme: light"), _("Theme: dark"),
-    _("Passkeys work at {address}, not at this address."),
+    _("Your vote was not counted."), _("Your vote was not withdrawn."),
+    _("You are offline, or the service does not answer."), _("The service answered with status {status}."),
+    _("Theme: system"), _("Theme: light"), _("Theme: dark"),
+    _("Previous picture"), _("Next picture"), _("Close"), _("Passkeys work at {address}, not at this address."),
     _("No passkey was used. You can try again, or sign in by your password."),
     _("This device has a passkey for your account already."),
     _("Your browser or password manager made no passkey that can be used: {reason}"),
@@ -28,7 +29,7 @@ FORMS: Sequence[Message] = (
     _("This file is larger than 1 MB. Save it smaller, and choose it again."), _("Stored as: {tags}"),
     _("In review"), _("Rejected"), _("It is here already"), _("You can vote for it instead of submitting it again."),
     _("A project with this repository is here already"), _("It may be the same project under another address."),
-    _("Similar projects"),
+    _("Similar projects"), _("You sent this on {day}: {link}open it{end}."),
 )  # fmt: skip
 OF_ENTRY = {"reading": READING, "forms": FORMS}
 

@@ -19,6 +19,7 @@ from directory.pages.forms import EMPTY, Form, see_other
 from directory.pages.head import Head
 from directory.pages.layout import PageAnswer, address_with, own_address, own_path, show
 from directory.pages.translated import in_same_language
+from directory.services.accounts import signup_domains
 
 
 def next_page(query: dict[str, str] | None) -> str:
@@ -32,11 +33,17 @@ def sign_in_form(form: Form = EMPTY, query: dict[str, str] | None = None, reason
     facts = {
         "next": to, "reason": reason, "can_reset": password_reset(),
         "has_passwords": are_on(),
-        "has_passkeys": has_passkeys(),
+        "has_passkeys": has_passkeys(), "endings": accepted(),
         "providers": current_app.extensions["providers"].values(), "kept": kept,
-        "texts": _texts_of(kept), "after_provider": in_same_language(to).partition("#")[0],
+        "texts": _texts_of(kept), "beyond": in_same_language(to),
     }  # fmt: skip
     return show("sign_in.html", Head(_("Sign in"), indexed=False), here=to, form=form, **facts)
+
+
+def accepted() -> list[str]:
+    """How the addresses of new accounts have to end; empty where each may have one, or nobody."""
+    config = current_app.config
+    return [signup_domains.ending(each) for each in config["SIGNUP_DOMAINS"] if config["REGISTRATION_OPEN"]]
 
 
 def _texts_of(kept: str) -> dict[str, str]:

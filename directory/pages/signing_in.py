@@ -10,18 +10,17 @@ from werkzeug.exceptions import HTTPException
 from directory.api import auth
 from directory.errors import DirectoryError, Invalid
 from directory.http import languages, receivers
-from directory.http.access import only_if, public
+from directory.http.access import public
 from directory.http.authentication import become, viewer
 from directory.http.exchange import current
-from directory.http.password_checks import require_passwords
 from directory.http.request_body import parse_json
 from directory.http.signing_in import registration_open
 from directory.http.validation import KEPT
 from directory.language.messages import _
 from directory.pages.forms import EMPTY, NO_STORE, Form, same_as, see_other, shows, with_cookies
 from directory.pages.head import Head
-from directory.pages.layout import PageAnswer, address_with, bp, page_view, show, with_page
-from directory.pages.sign_in_form import is_texts, next_page, sign_in_form
+from directory.pages.layout import PageAnswer, address_with, bp, page_of, show, with_page
+from directory.pages.sign_in_form import accepted, is_texts, next_page, sign_in_form
 
 AGAIN = _("What you want to do needs a session that was opened in the last ten minutes. Sign in again to go on.")
 FAILED = _("Signing in did not succeed. Try again.")
@@ -68,7 +67,7 @@ def _kept_form(to: str, signed: Response) -> Response | None:
 
 @bp.get("/sign-in")
 @public
-@page_view
+@page_of("sign-in", "reason", "again", "next")
 def sign_in_page(query: dict[str, str]) -> Any:
     """Show the form that signs in. A signed-in caller is sent on, except with `again`."""
     if "sign-in" in query:
@@ -97,7 +96,6 @@ def _require_https() -> None:
 
 @bp.post("/sign-in")
 @public
-@only_if(require_passwords)
 @shows(sign_in_form)
 @same_as(auth.login)
 def sign_in(query: dict[str, str], body: dict[str, Any]) -> Any:
@@ -113,12 +111,13 @@ def sign_up_form(form: Form = EMPTY, query: dict[str, str] | None = None, **_pat
     head = Head(_("Create an account"), indexed=False)
     by_provider = current_app.config["REGISTRATION_OPEN"] and bool(current_app.extensions["providers"])
     is_open = registration_open()
-    return show("sign_up.html", head, here=to, form=form, next=to, is_open=is_open, by_provider=by_provider)
+    facts: dict[str, Any] = {"is_open": is_open, "by_provider": by_provider, "endings": accepted()}
+    return show("sign_up.html", head, here=to, form=form, next=to, **facts)
 
 
 @bp.get("/sign-up")
 @public
-@page_view
+@page_of("next")
 def sign_up_page(query: dict[str, str]) -> Any:
     """Show the form that opens an account. A signed-in caller is sent on."""
     return see_other(next_page(query)) if viewer() else sign_up_form(query=query)
@@ -126,7 +125,6 @@ def sign_up_page(query: dict[str, str]) -> Any:
 
 @bp.post("/sign-up")
 @public
-@only_if(require_passwords)
 @shows(sign_up_form)
 @same_as(auth.register)
 def sign_up(query: dict[str, str], body: dict[str, Any]) -> Any:

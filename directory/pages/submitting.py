@@ -11,10 +11,11 @@ from directory.api import project_pictures, projects
 from directory.db.transactions import transaction
 from directory.errors import Duplicate, Invalid, PreconditionFailed
 from directory.http import rate_limits
-from directory.http.access import login_required, owner_required
+from directory.http.access import login_required, owner_required, require_verified
 from directory.http.authentication import caller, viewer
 from directory.http.endpoint import Operation, Versions, operation
 from directory.http.exchange import current
+from directory.http.receivers import subscribers
 from directory.http.validation import FormBody
 from directory.language.messages import CATEGORY, _, of_operator
 from directory.models import now
@@ -40,14 +41,15 @@ from directory.pages.project_form import (
     texts,
     waiting,
 )
-from directory.pages.project_words import FIELDS
+from directory.pages.project_words import FIELDS, revised, state
 from directory.pages.sign_in_form import again, asks_to_sign_in
 from directory.pages.translated import by_name
 from directory.services.catalog import catalog, categories, similar
 from directory.services.pictures import logos
 from directory.services.pictures import project_pictures as lists
 from directory.services.pictures.project_pictures import ALT_MAX, PICTURES_MAX, PictureList
-from directory.services.review import submissions
+from directory.services.review import conversation, submissions
+from directory.services.turns import Turn
 
 PRESSED_TWICE = timedelta(minutes=1)
 MOVES = {"words": 0, "earlier": -1, "later": 1}  # places by which a button moves a picture
@@ -66,7 +68,9 @@ def submit_form(form: Form = EMPTY, found: dict[str, Any] | None = None) -> Page
 
 def _form(head: Head, form: Form, **facts: Any) -> PageAnswer:
     known = [(each.slug, of_operator(CATEGORY, each.name)) for each in by_name(categories.listed())]
-    facts = {"project": None, "found": None, "labels": LABELS, "categories": known, **facts}
+    none = {"project": None, "found": None, "state": None, "asks": False}
+    facts = {**none, "labels": LABELS, "categories": known, **facts}
+    facts["own"] = catalog.one(form.existing["id"], viewer=caller()) if form.existing else None
     page, headers = show("project_form.html", head, here=request.path, entry="forms", form=form, **facts)
     return page, headers
 
@@ -96,15 +100,12 @@ def submit(query: dict[str, str], body: dict[str, Any]) -> Response:
     if own is None and not body.get("another"):
         found = similar.check(given["url"], given["title"], given["repository_url"], by=caller())
         if any(found.get(kind) for kind in SIMILAR):
-            form = Form(dict(current().typed or {}), has_file=bool(current().files))
-            answer = with_page(Response(status=409), submit_form(form, found))
-            answer.headers.update(NO_STORE)
-            return answer
+            return _asking(submit_form(_typed(), found))
     logo = chosen_logo()
     rate_limits.hit("submission")
 
     def work() -> Any:
-        stored = {"logo": logos.store(logo)} if logo else {}
+        stored = {"logo": logos.store(logo, by=caller().id)} if logo else {}
         return projects.create.view(body={**given, **stored})[0]  # type: ignore[attr-defined]
 
     try:
@@ -114,6 +115,18 @@ def submit(query: dict[str, str], body: dict[str, Any]) -> Response:
         if not _is_sent_just_now(own, given):
             raise
         return _to_project(own.id, "submitted")
+
+
+def _typed() -> Form:
+    """What was typed, for a form that asks before it does anything."""
+    return Form(dict(current().typed or {}), has_file=bool(current().files))
+
+
+def _asking(page: PageAnswer) -> Response:
+    """A form that asks: nothing is done yet."""
+    answer = with_page(Response(status=409), page)
+    answer.headers.update(NO_STORE)
+    return answer
 
 
 def _own(given: dict[str, Any]) -> Any:
@@ -136,11 +149,17 @@ def _to_project(project_id: int, done: str) -> Response:
 
 
 def edit_form(
-    form: Form = EMPTY, *, project_id: int, picture_id: int | None = None, withdrawn: dict[str, str] | None = None
+    form: Form = EMPTY,
+    *,
+    project_id: int,
+    picture_id: int | None = None,
+    withdrawn: dict[str, str] | None = None,
+    asks: bool = False,
 ) -> PageAnswer:
     """The form of an edit: with what was typed, otherwise with what the caller wants to be shown.
 
-    After another version was saved it shows both texts. A refusal of a form of the pictures is shown in that form.
+    After another version was saved it shows both texts; with `asks` that saving ends an appeal. A refusal of a form
+    of the pictures is shown in that form.
     Raises NotFound, NotOwner.
     """
     by = viewer()
@@ -155,6 +174,7 @@ def edit_form(
     version = project["version"] if is_changed else typed.values.get("version", project["version"])
     return _form(
         Head(_("Edit {title}", title=project["title"]), indexed=False), typed, project=project, editing=editing,
+        state=state(project, by), revised=revised(project), asks=asks,
         read_version=version,
         both=differing(typed, editing.values) if is_changed else [],
         reviewed=[] if applies_at_once(project, by) else [FIELDS[name] for name in reviewed()],
@@ -184,14 +204,21 @@ def edit_page(project_id: int, query: dict[str, str]) -> PageAnswer:
 @replace(same_as(projects.update, EditForm(), ("logo",)), **form_of)
 def edit(project_id: int, query: dict[str, str], body: dict[str, Any]) -> Response:
     """Change the version of a project that the form showed: its texts and its logo in one edit."""
+    before, gives_back = catalog.one(project_id, viewer=caller()), bool(body.get("give_back"))
+    if before["standing"].turn is Turn.APPEAL and not body.get("end_appeal") and not applies_at_once(before, caller()):
+        return _asking(edit_form(_typed(), project_id=project_id, asks=True))
     logo, versions = chosen_logo(), Versions({body["version"]}, set())
-    before = catalog.one(project_id, viewer=caller())
+    if body.get("remove_logo"):
+        rate_limits.hit("pictures")
 
     def work() -> None:
         changes = filled(body)
         if logo or body.get("remove_logo"):
-            changes["logo"] = logos.store(logo) if logo else None
-        projects.edit(project_id, changes, versions)
+            changes["logo"] = logos.store(logo, by=caller().id) if logo else None
+        projects.edit(project_id, changes, versions, gives_back=gives_back)
+        if gives_back:
+            require_verified("submit")
+            conversation.give_back(project_id, by=caller(), notify=subscribers())
 
     try:
         transaction(work)
@@ -220,6 +247,8 @@ def add_picture(project_id: int, query: dict[str, str], body: dict[str, Any]) ->
 def change_picture(project_id: int, picture_id: int, query: dict[str, str], body: dict[str, Any]) -> Response:
     """Change the words of a picture, and move it with these words, or delete it."""
     does, alt = body["do"], body.get("alt", "")
+    if does == "delete":
+        rate_limits.hit("pictures")
     if not alt and does != "delete":
         raise Invalid.field("alt", BLANK)
 
@@ -241,9 +270,9 @@ def _is_saved(project_id: int, body: dict[str, Any], logo: tuple[bytes, bytes] |
 
 def _is_sent(before: dict[str, Any], after: dict[str, Any]) -> bool:
     """Whether an edit has left something that a reviewer has to look at."""
-    if after["status"] != "live":
-        return bool(after["status"] == "pending")
-    return bool(waiting(after)) and waiting(after) != waiting(before)
+    if after["standing"].turn not in {Turn.REVIEWERS, Turn.RULE}:
+        return False
+    return not after["standing"].of_changes or waiting(after) != waiting(before) or before["standing"].asked is not None
 
 
 @bp.post("/mine/<id:project_id>/withdraw")

@@ -1,7 +1,9 @@
 """What a page has in addition where the site has several languages: its addresses in each, and links that keep one."""
 
 import re
-from urllib.parse import parse_qsl, urlencode
+from urllib.parse import parse_qsl, urlencode, urlsplit
+
+from flask import current_app, request
 
 from directory.http.exchange import Exchange, current
 from directory.http.languages import PARAMETER, chosen, in_query, of_app
@@ -26,8 +28,11 @@ def in_language(path: str, tag: str, ampersand: str = "&") -> str:
 
 def in_same_language(path: str) -> str:
     """The address of another page, in the language that the address of this request names, if it names one."""
-    tag = in_query(of_app(), current().query)
-    return in_language(path, tag) if tag else path
+    site, exchange = of_app(), current()
+    tag = in_query(site, exchange.query)
+    if not tag or not path.startswith("/") or ELSEWHERE.match(path) or in_query(site, urlsplit(path).query):
+        return path
+    return path if ELSEWHERE.match(exchange.path) else in_language(path, tag)
 
 
 def by_name(categories: list[Category]) -> list[Category]:
@@ -39,10 +44,16 @@ def by_name(categories: list[Category]) -> list[Category]:
 
 
 def this_page(exchange: Exchange, otherwise: str) -> str:
-    """The address of the page that is shown, without a language; `otherwise` for the answer to a form."""
-    if not exchange.is_read:
+    """The address of the page that is shown, without a language; `otherwise` if no page has the address of a form.
+
+    Of what was typed in a form it keeps the token of a mailed link alone: addresses stand in histories and logs.
+    """
+    adapter = None if exchange.is_read else current_app.create_url_adapter(request)
+    if adapter and not adapter.test(method="GET"):
         return otherwise
     given = [each for each in parse_qsl(exchange.query, keep_blank_values=True) if each[0] != PARAMETER]
+    if adapter and (token := (exchange.typed or {}).get("token")):
+        given.append(("token", token))
     return f"{exchange.path}?{urlencode(given)}" if given else exchange.path
 
 

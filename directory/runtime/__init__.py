@@ -1,4 +1,1 @@
-"""Work next to the server: the preparation of the database, the deliverer's supervisor, the metrics' folder.
-
-It may import whatever `services` may.
-"""
+"""Work next to the server: the preparation of the database, the deliverer's supervisor, the metrics' folder."""

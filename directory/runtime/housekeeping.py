@@ -3,9 +3,11 @@ and audit entries.
 
 It also deletes approvals of earlier versions, and unused pictures.
 
-It also rejects what owners did not answer in time, and releases what rules held for long enough. A deliverer does it,
-and where none runs with the server, a thread of each worker. They may do it at once. A clock may be wrong, so a table
-that would lose more than half of its rows is left to a person, who runs `flask tidy --all`.
+It also does what is due by the clock: it counts the votes of days that have ended, reminds owners of what they have to
+answer, rejects what they did not answer in time, and releases what rules held for long enough. A deliverer does it, and
+where none runs with the server, a thread of each worker. They may do it at once. A clock may be wrong: after a jump
+ahead nothing is due, and a table that would lose more than half of its rows keeps them, until a person runs
+`flask tidy --all`.
 """
 
 import logging
@@ -18,13 +20,13 @@ from flask import Flask
 from directory.db import deadline
 from directory.db.errors import log_failure
 from directory.db.transactions import transaction
-from directory.services import audit, day_counts
+from directory.services import audit, clock, day_counts
 from directory.services.accounts import mail_links, sessions
 from directory.services.deleting import MostWouldGo
 from directory.services.delivery import claims
 from directory.services.delivery.schedule import DeliveryPolicy
 from directory.services.pictures import logos
-from directory.services.review import approvals, holding, moderation, reports
+from directory.services.review import approvals, deadlines, holding, moderation, reports
 from directory.services.review import claims as review_claims
 from directory.services.rules import facts
 from directory.services.sign_in import attempts, passkeys
@@ -60,30 +62,42 @@ def purges(
     return found
 
 
-def tidy(app: Flask, policy: DeliveryPolicy) -> bool:
-    """Delete a portion of each kind, each in a transaction of its own. Return whether there may be more.
+def by_clock(app: Flask) -> dict[str, Callable[[int], int]]:
+    """Return by kind a function that does at most so much of what is due, and returns how much: 0 if nothing is left.
 
-    It also counts the votes of the days that have ended, rejects what owners did not answer in time, and releases what
-    rules held for long enough.
+    They are for a clock that has not jumped (`clock.confirm`).
     """
+    notify, due = app.extensions["webhooks"], {"holds": holding.release_due}
+    if not app.config["CHANGES_DAYS"]:
+        return {**due, "promises": deadlines.promise_nothing}
+    closing = {"projects": partial(moderation.close, notify=notify)}
+    return {**due, **closing, "reminders": partial(deadlines.remind, notify=notify)}
+
+
+def tidy(app: Flask, policy: DeliveryPolicy) -> bool:
+    """Do a portion of what is due of each kind, each in a transaction of its own. Return whether there may be more."""
     if app.config["READ_ONLY"]:
         return False
     with app.app_context():
-        due = purges(policy, app.config["AUDIT_RETENTION"], app.config["RULE_FACTS_DAYS"])
-        _attempt(app, "day_counts", lambda _most: day_counts.close())
-        if app.config["CHANGES_DAYS"]:
-            due = {"projects": partial(moderation.close, notify=app.extensions["webhooks"]), **due}
-        due = {"holds": holding.release_due, **due}
-        return AT_ONCE in [_attempt(app, table, purge) for table, purge in due.items()]
+        more = []
+        if _attempt(app, "known_time", lambda _most: clock.confirm()):
+            _attempt(app, "day_counts", lambda _most: day_counts.close())
+            more = [_attempt(app, kind, work) > 0 for kind, work in by_clock(app).items()]
+        expired = purges(policy, app.config["AUDIT_RETENTION"], app.config["RULE_FACTS_DAYS"])
+        more += [_attempt(app, table, purge) >= AT_ONCE for table, purge in expired.items()]
+        return any(more)
 
 
-def _attempt(app: Flask, table: str, purge: Callable[[int], int]) -> int:
-    """Delete a portion of a table. A failure is logged and counted, and the other tables have their turn."""
+def _attempt(app: Flask, table: str, work: Callable[[int], int]) -> int:
+    """Do a portion. A failure is logged and counted, and the others have their turn."""
     try:
         with deadline.within(deadline.SECONDS):
-            return transaction(partial(purge, AT_ONCE))
+            return transaction(partial(work, AT_ONCE))
     except MostWouldGo as refused:
         log.error("more than half of a table would go: %s", refused, extra={"table": table})
+        outcome = "refused"
+    except clock.ClockJumped as refused:
+        log.error("nothing closes and nothing is released: %s", refused, extra={"table": table})
         outcome = "refused"
     except Exception as error:
         log_failure(log, "a purge failed", error, level=logging.WARNING, extra={"table": table})
@@ -94,7 +108,13 @@ def _attempt(app: Flask, table: str, purge: Callable[[int], int]) -> int:
 
 
 def hourly(app: Flask, policy: DeliveryPolicy, ended: Callable[[float], object]) -> None:
-    """Tidy once an hour until `ended`, which waits so many seconds for the end, returns something true."""
+    """Tidy once an hour until `ended`, which waits so many seconds for the end, returns something true.
+
+    What is not promised any more ends at once.
+    """
+    if not app.config["CHANGES_DAYS"] and not app.config["READ_ONLY"]:
+        with app.app_context():
+            _attempt(app, "promises", deadlines.promise_nothing)
     pause = FIRST
     while not ended(pause):
         pause = 0 if tidy(app, policy) else PERIOD

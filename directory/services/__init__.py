@@ -1,4 +1,1 @@
-"""The rules, shared by routes, commands and the deliverer: no HTTP, and no commit.
-
-It may import `models`, `db`, `extensions`, `errors` and `logs`. A rule gets what it needs as arguments.
-"""
+"""The rules, shared by routes, commands and the deliverer. They know no HTTP, and get what they need as arguments."""

@@ -28,8 +28,8 @@ from directory.models import (
 )
 from directory.models.base import UtcDateTime
 from directory.services import day_counts
-from directory.services.catalog.columns import in_appeal, in_queue, revision_in_queue, with_owner
 from directory.services.day_counts import Counts
+from directory.services.turns import in_appeal, in_queue, revision_in_queue, with_owner
 
 TOP = 10
 LOGGED = {

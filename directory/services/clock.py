@@ -3,15 +3,46 @@
 `models.now` follows the same clock without a statement, and is right to within seconds.
 """
 
-from datetime import datetime
+from collections.abc import Iterator
+from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy import func, select
+from sqlalchemy.dialects import postgresql, sqlite
 
 from directory.db.transactions import on_postgresql
-from directory.extensions import db
-from directory.models import now
+from directory.extensions import db, modify
+from directory.models import KnownTime, Message, Project, User, now
 from directory.models.base import UtcDateTime
+
+STEP = timedelta(days=1)  # a clock that is further ahead of the last known time has jumped
+
+
+class ClockJumped(Exception):
+    """The clock has jumped ahead, so that nothing may be done because its time has come."""
+
+    def __init__(self, at: datetime, known: datetime) -> None:
+        super().__init__(f"the clock says {at:%Y-%m-%d %H:%M}, and {known:%Y-%m-%d %H:%M} is the last known time")
+
+
+def confirm(*, is_right: bool = False) -> int:
+    """Take the present instant for right, and note it. A person may say that it `is_right`.
+
+    In a new database the time of what was stored last is the last known one. Raises ClockJumped.
+    """
+    at = database_clock()
+    known = db.session.scalar(select(KnownTime.at)) or max(_stored_last(), default=at)
+    if at - known > STEP and not is_right:
+        raise ClockJumped(at, known)
+    noting = (postgresql if on_postgresql() else sqlite).insert(KnownTime).values(name="housekeeping", at=at)
+    modify(noting.on_conflict_do_update(index_elements=["name"], set_={"at": at}))
+    return 1
+
+
+def _stored_last() -> Iterator[datetime]:
+    """The times of the newest account, project and entry of a thread."""
+    for table, time in ((User, User.created_at), (Project, Project.created_at), (Message, Message.at)):
+        yield from db.session.scalars(select(time).order_by(table.id.desc()).limit(1))
 
 
 def database_clock() -> datetime:

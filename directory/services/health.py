@@ -34,12 +34,12 @@ from directory.models import (
     now,
 )
 from directory.services.accounts.sessions import LIFETIME
-from directory.services.catalog.columns import in_appeal, in_queue, revision_in_queue
 from directory.services.delivery.channels import MAIL
 from directory.services.delivery.claims import PENDING, RECIPIENT_REFUSED
 from directory.services.delivery.schedule import DELAYS, RETENTION
 from directory.services.review import approvals
 from directory.services.review.reports import number_open
+from directory.services.turns import in_appeal, in_queue, revision_in_queue
 
 T = TypeVar("T")
 MIGRATIONS = Path(__file__).resolve().parents[2] / "migrations"

@@ -1,6 +1,6 @@
 """What a person may do besides what every member may: review, in all categories or in some, and administer.
 
-Every question of this kind is answered here, from what the caller of a request has, or from the account as it is now.
+It is answered from what the caller of a request has, or from the account as it is now.
 """
 
 from collections.abc import Collection

@@ -1,6 +1,6 @@
 """What the database keeps right by itself: category counters, the tag index, the append-only log; and the search index.
 
-The index is empty until 0009 writes the words of all projects.
+The index is empty until 0056 writes the words of all projects.
 """
 
 from alembic import op

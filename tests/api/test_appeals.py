@@ -38,7 +38,7 @@ def test_while_an_appeal_is_open_the_project_waits_for_its_outcome_alone(case: C
     assert (answer.json["text"], answer.json["author"]) == (TEXT["text"], None)
     open_, decided = case.shown(), case.decided
     assert open_["review"] == {
-        "waiting_for": "appeal", "since": answer.json["at"], "closes_at": None, "held": False,
+        "waiting_for": "appeal", "since": answer.json["at"], "closes_at": None, "held": False, "asked": None,
     }  # fmt: skip
     assert open_["version"] == decided["version"] + 1
     assert {**open_, "version": 0, "review": None} == {**decided, "version": 0, "review": None}
@@ -188,6 +188,19 @@ def test_a_message_that_gives_back_overtakes_an_unpublishing(make_app: Any) -> N
     case = Case(make_app(APPEALS="on"), "unpublished")
     case.owner.post(f"/api/projects/{case.id}/messages", {"text": "Look.", "resubmit": True})
     assert refused(case.appeal()) == NOT_POSSIBLE
+
+
+@pytest.mark.parametrize("kind", ["rejected", "unpublished"])
+def test_after_a_further_decision_of_who_has_settled_it_there_is_no_open_appeal(make_app: Any, kind: str) -> None:
+    case = Case(make_app(APPEALS="on"), kind)
+    assert refused(case.settle("upheld", case.root)) == (409, "invalid_transition")  # and not their own decision
+    case.appeal()
+    outcome = "upheld" if kind == "unpublished" else "reversed"
+    assert case.settle(outcome).status_code == 200
+    assert case.settle(outcome).status_code == 200
+    assert case.eve.put(f"/api/review/projects/{case.id}/reject", {"reason": "Spam."}).status_code == 200
+    for again in ("upheld", "reversed"):
+        assert refused(case.settle(again)) == (409, "invalid_transition")
 
 
 # --- Who may ---------------------------------------------------------------------------------------------------------

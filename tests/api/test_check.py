@@ -59,6 +59,13 @@ def test_each_is_shown_with_what_tells_it_apart(world: World, caller: Api) -> No
     assert answer.json == {"same": [shown], "similar": []}
 
 
+def test_only_the_callers_own_say_when_they_were_submitted(world: World, ada: Any, caller: Api) -> None:
+    own, other = (world.project(owner, title="Lantern", url="https://lantern.example") for owner in (ada, None))
+    found = caller.get("/api/projects/check?url=https://lantern.example").json["same"]
+    when = caller.get(f"/api/projects/{own}").json["created_at"]
+    assert [(each["id"], each.get("created_at")) for each in found] == [(own, when), (other, None)]
+
+
 def test_the_callers_own_votes_are_shown(world: World, caller: Api) -> None:
     same, similar_, other = (world.project(title="Lantern", url=f"https://{name}.example") for name in "abc")
     for project in (same, similar_):

@@ -36,7 +36,7 @@ def test_an_entry_tells_of_a_project(api, world, read):
     assert entry.findtext(f"{ATOM}title") == project["title"]
     assert entry.findtext(f"{ATOM}summary") == project["tagline"]
     assert entry.find(f"{ATOM}content").attrib == {"type": "html"}
-    assert entry.findtext(f"{ATOM}content") == "<p>Two</p>\n<p>paragraphs</p>\n"
+    assert entry.findtext(f"{ATOM}content") == '<p dir="auto">Two</p>\n<p dir="auto">paragraphs</p>\n'
     assert entry.findtext(f"{ATOM}author/{ATOM}name") == "Project Directory"
     page = f"/p/{project['id']}/{project['slug']}"
     links = [link.attrib for link in entry.findall(f"{ATOM}link")]
@@ -115,7 +115,7 @@ def test_hostile_text_stays_text(api, world, read):
     assert found == [HOSTILE] * 2
     content = entry.findtext(f"{ATOM}content")
     assert "<script" not in content
-    assert unescape(content) == f"<p>{HOSTILE}</p>\n"
+    assert unescape(content) == f'<p dir="auto">{HOSTILE}</p>\n'
     assert entry.find(f"{ATOM}link[@rel='related']").attrib["href"] == "https://example.org/?a=1&b='"
     assert b"<script" not in api.get("/api/projects.atom").data
 

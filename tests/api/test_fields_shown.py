@@ -31,6 +31,7 @@ QUEUED = (
     OWN
     | {"earlier", "warnings", "answered", "description_html", "approvals", "claim"}
     | below("owner_stats", "live", "pending", "rejected")
+    | {"resembles.lookalike_title", "resembles.same_repository"}
 )
 ACCOUNT = {"id", "username", "email", "role", "is_admin", "status", "created_at", "email_verified", "notify"}
 ACCOUNT |= {"may_rename"}
@@ -51,6 +52,7 @@ EXPORT |= below("projects[].history[]", "at", "event") | below(
     "votes[]", "project_id", "title", "created_at", "counted"
 )
 EXPORT |= below("messages[]", "project_id", *MESSAGE) | below("messages[].author", "id", "username")
+REPORTERS = below("reports[]", "kind", "at", "reporter", "reporter.id", "reporter.username")
 REPORTED = {"number", "kinds.spam", "first_at"} | below("texts[]", "text", "kind", "at")
 REPORTED |= below("project", "id", "slug", "title", "tagline", "url", "status", "version")
 REPORTED |= below("project", "category.slug", "category.name", "owner.id", "owner.username")
@@ -93,7 +95,7 @@ DASHBOARD |= (
 DASHBOARD |= below("reviewers[]", "id", "username", "approved", "rejected", "median_seconds")
 DASHBOARD |= below("top_projects[]", "id", "slug", "title", "upvotes")
 DASHBOARD |= below("top_categories[]", "slug", "name", "live_projects")
-REVIEW = {"waiting_for", "since", "closes_at", "held"}  # null where nothing waits (test_change_requests.py)
+REVIEW = {"waiting_for", "since", "closes_at", "held", "asked"}  # null where nothing waits (test_change_requests.py)
 OUTCOMES = ("approved", "rejected", "waiting", "taken_down")
 RULE = {"id", "name", "on", "then", "reason", "state", "changed_at"}
 RULE |= below("when[]", "fact", "is", "value") | below("days[]", "date", "matched")
@@ -229,11 +231,13 @@ ANSWERS = {
     "GET /api/admin/projects/<id:project_id>/votes": VOTES | CURSORS,
     "POST /api/admin/projects/<id:project_id>/votes/decisions": {"changed", "upvotes"},
     "GET /api/admin/projects/doubtful": items(
-        OWN | {"counted", "doubtful", "new_accounts", "unverified", "single_owner"}, PAGES
+        OWN | {"counted", "doubtful", "is_above", "new_accounts", "unverified", "single_owner"}, PAGES
     ),
     "GET /api/admin/audit": items(LOG, CURSORS),
     "GET /api/admin/users": items(USER, PAGES),
-    "GET /api/admin/users/<id:user_id>": USER | below("audit[]", *LOG - {"actor"}),
+    "GET /api/admin/users/<id:user_id>": USER
+    | below("audit[]", *LOG - {"actor"})
+    | below("stored_today", "bytes", "most"),
     "PUT /api/admin/users/<id:user_id>": USER | TAKEN_DOWN,
     "POST /api/admin/users/decisions": {"changed", "remaining"},
     "GET /api/admin/analytics": DASHBOARD,
@@ -252,15 +256,16 @@ ANSWERS = {
     "POST /api/admin/categories": CATEGORY,
     "PUT /api/admin/categories/<slug:slug>": CATEGORY,
     "GET /api/review/projects": items(QUEUED, PAGES),
-    "GET /api/review/reports": items(REPORTED | {"texts[].reporter"}, CURSORS),
+    "GET /api/review/reports": items(REPORTED | REPORTERS | {"texts[].reporter"}, CURSORS),
     "PUT /api/review/reports/<id:project_id>/settle": REPORTED
     | {"outcome", "reply", "settled_at"}
-    | below("texts[].reporter", "id", "username"),
+    | below("texts[].reporter", "id", "username")
+    | below("reports[]", "kind", "at", "reporter.id", "reporter.username"),
     "GET /api/review/replies": items(REPLY),
     "POST /api/review/replies": REPLY,
     "PUT /api/review/replies/<id:reply_id>": REPLY,
     "GET /api/review/summary": {"queue_length", "oldest_submitted_at", "mine", "claims", "appeals", "reports"}
-    | {"too_few_reviewers"},
+    | {"messages", "held", "waiting_for_owner", "waiting_for_appeal", "too_few_reviewers"},
     "PUT /api/review/projects/<id:project_id>/claim": {"until"} | below("user", "id", "username"),
     "GET /api/review/projects/<id:project_id>": QUEUED | OWN_DETAIL,
     "GET /api/review/projects/<id:project_id>/history": items(AUDIT, CURSORS),
@@ -270,7 +275,7 @@ ANSWERS = {
     "POST /api/review/projects/decisions": items({"id", "status", *below("project", *REVIEWED)}),
     "GET /api/projects/counts": {"live", "pending", "rejected"},
     "GET /api/projects/check": {"same"}
-    | below("similar[]", "id", "slug", "title", "tagline", "status", "upvotes", "has_upvoted"),
+    | below("similar[]", "id", "slug", "title", "tagline", "status", "upvotes", "has_upvoted", "created_at"),
     "GET /api/categories": items(CATEGORY),
     "GET /api/tags": items({"tag", "live_projects"}),
     "GET /api/users/<username:username>": {"username", "created_at", "live_projects", "upvotes_received"},
@@ -447,6 +452,12 @@ def claimed(name=""):
     return below(f"{name}.claim".strip("."), "until", *below("user", "id", "username"))
 
 
+def resembling(name=""):
+    """The members of the projects that warnings are about, null in most answers here."""
+    named = (below(kind, "id", "title") for kind in ("lookalike_title", "same_repository"))
+    return below(f"{name}.resembles".strip("."), *set().union(*named))
+
+
 # Members that a route declares and the answer here lacks, each with the test that expects it.
 ELSEWHERE = {
     "GET /api/session": {"passkey_required"},  # test_passkeys.py
@@ -483,7 +494,8 @@ ELSEWHERE = {
     "POST /api/projects/<id:project_id>/appeal": below("author", "id", "username"),
     "PUT /api/review/projects/<id:project_id>/appeal": revised() | approved(),  # test_appeals.py
     "GET /api/review/reports": below("items[]", "outcome", "reply", "settled_at", "texts[].reporter.id")
-    | {"items[].texts[].reporter.username"},  # as a settlement answers
+    # As a settlement answers.
+    | {"items[].texts[].reporter.username"},
     **dict.fromkeys(  # test_revisions.py, test_approvals.py
         (
             f"PUT /api/{under}/projects/<id:project_id>/{decision}"
@@ -493,10 +505,10 @@ ELSEWHERE = {
         revised() | approved(),
     ),
     "PUT /api/review/projects/<id:project_id>/release": revised() | approved(),
-    "GET /api/review/projects/<id:project_id>": revised() | approved() | claimed(),
+    "GET /api/review/projects/<id:project_id>": revised() | approved() | claimed() | resembling(),
     **dict.fromkeys(
         ("GET /api/admin/projects", "GET /api/review/projects"),
-        revised("items[]") | approved("items[]") | claimed("items[]"),
+        revised("items[]") | approved("items[]") | claimed("items[]") | resembling("items[]"),
     ),
     "GET /api/review/summary": below("too_few_reviewers[]", "slug", "name"),  # test_approvals.py
     "GET /api/review/projects/<id:project_id>/messages": below("items[].author", "id", "username"),
@@ -505,7 +517,7 @@ ELSEWHERE = {
     "GET /api/projects/check": {
         member
         for listed in ("same[]", "same_repository[]")
-        for member in below(listed, "id", "slug", "title", "tagline", "status", "upvotes", "has_upvoted")
+        for member in below(listed, "id", "slug", "title", "tagline", "status", "upvotes", "has_upvoted", "created_at")
     },
     # test_decisions.py, test_with_owner.py
     **dict.fromkeys(

@@ -75,6 +75,14 @@ def test_the_browser_goes_to_the_provider_with_state_nonce_and_pkce(browser: Bro
     assert answer.headers["Cache-Control"] == "no-store"
 
 
+def test_the_provider_is_asked_for_the_scope_of_its_settings_too_and_for_no_word_twice(
+    make_app: Any, provider: LyingProvider
+) -> None:
+    asking = {"OIDC_PROVIDERS": json.dumps([provider.settings(scope="groups email")])}
+    location = Browser(make_app(**asking)).get("/api/auth/providers/company").headers["Location"]
+    assert parse_qs(urlsplit(location).query)["scope"] == ["openid profile email groups"]
+
+
 def test_a_new_person_gets_an_account_without_a_password(app: Flask, browser: Browser, provider: LyingProvider) -> None:
     answer = walk(browser, provider, next="/mine")
     assert (answer.status_code, answer.headers["Location"]) == (302, "/mine")

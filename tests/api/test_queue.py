@@ -69,7 +69,7 @@ def test_a_page_costs_five_statements_whatever_its_size(
 def test_what_is_deleted_meanwhile_has_no_record(app: Flask, world: World) -> None:
     gone = {"id": 4711, "owner": {"id": 4711}, "title": "Gone", "description": "", "owner_has_page": True}
     with app.app_context():
-        additions.add_background([gone])
+        additions.add_background([gone], by=world.admin())
     assert (gone["owner_stats"], gone["earlier"]) == ({"live": 0, "pending": 0, "rejected": 0}, 0)
 
 
@@ -78,6 +78,59 @@ def test_titles_with_letters_that_look_like_others_are_marked(world: World) -> N
         world.project(status="pending", title=title)
     items = world.caller(world.admin()).get("/api/admin/projects?status=pending").json["items"]
     assert [item["warnings"] for item in items] == [["lookalike_title"], [], []]
+
+
+def test_a_warning_names_the_live_project_whose_title_reads_the_same(world: World) -> None:
+    vim = world.project(title="Vim")
+    world.project(status="rejected", title="Google")
+    for title in ("V\u0456m", "G\u043e\u043egle"):  # with letters of Cyrillic
+        world.project(status="pending", title=title)
+    admin = world.caller(world.admin())
+    items = admin.get("/api/admin/projects?status=pending").json["items"]
+    named = {"lookalike_title": {"id": vim, "title": "Vim"}, "same_repository": None}
+    assert [item["resembles"] for item in items] == [named, {"lookalike_title": None, "same_repository": None}]
+    assert admin.get(f"/api/review/projects/{items[0]['id']}").json["resembles"] == named
+
+
+def test_the_title_that_a_revision_would_give_is_looked_at(world: World) -> None:
+    ada, vim = world.user(), world.project(title="Vim")
+    changed = world.project(ada, title="Lamp")
+    world.revise(changed, ada, title="V\u0456m")
+    item = world.caller(world.admin()).get("/api/review/projects?waiting=true").json["items"][0]
+    assert (item["title"], item["warnings"]) == ("Lamp", ["lookalike_title"])
+    assert item["resembles"]["lookalike_title"] == {"id": vim, "title": "Vim"}
+
+
+def test_a_warning_names_no_project_that_the_reviewer_may_not_see(world: World) -> None:
+    shared = {"repository_url": "https://github.com/ada/lamp"}
+    hidden = world.project(status="rejected", title="Torch", category="games", **shared)
+    here = world.project(status="pending", title="Lamp", **shared)
+    seen = {}
+    for name, person in (("tools", world.reviewer("tools")), ("all", world.reviewer()), ("admin", world.admin())):
+        seen[name] = world.caller(person).get(f"/api/review/projects/{here}").json
+    assert [each["warnings"] for each in seen.values()] == [["same_repository"]] * 3
+    other = {"id": hidden, "title": "Torch"}
+    found = {name: each["resembles"]["same_repository"] for name, each in seen.items()}
+    assert found == {"tools": None, "all": other, "admin": other}
+
+
+@pytest.mark.parametrize("number", [2, 30])
+def test_the_projects_of_all_warnings_of_a_page_take_two_statements(
+    world: World, statements: Statements, number: int
+) -> None:
+    admin, shared = world.caller(world.admin()), {"repository_url": "https://github.com/ada/lamp"}
+    owner = world.user()
+    counts = []
+    for fields in ({}, shared):
+        for place in range(number):
+            title = f"V\u0456m {place}" if fields else f"Vim {place}"
+            world.project(owner, "pending", title=title, url=f"https://{place}-{bool(fields)}.example", **fields)
+        admin.get("/api/admin/projects?status=pending&limit=100")
+        statements.clear()
+        items = admin.get("/api/admin/projects?status=pending&limit=100").json["items"]
+        counts.append((sum("lookalike_title" in item["warnings"] for item in items), len(statements)))
+    (none, before), (all_of_them, after) = counts
+    assert (none, all_of_them, after - before) == (0, number, 2)
 
 
 def test_a_title_is_stored_and_compared_as_it_is_seen(world: World) -> None:

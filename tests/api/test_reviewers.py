@@ -338,6 +338,9 @@ def test_who_needs_a_passkey_and_has_not_signed_in_by_one_is_a_member(make_app: 
         for under in ("review", "admin"):
             answer = world.caller(user).get(f"/api/{under}/projects")
             found[name, under] = answer.json.get("code")
+            if found[name, under] == "passkey_required":
+                who = "Administrators and reviewers" if which == "reviewers" else "Administrators"
+                assert answer.json["detail"].startswith(f"{who} sign in by a passkey here.")
         expected = 200 if (name, which) == ("admin", "none") else 404
         assert world.caller(user).get(f"/api/projects/{project}").status_code == expected
     needed = "passkey_required"

@@ -168,7 +168,37 @@ def test_accounts_that_exist_or_that_a_command_made_are_not_asked(app: Flask, ma
     assert "SIGNUP_DOMAINS" in without.output
 
 
-def test_a_provider_opens_accounts_with_an_address_in_the_domains_alone(make_app: Any, provider: LyingProvider) -> None:
+def said_by(answer: Any) -> str:
+    return re.sub("</?bdi[^>]*>", "", answer.text)
+
+
+@pytest.mark.parametrize("migrated", ["sqlite"], indirect=True)
+def test_the_pages_that_sign_in_and_up_say_whom_the_site_is_for(make_app: Any) -> None:
+    private, members = {"READS": "members"}, "This site is for members: only they can read it."
+    domains = {
+        "SIGNUP_DOMAINS": "example.org,*.example.org",
+        "MAIL_URL": "smtp://localhost",
+        "MAIL_FROM": "a@b.example",
+    }
+    addresses = "New accounts need an e-mail address that ends with @example.org, .example.org."
+    for settings, said in (
+        ({}, set()),
+        (private, {members}),
+        (domains, {addresses}),
+        ({**private, **domains}, {members, addresses}),
+        ({**private, **domains, "REGISTRATION_OPEN": "false"}, {members}),
+    ):
+        browser = Browser(make_app(**settings))
+        for path in ("/sign-in", "/sign-up", "/submit") if "READS" in settings else ("/sign-in", "/sign-up"):
+            page = said_by(browser.call("GET", path))
+            assert {each for each in (members, addresses) if each in page} == said, (settings, path)
+        refused = said_by(browser.call("POST", "/sign-up", data={"username": "!"}))
+        assert {each for each in (members, addresses) if each in refused} == said
+
+
+def test_a_provider_opens_accounts_with_an_address_in_the_domains_alone(
+    make_app: Any, provider: LyingProvider, caplog: Any
+) -> None:
     """Without mail: a password opens none, and an address is confirmed by what the provider says."""
     app = make_app(**DOMAINS, **provider.environment)
     assert register(app)[1].json["code"] == "registration_closed"
@@ -176,6 +206,8 @@ def test_a_provider_opens_accounts_with_an_address_in_the_domains_alone(make_app
     provider.person |= {"email": "ada@elsewhere.example"}
     refused = walk(Browser(app), provider)
     assert "reason=not_admitted" in refused.headers["Location"]
+    [line] = [each for each in caplog.records if each.message == "not admitted"]
+    assert (line.provider, line.reason) == ("company", "domain")
     with app.app_context():
         assert db.session.scalars(select(User)).all() == []
 

@@ -26,7 +26,8 @@ on_postgresql = pytest.mark.parametrize("migrated", ["postgresql"], indirect=Tru
 HIDDEN = {
     "users": {
         "email", "email_verified_at", "may_rename", "notify", "password_hash", "last_seen_at", "deleted_at",
-        "review_categories", "is_reviewer", "role_source", "must_verify", "feed_key_hash", "language",
+        "review_categories", "is_reviewer", "role_source", "local_role", "local_categories", "must_verify",
+        "feed_key_hash", "language",
     },
     "projects": {"listed_at", "repository_key", "domain", "text_key"},
 }  # fmt: skip

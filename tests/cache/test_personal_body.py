@@ -46,12 +46,12 @@ def test_what_the_owner_sees_stands_behind_the_public_members(text: str, voted: 
     changes = {"title": text, "tags": []}
     day = "2026-11-20 10:00:00.12"
     own = [
-        [33, text, changes, "games", day, None, None, "live", day, *[None] * 7],
-        [5, *[None] * 6, "live", day, *[None] * 7],
+        [33, text, changes, "games", day, None, None, "live", 0, 33, *[day] * 2, *[None] * 4, day, *[None] * 3],
+        [5, *[None] * 6, "live", 0, None, *[day] * 2, *[None] * 8],
     ]
     at = "2026-11-20T10:00:00.120000Z"
     revision = {"changes": {**changes, "category": "games"}, "submitted_at": at, "reason": None}
-    waits = {"waiting_for": "review", "since": at, "closes_at": None, "held": False}
+    waits = {"waiting_for": "review", "since": at, "closes_at": None, "held": False, "asked": None}
     nothing = {"rejection_reason": None, "revision": None, "review": None}
     seen = {33: {"rejection_reason": text, "revision": revision, "review": waits}, 5: nothing}
     expected = [{**each, "has_upvoted": voted == str(each["id"]), **seen.get(int(each["id"]), {})} for each in projects]

@@ -12,12 +12,12 @@ import flask_migrate
 import pytest
 from alembic.script import ScriptDirectory
 from flask import Flask
-from sqlalchemy import event, inspect, select, text
+from sqlalchemy import bindparam, event, inspect, select, text
 from sqlalchemy.exc import DatabaseError, IntegrityError
 
 from directory.db.transactions import transaction
 from directory.extensions import db
-from directory.models import Approval, Message, Project
+from directory.models import Approval, Message, Project, now
 from directory.services import health
 from directory.services.data import recount
 from directory.services.review import moderation
@@ -111,7 +111,7 @@ def test_a_migration_that_one_database_cannot_run_is_refused_with_the_way_to_wri
     assert ran.returncode == 1
     message = ran.stderr.strip().splitlines()[-1]
     assert message.startswith("AlterColumn of projects.repository_url cannot be done by one ALTER on both databases")
-    assert "0038_duplicates_decisions_and_words.py" in message
+    assert "0056_since_release_0_1_0.py" in message
     assert not list((tmp_path / "migrations" / "versions").glob("9999*"))
 
 
@@ -197,7 +197,7 @@ def test_the_present_reasons_of_decisions_become_the_first_entries_of_threads_as
     rejected, down, _ = world.project(ada, "rejected"), world.project(ada), world.project(ada, "pending")
     with app.app_context():
         transaction(lambda: moderation.decide(down, "unpublish", by=None, notify=[], terms=moderation.Terms("Sold.")))
-        flask_migrate.downgrade(revision="0043")
+        flask_migrate.downgrade(revision="0008")
         flask_migrate.upgrade()
         columns = (Message.project_id, Message.sender, Message.kind, Message.text, Message.author_id, Message.unread_by)
         found = [tuple(row) for row in db.session.execute(select(*columns, Message.at).order_by(Message.id))]
@@ -208,32 +208,56 @@ def test_the_present_reasons_of_decisions_become_the_first_entries_of_threads_as
     ]
 
 
-def test_a_downgrade_drops_approvals_and_claims_and_what_they_were_about_waits_as_before(
+def test_what_owners_wrote_last_before_the_upgrade_is_unanswered_and_the_trigger_keeps_it_in_any_order(
     app: Flask, world: World
 ) -> None:
-    ada, bea, owner = world.admin(), world.admin(), world.user()
-    pending, live = world.project(owner, "pending"), world.project(owner)
-    world.revise(live, owner, title="Later")
-    waiting = "SELECT id, status, version, owner_since FROM projects ORDER BY id"
+    ada = world.user()
+    first, second, third = (world.project(ada, "pending") for _ in range(3))
+    wrote = (
+        "INSERT INTO messages (id, project_id, at, sender, kind, text) VALUES (:id, :project, :at, :sender, :kind, '')"
+    )
+    unanswered = "SELECT id FROM messages WHERE is_unanswered ORDER BY id"
+
+    def write(number: int, project: int, sender: str, kind: str = "message") -> None:
+        entry = {"id": number, "project": project, "at": now(), "sender": sender, "kind": kind}
+        db.session.execute(text(wrote).bindparams(bindparam("at", type_=Message.at.type)), entry)
+
+    with app.app_context():
+        for revision in ("0059", "-1"):
+            flask_migrate.downgrade(revision=revision)
+        for entry in ((11, first, "owner"), (12, first, "reviewers", "note"), (13, second, "owner")):
+            write(*entry)
+        for entry in ((14, second, "reviewers"), (15, third, "reviewers"), (16, third, "owner")):
+            write(*entry)
+        db.session.commit()
+        flask_migrate.upgrade()
+        assert [*db.session.scalars(text(unanswered))] == [11, 16]
+        for entry in ((22, second, "owner"), (21, second, "reviewers"), (20, second, "owner")):
+            write(*entry)
+        assert [*db.session.scalars(text(unanswered))] == [11, 16, 22]
+        write(23, second, "service", "approved")
+        assert [*db.session.scalars(text(unanswered))] == [11, 16]
+        db.session.commit()
+
+
+def test_a_downgrade_drops_approvals_and_claims_and_a_submission_waits_as_before(app: Flask, world: World) -> None:
+    ada, bea, pending = world.admin(), world.admin(), world.project(status="pending")
+    waiting = "SELECT id, status, version FROM projects ORDER BY id"
     with app.app_context():
         before = db.session.execute(text(waiting)).all()
-    for project in (pending, live):
-        world.approve(project, ada)
-        world.caller(ada).put(f"/api/review/projects/{project}/claim")
+    world.approve(pending, ada)
+    world.caller(ada).put(f"/api/review/projects/{pending}/claim")
     with app.app_context():
-        flask_migrate.downgrade(revision="0045")
+        flask_migrate.downgrade(revision="0008")
         assert {"approvals", "review_claims"}.isdisjoint(inspect(db.engine).get_table_names())
         assert db.session.execute(text(waiting)).all() == before
         db.session.remove()
         flask_migrate.upgrade()
-    for project in (pending, live):
-        world.approve(project, bea)
-        assert world.caller(ada).get(f"/api/review/projects/{project}").json["claim"] is None
+    world.approve(pending, bea)
+    assert world.caller(ada).get(f"/api/review/projects/{pending}").json["claim"] is None
     with app.app_context():
-        assert [
-            tuple(row)
-            for row in db.session.execute(select(Approval.project_id, Approval.user_id).order_by(Approval.project_id))
-        ] == [(project, bea.id) for project in (pending, live)]
+        given = select(Approval.project_id, Approval.user_id)
+        assert [tuple(row) for row in db.session.execute(given)] == [(pending, bea.id)]
         assert db.session.execute(text(waiting)).all() == before
 
 

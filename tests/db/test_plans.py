@@ -251,6 +251,8 @@ def test_threads_and_what_waits_for_owners_or_on_appeals_are_found_in_indexes(ma
     for caller, path in (
         (owner, "/api/session"), (owner, f"/api/projects/{waits}/messages"),
         (admin, f"/api/review/projects/{waits}/messages"), (admin, "/api/admin/projects?waiting_for=owner"),
+        (admin, "/api/review/projects?answered=true"), (admin, "/api/review/summary"),
+        (admin, "/api/review/projects?answered=true&status=live&category=tools&sort=upvotes"),
         (admin, "/api/admin/projects?waiting_for=owner&category=tools&sort=upvotes"),
         (admin, "/api/admin/projects?waiting=true"), (admin, "/api/admin/projects?waiting_for=appeal"),
         (admin, "/api/admin/projects?waiting_for=appeal&category=tools&sort=upvotes"), (owner, f"/mine/{waits}"),

@@ -18,7 +18,7 @@ from sqlalchemy.exc import DBAPIError, IntegrityError
 from directory.db import portions, schema_changes
 from directory.db.transactions import transaction
 from directory.extensions import db
-from directory.models import Approval, Role, User, now
+from directory.models import Role, User
 from directory.services import health
 from directory.services.data import counter_checks, recount
 from directory.services.votes import vote_review
@@ -144,19 +144,16 @@ def test_a_migration_that_was_interrupted_anywhere_is_finished_by_the_next_run(
 
 
 @on_postgresql
-@pytest.mark.parametrize(("before", "revision"), [("0008", "0037"), ("0037", "0038"), ("0038", "0039")])
-def test_nothing_waits_behind_a_migration_that_waits_for_an_old_transaction(
-    app: Flask, world: World, before: str, revision: str
-) -> None:
+def test_nothing_waits_behind_a_migration_that_waits_for_an_old_transaction(app: Flask, world: World) -> None:
     voted, _, fan = furnished(world)
     run = Run(lambda _statement, _number: None)
 
     def upgrade() -> None:
         with app.app_context():
-            flask_migrate.upgrade(revision=revision)
+            flask_migrate.upgrade()
 
     with app.app_context():
-        flask_migrate.downgrade(revision=before)
+        flask_migrate.downgrade(revision="0008")
         with ThreadPoolExecutor(1) as pool, db.engine.connect() as old, db.engine.connect() as other, run.listening():
             run.is_busy = True  # these are not of the migration
             old.exec_driver_sql("BEGIN")
@@ -275,8 +272,7 @@ def test_suspensions_are_followed_between_all_steps_of_counting_votes_that_count
                 f"UPDATE users SET status = 'suspended' WHERE id <> {voter.id} AND id <= {socks[1].id}"
             )
         with run.listening():
-            flask_migrate.upgrade(revision="0037")
-        flask_migrate.upgrade()
+            flask_migrate.upgrade()
         assert run.number > 20
         assert recount.look(lambda number: number > 0).faults == []
 
@@ -319,10 +315,6 @@ def is_postgresql(connection: Connection) -> bool:
     return connection.dialect.name == "postgresql"
 
 
-ROLES = "CONSTRAINT ck_users_role CHECK (role IN ('member', 'admin'))"
-WITH_REVIEWER = ROLES.replace("'admin'", "'reviewer', 'admin'")
-
-
 def test_processes_of_the_version_before_take_a_reviewer_for_a_member(
     app: Flask, world: World, database: Database
 ) -> None:
@@ -341,44 +333,11 @@ def test_processes_of_the_version_before_take_a_reviewer_for_a_member(
         left = select(User.id, User.role).where(or_(User.is_reviewer, User.review_categories.is_not(None)))
         assert db.session.execute(left).all() == [(bea.id, Role.REVIEWER)]
         db.session.remove()
-        flask_migrate.downgrade(revision="0042")
+        flask_migrate.downgrade(revision="0008")
         assert roles() == roles("user_counts") == everybody
         db.session.remove()
         flask_migrate.upgrade()
         assert db.session.execute(left).all() == []
-
-
-def test_reviewers_of_a_version_between_releases_stay_reviewers_with_their_approvals(
-    app: Flask, world: World, database: Database
-) -> None:
-    ada, project = world.reviewer(), world.project(status="pending")
-    with app.app_context():
-        db.session.add(Approval(project_id=project, user_id=ada.id, version=1, at=now()))
-        db.session.commit()
-        flask_migrate.downgrade(revision="0051")
-        allow_reviewers()
-        write(f"UPDATE users SET role = 'reviewer' WHERE id = {ada.id}")
-        db.session.remove()
-        flask_migrate.upgrade()
-        assert db.session.scalars(select(User.role).where(User.id == ada.id)).one() == Role.REVIEWER
-        assert db.session.scalars(select(Approval.user_id)).all() == [ada.id]
-        assert roles() == roles("user_counts") == {"member": 2}
-        with pytest.raises(IntegrityError, match="role"):
-            write("UPDATE users SET role = 'reviewer'")
-
-
-def allow_reviewers() -> None:
-    with db.engine.connect() as connection:
-        driver: Any = connection.connection.dbapi_connection
-        if is_postgresql(connection):
-            connection.exec_driver_sql("ALTER TABLE users DROP CONSTRAINT ck_users_role")
-            connection.exec_driver_sql(f"ALTER TABLE users ADD {WITH_REVIEWER}")
-            connection.commit()
-            return
-        driver.execute("PRAGMA foreign_keys = OFF")
-        schema_changes.rebuild_on_sqlite(connection, "users", without=ROLES, having=WITH_REVIEWER)
-        connection.commit()
-        driver.execute("PRAGMA foreign_keys = ON")
 
 
 def write(statement: str) -> None:

@@ -33,6 +33,7 @@ from directory.services.sign_in import passkeys
 from directory.services.sign_in.openid import OpenIdProvider
 from directory.services.sign_in.transport import Access
 from directory.services.text import markdown
+from tests.services.test_markdown import HOSTILE as DEAR
 from tests.services.test_pictures import HOSTILE as PICTURES
 from tests.support import effort
 from tests.support.authenticator import Authenticator
@@ -42,7 +43,9 @@ from tests.support.lying_provider import CLIENT_ID, LyingProvider
 from tests.support.routes import Route, Targets, body, form, operation, routes
 
 # Of CPU; the costliest request takes about half of it. A run that measures coverage traces each line.
-SECONDS, PICTURE_SECONDS = (seconds * (3 if sys.gettrace() else 1) for seconds in (0.5, 1.5))
+SECONDS, PICTURE_SECONDS, MARKDOWN_SECONDS, PAGE_SECONDS = (
+    seconds * (3 if sys.gettrace() else 1) for seconds in (0.5, 1.5, 0.2, 1.5)
+)
 EACH = int(effort.ASKED or 6)  # texts for each field
 BODY, QUERY = 60_000, 2_000  # characters; a server takes no head of more than 8 KiB
 EDIT = "POST /mine/<id:project_id>/edit"
@@ -313,11 +316,24 @@ def test_no_json_costs_much_to_read(app: Flask, callers: Callers) -> None:
 @on_sqlite
 @pytest.mark.slow
 def test_no_markdown_costs_much(app: Flask, callers: Callers) -> None:
-    spending, made = Spending(), repeated(MARKDOWN, 10_000, callers.chosen)
+    spending, made = Spending(MARKDOWN_SECONDS), repeated(MARKDOWN, 10_000, callers.chosen)
     alone = (filled(unit, 10_000) for unit in MARKDOWN)
-    for text in (*alone, *islice(made, 20 * EACH)):
+    for text in (*alone, *DEAR.values(), *islice(made, 20 * EACH)):
         what = f"markdown {text[:60]!r}"
-        spending.send(what, lambda text=text: callers.member.post("/api/markdown", {"text": text}))  # type: ignore[misc]
+        spending.send(what, lambda text=text: callers.member.post("/api/markdown", {"text": text[:10_000]}))  # type: ignore[misc]
+    assert spending.costly == []
+
+
+@on_sqlite
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["addresses and marks", "many cells", "closed headings", "numbers alone"])
+def test_no_page_of_a_hundred_descriptions_costs_much(callers: Callers, world: World, name: str) -> None:
+    """None of them is like another, so none is remembered."""
+    for number in range(100):
+        world.project(world.user(), status="pending", description=f"{number} {DEAR[name]}"[:10_000])
+    spending, path = Spending(PAGE_SECONDS), "/api/admin/projects?waiting=true&limit=100"
+    spending.send(name, lambda: callers.admin.get(path))
+    assert len(callers.admin.get(path).json["items"]) == 100
     assert spending.costly == []
 
 

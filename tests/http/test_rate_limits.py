@@ -6,6 +6,7 @@ from threading import Barrier, Thread
 
 import pytest
 
+from directory.errors import RateLimited
 from directory.http import rate_limits
 from directory.services.accounts import accounts
 from tests.support.browsers import COOKIE, Browser
@@ -126,6 +127,14 @@ def test_an_anonymous_vote_is_always_401_and_spends_no_budget(limited):
     assert world.caller(world.user()).post(vote).status_code == 200
 
 
+@pytest.mark.parametrize(
+    ("wait", "said"),
+    [(1, "1 second"), (119, "119 seconds"), (120, "2 minutes"), (3_541, "60 minutes"), (7_201, "3 hours")],
+)
+def test_the_time_to_wait_is_said_as_people_say_it(wait, said):
+    assert RateLimited(wait).detail == f"Too many requests. Try again in {said}."
+
+
 def test_a_429_says_when_to_come_back_and_no_other_answer_does(limited):
     world = World(limited(RATELIMIT_VOTING="2 per minute; 2 per hour"))
     caller, vote = world.caller(world.user()), f"/api/projects/{world.project()}/upvote"
@@ -142,7 +151,7 @@ def test_a_429_says_when_to_come_back_and_no_other_answer_does(limited):
     assert 3500 < reset <= 3600
     wait = int(refused.headers["Retry-After"])
     assert abs(wait - reset) <= 1
-    assert refused.json["detail"] == f"Too many requests. Try again in {wait} seconds."
+    assert refused.json["detail"] == f"Too many requests. Try again in {-(-wait // 60)} minutes."
 
 
 def test_a_longer_limit_that_is_not_used_up_delays_no_caller(limited):

@@ -88,6 +88,9 @@ def test_another_name_leads_to_its_page_unless_the_operator_has_one(api, site, n
     assert "Written by us." in text_of(own)
 
 
+LINKS = '[{"label": "Mail", "url": "mailto:us@example.org"}, {"label": "Imprint", "url": "/imprint"}]'
+
+
 def test_the_help_says_what_the_settings_ask_for(make_app, site):  # noqa: F811
     by_settings = {
         (): "unless it changes only category and tags", (("REVIEW_ON_EDIT", "never"),): "Help",
@@ -97,6 +100,16 @@ def test_the_help_says_what_the_settings_ask_for(make_app, site):  # noqa: F811
         text = text_of(Api(make_app(**dict(settings))).get("/help"))
         assert words in text
         assert ("A change of a listed project is reviewed too" in text) == (("REVIEW_ON_EDIT", "never") not in settings)
+        for off in ("ask for another look", "Report this project"):
+            assert off not in text
+        assert "Reviewers may ask for changes first" in text
+        assert "Without an answer it is rejected after 30 days." in text
+    page = Api(make_app(APPEALS="on", REPORTS="members", CHANGES_DAYS="0", SITE_LINKS=LINKS)).get("/help")
+    assert "ask for another look on its page" in text_of(page)
+    assert "press “Report this project” on its page" in text_of(page)
+    assert "Without an answer" not in text_of(page)
+    mail = '<a href="mailto:us@example.org" dir="auto" rel="noopener">Mail</a>'
+    assert f'write to the people who run Project Directory: {mail}, <a href="/imprint"' in page.text
     assert "Written by us." in text_of(site({"pages/help.md": "# Help\n\nWritten by us."}).get("/help"))
 
 

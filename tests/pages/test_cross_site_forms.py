@@ -5,6 +5,8 @@ import re
 
 import pytest
 
+from directory.language import po
+from directory.pages.layout import IN_PERSON
 from tests.pages.conftest import text_of
 from tests.support.browsers import COOKIE, Browser
 from tests.support.factories import PASSWORD, Api
@@ -63,12 +65,22 @@ def test_a_refused_form_is_shown_again_with_what_was_typed_and_a_sentence_for_a_
     assert html.escape(typed["login"], quote=False).replace('"', "&#34;") in answer.text
     assert typed["password"] not in answer.text
     assert "Nothing was changed, because your browser did not confirm" in text_of(answer)
+    assert "Open the page again, and send it once more." in text_of(answer)
     assert "bearer" not in answer.text
     assert 'action="/sign-in?next=%2Fmine"' in answer.text
     typed = {"username": "bob", "email": "bob@example.org", "password": PASSWORD}
     answer = browser.post("/sign-up", data=typed, headers=given)
     assert answer.status_code == 403
     assert re.search('<input id="email"[^>]*value="bob@example.org"', answer.text)
+
+
+@pytest.mark.parametrize("tag", ["en", "de", "fr", "es", "pt-BR", "ja", "ar"])
+def test_what_a_person_reads_of_a_refused_form_names_no_header_in_any_language(tag):
+    title, detail = IN_PERSON["cross_site_request"]
+    language = po.catalogue(tag, po.our_files(tag))
+    assert (language.say(detail) == detail) == (tag == "en")
+    assert not re.search("Origin|[Hh]eader|encabezado|cabeçalho|en-tête|ヘッダー|ترويسة", language.say(detail))
+    assert (language.say(title) == title) == (tag == "en")
 
 
 @pytest.mark.parametrize("body", [b"\xff", b"a=%ff", b"login=" + b"x" * 70_000], ids=["bytes", "percent", "large"])
@@ -85,7 +97,7 @@ def test_a_refused_button_says_so_and_never_asks_another_sites_visitor_to_sign_i
     for browser in (signed_in, visitor):
         answer = browser.post(f"/votes/{project}?next=/", data={"vote": "cast"}, headers=EVIL)
         assert answer.status_code == 403
-        assert text_of(answer).startswith("Please try again Nothing was changed")
+        assert text_of(answer).startswith("Your vote was not counted. Nothing was changed")
         assert "Sign in to vote" not in answer.text
     assert world.stored(project)["upvotes"] == 0
 

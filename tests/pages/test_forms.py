@@ -76,15 +76,19 @@ def test_a_wrong_password_is_401_with_the_form_and_blank_fields_are_said(app, wo
     assert [shown(answer, name)[1] for name in ("login", "password")] == ["Please fill this in."] * 2
 
 
-def test_over_the_limit_a_form_is_429_with_the_seconds_to_wait(make_app, world):
+def test_over_the_limit_a_form_is_429_and_says_once_what_was_not_done_and_when_to_try_again(make_app, world):
     app = make_app(RATELIMIT_ENABLED="true", RATELIMIT_AUTH="2 per hour", RATELIMIT_VOTING="1 per hour")
     world.user("ada")
     project = world.project()
     browser = Browser(app).sign_in("ada")
     votes = [browser.post(f"/votes/{project}", data={"vote": "cast"}) for _ in range(2)]
     assert [vote.status_code for vote in votes] == [303, 429]
-    assert int(votes[1].headers["Retry-After"]) > 0
-    assert "seconds" in text_of(votes[1])
+    assert int(votes[1].headers["Retry-After"]) > 3540
+    said = text_of(votes[1])
+    assert said.startswith("Your vote was not counted. Too many requests. Try again in 60 minutes.")
+    assert said.count("Too many requests") == 1
+    withdrawn = browser.post(f"/votes/{project}", data={"vote": "withdraw"})
+    assert text_of(withdrawn).startswith("Your vote was not withdrawn. Too many requests.")
     signed = [Browser(app).post("/sign-in", data={"login": "x", "password": "wrong horse"}) for _ in range(3)]
     assert [answer.status_code for answer in signed] == [401, 429, 429]
     assert shown(signed[1], "login")[0] == "x"
@@ -158,7 +162,7 @@ def test_a_project_that_is_gone_or_no_longer_live_after_signing_in_is_said(app, 
     world.user("bob")
     page = browser.sign_in("ada" if not gone else "bob").get(then)
     assert page.status_code in {404, 409}
-    assert "your vote was not counted" in text_of(page)
+    assert text_of(page).startswith("Your vote was not counted. This project is no longer in the directory.")
     assert f'href="/?page=1#p-{project}"' in page.text
 
 

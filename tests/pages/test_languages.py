@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
+from xml.etree.ElementTree import fromstring as parse
 
 import pytest
 from flask import Flask
@@ -19,6 +20,7 @@ from tests.support.authenticator import Authenticator
 from tests.support.browsers import Browser
 from tests.support.factories import PASSWORD, World
 from tests.support.lying_provider import LyingProvider, walk
+from tests.support.routes import operation, routes
 
 HEAD = 'msgid ""\nmsgstr ""\n"Content-Type: text/plain; charset=utf-8\\n"\n"Plural-Forms: {}\\n"\n'
 WORDS = {
@@ -168,6 +170,78 @@ def test_the_switch_sets_the_cookie_and_leads_back(site: Flask) -> None:
     assert elsewhere.headers["Location"] == "/"
 
 
+REFUSED = (
+    ("/sign-in?next=%2Fmine%3Fx%3D1", {"login": "ada", "password": "wrong one"}, "/sign-in?next=%2Fmine%3Fx%3D1"),
+    ("/sign-in?next=/submit&lang=de", {"login": "", "password": ""}, "/sign-in?next=%2Fsubmit"),
+    ("/sign-up?next=/submit", {"username": "!", "email": "x", "password": "secret of eve"}, "/sign-up?next=%2Fsubmit"),
+    ("/sign-up", {"username": "!", "email": "x", "password": "secret of eve"}, "/sign-up"),
+    ("/forgot?lang=ar", {"login": ""}, "/forgot"),
+    ("/reset", {"token": "no-token", "password": "secret of eve"}, "/reset?token=no-token"),
+    ("/verify?next=/mine", {"token": "no-token"}, "/verify?next=%2Fmine&token=no-token"),
+    ("/sign-in/link", {"token": "no-token"}, "/sign-in/link?token=no-token"),
+    ("/mail-off", {"token": "no-token"}, "/mail-off?token=no-token"),
+    ("/submit", {"title": "x", "password": "secret of eve"}, "/submit"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("address", "typed", "back"), REFUSED)
+def test_the_switch_on_a_refused_form_leads_back_to_the_page_of_the_form(
+    make_site: Any, address: str, typed: dict[str, str], back: str
+) -> None:
+    site = make_site(MAIL_URL="smtp://mail.example:25", MAIL_FROM="a@example.org", COOKIE_SECURE="false")
+    answer = Browser(site).call("POST", address, data=typed)
+    assert answer.status_code in {401, 403, 404, 422}
+    [form] = re.findall(r'<form class="languages".*?</form>', answer.text, re.DOTALL)
+    [found] = re.findall('name="next" value="([^"]*)"', form)
+    assert found.replace("&amp;", "&") == back
+    assert site.test_client().get(back).status_code in {200, 303}
+
+
+def test_each_redirect_to_a_page_keeps_the_language_of_the_address(make_site: Any) -> None:
+    """Of every route of the pages, to callers of each kind, with forms that are taken and refused."""
+    site = make_site(REPORTS="everybody", MAIL_URL="smtp://mail.example:25", MAIL_FROM="a@example.org")
+    found: dict[str, str] = {}
+    for name in ("", "ada"):
+        browser = Browser(site).sign_in(name) if name else Browser(site)
+        for route in routes(site):
+            if not operation(site, route).page or route.rule in {"/language", "/sign-out", "/account/delete"}:
+                continue
+            path = re.sub("<[^>]*>", "1", route.rule)
+            form = {"kind": "spam", "text": "x"} if "report" in path else {"title": "x", "token": "x", "login": "ada"}
+            answer = browser.call(route.method, f"{path}?lang=de", **({"data": form} if route.method == "POST" else {}))
+            if answer.headers.get("Location", "").startswith("/"):
+                found[f"{route.name} {name}"] = answer.headers["Location"]
+    assert {"GET /mine ", "POST /report/<id:project_id> ", "GET /login ", "GET /p/<id:project_id> ada"} <= found.keys()
+    lost = {name: to for name, to in found.items() if not re.search(r"[?&]lang=de(#|$)", to)}
+    assert {*lost.values()} <= {"/api/projects.atom"}, lost
+
+
+def test_a_redirect_names_one_language(site: Flask) -> None:
+    browser = Browser(site)
+    typed = {"login": "ada", "password": PASSWORD}
+    for address, to in (
+        ("/sign-in?lang=de&next=/mine%3Flang%3Dar", "/mine?lang=ar"),
+        ("/sign-in?next=/mine%3Flang%3Dar", "/mine?lang=ar"),
+        ("/sign-in?lang=xx&next=/mine", "/mine"),
+        ("/sign-in?lang=de&next=/mine%3Fx%3D1%23a", "/mine?x=1&lang=de#a"),
+    ):
+        assert browser.call("POST", address, data=typed).headers["Location"] == to
+    switched = browser.call("POST", "/language?lang=de", data={"language": "ar", "next": "/mine"})
+    assert switched.headers["Location"] == "/mine"
+    assert 'data-passkey="/mine?lang=de"' in site.test_client().get("/sign-in?lang=de&next=/mine").text
+
+
+def test_the_pages_before_and_after_one_are_named_in_its_language(site: Flask) -> None:
+    world = World(site)
+    owner = world.user("bob")
+    for number in range(45):
+        world.project(owner, title=f"Lamp {number}")
+    page = site.test_client().get("/?lang=de&page=2&q=lamp").text
+    found = dict(re.findall('<link rel="(prev|next)" href="([^"]*)"', page))
+    assert found.keys() == {"prev", "next"}
+    assert all(re.search("(lang=de)$", each) for each in found.values()), found
+
+
 def test_links_of_a_page_with_a_language_keep_it(site: Flask) -> None:
     client = site.test_client()
     page = client.get("/?lang=de&q=lamp").text
@@ -214,6 +288,25 @@ def test_with_one_language_nothing_varies(app: Flask) -> None:
     assert "Accept-Language" not in problem.headers["Vary"]
 
 
+def test_problems_of_a_site_in_one_other_language_name_it_and_do_not_vary(make_app: Any) -> None:
+    client = make_app(SITE_LANGUAGE="de").test_client()
+    for path in ("/api/none", "/api/auth/me", "/none"):
+        problem = client.get(path, headers={"Accept-Language": "en", "Accept": "application/json"})
+        assert (problem.headers["Content-Language"], problem.json["status"]) == ("de", problem.status_code)
+        assert "Accept-Language" not in problem.headers["Vary"]
+    assert problem.json["title"] == "Nicht gefunden"
+
+
+@pytest.mark.parametrize(
+    ("settings", "language"), [({}, "en"), ({"SITE_LANGUAGE": "fr"}, "fr"), ({"SITE_LANGUAGES": "en,de"}, "en")]
+)
+def test_a_feed_says_that_it_is_in_the_language_of_the_site(
+    make_app: Any, settings: dict[str, str], language: str
+) -> None:
+    feed = make_app(**settings).test_client().get("/api/projects.atom", headers={"Accept-Language": "de"})
+    assert parse(feed.data).get("{http://www.w3.org/XML/1998/namespace}lang") == language
+
+
 @pytest.mark.parametrize(
     ("settings", "line"),
     [
@@ -233,6 +326,46 @@ def test_a_fault_in_a_file_of_the_operator_stops_the_start(make_app: Any, tmp_pa
     path.write_text('msgid "By {name}"\nmsgstr "From {nme}"\n')
     with pytest.raises(SystemExit, match=re.escape(f"SITE_DIR: {path}:1: 'From {{nme}}' has not the placeholders")):
         make_app(SITE_DIR=str(tmp_path))
+
+
+def own_words(root: Path, *places: str) -> str:
+    """A SITE_DIR with catalogues at these places, each with the plural rule of German and one word."""
+    for place in places:
+        path = root / "locale" / place
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(HEAD.format("nplurals=2; plural=(n != 1);") + f'\nmsgid "Categories"\nmsgstr "{path.stem}"\n')
+    return str(root)
+
+
+@pytest.mark.parametrize("folder", ["pt_BR", "pt-br", "PT_br"])
+def test_the_folder_of_a_language_may_be_named_as_other_programs_name_it(
+    make_app: Any, tmp_path: Path, folder: str
+) -> None:
+    own = own_words(tmp_path, f"{folder}/Shelves.po", f"{folder}/._own.po", f"{folder}/.DS_Store", ".DS_Store")
+    (tmp_path / "locale" / folder / "._own.po").write_bytes(b"\x00\x05\x16\x07Mac OS X")
+    (tmp_path / "locale" / folder / "Shelves.mo").write_bytes(b"\xde\x12\x04\x95")
+    site = make_app(SITE_DIR=own, SITE_LANGUAGES="en,pt-BR")
+    assert "<title>Shelves · " in site.test_client().get("/categories?lang=pt-BR").text
+
+
+@pytest.mark.parametrize(
+    ("place", "line"),
+    [
+        ("xx/own.po", "locale/xx: xx is not among SITE_LANGUAGES: en, de"),
+        ("fr/own.po", "locale/fr: fr is not among SITE_LANGUAGES: en, de"),
+        ("de_AT/own.po", "locale/de_AT: de_AT is not among SITE_LANGUAGES: en, de"),
+        ("de/LC_MESSAGES/own.po", "locale/de/LC_MESSAGES/own.po: a translation is a file [language]/[name].po"),
+        ("de/LC_MESSAGES/own.mo", "locale/de/LC_MESSAGES/own.mo: a translation is a file [language]/[name].po"),
+        ("de/own.po.txt", "locale/de/own.po.txt: a translation is a file [language]/[name].po"),
+        ("own.po", "locale/own.po: a translation is a file [language]/[name].po"),
+    ],
+)
+def test_a_translation_in_another_place_stops_the_start_with_its_name(
+    make_app: Any, tmp_path: Path, place: str, line: str
+) -> None:
+    with pytest.raises(SystemExit) as caught:
+        make_app(SITE_DIR=own_words(tmp_path, place), SITE_LANGUAGES="en,de")
+    assert str(caught.value.code) == f"SITE_DIR: {tmp_path}/{line}"
 
 
 def test_the_operator_replaces_english_words(make_app: Any, tmp_path: Path) -> None:

@@ -5,10 +5,16 @@ from html import unescape
 from urllib.parse import quote
 
 import pytest
+from sqlalchemy import func, select, update
 
+from directory.db.transactions import transaction
+from directory.extensions import db
+from directory.models import Delivery, User, now
 from tests.pages.conftest import text_of, titles
 from tests.support.browsers import Browser
-from tests.support.factories import PASSWORD
+from tests.support.factories import PASSWORD, World
+
+MAIL = {"MAIL_URL": "smtp://127.0.0.1:1", "MAIL_FROM": "directory@example.org"}
 
 
 @pytest.fixture
@@ -70,6 +76,23 @@ def test_what_one_voted_for_is_listed_and_a_vote_is_withdrawn_there(world, ada, 
     assert titles(browser.get("/mine?upvoted=1")) == ["Gone"]
 
 
+def test_while_mail_is_held_back_the_list_says_so_and_mails_the_link_that_ends_it(make_app, world, ada):
+    app = make_app(**MAIL)
+    browser, reviewer = Browser(app).sign_in("ada"), World(app).caller(World(app).admin())
+    for number in range(4):
+        assert ("Mail to you is held back" in text_of(browser.get("/mine"))) == (number == 3)
+        reviewer.put(f"/api/admin/projects/{world.project(ada, 'pending')}/approve")
+    page = browser.get("/mine")
+    assert 'action="/verify/again?next=%2Fmine"' in page.text
+    answer = browser.post("/verify/again?next=/mine")
+    assert (answer.status_code, answer.headers["Location"]) == (303, "/verify?sent=1&next=%2Fmine")
+    with app.app_context():
+        mailed = select(func.count()).where(Delivery.event == "account.email_verification")
+        assert db.session.scalar(mailed) == 1
+        transaction(lambda: db.session.execute(update(User).values(email_verified_at=now())))
+    assert "Mail to you is held back" not in text_of(browser.get("/mine"))
+
+
 def test_a_long_list_has_pages(world, ada, browser):
     for number in range(41):
         world.project(ada, title=f"Lamp {number}")
@@ -122,6 +145,15 @@ def test_deleting_asks_once_and_leads_to_the_other_projects(world, ada, browser)
     assert (answer.status_code, answer.headers["Location"]) == (303, "/mine?done=deleted")
     assert "The project is deleted." in text_of(browser.get("/mine?done=deleted"))
     assert browser.get(f"/mine/{project}").status_code == 404
+
+
+def test_votes_are_named_before_a_deletion_where_there_are_some(world, ada, browser):
+    for votes in (0, 2):
+        project = world.project(ada, votes=votes)
+        for path in (f"/mine/{project}", f"/p/{project}/{world.stored(project)['slug']}"):
+            said = text_of(browser.get(path))
+            assert "This cannot be undone." in said
+            assert ("Its votes are deleted too." in said) == (votes > 0)
 
 
 def test_withdrawing_asks_once_and_gives_the_text_back(world, ada, browser):

@@ -1,12 +1,13 @@
 """The operator's own site: name, colours, pictures, links, pages, templates and files."""
 
 import json
+import os
 import re
 from pathlib import Path
 
 import pytest
 
-from directory.pages.own import SiteError
+from directory.http.site_dir import SiteError
 from settings import colours
 from tests.pages.conftest import head_of, text_of
 from tests.support.factories import Api
@@ -74,7 +75,7 @@ def test_settings_show_in_the_head_the_header_the_footer_and_the_feed(make_app, 
 def test_the_first_page_shows_the_operators_text_below_its_headline(site, world):
     api = site({"front.md": "Welcome to *our* [directory](/help).\n\n<script>x</script>\n"}, SITE_HEADLINE="Made here")
     text = api.get("/").text
-    assert '<p>Welcome to <em>our</em> <a href="/help" rel="noopener">directory</a>.</p>' in text
+    assert '<p dir="auto">Welcome to <em>our</em> <a href="/help" rel="noopener">directory</a>.</p>' in text
     assert "<script>x" not in text
     assert text.index('<h1 dir="auto">Made here</h1>') < text.index("Welcome to") < text.index('class="search"')
     world.project()
@@ -215,6 +216,52 @@ def test_a_link_out_of_the_folder_or_to_a_folder_stops_the_start(make_app, folde
     Path(root, "static", link).symlink_to(target)
     with pytest.raises(SiteError, match="is a link"):
         make_app(SITE_DIR=root)
+
+
+def made_a_folder(place: Path) -> None:
+    place.mkdir(parents=True)
+
+
+@pytest.mark.parametrize(
+    ("place", "make", "why"),
+    [
+        ("front.md", made_a_folder, "front.md: is not a file"),
+        ("front.en.md", made_a_folder, "front.en.md: is not a file"),
+        ("front.md", os.mkfifo, "front.md: is not a file"),
+        ("front.md", lambda place: place.symlink_to("nothing.md"), "front.md: is not a file"),
+        ("front.md", lambda place: place.symlink_to("front.md"), ""),
+        ("pages/imprint.md", made_a_folder, "pages/imprint.md: is not a file"),
+        ("pages/imprint.md", os.mkfifo, "pages/imprint.md: is not a file"),
+        ("templates/list.html", made_a_folder, "templates/list.html: is not a file"),
+        ("static/x", os.mkfifo, "static/x: is not a file"),
+        ("locale", Path.touch, "locale: is not a folder"),
+        ("locale", lambda place: place.symlink_to("nothing"), "locale: is not a folder"),
+        ("locale/en/own.po", made_a_folder, "locale/en/own.po: is not a file"),
+        ("locale/en/own.po", os.mkfifo, "locale/en/own.po: is not a file"),
+    ],
+)
+def test_what_is_not_a_file_where_one_belongs_stops_the_start_with_one_line(make_app, folder, place, make, why):
+    root = folder()
+    Path(root, place).parent.mkdir(parents=True, exist_ok=True)
+    make(Path(root, place))
+    with pytest.raises(SiteError) as caught:
+        make_app(SITE_DIR=root)
+    assert str(caught.value.code).startswith("SITE_DIR: ")
+    assert why in str(caught.value.code)
+    assert "\n" not in str(caught.value.code)
+
+
+@pytest.mark.parametrize("part", ["pages", "templates", "static"])
+def test_a_file_in_the_place_of_a_folder_stops_the_start(make_app, tmp_path, part):
+    (tmp_path / part).touch()
+    with pytest.raises(SiteError, match=f"{part}: is not a folder"):
+        make_app(SITE_DIR=tmp_path)
+
+
+def test_folders_of_a_part_and_hidden_files_are_passed_over(site):
+    api = site({"static/a.css/b.md": "B", "pages/.x/y": "", ".front.md": "no", "frontier.md": "no", "pages/._x.md": ""})
+    assert api.get("/static/a.css/b.md").text == "B"
+    assert "<p>no</p>" not in api.get("/").text
 
 
 def test_a_link_within_the_folder_is_served(make_app, folder):

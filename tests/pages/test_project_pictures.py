@@ -52,6 +52,7 @@ def test_what_is_wrong_is_said_at_its_field_and_nothing_is_saved(app, world, ada
     found = re.findall(r'<p class="error" id="([\w-]+)-about">', answer.text)
     assert (answer.status_code, found) == (422, [wrong])
     assert re.findall(r'<input id="([\w-]+)"[^>]*autofocus', answer.text) == [wrong]
+    assert ("choose the file again" in answer.text) == (wrong == "new-alt" and "picture" in fields)
     assert f'value="{fields["alt"]}"' in answer.text
     assert 'value="Lights a desk"' in answer.text  # the form of the project is as it was
     assert shown(world, ada, project)["pictures"] == []

@@ -2,7 +2,7 @@
 
 import json
 import re
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime, timedelta
 from html import unescape
 from itertools import pairwise
 from typing import Any
@@ -12,6 +12,7 @@ from sqlalchemy import update
 
 from directory.extensions import db
 from directory.models import Project
+from directory.pages.reading import _heading
 from tests.pages.conftest import head_of, text_of, titles
 from tests.support.factories import Api, World
 
@@ -129,7 +130,7 @@ def test_a_list_is_narrowed_sorted_and_searched_by_its_address(api, world):
     assert {path: titles(api.get(path)) for path in expected} == expected
 
 
-def test_an_order_that_is_a_rank_is_numbered_over_all_pages_and_the_newest_have_a_heading_for_each_day(api, world):
+def test_an_order_that_is_a_rank_is_numbered_over_all_pages_and_the_newest_have_headings(api, world):
     for votes in (*[0] * 20, 1):
         world.project(votes=votes)
     for sort in ("upvotes", "popular"):
@@ -138,15 +139,44 @@ def test_an_order_that_is_a_rank_is_numbered_over_all_pages_and_the_newest_have_
         assert ranks == [[str(n) for n in range(1, 21)], ["21"]]
     with world.app.app_context():
         early = update(Project).where(Project.id <= 3)
-        db.session.execute(early.values(published_at=datetime(2025, 3, 9, 23, 59, tzinfo=UTC)))
-        db.session.execute(update(Project).where(Project.id == 1).values(published_at=datetime(2025, 3, 8, tzinfo=UTC)))
+        db.session.execute(early.values(published_at=datetime(2024, 3, 9, 23, 59, tzinfo=UTC)))
+        db.session.execute(update(Project).where(Project.id == 1).values(published_at=datetime(2023, 3, 8, tzinfo=UTC)))
         db.session.commit()
     today = datetime.now(UTC).date()
-    for page, days in ((1, [today.isoformat(), "2025-03-09"]), (2, ["2025-03-08"])):
+    for page, days in ((1, [today.isoformat(), "2024"]), (2, ["2023"])):
         text = api.get(f"/?page={page}").text
         assert re.findall('<h2 class="day"><time datetime="(.*?)">', text) == days
         assert 'class="rank' not in text
     assert 'class="rank' not in api.get("/?q=project").text
+
+
+@pytest.mark.parametrize(
+    ("today", "headings"),
+    [
+        (date(2026, 11, 29), ["", "", "This week", "November", "2026", "2026", "2025"]),  # a Sunday
+        (date(2026, 11, 30), ["", "", "November", "November", "2026", "2026", "2025"]),  # a Monday
+        (date(2027, 1, 1), ["", "", "This week", "2026", "2026", "2026", "2025"]),  # a Friday
+    ],
+)
+def test_the_newest_stand_below_their_day_their_week_their_month_or_their_year(today, headings):
+    days = [0, 1, 3, 9, 40, 150, 400]
+    found = [_heading(today - timedelta(days=ago), today) for ago in days]
+    assert [name for _, name in found] == headings
+    assert [at for at, _ in found[:2]] == [today.isoformat(), (today - timedelta(days=1)).isoformat()]
+    assert all(at == today.strftime("%G-W%V") for at, name in found if name == "This week")
+
+
+def test_below_the_heading_of_a_day_no_row_has_its_date_again(api, world):
+    ids = [world.project() for _ in range(3)]
+    with world.app.app_context():
+        old = update(Project).where(Project.id == ids[0])
+        db.session.execute(old.values(published_at=datetime(2024, 3, 9, tzinfo=UTC)))
+        db.session.commit()
+    recent, _, old = api.get("/").text.partition('<h2 class="day"><time datetime="2024">2024</time></h2>')
+    assert recent.count("<article") == 2
+    assert "<time" not in recent.partition("<article")[2]
+    assert re.findall('<time datetime="(.{10})', old) == ["2024-03-09"]
+    assert api.get("/?sort=upvotes").text.count("<time") == 3
 
 
 def test_letters_that_stand_for_a_picture_differ_from_their_neighbours(api, world):

@@ -114,6 +114,8 @@ def test_a_refusal_shows_all_that_was_typed_each_error_at_its_field_and_the_firs
 def test_a_file_that_is_no_logo_is_said_at_its_field_and_nothing_is_sent(app, world, ada, content):
     answer = send(Browser(app).sign_in("ada"), "/submit", **LAMP, logo=content)
     assert (answer.status_code, [*errors(answer)]) == (422, ["logo"])
+    assert "choose the file again" not in text_of(answer)  # it would be refused again
+    assert "hoose another file." in errors(answer)["logo"] or "Save it smaller" in errors(answer)["logo"]
     assert values(answer)["tagline"] == LAMP["tagline"]
     assert world.caller(ada).get("/api/projects?owner=me").json["items"] == []
 
@@ -129,9 +131,12 @@ def test_similar_projects_are_shown_once_with_409_and_another_one_is_submitted(a
     browser = Browser(app).sign_in("ada")
     answer = send(browser, "/submit", **LAMP, description="kept")
     assert (answer.status_code, answer.headers["Cache-Control"]) == (409, "no-store")
-    assert f'href="/p/{other}/lamp"' in answer.text
+    before, _, form = answer.text.partition('action="/submit"')
+    # As the hint: a box of its own with a vote, which a form in a form could not have.
+    assert '<section class="similar found" role="alert" tabindex="-1" autofocus>' in before
+    assert f'href="/p/{other}/lamp"' in before
+    assert f'action="/votes/{other}?next=%2Fp%2F{other}%2Flamp"' in before
     assert 'name="another" value="true">It is another project: submit</button>' in answer.text
-    form = answer.text.partition('action="/submit"')[2]
     assert re.search('<button type="submit"[^>]*>', form)[0] == '<button type="submit" class="button">'  # of Enter
     assert values(answer)["description"] == "kept"
     answer = send(browser, "/submit", **LAMP, description="kept", another="true")
@@ -158,7 +163,20 @@ def test_one_s_own_project_of_the_address_is_named_in_the_refusal(app, world, ad
     for more in ({}, {"another": "true"}):
         answer = send(browser, "/submit", **LAMP, **more)
         assert (answer.status_code, [*errors(answer)]) == (409, ["url"])
-        assert f'href="/mine/{own}/edit" dir="auto">My old lamp</a>' in answer.text
+        assert errors(answer)["url"] == "You have submitted this URL already."
+        assert "My old lamp</strong></p><p>You sent this on <time" in answer.text
+        assert f'</time>: <a href="/mine/{own}">open it</a>.' in answer.text
+
+
+def test_ones_own_project_at_another_repository_is_found_as_ones_own(app, world, ada):
+    code = {"repository_url": "https://code.example/lamp"}
+    own = world.project(ada, title="Old lamp", url="https://lamp.example", status="pending", **code)
+    browser = Browser(app).sign_in("ada")
+    answer = send(browser, "/submit", **LAMP, repository_url="https://code.example/lamp-two")
+    assert answer.status_code == 409
+    assert re.search(rf'You sent this on <time.*?: <a href="/mine/{own}">open it</a>', answer.text)
+    assert "You can vote for it instead" not in answer.text
+    assert f"/votes/{own}" not in answer.text
 
 
 @pytest.mark.parametrize("path", ["/submit", "edit"])

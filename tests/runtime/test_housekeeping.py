@@ -16,11 +16,15 @@ from sqlalchemy.exc import DatabaseError, OperationalError
 from directory.db.transactions import transaction
 from directory.extensions import db
 from directory.models import (
+    DAY_COUNTS,
     AuditEntry,
     AuditRetention,
     Delivery,
+    KnownTime,
     MailLink,
+    Project,
     Report,
+    Revision,
     RuleFacts,
     Session,
     SignInAttempt,
@@ -28,7 +32,7 @@ from directory.models import (
     now,
 )
 from directory.runtime import housekeeping
-from directory.services import audit, deleting
+from directory.services import audit, day_counts, deleting
 from directory.services.accounts import api_tokens, sessions
 from directory.services.delivery import claims
 from directory.services.delivery.schedule import DeliveryPolicy
@@ -62,7 +66,7 @@ RULES = {
     "rule_previews": "those older than a day go with the next preview", "rule_facts": PURGED,
     "rule_actions": WITH_PROJECTS,
     "delivery_attempts": "with their delivery",
-    "alembic_version": "one row", "changes": "one row for each writer, replaced",
+    "alembic_version": "one row", "known_time": "one row", "changes": "one row for each writer, replaced",
 }  # fmt: skip
 
 
@@ -327,3 +331,102 @@ def test_a_server_without_a_deliverer_tidies_by_itself(
     environment = {**ENVIRONMENT, "DATABASE_URL": database.url, "PYTHONPATH": f"{tmp_path}:{ROOT}"}
     with serving(environment, tmp_path / "log"):
         until(lambda: count(app, Token) == 0)
+
+
+# --- What is due by the clock -----------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def due(world: World) -> tuple[int, int]:
+    """A project whose owner has not answered in time, and one that a rule has held for long enough."""
+    asked, held = world.project(status="pending"), world.project(status="pending")
+    admin = world.caller(world.admin())
+    assert admin.put(f"/api/review/projects/{asked}/request-changes", {"message": "A licence?"}).status_code == 200
+    past = now() - timedelta(seconds=1)
+    with world.app.app_context():
+        waits = {"owner_since": past - timedelta(days=30), "closes_at": past}
+        for project, values in ((asked, waits), (held, {"held_until": past})):
+            db.session.execute(update(Project).where(Project.id == project).values(values))
+        db.session.commit()
+    return asked, held
+
+
+def seen(app: Flask, due: tuple[int, int]) -> tuple[str, bool]:
+    """The state of the one, and whether the other is held."""
+    with app.app_context():
+        state = db.session.scalars(select(Project.status).where(Project.id == due[0])).one()
+        return state, db.session.scalar(select(Project.held_until).where(Project.id == due[1])) is not None
+
+
+def know(app: Flask, ago: timedelta | None) -> None:
+    """Have housekeeping know the time of so long ago, or none."""
+    with app.app_context():
+        db.session.execute(delete(KnownTime))
+        if ago is not None:
+            db.session.add(KnownTime(name="housekeeping", at=now() - ago))
+        db.session.commit()
+
+
+@pytest.mark.parametrize("ago", [None, timedelta(0), timedelta(hours=23), timedelta(days=-400)])
+def test_what_is_due_closes_by_a_clock_that_did_not_jump_be_it_the_only_one(
+    app: Flask, due: tuple[int, int], ago: timedelta | None
+) -> None:
+    know(app, ago)
+    housekeeping.tidy(app, DeliveryPolicy())
+    assert seen(app, due) == ("rejected", False)
+    with app.app_context():
+        assert now() - db.session.scalars(select(KnownTime.at)).one() < timedelta(minutes=1)
+
+
+def test_after_a_jump_of_the_clock_nothing_closes_is_released_or_counted_until_a_person_says_so(
+    make_app: Any, due: tuple[int, int], world: World, caplog: pytest.LogCaptureFixture
+) -> None:
+    app = make_app(METRICS_ENABLED="true")
+    know(app, timedelta(days=1, minutes=1))
+    for _ in range(2):  # what is stored meanwhile does not make it right
+        assert housekeeping.tidy(app, DeliveryPolicy()) is False
+        world.project()
+    assert (seen(app, due), days_counted(app)) == (("pending", True), 0)
+    assert purges_counted(app) == {"failed": 0, "refused": 2}
+    said = [record.message for record in caplog.records if record.levelname == "ERROR"]
+    assert [text.partition(":")[0] for text in said] == ["nothing closes and nothing is released"] * 2
+    runner = app.test_cli_runner()
+    refused = runner.invoke(args=["tidy"])
+    assert (refused.exit_code, seen(app, due), days_counted(app)) == (1, ("pending", True), 0)
+    assert "nothing closed and nothing released: the clock says " in refused.output
+    assert "sessions: 0 rows deleted" in refused.output
+    done = runner.invoke(args=["tidy", "--all"])
+    assert (done.exit_code, seen(app, due), days_counted(app)) == (0, ("rejected", False), 1)
+    for line in ("day_counts: 1 day counted", "holds: 1 released", "projects: 1 rejected without an answer in time"):
+        assert line in done.output
+    assert runner.invoke(args=["tidy"]).exit_code == 0
+
+
+def days_counted(app: Flask) -> int:
+    with app.app_context():
+        return db.session.scalar(select(func.count()).where(DAY_COUNTS.c.kind == day_counts.UNTIL)) or 0
+
+
+def test_all_that_is_due_is_done_without_a_pause_however_its_portions_fall(
+    app: Flask, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A portion has those that had one time to answer: it is not full, and there are more."""
+    monkeypatch.setattr(housekeeping, "AT_ONCE", 4)
+    ada, admin = world.user(), world.caller(world.admin())
+    projects, changed = [world.project(ada, "pending") for _ in range(7)], [world.project(ada) for _ in range(3)]
+    for project in changed:
+        world.revise(project, ada, title="Another")
+    for project in (*projects, *changed):
+        assert admin.put(f"/api/review/projects/{project}/request-changes", {"message": "Why?"}).status_code == 200
+    past = now() - timedelta(seconds=1)
+    with app.app_context():
+        for number, project in enumerate(projects):
+            values = {"owner_since": past - timedelta(days=number % 3 + 1), "closes_at": past}
+            db.session.execute(update(Project).where(Project.id == project).values(values))
+        db.session.execute(update(Revision).values(owner_since=past - timedelta(days=2), closes_at=past))
+        db.session.commit()
+    rounds = list(iter(lambda: housekeeping.tidy(app, DeliveryPolicy()), False))
+    assert 3 < len(rounds) < 10
+    with app.app_context():
+        assert db.session.scalar(select(func.count()).where(Project.status == "pending")) == 0
+        assert db.session.scalar(select(func.count()).where(Revision.submitted_at.is_not(None))) == 0

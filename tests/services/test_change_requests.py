@@ -17,10 +17,11 @@ from directory.models import AuditEntry, Message, Project, Revision, User, now
 from directory.runtime import housekeeping
 from directory.services.delivery.schedule import DeliveryPolicy
 from directory.services.identity import Caller
-from directory.services.review import moderation
+from directory.services.review import deadlines, moderation
 from tests.support.factories import Api, World
 from tests.support.mailbox import Mailbox
 from tests.support.outbox import delivery_thread, quick, send_all
+from tests.support.pictures import picture
 from tests.support.reviewing import NOTIFYING, decisions, last_wait, outbox, put_back
 
 QUEUE = "/api/admin/projects?waiting=true"
@@ -62,13 +63,14 @@ def give_back(owner: Api, project: int) -> None:
 
 def test_what_changes_are_asked_of_waits_for_its_owner(world: World, admin: Api, ada: Caller, item: int) -> None:
     owner, before = world.caller(ada), shown(admin, item)
-    assert before["review"] == {"waiting_for": "review", "since": since(before), "closes_at": None, "held": False}
+    since_then = {"since": since(before), "closes_at": None, "held": False, "asked": None}
+    assert before["review"] == {"waiting_for": "review", **since_then}
     answer = ask(admin, item)
     assert (answer.status_code, answer.json["status"]) == (200, before["status"])
     assert answer.json["version"] == before["version"] + 1
     waits = turn(owner, item)
     assert waits == answer.json["review"]
-    assert (waits["waiting_for"], waits["held"]) == ("owner", False)
+    assert (waits["waiting_for"], waits["held"], waits["asked"]) == ("owner", False, "changes_requested")
     assert waits["closes_at"][:10] == (now() + timedelta(days=30)).date().isoformat()
     assert waits["since"] > since(before)
     assert "review" not in shown(world.caller(world.user()), item)
@@ -191,9 +193,10 @@ def test_of_what_was_taken_down_changes_can_be_asked(app: Flask, world: World, a
     project, owner = world.project(ada), world.caller(ada)
     admin.put(f"/api/admin/projects/{project}/unpublish", {"reason": MISSING})
     down = turn(owner, project)
-    assert (down["waiting_for"], down["closes_at"] > down["since"]) == ("owner", True)
+    assert (down["waiting_for"], down["closes_at"] > down["since"], down["asked"]) == ("owner", True, "unpublished")
     asked = ask(admin, project)  # with the words of the reason
     assert (asked.status_code, asked.json["review"]["since"] > down["since"]) == (200, True)
+    assert asked.json["review"]["asked"] == "changes_requested"
     assert asked.json["rejection_reason"] == MISSING
     owner.put(f"/api/projects/{project}", {"description": "MIT."})
     assert (turn(owner, project)["waiting_for"], shown(owner, project)["rejection_reason"]) == ("review", None)
@@ -615,3 +618,153 @@ def test_a_return_and_a_rejection_at_once_end_in_the_rejection(
     assert shown(admin, item)["review"] is None
     kinds = [each["kind"] for each in owner.get(f"/api/projects/{item}/messages").json["items"]]
     assert kinds.count("message") == (back == 201)
+
+
+# --- The end of the time for an answer ------------------------------------------------------------------------------
+
+
+def reminded(app: Flask) -> list[int]:
+    """The projects whose owners were reminded, in the order of the mails."""
+    return [body["data"]["project"]["id"] for body in outbox(app) if body["type"] == "project.closing"]
+
+
+def confirm_all(app: Flask) -> None:
+    """Confirm all addresses: others get few mails."""
+    with app.app_context():
+        transaction(lambda: db.session.execute(update(User).values(email_verified_at=now())))
+
+
+def later(app: Flask, project: int, days: float) -> None:
+    """As if a project, or its revision, had waited for its owner for so many days more."""
+    with app.app_context():
+        for table, key in ((Project, Project.id), (Revision, Revision.project_id)):
+            for times in db.session.execute(
+                select(table.owner_since, table.closes_at).where(key == project)
+            ).mappings():
+                moved = {name: at and at - timedelta(days=days) for name, at in times.items()}
+                db.session.execute(update(table).where(key == project).values(moved))
+        db.session.commit()
+
+
+def test_the_owner_is_reminded_once_a_week_before_the_end(make_app: Any) -> None:
+    with Mailbox() as mailbox:
+        app = make_app(**mailbox.settings)
+        world = World(app)
+        admin, ada = world.caller(world.admin()), world.user("ada")
+        confirm_all(app)
+        pending, live, down = world.project(ada, "pending"), world.project(ada), world.project(ada)
+        world.revise(live, ada, title="Another title")
+        for project in (pending, live):
+            ask(admin, project)
+        admin.put(f"/api/admin/projects/{down}/unpublish", {"reason": "A dead link."})
+        for project in (pending, live, down):
+            later(app, project, 22.9)
+        tidy(app)
+        assert reminded(app) == []
+        for project in (pending, live, down):
+            later(app, project, 0.2)
+        tidy(app)
+        tidy(app)
+        assert sorted(reminded(app)) == [pending, live, down]
+        [server] = app.extensions["webhooks"]
+        send_all(delivery_thread(app, server, quick()))
+        texts = [" ".join(each.text.split()) for each in mailbox.taken[-3:]]
+        assert [MISSING in text for text in texts] == [True, True, False]
+        assert "The reason: A dead link." in texts[2]
+        assert all("back to the reviewers by" in text for text in texts)
+        give_back(world.caller(ada), pending)
+        ask(admin, pending, "And which version?")
+        later(app, pending, 23.1)
+        tidy(app)
+        assert sorted(reminded(app)) == [pending, pending, live, down]
+
+
+def test_who_had_a_week_or_less_gets_no_second_mail(make_app: Any) -> None:
+    with Mailbox() as mailbox:
+        app = make_app(CHANGES_DAYS="7", **mailbox.settings)
+        world = World(app)
+        project = world.project(world.user(), "pending")
+        ask(world.caller(world.admin()), project)
+        tidy(app)
+        assert reminded(app) == []
+
+
+def test_a_reminder_is_not_sent_where_the_owner_answered_meanwhile(make_app: Any) -> None:
+    with Mailbox() as mailbox:
+        app = make_app(**mailbox.settings)
+        world = World(app)
+        ada = world.user()
+        project = world.project(ada, "pending")
+        ask(world.caller(world.admin()), project)
+        later(app, project, 25)
+        tidy(app)
+        give_back(world.caller(ada), project)
+        [server] = app.extensions["webhooks"]
+        send_all(delivery_thread(app, server, quick()))
+        assert len(reminded(app)) == 1
+        assert [each.message["Subject"] for each in mailbox.taken if "awaited" in each.message["Subject"]] == []
+
+
+def test_several_processes_remind_once(make_app: Any) -> None:
+    with Mailbox() as mailbox:
+        app = make_app(**mailbox.settings)
+        world = World(app)
+        admin, ada = world.caller(world.admin()), world.user()
+        confirm_all(app)
+        projects = [world.project(ada, "pending") for _ in range(8)]
+        for project in projects:
+            ask(admin, project)
+            later(app, project, 25)
+        barrier = Barrier(4)
+
+        def run(_number: int) -> int:
+            with app.app_context():
+                barrier.wait()
+                return transaction(lambda: deadlines.remind(500, notify=app.extensions["webhooks"]))
+
+        with ThreadPoolExecutor(4) as pool:
+            assert max(pool.map(run, range(4))) == 8
+        assert sorted(reminded(app)) == projects
+
+
+def test_without_a_time_the_promise_of_what_waits_already_ends(app: Flask, world: World, admin: Api, item: int) -> None:
+    assert ask(admin, item).json["review"]["closes_at"] is not None
+    app.config["CHANGES_DAYS"] = 0
+    housekeeping.hourly(app, DeliveryPolicy(), lambda _seconds: True)
+    waits = shown(admin, item)["review"]
+    assert (waits["waiting_for"], waits["closes_at"]) == ("owner", None)
+    tidy(app)
+    assert shown(admin, item)["review"] == waits
+
+
+# --- What stays with its owner ---------------------------------------------------------------------------------------
+
+
+def test_an_edit_that_does_not_give_back_leaves_it_with_its_owner(
+    world: World, admin: Api, ada: Caller, item: int
+) -> None:
+    owner, waits = world.caller(ada), ask(admin, item).json["review"]
+    edited = owner.put(f"/api/projects/{item}", {"description": "MIT.", "give_back": False}).json
+    assert edited["review"] == waits
+    assert "MIT." in json.dumps([edited["description"], edited["revision"]])
+    assert turn(owner, item)["waiting_for"] == "owner"
+    assert owner.put(f"/api/projects/{item}", {"title": "Version two"}).json["review"]["waiting_for"] == "review"
+
+
+@pytest.mark.parametrize("kind", ["pending", "unpublished", "revision"])
+def test_pictures_alone_do_not_give_back(app: Flask, world: World, admin: Api, ada: Caller, kind: str) -> None:
+    project, owner = world.project(ada, "pending" if kind == "pending" else "live"), world.caller(ada)
+    if kind == "revision":
+        world.revise(project, ada, title="Another title")
+    if kind == "unpublished":
+        admin.put(f"/api/admin/projects/{project}/unpublish")
+    else:
+        ask(admin, project)
+    waits = turn(owner, project)
+    client, path = app.test_client(use_cookies=False), f"/api/projects/{project}/pictures?alt=A+window"
+    headers = {"Authorization": f"Bearer {owner.token}", "Content-Type": "image/png"}
+    added = client.post(path, data=picture(), headers=headers)
+    assert added.status_code == 201
+    logo = owner.put(f"/api/projects/{project}", {"logo_url": "https://example.org/logo.png"})
+    assert (logo.status_code, logo.json["review"], turn(owner, project)) == (200, waits, waits)
+    assert owner.put(f"/api/projects/{project}", {"title": "Version two"}).json["review"]["waiting_for"] == "review"

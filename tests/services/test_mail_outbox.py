@@ -70,8 +70,8 @@ def state(app: Flask, delivery_id: int) -> tuple[str, int]:
 def test_the_mail_server_is_listed_among_the_endpoints_without_its_password(admin: Api, mailbox: Mailbox) -> None:
     answer = admin.get(f"{PATH}/endpoints")
     words = (
-        "appeal_reversed", "appeal_upheld", "approved", "changes_requested", "edit_approved", "edit_rejected",
-        "message", "rejected", "returned", "unpublished",
+        "appeal_reversed", "appeal_upheld", "approved", "changes_requested", "closing", "edit_approved",
+        "edit_rejected", "message", "rejected", "returned", "unpublished",
     )  # fmt: skip
     events = [f"project.{word}" for word in words]
     nothing = {"pending": 0, "delivered": 0, "dead": 0}
@@ -364,7 +364,18 @@ def test_a_mail_is_in_the_language_of_its_recipient_else_of_the_site(make_app: A
 
 
 @pytest.mark.parametrize("migrated", ["sqlite"], indirect=True)
-def test_mail_in_one_language_does_not_name_it(app: Flask, world: World, mail: MailServer, mailbox: Mailbox) -> None:
+def test_mail_of_a_site_in_one_other_language_names_it(make_app: Any, mailbox: Mailbox) -> None:
+    app = make_app(**mailbox.settings, SITE_LANGUAGE="de")
+    [mail] = app.extensions["webhooks"]
+    queue(app, mail, World(app).user("ada").id)
+    send_all(delivery_thread(app, mail, quick()))
+    assert [taken.message["Content-Language"] for taken in mailbox.taken] == ["de"]
+
+
+@pytest.mark.parametrize("migrated", ["sqlite"], indirect=True)
+def test_mail_of_a_site_in_english_alone_does_not_name_it(
+    app: Flask, world: World, mail: MailServer, mailbox: Mailbox
+) -> None:
     queue(app, mail, world.user("ada").id)
     send_all(delivery_thread(app, mail, quick()))
     assert [taken.message["Content-Language"] for taken in mailbox.taken] == [None]

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from directory.language import po
 from directory.services.delivery.claims import RECIPIENT_REFUSED, Outcome
 from directory.services.delivery.mail import messages, smtp, templates
 from directory.services.delivery.mail.templates import Mail
@@ -116,6 +117,29 @@ def test_a_title_from_left_to_right_gets_no_marks_and_a_cut_subject_closes_its_o
     mail = templates.decision(SITE, "project.approved", "ada", {**project, "title": "ש" * 300}, None, "")
     assert (len(mail.subject), mail.subject[-1]) == (templates.SUBJECT_MAX, "\u2069")
     assert len(templates.compose(SITE, "x" * 300).subject) == templates.SUBJECT_MAX - 1
+
+
+QUOTED = {
+    "en": "“Lamp”", "de": "„Lamp“", "fr": "«\u00a0Lamp\u00a0»", "es": "«Lamp»", "pt-BR": "“Lamp”", "ja": "「Lamp」",
+    "ar": "«\u2068Lamp\u2069»",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("tag", QUOTED)
+def test_a_title_stands_once_and_in_the_quotation_marks_of_the_mails_language(tag: str) -> None:
+    language, project = po.catalogue(tag, po.our_files(tag)), {"title": "Lamp", "id": 1, "slug": "lamp"}
+    mails = [templates.decision(SITE, each, "ada", project, None, "", language) for each in templates.OF_DECISIONS]
+    mails += [templates.report_settled(SITE, "ada", project, each, None, "", language) for each in templates.OF_REPORTS]
+    for text in (text for mail in mails for text in (mail.subject, mail.text)):
+        assert QUOTED[tag] in text
+        assert len([each for each in text if each in "“”„«»「」"]) == 2, text
+
+
+def test_a_cut_subject_of_a_language_from_right_to_left_leaves_nothing_open() -> None:
+    arabic, project = po.catalogue("ar", po.our_files("ar")), {"title": "ש" * 300, "id": 1, "slug": "x"}
+    subject = templates.decision(SITE, "project.approved", "ada", project, None, "", arabic).subject
+    assert len(subject) == templates.SUBJECT_MAX
+    assert subject.count("\u2068") == subject.count("\u2069") > 1
 
 
 def test_a_site_with_a_name_from_right_to_left_does_not_turn_our_sentence() -> None:

@@ -47,6 +47,13 @@ def entries(app: Flask, *actions: str) -> list[tuple[Any, ...]]:
         return [tuple(row) for row in db.session.execute(query)]
 
 
+def refusals(caplog: Any) -> list[tuple[str, str]]:
+    """The provider and the reason of each line that says that somebody was not admitted."""
+    lines = [each for each in caplog.records if each.message == "not admitted"]
+    assert all("Secret" not in str(vars(line)) for line in lines), "the names of groups are the person's"
+    return [(line.provider, line.reason) for line in lines]
+
+
 def of(groups: Any, claim: str = "groups") -> dict[str, Any]:
     return {claim: groups}
 
@@ -58,6 +65,12 @@ def of(groups: Any, claim: str = "groups") -> dict[str, Any]:
         ("groups", of("Admins"), "admin"),
         ("groups", of(["x", "Reviewers", "Admins"]), "admin"),
         ("groups", of(["/staff/review"]), "reviewer"),
+        ("groups", of(["staff/review", "review"]), "member"),
+        ("groups", of({"Admins": {"2": "example.org"}, "x": {}}), "admin"),
+        ("groups", of({}), "member"),
+        ("groups", of([{"name": "x"}, {"id": 5, "name": "Reviewers"}]), "reviewer"),
+        ("groups", of(["x", {"name": "Reviewers"}]), "reviewer"),
+        ("realm_access.roles", {"realm_access": {"roles": {"Admins": None}}}, "admin"),
         ("groups", of(["admins", "Admins "]), "member"),
         ("groups", of([]), "member"),
         ("realm_access.roles", {"realm_access": {"roles": ["Admins"]}}, "admin"),
@@ -92,8 +105,9 @@ CUT = {"_claim_names": {"groups": "src1"}, "_claim_sources": {"src1": {"endpoint
 @pytest.mark.parametrize(
     ("sent", "why"),
     [
-        ({}, "absent"), (of(None), "absent"), (of(5), "type"), (of({"Staff": True}), "type"),
-        (of(["Staff", 5]), "type"), (of(True), "type"), (CUT, "cut"), ({**CUT, "groups": ["Staff"]}, "cut"),
+        ({}, "absent"), (of(None), "absent"), (of(5), "type"), (of([["Staff"]]), "type"),
+        (of([{"id": "Staff"}]), "type"), (of([{"name": 5}]), "type"), (of(["Staff", 5]), "type"),
+        (of(True), "type"), (CUT, "cut"), ({**CUT, "groups": ["Staff"]}, "cut"),
         ({"_claim_names": "groups", "groups": ["Staff"]}, "cut"), ({"hasgroups": True}, "cut"),
         ({"hasgroups": "true", "groups": ["Staff"]}, "cut"),
     ],
@@ -119,6 +133,7 @@ def test_a_claim_that_is_not_whole_changes_nothing_and_opens_no_account_where_me
     if by_userinfo:
         provider.userinfo = {**provider.userinfo, "sub": "new"}  # type: ignore[dict-item]
     assert "reason=not_admitted" in walk(Browser(closed), provider).headers["Location"]
+    assert refusals(caplog) == [("company", why)]
     assert walk(Browser(app), provider).headers["Location"] == "/"
     assert stored(app, "newcomer") == ("member", "local")
 
@@ -165,8 +180,61 @@ def test_a_role_of_the_provider_is_lost_with_the_group_and_one_given_by_hand_sta
         assert stored(app) == ("reviewer", "company"), "another provider gave it"
 
 
+def test_a_role_given_by_hand_comes_back_when_that_of_the_provider_goes(make_app: Any, provider: LyingProvider) -> None:
+    app = app_of(make_app, provider)
+    world = World(app)
+    admin, _ = world.caller(world.admin("root")), world.category("tools")
+    walk(Browser(app), provider)
+    [ada] = [each["id"] for each in admin.get("/api/admin/users").json["items"] if each["username"] == "ada"]
+
+    def by_hand(**given: Any) -> None:
+        assert admin.put(f"/api/admin/users/{ada}", given).status_code == 200
+
+    def after(*names: str) -> tuple[str, str, Any]:
+        provider.claims = of([*names])
+        assert walk(Browser(app), provider).headers["Location"] == "/"
+        found = admin.get(f"/api/admin/users/{ada}").json
+        return found["role"], found["role_source"], found["review_categories"]
+
+    by_hand(role="reviewer", review_categories=["tools"])
+    assert after("Admins") == ("admin", "company", None)
+    assert after("Others") == ("reviewer", "local", ["tools"])
+    assert after("Reviewers") == ("reviewer", "company", ["tools"])
+    by_hand(review_categories=None)
+    assert after("Admins") == ("admin", "company", None)
+    assert after("Reviewers") == ("reviewer", "company", None)
+    assert after() == ("reviewer", "local", ["tools"])
+    assert after("Admins") == ("admin", "company", None)
+    by_hand(role="member")
+    assert after("Admins") == ("admin", "company", None)
+    assert after() == ("member", "local", None), "what was given by hand last"
+    by_hand(role="admin")
+    assert after("Reviewers") == ("reviewer", "company", None)
+    assert after() == ("admin", "local", None)
+    provider.claims = of(["Reviewers"])
+    walk(Browser(app), provider)
+    world.caller(world.admin("second")).delete(f"/api/admin/users/{ada}")
+    with app.app_context():
+        kept = select(User.role, User.local_role, User.local_categories).where(User.id == ada)
+        assert tuple(db.session.execute(kept).one()) == ("member", None, None)
+
+
+def test_an_administrator_by_hand_is_one_again_where_nobody_else_is(make_app: Any, provider: LyingProvider) -> None:
+    app = app_of(make_app, provider)
+    walk(Browser(app), provider)
+    with app.app_context():
+        hand = update(User).values(role="admin")
+        transaction(lambda: db.session.execute(hand))
+    provider.claims = of(["Admins"])
+    walk(Browser(app), provider)
+    assert stored(app) == ("admin", "company")
+    provider.claims = of([])
+    walk(Browser(app), provider)
+    assert stored(app) == ("admin", "local")
+
+
 def test_who_is_in_none_of_the_lists_is_refused_and_loses_sessions_and_tokens(
-    make_app: Any, provider: LyingProvider
+    make_app: Any, provider: LyingProvider, caplog: Any
 ) -> None:
     app = app_of(make_app, provider, CLOSED)
     World(app).admin("root")
@@ -178,13 +246,14 @@ def test_who_is_in_none_of_the_lists_is_refused_and_loses_sessions_and_tokens(
     walk(browser, provider)
     token = browser.post("/api/auth/tokens", {"name": "x"}).json["token"]
     feed = f"/api/projects.atom?key={browser.post('/api/auth/feed-key').json['key']}"
-    provider.claims = of(["Others"])
+    provider.claims = of(["Secret group"])
     left = Browser(app)
     assert "reason=not_admitted" in walk(left, provider).headers["Location"]
     assert (browser.signed_in(), left.signed_in()) == (False, False)
     assert Api(app, token).get("/api/auth/me").status_code == 401
     assert Api(app).get(feed).status_code == 401
     assert stored(app) == ("member", "local")
+    assert refusals(caplog) == [("company", "unlisted")]
     assert entries(app, "user.signed_out") == [("user.signed_out", None, None, "company")]
     assert "not among those" in left.get("/sign-in?sign-in=failed&reason=not_admitted").text
 
@@ -194,6 +263,7 @@ def test_who_is_in_none_of_the_lists_is_refused_and_loses_sessions_and_tokens(
     path = f"/api/auth/providers/company/callback?code={given['code']}&state={given['state']}"
     answer = left.get(path, headers={"Accept": "application/json"})
     assert (answer.status_code, answer.json["code"]) == (403, "not_admitted")
+    assert refusals(caplog) == [("company", "unlisted")] * 2
     with app.app_context():
         assert db.session.scalars(select(User.username).order_by(User.id)).all() == ["root", "ada"]
 

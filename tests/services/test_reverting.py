@@ -115,6 +115,61 @@ def test_what_was_edited_decided_or_appealed_since_stays(
     assert shown(admin, kept)["status"] == "pending"
 
 
+@pytest.mark.parametrize("appeals", ["off", "on"])
+def test_a_reviewer_releases_one_thing_that_a_rule_rejected_and_the_others_stay(
+    make_app: Callable[..., Flask], appeals: str
+) -> None:
+    app = make_app(APPEALS=appeals, **NOTIFYING, **SENDING)
+    world = World(app)
+    world.category("tools")
+    ada, root = world.user("ada"), world.admin("root")
+    owner, admin, reviewer = world.caller(ada), world.caller(root), world.caller(world.reviewer("tools"))
+    world.change(ada, email_verified_at=now())
+    rule_id = rule(admin, "reject")
+    first, other = submit(owner, 1), submit(owner, 2)
+    changed = world.project(ada, url="https://live.example/")
+    owner.put(f"/api/projects/{changed}", {"title": "Other"})
+    before = shown(owner, first)
+    if appeals == "on":
+        assert owner.post(f"/api/projects/{first}/appeal", {"text": "Look again."}).status_code == 201
+    for project, states in ((first, ("rejected", "pending")), (changed, ("live", "live"))):
+        answer = reviewer.put(f"/api/review/projects/{project}/release")
+        assert (answer.status_code, answer.json["review"]["waiting_for"]) == (200, "review")
+        [entry, *_] = admin.get(f"/api/admin/audit?project_id={project}").json["items"]
+        assert (entry["action"], entry["rule_id"]) == ("project.returned", rule_id)
+        assert (entry["from"], entry["to"]) == states
+        last = owner.get(f"/api/projects/{project}/messages").json["items"][-1]
+        assert (last["from"], last["kind"], last["text"]) == ("service", "message", reverting.TEXT)
+        again = reviewer.put(f"/api/review/projects/{project}/release")
+        assert again.json == answer.json  # unchanged
+    assert queue(admin) == [first, changed]
+    assert shown(owner, first)["submitted_at"] == before["submitted_at"]
+    assert shown(owner, changed)["revision"]["changes"] == {"title": "Other"}
+    assert shown(owner, other)["status"] == "rejected"
+    with app.app_context():
+        told = select(Delivery.endpoint, func.count()).where(Delivery.event == "project.returned")
+        assert db.session.execute(told.group_by(Delivery.endpoint)).all() == [(MAIL, 2)]
+
+
+def test_a_release_leaves_what_a_person_rejected_or_settled_after_a_rule(make_app: Callable[..., Flask]) -> None:
+    app = make_app(APPEALS="on")
+    world = World(app)
+    world.category("tools")
+    ada, admin = world.user("ada"), world.caller(world.admin("root"))
+    owner = world.caller(ada)
+    rule(admin, "reject")
+    upheld, again, plain = submit(owner, 1), submit(owner, 2), world.project(ada, "rejected")
+    owner.post(f"/api/projects/{upheld}/appeal", {"text": "Look again."})
+    admin.put(f"/api/review/projects/{upheld}/appeal", {"outcome": "upheld", "reason": "Spam."})
+    admin.put(f"/api/review/projects/{again}/release")
+    admin.put(f"/api/review/projects/{again}/reject", {"reason": "Spam."})
+    for project in (upheld, again, plain):
+        before = shown(owner, project)
+        answer = admin.put(f"/api/review/projects/{project}/release")
+        assert (answer.status_code, answer.json["status"]) == (200, "rejected")
+        assert shown(owner, project) == before
+
+
 def test_since_and_the_rule_narrow_what_goes_back(world: World, admin: Api, ada: Caller) -> None:
     owner = world.caller(ada)
     first, held = rule(admin, "hold"), submit(owner, 1)

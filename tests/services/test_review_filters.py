@@ -54,3 +54,68 @@ def test_first_timers_have_pending_projects_of_which_none_was_decided(world: Wor
     assert listed(reviewer, status="live", first_time="true") == []
     admin.put(f"/api/admin/projects/{first[0]}/reject")
     assert listed(reviewer, **NEW, **order) == []
+
+
+def test_what_owners_wrote_last_is_listed_and_counted_in_every_state_until_somebody_answers(
+    world: World, reviewer: Api
+) -> None:
+    bob, admin, some = world.user(), world.caller(world.admin()), world.caller(world.reviewer(world.category("games")))
+    texts = {state: world.project(bob, state) for state in ("live", "pending", "rejected")}
+    changed, game, quiet = world.project(bob), world.project(bob, category="games"), world.project(bob)
+    world.caller(bob).put(f"/api/projects/{changed}", {"title": "Another"})
+    wrote = [*texts.values(), changed, game]
+    for project in wrote:
+        world.caller(bob).post(f"/api/projects/{project}/messages", {"text": "Please take it down."})
+
+    def found(by: Api = reviewer, **filters: str) -> list[int]:
+        ids = listed(by, answered="true", **filters)
+        if not filters:
+            assert by.get("/api/review/summary").json["messages"] == len(ids)
+        return sorted(ids)
+
+    assert found() == wrote
+    assert (found(some), found(some, category="tools")) == ([game], [])
+    assert sorted(item["id"] for item in admin.get("/api/admin/projects?answered=true").json["items"]) == wrote
+    for state, project in texts.items():
+        assert project in found(status=state)
+    assert found(waiting="true") == [texts["pending"], changed]
+    assert (found(kind="revision"), found(waiting_for="owner"), found(q="nothing")) == ([changed], [], [])
+    assert found(sort="upvotes", status="live") == [texts["live"], changed, game]
+    admin.post(f"/api/review/projects/{texts['live']}/messages", {"text": "Old spam.", "internal": True})
+    assert found() == wrote
+    admin.post(f"/api/review/projects/{texts['live']}/messages", {"text": "Done."})
+    admin.put(f"/api/admin/projects/{texts['pending']}/approve")
+    assert found() == [texts["rejected"], changed, game]
+    world.caller(bob).post(f"/api/projects/{texts['live']}/messages", {"text": "Thank you."})
+    assert found() == [texts["live"], texts["rejected"], changed, game]
+    assert quiet not in found()
+    for item in reviewer.get("/api/review/projects?limit=100").json["items"]:
+        assert item["answered"] is (item["id"] in found())
+    assert reviewer.get("/api/review/projects?answered=false").status_code == 422
+
+
+def test_the_summary_has_the_number_of_each_part_of_the_list_in_the_categories_of_the_reviewer(
+    world: World, reviewer: Api
+) -> None:
+    world.rule(state="on", effect="hold", conditions=[{"fact": "links", "is": ">=", "value": 1}])
+    bob, admin, some = world.user(), world.caller(world.admin()), world.caller(world.reviewer(world.category("games")))
+    for number, category in enumerate(("tools", "tools", "games")):
+        fields = {"title": f"Lamp {number}", "tagline": "A lamp", "url": f"https://{number}.example"}
+        fields |= {"category": world.category(category), "description": "https://a.example"}
+        assert world.caller(bob).post("/api/projects", fields).status_code == 201
+    for category in ("tools", "games", "games"):
+        asked = world.project(bob, "pending", category=category)
+        admin.put(f"/api/review/projects/{asked}/request-changes", {"message": "Say more."})
+    appealed = world.project(bob, "rejected")
+    world.appeal(appealed, bob)
+    parts = {
+        "queue_length": {"waiting": "true"},
+        "held": {"held": "true"},
+        "waiting_for_owner": {"waiting_for": "owner"},
+        "waiting_for_appeal": {"waiting_for": "appeal"},
+        "messages": {"answered": "true"},
+    }
+    for by, numbers in ((admin, [0, 3, 3, 1, 1]), (reviewer, [0, 3, 3, 1, 1]), (some, [0, 1, 2, 0, 0])):
+        summary = by.get("/api/review/summary").json
+        assert [summary[name] for name in parts] == numbers
+        assert [len(listed(by, **filters)) for filters in parts.values()] == numbers

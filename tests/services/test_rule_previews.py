@@ -14,7 +14,7 @@ from directory.models import RuleFacts, now
 from directory.services.identity import Caller
 from directory.services.people import administration
 from directory.services.rules import preview
-from directory.services.rules.facts import packed
+from directory.services.rules.texts import Words, number, packed, unpacked
 from directory.services.text.keys import number_of
 from tests.conftest import Statements
 from tests.support.factories import World
@@ -61,13 +61,13 @@ class Past:
         facts: dict[str, Any] = {name: pick((True, False)) for name in TRUTHS} | {"email_domain": pick(MAIL)}
         if kind != "registration":
             facts |= {name: pick((0, 1, 2, 5.5)) for name in NUMBERS} | {"domain": number_of(pick(DOMAINS))}
-        words = {number_of(word) for word in WORDS if pick((True, False))}
+        words = [number(word) for word in WORDS if pick((True, False))]
         project = None if kind == "registration" else pick([*self.outcomes])
         days = pick((0, 5, 29, 31)) if kind != "edit" else pick((0, 0, 20))
         return {
             "kind": kind, "at": now() - timedelta(days=days, seconds=-1 if kind == "edit" and not days else 1),
             "project_id": project, "account_id": pick((self.ada.id, self.bob.id)), "facts": facts,
-            "words": packed(frozenset(words)),
+            "words": packed(Words(tuple(words))),
         }  # fmt: skip
 
     def condition(self) -> dict[str, Any]:
@@ -103,8 +103,7 @@ class Past:
     def _holds(self, row: dict[str, Any], condition: dict[str, Any]) -> bool:
         name, how, value = condition["fact"], condition["is"], condition["value"]
         if name == "words":
-            has = {word for word in WORDS if number_of(word).to_bytes(8, "big") in
-                   [row["words"][n : n + 8] for n in range(0, len(row["words"]), 8)]}  # fmt: skip
+            has = {word for word in WORDS if number(word) in unpacked(row["words"]).ordered}
             return bool(has & {*value}) == (how == "in")
         if name not in row["facts"]:
             return False

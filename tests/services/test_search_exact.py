@@ -86,6 +86,17 @@ def test_of_equal_titles_the_one_that_is_spelled_as_typed_comes_first(world: Wor
     assert found(api, "jsongrep")[:3] == ["JsonGrep", "jsongrep", "JSON-Grep"]
 
 
+def test_of_equal_titles_the_one_with_the_accents_as_typed_comes_first(world: World, api: Api) -> None:
+    for title in ("Noderouge", "nodérouge", "Über tool", "uber tool", "Résumé", "Resume", "Résume", "שָׁלוֹם", "שלום"):
+        world.project(title=title)
+    assert found(api, "Noderouge") == ["Noderouge", "nodérouge"]
+    assert found(api, "NODE\u0301ROUGE") == ["nodérouge", "Noderouge"]
+    assert found(api, "uber tool") == ["uber tool", "Über tool"]
+    assert found(api, "über  Tool!") == ["Über tool", "uber tool"]
+    assert [found(api, each)[0] for each in ("resume", "résumé", "RÉSUME")] == ["Resume", "Résumé", "Résume"]
+    assert [found(api, each)[0] for each in ("שלום", "שָׁלוֹם")] == ["שלום", "שָׁלוֹם"]
+
+
 ADDRESSES = [
     "https://github.com/junegunn/fzf", "http://github.com/junegunn/fzf/", "https://github.com/junegunn/fzf.git",
     "github.com/junegunn/fzf", "www.github.com/Junegunn/FZF", "git@github.com:junegunn/fzf.git",

@@ -164,7 +164,7 @@ def test_the_migration_rewrites_the_entries_of_all_projects(
     with app.app_context():
         assert recount.look(lambda number: number > 0).faults == []
         entries = search_entries(database)
-        flask_migrate.downgrade(revision="0037")
+        flask_migrate.downgrade(revision="0008")
         db.session.execute(text(f"UPDATE project_search SET {old}"))
         db.session.commit()
         assert "lodz" not in str(search_entries(database))

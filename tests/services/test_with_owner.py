@@ -103,7 +103,7 @@ def test_its_owner_reads_that_it_was_taken_down_why_and_what_to_do(world: World,
     shown = world.caller(ada).get(f"/p/{down}/-", follow_redirects=True).get_data(as_text=True)
     assert "Taken down" in shown
     assert "A dead link." in shown
-    assert "gives it back" in shown
+    assert "Give it back to the reviewers by" in shown
     assert "In review" not in shown
 
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from io import BytesIO
-from itertools import count
+from itertools import count, product
 from typing import Any, NamedTuple
 
 from flask import Flask
@@ -15,6 +15,7 @@ from directory.http.problem_kinds import KINDS
 from directory.pages import account, mine, signing_in
 from directory.services.delivery.mail import templates
 from directory.services.delivery.mail.templates import Mail
+from directory.services.turns import Asked, Outcome, Standing, Turn
 from tests.support import factories
 from tests.support.browsers import Browser
 from tests.support.factories import PASSWORD, Api, World
@@ -100,7 +101,7 @@ VOLATILE = tuple(
         (r"\d{4}-\d\d-\d\dT[\d:.]+(\+00:00|Z)", "TIME"),
         (r"\d{4}-W\d\d|\d{4}-\d\d-\d\d|(?<=/best/)\d{4}(-\d\d)?", "DATE"),
         (r"\b[A-Z][a-z]{2} \d\d?, \d{4}\b", "DAY"),
-        (r"\bWeek \d\d? of \d{4}|(\d\d? )?[A-Z][a-z]+ \d{4}\b", "PERIOD"),
+        (r"\bWeek \d\d? of \d{4}|(\d\d? )?[A-Z][a-z]+ \d{4}\b(, \d\d:\d\d(?= UTC))?", "PERIOD"),
         (r"(?<=>)2\d{3}(?=[ <])|(?<=← )2\d{3}|2\d{3}(?= →)", "YEAR"),
         (r"Version [^<]*", "VERSION"),
         (r"[A-Za-z0-9_-]{40,}|\b[0-9a-f]{32}\b", "TOKEN"),
@@ -368,9 +369,23 @@ class Walk:
             for reason in (None, "Because.\nReally."):
                 if reason or event not in templates.OF_MESSAGES:
                     yield _mail(event, templates.decision(site, event, "ada", project, reason, off, language))
+        yield from self._mails_of_states(site, project, off, language)
         for outcome in templates.OF_REPORTS:
             for reply in (None, "Thanks."):
                 yield _mail(outcome, templates.report_settled(site, "ada", project, outcome, reply, off, language))
+
+    @staticmethod
+    def _mails_of_states(site: Any, project: dict[str, Any], off: str, language: Any) -> Iterator[Shown]:
+        """The mails that say until when to answer, and how a rejection came about."""
+        for asked, of_changes, until in product(Asked, (False, True), (None, DAY)):
+            state = {"of_changes": of_changes and asked is Asked.CHANGES, "was_live": True}
+            standing = Standing(Turn.OWNER, until=until, asked=asked, **state)
+            facts = ("project.closing", "ada", project, "Because.", off, language)
+            yield _mail("project.closing", templates.decision(site, *facts, standing=standing))
+        for event, outcome in product(templates.OF_REJECTIONS, (Outcome.BY_RULE, Outcome.BY_TIME, None)):
+            standing = Standing(None, of_changes=False, was_live=False, outcome=outcome)
+            facts = (event, "ada", project, "Because.", off, language)
+            yield _mail(event, templates.decision(site, *facts, standing=standing, by_nobody=True))
 
     def all(self) -> Iterator[Shown]:
         """Everything, in an order in which nothing spoils what comes later."""

@@ -173,6 +173,35 @@ def test_a_wrong_clock_does_not_empty_the_log_of_a_file(kept: Flask, clock: Cloc
     assert numbers(kept)["audit_entries"] == before["audit_entries"]
 
 
+@on_sqlite
+def test_a_wrong_clock_rejects_nobody_who_was_asked_until_it_is_right_again(
+    app: Flask, world: World, clock: Clock
+) -> None:
+    ada, admin = world.user("ada"), world.caller(world.admin())
+    projects = [world.project(ada, "pending") for _ in range(5)]
+    for project in projects:
+        assert admin.put(f"/api/review/projects/{project}/request-changes", {"message": "Why?"}).status_code == 200
+    housekeeping.tidy(app, DeliveryPolicy())
+
+    def states() -> set[str]:
+        return {admin.get(f"/api/review/projects/{project}").json["status"] for project in projects}
+
+    for number in range(3):
+        clock.offset = YEAR + number
+        housekeeping.tidy(app, DeliveryPolicy())
+        world.project(ada)  # stored with the wrong time
+    clock.offset = 0
+    housekeeping.tidy(app, DeliveryPolicy())
+    assert states() == {"pending"}
+    for day in range(1, 32):  # hours and days pass, and the directory is quiet
+        clock.offset = day * 23 * 3600
+        housekeeping.tidy(app, DeliveryPolicy())
+    assert states() == {"pending"}
+    clock.offset = 32 * 23 * 3600
+    housekeeping.tidy(app, DeliveryPolicy())
+    assert states() == {"rejected"}
+
+
 def ask(app: Flask) -> None:
     with app.app_context():
         db.session.execute(text("SELECT 1"))

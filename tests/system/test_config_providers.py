@@ -51,6 +51,8 @@ def test_a_provider_is_taken_as_it_is_given() -> None:
     assert load(OIDC_PROVIDERS=json.dumps([GIVEN])) == [GIVEN]
     roles = {"claim": "realm_access.roles", "admin": ["a"], "member": ["x y", "/z"]}
     assert load(OIDC_PROVIDERS=json.dumps([{**GIVEN, "roles": roles}]))[0]["roles"] == roles
+    asking = {**GIVEN, "scope": "groups urn:zitadel:iam:org:projects:roles"}
+    assert load(OIDC_PROVIDERS=json.dumps([asking])) == [asking]
     entra = {**GIVEN, "email_claim": "preferred_username", "trusts_email": True}
     assert load(OIDC_PROVIDERS=json.dumps([entra])) == [entra]
 
@@ -63,7 +65,11 @@ def test_a_provider_is_taken_as_it_is_given() -> None:
         ("{}", "list of objects"),
         ("[1]", "list of objects"),
         ("[{}]", "must have the members"),
-        (json.dumps([{**GIVEN, "scope": "x"}]), "and no others"),
+        (json.dumps([{**GIVEN, "scopes": "x"}]), "and no others"),
+        *(
+            (json.dumps([{**GIVEN, "scope": wrong}]), "scope must be words")
+            for wrong in ("", " ", " a", "a  b", "a\nb", 'a"b', "a\\b", "é", "x" * 501, ["groups"], None)
+        ),
         (json.dumps([{**GIVEN, "email_claim": ""}]), "email_claim must be the name of a claim"),
         (json.dumps([{**GIVEN, "email_claim": "a b"}]), "email_claim must be the name of a claim"),
         (json.dumps([{**GIVEN, "email_claim": ["upn"]}]), "email_claim must be the name of a claim"),

@@ -84,7 +84,7 @@ def test_a_project_is_taken_down_with_a_reason_unless_it_was_changed_meanwhile(c
         dialog.get_by_label("Reason").fill("The link is dead.")
         dialog.get_by_role("button", name="Take down", exact=True).click()
         expect(page.get_by_text("Lantern is taken down.")).to_be_visible()
-        expect(rows(page).get_by_text("Pending")).to_be_visible()
+        expect(rows(page).get_by_text("Taken down", exact=True)).to_be_visible()
         page.get_by_role("link", name="Log: Lantern").click()
         expect(rows(page).first).to_contain_text("grace took Lantern down.")
         expect(rows(page).first).to_contain_text("The link is dead.")

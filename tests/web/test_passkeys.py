@@ -154,3 +154,13 @@ def test_each_page_says_why_no_passkey_came(chromium: Browser, make_app: Any, an
         one.open("/admin")
         one.button("Sign in with a passkey").click()
         expect(one.page.get_by_text(says)).to_be_visible()
+
+
+def test_an_address_of_numbers_points_to_localhost_only_where_passkeys_work_there(
+    chromium: Browser, make_app: Any
+) -> None:
+    for settings, is_local in (({}, True), ({"SITE_URL": "https://directory.example"}, False)):
+        with served(make_app(**settings)) as site, visitor(chromium, site) as one:
+            page = one.open("/sign-in").page
+            page.wait_for_load_state("networkidle")
+            expect(page.get_by_text("Passkeys work at")).to_have_count(int(is_local))

@@ -132,6 +132,42 @@ def test_a_chosen_logo_survives_a_refusal_and_a_sign_in(chromium, app, world):
     assert project["logo"] is not None
 
 
+def test_the_preview_shows_the_logo_that_the_project_will_have_and_no_letters_without_a_title(chromium, app, world):
+    world.category("tools", "Tools")
+    ada = world.user("ada")
+    project = world.project(ada, "pending", title="Vim")
+    world.caller(ada).call("PUT", f"/api/projects/{project}/logo", data=RED, content_type="image/png")
+    with served(app) as site, visitor(chromium, site, viewport={"width": 1280, "height": 860}) as person:
+        page = person.enter("ada").open("/submit").page
+        letters, logo = page.locator(".preview span.monogram"), page.locator(".preview img.monogram")
+        expect(letters).to_be_visible()
+        expect(letters).to_have_text("")
+        fill(page, title="Blue Lantern")
+        expect(letters).to_have_text("BL")
+        page.get_by_label("Logo").set_input_files(LOGO)
+        expect(logo).to_have_attribute("src", re.compile("^data:image/png"))
+        expect(letters).to_be_hidden()
+        person.open(f"/mine/{project}/edit")
+        stored = page.get_by_alt_text("The present logo").get_attribute("src")
+        expect(logo).to_have_attribute("src", re.compile(f"{re.escape(stored)}$"))
+        page.get_by_label("Remove the logo").check()
+        expect(logo).to_be_hidden()
+        expect(letters).to_have_text("VM")
+
+
+def test_ones_own_project_is_said_with_its_day_and_a_link_while_one_writes(chromium, app, world):
+    ada = world.user("ada")
+    own = world.project(ada, "pending", url="https://lantern.example/")
+    with served(app) as site, visitor(chromium, site) as person:
+        page = person.enter("ada").open("/submit").page
+        fill(page, url="lantern.example")
+        similar = page.locator("[data-similar]")
+        expect(similar).to_contain_text(re.compile(r"You sent this on \w+ \d+, \d{4}: open it\."))
+        expect(similar).not_to_contain_text("You can vote for it instead")
+        similar.get_by_role("link", name="open it").click()
+        page.wait_for_url(f"{site}/mine/{own}")
+
+
 def test_what_is_here_already_is_shown_while_one_writes_and_the_description_is_previewed(chromium, app, world):
     world.user("ada")
     blue = world.project(title="Blue Lantern", url="https://www.lantern.example/")
@@ -142,9 +178,11 @@ def test_what_is_here_already_is_shown_while_one_writes_and_the_description_is_p
         expect(similar).to_contain_text("It is here already")
         similar.get_by_role("button", name="Upvote Blue Lantern, 0 votes").click()
         expect(similar.get_by_role("button", name="Upvote Blue Lantern, 1 vote")).to_be_visible()
-        fill(page, description="It **lights**.\n\n<script>alert(1)</script>")
+        fill(page, description="It **lights**.\n\n<script>alert(1)</script>\n\n- ع\n\n```\nع\n```")
         person.button("Preview").click()
         expect(page.locator(".box strong")).to_have_text("lights")
+        for block, direction in (("p", "ltr"), ("ul", "rtl"), ("li", "rtl"), ("pre", "ltr")):
+            expect(page.locator(f".box {block}").first).to_have_css("direction", direction)
         person.button("Write").click()
         expect(page.get_by_label("Description", exact=True)).to_be_visible()
         fill(page, title="x" * 90)

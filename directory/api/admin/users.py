@@ -16,12 +16,13 @@ from directory.api.schemas.users import (
     UsersQuery,
 )
 from directory.errors import AccountDeleted, LastAdmin, TooManyProjects, TooManyVotes, Unavailable
-from directory.http import pagination
+from directory.http import daily_bytes, pagination
 from directory.http.access import admin_required
 from directory.http.authentication import caller
 from directory.http.endpoint import documented, operation
 from directory.http.receivers import subscribers
 from directory.http.validation import JsonBody
+from directory.language.messages import ngettext
 from directory.models import Session, Token
 from directory.services import audit
 from directory.services.accounts import accounts
@@ -95,7 +96,9 @@ def revoke_all_tokens() -> None:
 def _end_all(model: Any) -> None:
     _, left = end_all(model, by=caller(), seconds=SECONDS)
     if left:
-        raise Unavailable(f"{left:,} are left. Send the request again.")
+        raise Unavailable(
+            ngettext("{number} is left. Send the request again.", "{number} are left. Send the request again.", left)
+        )
 
 
 @bp.get("/users/<id:user_id>")
@@ -103,7 +106,8 @@ def _end_all(model: Any) -> None:
 @operation(answer=UserProfile(), tier="read")
 def user(user_id: int) -> Any:
     """Show a user with statistics and the latest audit entries."""
-    return {**people.one(user_id), "audit": audit.latest_of_user(user_id)}
+    shown = {"stored_today": daily_bytes.of_account(user_id), "audit": audit.latest_of_user(user_id)}
+    return {**people.one(user_id), **shown}
 
 
 @bp.put("/users/<id:user_id>")

@@ -31,6 +31,10 @@ HEADERS: dict[str, dict[str, Any]] = {
     ),
     "Cache-Control": _header("Which caches may store it, and for how long."),
     "Vary": _header("The request's headers on which the answer depends."),
+    "Content-Language": _header(
+        "The language of a problem's `title` and `detail`, by `Accept-Language`; not where the site has English alone.",
+        is_required=False,
+    ),
     "Content-Disposition": _header(
         "The name of the file to save the answer as.",
         {"type": "string", "pattern": '^attachment; filename="[a-z0-9_.-]+"$'},
@@ -151,7 +155,7 @@ def name(codes: list[str]) -> str:
 def refusal(codes: list[str]) -> dict[str, Any]:
     """The answer with one of these codes, which share a status."""
     status = KINDS[codes[0]].status
-    names = ["X-Request-ID", "Cache-Control", "RateLimit", "RateLimit-Policy"]
+    names = ["X-Request-ID", "Cache-Control", "Vary", "Content-Language", "RateLimit", "RateLimit-Policy"]
     names += {401: ["WWW-Authenticate"], 429: ["Retry-After"], 503: ["Retry-After"]}.get(status, [])
     content = {
         # Not narrowed by `allOf`, which generators of clients cannot read: the examples name the codes.

@@ -11,6 +11,7 @@ from werkzeug.routing import Rule
 
 from directory.api.openapi import prose
 from directory.errors import EmailNotVerified, OtherUser, PreconditionFailed
+from directory.http.access import OPEN
 from directory.http.docs import ASSETS
 from directory.http.endpoint import Documentation, Operation
 from directory.http.exchange import READS
@@ -145,7 +146,8 @@ class Route:
             codes.update(WRITES)
         if self.is_write_of_a_caller:
             codes.add(OtherUser.code)
-        if self.access != "public" and not getattr(self.view, "for_unconfirmed", False):
+        # READS=members may close public routes too.
+        if (self.access != "public" or self.rule.rule not in OPEN) and not hasattr(self.view, "for_unconfirmed"):
             codes.add(EmailNotVerified.code)
         if self.operation.tier is not None:
             codes.add("rate_limited")

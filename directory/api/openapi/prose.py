@@ -17,7 +17,7 @@ an invalid token is 401 on every route. A write with a cookie must come from the
 one that it is configured to trust.
 
 **Errors.** All errors are `application/problem+json` (RFC 9457). Decide by `code`, which is stable; `detail` is for
-people. [All codes](/api/problems).
+people, in the language of the site that `Accept-Language` prefers. [All codes](/api/problems).
 
 **Lists.** `page` and `limit`, or `cursor`, which has no end, costs the same at any depth, and neither skips nor
 repeats. `Link` names the neighbouring pages.

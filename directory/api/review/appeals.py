@@ -17,11 +17,17 @@ from directory.http.validation import JsonBody
 from directory.services.review import appeals, waiting
 
 
+def _require_some(project_id: int) -> None:
+    """Raise AppealNotPossible while appeals are off, unless one is open, or its outcome may be repeated."""
+    if current_app.config["APPEALS"] == "off":
+        appeals.require_one(project_id, by=caller())
+
+
 @review.put("/projects/<id:project_id>/appeal")
 @reviewer_required
 @decides
 @documented(raises=(AppealNotPossible, NoAppeal, OwnDecision, OwnSubmission, PreconditionFailed))
-@operation(body=JsonBody(OutcomeInput()), answer=ReviewedProject())
+@operation(body=JsonBody(OutcomeInput()), answer=ReviewedProject(), when=_require_some)
 def settle_appeal(project_id: int, body: dict[str, Any]) -> Any:
     """Settle the open appeal about a project: uphold the decision, or reverse it. One person is enough.
 

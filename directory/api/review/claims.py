@@ -7,7 +7,7 @@ from flask import current_app
 from directory.api.blueprints import review
 from directory.api.schemas.review import ClaimInput, ClaimOutput
 from directory.errors import Claimed, InvalidTransition
-from directory.http.access import only_if, require_claims, reviewer_required
+from directory.http.access import require_claims, reviewer_required
 from directory.http.authentication import caller
 from directory.http.endpoint import documented, operation
 from directory.http.validation import JsonBody
@@ -16,9 +16,8 @@ from directory.services.review import claims
 
 @review.put("/projects/<id:project_id>/claim")
 @reviewer_required
-@only_if(require_claims)
 @documented(raises=(Claimed, InvalidTransition))
-@operation(body=JsonBody(ClaimInput(), optional=True), answer=ClaimOutput())
+@operation(body=JsonBody(ClaimInput(), optional=True), answer=ClaimOutput(), when=require_claims)
 def claim(project_id: int, body: dict[str, Any]) -> Any:
     """Show the other reviewers that the caller looks at a project, or renew that.
 
@@ -31,8 +30,7 @@ def claim(project_id: int, body: dict[str, Any]) -> Any:
 
 @review.delete("/projects/<id:project_id>/claim")
 @reviewer_required
-@only_if(require_claims)
-@operation(status=204)
+@operation(status=204, when=require_claims)
 def release(project_id: int) -> Any:
     """End the caller's own claim, if there is one."""
     claims.release(project_id, by=caller())

@@ -34,7 +34,7 @@ def messages(project_id: int, query: dict[str, Any]) -> Any:
 @reviewer_required
 @decides
 @documented(raises=(OwnSubmission,))
-@operation(body=JsonBody(ReviewerMessageInput()), answer=MessageOutput(), status=201)
+@operation(body=JsonBody(ReviewerMessageInput()), answer=MessageOutput(), status=201, tier="reviewer_messages")
 def write_message(project_id: int, body: dict[str, Any]) -> Any:
     """Write to the owner of a project, in whatever state it is, or with `internal` a note to the other reviewers.
 

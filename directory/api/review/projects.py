@@ -35,7 +35,8 @@ from directory.http.validation import JsonBody
 from directory.services import audit, permissions
 from directory.services.catalog import additions, catalog
 from directory.services.catalog.filters import review_scope
-from directory.services.review import approvals, cases, claims, holding, moderation, reports, waiting
+from directory.services.review import approvals, cases, claims, moderation, reports, waiting
+from directory.services.rules import reverting
 
 QUEUE_FILTERS = {*QueueQuery().fields} - {*PageQuery().fields, "sort"}
 DECISIONS, REVIEW_DECISIONS = DecisionsInput(), ReviewDecisionsInput()
@@ -55,7 +56,7 @@ def queue(query: dict[str, Any]) -> Any:
     waits = filters.waiting or filters.with_owner or filters.in_appeal or filters.held or filters.status == "pending"
     sort = "oldest" if waits and query.get("sort") is None else order(query)
     page, headers = listing(filters, sort, query, reviews=True)
-    additions.add_background(page["items"])
+    additions.add_background(page["items"], by=caller())
     _add_people(page["items"])
     return page, headers
 
@@ -80,7 +81,7 @@ def project(project_id: int) -> Any:
     A project outside of the reviewer's categories is not found.
     """
     found = catalog.for_review(project_id, by=caller())
-    additions.add_background([found])
+    additions.add_background([found], by=caller())
     _add_people([found])
     return found
 
@@ -166,11 +167,14 @@ def request_changes(project_id: int, body: dict[str, Any]) -> Any:
 @documented(raises=(OwnSubmission,))
 @operation(answer=ReviewedProject())
 def release_from_hold(project_id: int) -> Any:
-    """Put what a rule holds out of the queue, a pending project or the changes of a live one, into the queue.
+    """Put what a rule holds or has rejected, a pending project or the changes of a live one, into the queue.
 
-    It takes its old place there, and raises no version. What is not held stays as it is.
+    It takes its old place there. What was held gets no other version. What a rule has rejected goes back unless a
+    person has decided since, whether or not owners may appeal; an open appeal ends, and the owner is told. All else
+    stays as it is.
     """
-    holding.release(project_id, by=caller(), self_review=current_app.config["SELF_REVIEW"])
+    self_review = current_app.config["SELF_REVIEW"]
+    reverting.release(project_id, by=caller(), notify=subscribers(), self_review=self_review)
     return after_decision(project_id)
 
 

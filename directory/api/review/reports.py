@@ -6,7 +6,7 @@ from directory.api.blueprints import review
 from directory.api.schemas.reports import ReportGroup, ReportPage, ReportsQuery, SettlementInput
 from directory.errors import NotFound, OwnSubmission, ReportsSettled
 from directory.http import pagination
-from directory.http.access import only_if, require_reports, reviewer_required
+from directory.http.access import require_reports, reviewer_required
 from directory.http.authentication import caller
 from directory.http.endpoint import documented, operation
 from directory.http.receivers import subscribers
@@ -16,9 +16,8 @@ from directory.services.review import reports
 
 @review.get("/reports")
 @reviewer_required
-@only_if(require_reports)
 @documented(raises=(NotFound,))
-@operation(query=ReportsQuery(), answer=ReportPage(), tier="read")
+@operation(query=ReportsQuery(), answer=ReportPage(), tier="read", when=require_reports)
 def list_reports(query: dict[str, Any]) -> Any:
     """List the reports about the projects of the reviewer's categories, by project.
 
@@ -38,9 +37,8 @@ def _require_settleable(project_id: int) -> None:
 
 @review.put("/reports/<id:project_id>/settle")
 @reviewer_required
-@only_if(_require_settleable)
 @documented(raises=(NotFound, OwnSubmission, ReportsSettled))
-@operation(body=JsonBody(SettlementInput()), answer=ReportGroup())
+@operation(body=JsonBody(SettlementInput()), answer=ReportGroup(), when=_require_settleable)
 def settle_reports(project_id: int, body: dict[str, Any]) -> Any:
     """Settle the open reports about a project: they were acted on, or unfounded.
 

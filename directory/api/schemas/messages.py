@@ -1,12 +1,11 @@
 """The schemas of the threads of projects."""
 
 from marshmallow import fields
-from marshmallow.validate import Range
 
 from directory.api.schemas.audit import HistoryQuery
 from directory.api.schemas.paging import CursorPagination
 from directory.api.schemas.projects import UserRef
-from directory.http.fields import Flag, Number, Prose, Strict, Timestamp, Word
+from directory.http.fields import NO_ID, Flag, Number, Prose, Strict, Timestamp, Within, Word
 from directory.models import MessageKind, Sender
 from directory.models.base import HIGHEST_ID
 from directory.services.review.appeals import REVERSED, UPHELD
@@ -50,7 +49,7 @@ class ReviewerMessageInput(Strict):
 class ReadInput(Strict):
     """The last entry that was read; an id above the newest one means all."""
 
-    up_to = Number(required=True, validate=Range(1, HIGHEST_ID, error="An id is a positive whole number."))
+    up_to = Number(required=True, validate=Within(1, HIGHEST_ID, error=NO_ID))
 
 
 class MessageOutput(Strict):

@@ -1,8 +1,6 @@
 """The query and the bodies of the routes of a project's pictures."""
 
-from marshmallow.validate import Range
-
-from directory.http.fields import Few, Line, Number, Strict
+from directory.http.fields import NO_ID, Few, Line, Number, Strict, Within
 from directory.services.pictures.project_pictures import ALT_MAX, ID_MAX, PICTURES_MAX
 
 
@@ -20,6 +18,6 @@ class OrderInput(Strict):
     """The ids of all pictures of a project, in their new order."""
 
     order = Few(
-        Number(validate=Range(1, ID_MAX, error="An id is a positive whole number.")), 0, PICTURES_MAX, of="picture",
+        Number(validate=Within(1, ID_MAX, error=NO_ID)), 0, PICTURES_MAX, of="picture",
         required=True,
     )  # fmt: skip

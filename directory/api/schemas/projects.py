@@ -66,6 +66,16 @@ class ProjectInput(Strict):
         include: ClassVar = {field.name: _taken(field) for field in BODY}
 
 
+class ProjectChange(ProjectInput):
+    """A change of a project: any of its fields."""
+
+    give_back = fields.Boolean(
+        metadata={
+            "description": "False leaves what waits for its owner there, so that more can follow; true by default."
+        }
+    )
+
+
 class LogoOutput(Strict):
     """The addresses of a logo's pictures, WebP of 64 and 256 pixels a side. The picture at an address never changes."""
 
@@ -170,6 +180,12 @@ class WaitsOutput(Strict):
         required=True,
         metadata={"description": "Whether a rule holds it out of the queue, for 14 days at most, for a closer look."},
     )
+    asked = Word(
+        ("changes_requested", "unpublished"),
+        required=True,
+        allow_none=True,
+        metadata={"description": "How it came to wait for its owner; null if it does not."},
+    )
 
 
 class ProjectOutput(Strict):
@@ -219,6 +235,7 @@ class KnownProject(Strict):
     status = Word(STATUSES, required=True)
     upvotes = fields.Integer(required=True, metadata={"minimum": 0})
     has_upvoted = fields.Boolean(required=True, metadata={"description": "Whether the caller has voted for it."})
+    created_at = Timestamp(metadata={"description": "When it was submitted; the caller's own alone have it."})
 
 
 class CheckOutput(Strict):

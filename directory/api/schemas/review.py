@@ -3,12 +3,12 @@
 from typing import Any, ClassVar
 
 from marshmallow import ValidationError, fields, validates, validates_schema
-from marshmallow.validate import Range
 
 from directory.api.schemas.lists import SEARCH, Owner
 from directory.api.schemas.paging import PageQuery, Pagination
 from directory.api.schemas.projects import STATUSES, CategoryRef, ProjectDetail, ProjectOutput, UserRef
 from directory.http.fields import (
+    NO_ID,
     Few,
     Flag,
     Number,
@@ -17,6 +17,7 @@ from directory.http.fields import (
     Slug,
     Strict,
     Timestamp,
+    Within,
     Word,
 )
 from directory.language.messages import _
@@ -68,6 +69,10 @@ class QueueQuery(PageQuery):
         ("true",),
         metadata={"description": "Only what rules hold out of the queue; `oldest` is the default order."},
     )
+    answered = Word(
+        ("true",),
+        metadata={"description": "Only projects, in every state, whose owners wrote the last entry in their threads."},
+    )
     sort = Word(
         tuple(SORTS),
         metadata={"description": "Default newest; in a list of pending projects or of the queue oldest."},
@@ -80,6 +85,25 @@ class OwnerStats(Strict):
     live = fields.Integer(required=True, metadata={"minimum": 0})
     pending = fields.Integer(required=True, metadata={"minimum": 0})
     rejected = fields.Integer(required=True, metadata={"minimum": 0})
+
+
+class NamedProject(Strict):
+    """A project by id and title."""
+
+    id = fields.Integer(required=True)
+    title = fields.String(required=True)
+
+
+class Resembles(Strict):
+    """For a warning that is about another project, the first one that the caller may see; else null."""
+
+    lookalike_title = fields.Nested(
+        NamedProject,
+        required=True,
+        allow_none=True,
+        metadata={"description": "A live project of the same title, but for the letters that look like Latin ones."},
+    )
+    same_repository = fields.Nested(NamedProject, required=True, allow_none=True)
 
 
 class Background(Strict):
@@ -105,6 +129,8 @@ class Background(Strict):
             "deleted. `rule:` and a name: a rule of the administrators has matched what waits."
         },
     )
+
+    resembles = fields.Nested(Resembles, required=True)
 
 
 class GivenApproval(Strict):
@@ -180,6 +206,17 @@ class QueueSummary(Strict):
         required=True, allow_none=True, metadata={"description": "Since when the first of the queue waits."}
     )
 
+    messages = fields.Integer(
+        required=True,
+        metadata={"minimum": 0, "description": "How many projects have owners who wrote last, as with answered=true."},
+    )
+    held = fields.Integer(required=True, metadata={"minimum": 0, "description": "How many there are with held=true."})
+    waiting_for_owner = fields.Integer(
+        required=True, metadata={"minimum": 0, "description": "How many there are with waiting_for=owner."}
+    )
+    waiting_for_appeal = fields.Integer(
+        required=True, metadata={"minimum": 0, "description": "How many there are with waiting_for=appeal."}
+    )
     mine = fields.Integer(required=True, metadata={"minimum": 0, "description": "How many projects the caller claims."})
     claims = fields.Boolean(required=True, metadata={"description": "Whether projects can be claimed (CLAIM_MINUTES)."})
     appeals = fields.Boolean(required=True, metadata={"description": "Whether owners may appeal (APPEALS)."})
@@ -217,8 +254,8 @@ class ChangesInput(Strict):
 class DecisionItem(Strict):
     """A project and, if the decision is about no other, the version of it that was reviewed."""
 
-    id = Number(required=True, validate=Range(1, HIGHEST_ID, error="An id is a positive whole number."))
-    version = Number(validate=Range(1, HIGHEST_ID, error="A version is a positive whole number."))
+    id = Number(required=True, validate=Within(1, HIGHEST_ID, error=NO_ID))
+    version = Number(validate=Within(1, HIGHEST_ID, error=_("A version is a positive whole number.")))
 
 
 class DecisionsInput(Strict):
@@ -261,7 +298,7 @@ class DecisionsInput(Strict):
     @validates("ids")
     def _possible(self, ids: list[int], **_kwargs: object) -> None:
         if not all(1 <= one <= HIGHEST_ID for one in ids):
-            raise ValidationError(_("An id is a positive whole number."))
+            raise ValidationError(NO_ID)
 
 
 class ReviewDecisionsInput(DecisionsInput):

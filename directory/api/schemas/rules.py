@@ -4,10 +4,10 @@ import json
 from typing import Any, ClassVar
 
 from marshmallow import fields
-from marshmallow.validate import Range
 
 from directory.api.schemas.reports import ReportedProject
-from directory.http.fields import DayOrTime, Few, Line, Number, Prose, Strict, Timestamp, Word
+from directory.http.fields import DayOrTime, Few, Line, Number, Prose, Strict, Timestamp, Within, Word
+from directory.language.messages import _
 from directory.models import Effect, Judged, RuleState
 from directory.services.rules.conditions import FACTS, MOST_CONDITIONS, OPERATORS
 from directory.services.rules.preview import OUTCOMES
@@ -18,7 +18,9 @@ COMPARISONS = tuple(dict.fromkeys(each for some in OPERATORS.values() for each i
 NAME_MAX, REASON_MAX, DAYS_MAX = 60, 1000, 365
 VALUE = {
     "description": "A number, true or false, a text, or for `in` and `not in` a list of 1 to 1,000 texts, by the type "
-    "of the fact.",
+    "of the fact. One of `words` is a word or up to five in a row, as search has them in every script. One of "
+    "`email_domain` is a domain, `example.org`, or `*.example.org` and `*.org` for all that are below. Each value of a "
+    "list that is none has an error of its own.",
     "oneOf": [
         {"type": "number"},
         {"type": "boolean"},
@@ -116,7 +118,7 @@ class RulePreviewInput(Strict):
     """A rule as it would be saved, and over how many days to try it."""
 
     rule = fields.Nested(RuleInput, required=True)
-    days = Number(required=True, validate=Range(1, DAYS_MAX, error=f"Must be 1 to {DAYS_MAX}."))
+    days = Number(required=True, validate=Within(1, DAYS_MAX, error=_("Must be 1 to {most}.", most=DAYS_MAX)))
 
 
 class RuleOutcomes(Strict):

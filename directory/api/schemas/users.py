@@ -3,7 +3,6 @@
 from typing import Any, ClassVar
 
 from marshmallow import ValidationError, fields, validates, validates_schema
-from marshmallow.validate import Range
 
 from directory.api.schemas.accounts import UserOutput
 from directory.api.schemas.audit import AuditOutput
@@ -11,6 +10,7 @@ from directory.api.schemas.dashboard import ProjectCounts
 from directory.api.schemas.paging import PageQuery, Pagination
 from directory.http.fields import (
     BLANKS,
+    NO_ID,
     DayOrTime,
     Few,
     Flag,
@@ -22,6 +22,7 @@ from directory.http.fields import (
     Strict,
     Timestamp,
     Truth,
+    Within,
     Word,
 )
 from directory.language.messages import _
@@ -119,7 +120,7 @@ class UserChanges(Strict):
     def _with_suspension(self, _data: Any, given: dict[str, Any], **_kwargs: object) -> None:
         refused: dict[str, list[str]] = {}
         if given.get("status") != AccountStatus.SUSPENDED:
-            why = ["Only allowed together with status suspended."]
+            why: list[str] = [_("Only allowed together with status suspended.")]
             refused = {name: why for name in WITH_SUSPENSION if name in given}
         if "review_categories" in given and given.get("role", Role.REVIEWER) != Role.REVIEWER:
             refused["review_categories"] = [OF_REVIEWERS]
@@ -136,7 +137,7 @@ class UserDecisionsInput(Strict):
     rules: ClassVar[dict[str, Any]] = {"oneOf": [{"required": ["ids"]}, {"required": ["match"]}]}
 
     decision = Word(DECISIONS, required=True)
-    ids = Few(Number(validate=Range(1, HIGHEST_ID, error="An id is a positive whole number.")), 1, 100, of="id")
+    ids = Few(Number(validate=Within(1, HIGHEST_ID, error=NO_ID)), 1, 100, of="id")
     match = fields.Nested(UserFilters, metadata={"minProperties": 1})
     unpublish = Flag(metadata={"description": "Whether to take down all of the users' live and pending projects."})
     reason = Prose(0, 1000, allow_none=True, metadata={"description": "For the audit log, and the owners of projects."})
@@ -196,9 +197,19 @@ class UserDetail(UserOutput):
     stats = fields.Nested(Stats, required=True)
 
 
+class StoredToday(Strict):
+    """How many bytes of texts and pictures an account has stored since midnight UTC."""
+
+    bytes = fields.Integer(required=True, metadata={"minimum": 0})
+    most = fields.Integer(
+        required=True, allow_none=True, metadata={"description": "How many it may (MEMBER_BYTES_PER_DAY); null: any."}
+    )
+
+
 class UserProfile(UserDetail):
     """An account with its statistics and the latest twenty audit entries by or about the user, newest first."""
 
+    stored_today = fields.Nested(StoredToday, required=True)
     audit = fields.List(fields.Nested(AuditOutput), required=True)
 
 

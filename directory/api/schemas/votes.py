@@ -3,11 +3,10 @@
 from typing import Any, ClassVar
 
 from marshmallow import ValidationError, fields, validates_schema
-from marshmallow.validate import Range
 
 from directory.api.schemas.paging import CursorPagination, CursorQuery, Pagination
 from directory.api.schemas.projects import ProjectOutput
-from directory.http.fields import Few, Number, Prose, Strict, Timestamp, Whole, Word
+from directory.http.fields import NO_ID, Few, Number, Prose, Strict, Timestamp, Whole, Within, Word
 from directory.language.messages import _
 from directory.models import AccountStatus
 from directory.models.base import HIGHEST_ID
@@ -86,6 +85,10 @@ class DoubtfulProject(ProjectOutput):
     counted = _number("The recent votes that count.")
     doubtful = _number("Those of them with a sign. `unverified` is one where the service sends mail.")
     new_accounts, unverified, single_owner = NEW_ACCOUNTS, UNVERIFIED, SINGLE_OWNER
+    is_above = fields.Boolean(
+        required=True,
+        metadata={"description": "Whether the share of votes with a sign is over that of all these recent votes."},
+    )
 
 
 class DoubtfulPage(Strict):
@@ -101,9 +104,7 @@ class VoteDecisionsInput(Strict):
     rules: ClassVar[dict[str, Any]] = {"oneOf": [{"required": ["user_ids"]}, {"required": ["match"]}]}
 
     decision = Word(tuple(ACTIONS), required=True)
-    user_ids = Few(
-        Number(validate=Range(1, HIGHEST_ID, error="An id is a positive whole number.")), 1, USERS_MAX, of="user id"
-    )
+    user_ids = Few(Number(validate=Within(1, HIGHEST_ID, error=NO_ID)), 1, USERS_MAX, of="user id")
     match = Few(
         Word(RULES), 1, len(RULES), of="rule", metadata={"description": "Votes to which any of the rules applies."}
     )

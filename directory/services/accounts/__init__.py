@@ -1,1 +1,1 @@
-"""Accounts: registration, sign-in, passwords, sessions and tokens. It may import what `services` may."""
+"""Accounts: registration, sign-in, passwords, sessions and tokens."""

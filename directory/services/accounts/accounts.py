@@ -265,7 +265,8 @@ def sign_out(user_id: int, *, by: Caller) -> None:
 def lock_admins_and(*user_ids: int) -> tuple[set[int], Any]:
     """The ids of the active administrators, and the row of the first user, all locked in the order of their ids."""
     active = (User.stored_role == Role.ADMIN) & (User.status == AccountStatus.ACTIVE)
-    columns = select(User.id, User.role, User.status, User.deleted_at, User.review_categories)
+    by_hand = (User.role_source, User.local_role, User.local_categories)
+    columns = select(User.id, User.role, User.status, User.deleted_at, User.review_categories, *by_hand)
     columns = columns.where(or_(active, User.id.in_(user_ids)))
     rows = list(db.session.execute(columns.order_by(User.id).with_for_update(key_share=True)))
     admins = {row.id for row in rows if row.role == Role.ADMIN and row.status == AccountStatus.ACTIVE}

@@ -12,15 +12,15 @@ BELOW = "*"
 
 def admits(domains: tuple[str, ...], email: str) -> bool:
     """Whether an address, as it is stored, is in one of the domains."""
-    return not domains or email.endswith(tuple(_end(each) for each in domains))
+    return not domains or email.endswith(tuple(ending(each) for each in domains))
 
 
 def is_outside(domains: tuple[str, ...]) -> ColumnElement[bool]:
     """The condition of accounts whose address is in none of the domains; a deleted account has no address."""
-    ends = (User.email.endswith(_end(each), autoescape=True) for each in domains)
+    ends = (User.email.endswith(ending(each), autoescape=True) for each in domains)
     return User.deleted_at.is_(None) & not_(or_(*ends))
 
 
-def _end(entry: str) -> str:
-    """What addresses of an entry end with."""
+def ending(entry: str) -> str:
+    """What addresses of an entry end with: `@example.org`, or `.example.org` where it stands for all domains below."""
     return entry.removeprefix(BELOW) if entry.startswith(BELOW) else f"@{entry}"

@@ -1,5 +1,6 @@
 """Data that some lists add to their projects: places in the queue, and for administrators the background of each."""
 
+from dataclasses import replace
 from datetime import datetime
 from functools import cache
 from typing import Any
@@ -10,9 +11,9 @@ from sqlalchemy.orm import aliased
 from directory.db.paging import AnySelect, Window
 from directory.db.statements import Prepared, Row, among
 from directory.extensions import db
-from directory.models import Message, MessageKind, Project, Revision, RuleAction, Sender, Status
+from directory.models import Message, Project, Revision, RuleAction, Status
 from directory.services import permissions
-from directory.services.catalog import catalog
+from directory.services.catalog import catalog, resembled
 from directory.services.catalog.columns import waiting
 from directory.services.catalog.filters import Filters
 from directory.services.identity import Caller
@@ -25,29 +26,57 @@ LOOKALIKES = "lookalike_title"  # letters of the title look like those of anothe
 OWNER_SUSPENDED = "owner_suspended"  # the owner's account is suspended
 SAME_REPOSITORY = "same_repository"  # another project has its repository, as repository or as website
 WARNINGS = (LOOKALIKES, SAME_REPOSITORY, OWNER_SUSPENDED)
+# The parts of a reviewer's list besides the queue, as the summary calls them.
+LANES = {
+    "messages": Filters(answered="true"),
+    "held": Filters(held="true"),
+    "waiting_for_owner": Filters(with_owner="true"),
+    "waiting_for_appeal": Filters(in_appeal="true"),
+}
 BY_RULE = "rule:"  # and the name of a rule that matched
 
 
-def add_background(projects: list[dict[str, Any]]) -> None:
-    """Add `owner_stats`, `earlier`, `warnings`, `answered` and `description_html` to each, by two statements in all."""
+def add_background(projects: list[dict[str, Any]], *, by: Caller) -> None:
+    """Add `owner_stats`, `earlier`, `warnings`, `resembles`, `answered` and `description_html` to each.
+
+    It takes two statements in all, and two more where a warning is about another project, which `by` may see.
+    """
     stats = counts({each["owner"]["id"] for each in projects})
     others = _Others(projects)
     for project, html in zip(projects, markdown.several([each["description"] for each in projects]), strict=True):
         project["owner_stats"] = stats[project["owner"]["id"]]
         project["earlier"] = others.earlier(project)
         project["answered"] = others.have_answer(project)
-        found = {LOOKALIKES: has_lookalikes(project["title"]), SAME_REPOSITORY: others.have_repository(project)}
+        found = {LOOKALIKES: has_lookalikes(_waiting(project)["title"])}
+        found[SAME_REPOSITORY] = bool(others.of_repository(project))
         found[OWNER_SUSPENDED] = is_of_suspended(project)
         project["warnings"] = [*(warning for warning in WARNINGS if found[warning]), *others.marks(project)]
         project["description_html"] = html
+    _add_resembled(projects, others, by)
+
+
+def _add_resembled(projects: list[dict[str, Any]], others: "_Others", by: Caller) -> None:
+    """Add `resembles`: for a warning that is about other projects the first of them that `by` may see."""
+    titles = [_waiting(each)["title"] for each in projects if LOOKALIKES in each["warnings"]]
+    alike = resembled.titled_alike(titles)
+    about = [
+        {LOOKALIKES: alike.get(_waiting(each)["title"], set()), SAME_REPOSITORY: others.of_repository(each)}
+        for each in projects
+    ]
+    seen = resembled.named({one for ids in about for found in ids.values() for one in found}, by=by)
+    for project, ids in zip(projects, about, strict=True):
+        project["resembles"] = {
+            name: next((seen[one] for one in sorted(found) if one in seen), None) for name, found in ids.items()
+        }
 
 
 def summary(by: Caller) -> dict[str, Any]:
-    """How much waits for review in the categories of `by`, and since when: one statement, or two if nothing waits."""
-    filters = Filters(waiting="true", categories=permissions.categories(by))
-    found = catalog.page(filters, "oldest", Window(1), viewer=by, reviews=True)
+    """How much waits for review in the categories of `by`, and since when, and the numbers of the other LANES there."""
+    categories = permissions.categories(by)
+    found = catalog.page(Filters(waiting="true", categories=categories), "oldest", Window(1), viewer=by, reviews=True)
     oldest = _waits_since(found.items[0]) if found.items else None
-    return {"queue_length": found.total, "oldest_submitted_at": oldest}
+    numbers = {name: catalog.total(replace(lane, categories=categories)) for name, lane in LANES.items()}
+    return {"queue_length": found.total, "oldest_submitted_at": oldest, **numbers}
 
 
 def is_of_suspended(project: dict[str, Any]) -> bool:
@@ -77,22 +106,27 @@ class _Others:
         """The warnings of the rules that matched what waits of a project, in the order of their names."""
         return sorted(kind for kind, key in self._found if kind.startswith(BY_RULE) and key == str(project["id"]))
 
-    def have_repository(self, project: dict[str, Any]) -> bool:
-        """Whether the website or the repository of a project, as its revision would have them, is another's repository,
-        or its repository is another's website.
+    def of_repository(self, project: dict[str, Any]) -> set[int]:
+        """The first and the last of the others whose repository is the website or the repository of a project, as its
+        revision would have them, and of those whose website is its repository.
         """
         website, repository = self._keys[project["id"]]
         places = [("repository", website), ("repository", repository)]
         if repository != website:  # of one website there are `earlier` ones
             places.append(("website", repository))
-        return any(set(self._found.get(place, ())) - {project["id"]} for place in places)
+        return {one for place in places for one in self._found.get(place, ())} - {project["id"]}
+
+
+def _waiting(project: dict[str, Any]) -> dict[str, Any]:
+    """A project after the changes that wait for review."""
+    revision = project.get("revision")
+    return project | revision["changes"] if revision else project
 
 
 def _address_keys(project: dict[str, Any]) -> tuple[str | None, str | None]:
     """The keys of the website and the repository of a project, after the changes that wait for review."""
-    revision = project.get("revision")
-    address = project | (revision["changes"] if revision else {})
-    return repository_key(address.get("url")), repository_key(address.get("repository_url"))
+    waits = _waiting(project)
+    return repository_key(waits.get("url")), repository_key(waits.get("repository_url"))
 
 
 def counts(owner_ids: set[int]) -> dict[int, dict[str, int]]:
@@ -146,12 +180,10 @@ def _others(dialect: str) -> Prepared:
 
 
 def _answered(dialect: str) -> AnySelect:
-    """The projects whose owners wrote the last entry of the thread; for each the end of its thread is looked up."""
-    entries = select(Message.sender).where(Message.project_id == Project.id, Message.kind != MessageKind.NOTE)
-    last = entries.order_by(Message.id.desc()).limit(literal_column("1")).correlate(Project).scalar_subquery()
-    columns: Any = (literal_column("'answered'").label("kind"), cast(Project.id, String).label("key"))
+    """The projects whose owners wrote last, by the index of these entries."""
+    columns: Any = (literal_column("'answered'").label("kind"), cast(Message.project_id, String).label("key"))
     query: AnySelect = select(*columns, literal_column("1").label("first"), literal_column("0").label("last"))
-    return query.where(among(Project.id, dialect), last == literal_column(f"'{Sender.OWNER}'"))
+    return query.where(among(Message.project_id, dialect), Message.is_unanswered)
 
 
 def _marked(dialect: str) -> AnySelect:

@@ -18,7 +18,7 @@ from directory.db.transactions import by_index
 from directory.errors import NotFound, NotOwner, OwnSubmission
 from directory.extensions import db
 from directory.models import AccountStatus, Project, Status, now
-from directory.services import permissions
+from directory.services import permissions, turns
 from directory.services.accounts.sessions import Credential
 from directory.services.catalog import (
     best_match,
@@ -34,7 +34,7 @@ from directory.services.catalog import (
     shapes,
     tags,
 )
-from directory.services.catalog.columns import DESCRIPTION, ID, NAMES, OWNER, REVISION, STATUS, after, review, revision
+from directory.services.catalog.columns import DESCRIPTION, ID, NAMES, OWNER, REVISION, STATUS, after, revision
 from directory.services.catalog.filters import Filters
 from directory.services.identity import Caller
 
@@ -359,10 +359,10 @@ def _view(row: Row, viewer: Caller | None, *, reviews: bool = False) -> dict[str
     project["owner_has_page"] = project.pop("owner_status") == AccountStatus.ACTIVE  # for pages; no answer shows it
     if reviews or _sees_all(viewer, owner_id):
         waits = len(NAMES) + len(REVISION)
-        project["revision"] = held = revision(*row[len(NAMES) : waits])
-        submitted_at = None if held is None else held["submitted_at"]
-        columns = row[waits : after(signed_in=True)]
-        project["review"] = review(project["status"], project["submitted_at"], submitted_at, columns)
+        project["revision"] = revision(*row[len(NAMES) : waits])
+        standing = turns.standing(turns.Facts(*row[waits : after(signed_in=True)]))
+        project["review"] = standing.review
+        project["standing"] = standing  # for pages; no answer shows it
     else:
         del project["rejection_reason"]
     return project

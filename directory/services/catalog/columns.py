@@ -1,6 +1,5 @@
 """The columns of a project in answers."""
 
-from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
@@ -8,7 +7,6 @@ from sqlalchemy import (
     ColumnElement,
     Subquery,
     UnaryExpression,
-    and_,
     bindparam,
     case,
     func,
@@ -21,9 +19,11 @@ from sqlalchemy import (
 from sqlalchemy.sql.operators import custom_op
 
 from directory.db.paging import AnySelect
-from directory.models import Category, Project, Revision, Status, Upvote, User
+from directory.models import Category, Message, Project, Revision, Upvote, User
+from directory.services import turns
 from directory.services.catalog import orders
 from directory.services.catalog.fields import FIELDS, Kind
+from directory.services.turns import in_queue, revision_in_queue
 
 projects, categories, users = Project.__table__, Category.__table__, User.__table__
 upvotes, revisions = Upvote.__table__, Revision.__table__
@@ -41,36 +41,13 @@ COLUMNS = (
 )
 NAMES = (*(column.name for column in COLUMNS), "has_upvoted")
 ID, STATUS, OWNER, DESCRIPTION = (NAMES.index(name) for name in ("id", "status", "owner_id", "description"))
-# The additional columns for a signed-in caller: the revision, and for whom it or the project waits, which only owners
-# and reviewers see.
+# The additional columns for a signed-in caller, which only owners and reviewers see: the revision, and `turns.COLUMNS`.
 REVISION = (R.changes, R.category, R.submitted_at, R.reason, R.rejected)
-WAITS = (P.appealed_at, P.owner_since, P.closes_at, P.held_until, R.owner_since, R.closes_at, R.held_until)
-PENDING: ColumnElement[str] = literal_column(f"'{Status.PENDING}'")
-
-
-def with_reviewers(project: Any = P) -> ColumnElement[bool]:
-    """Whether a project waits for review, in the queue or held: it is pending, and does not wait for its owner."""
-    return and_(project.status == PENDING, project.owner_since.is_(None))
-
-
-def revision_with_reviewers(revision: Any = R) -> ColumnElement[bool]:
-    """Whether a revision waits for review, in the queue or held: it is not rejected, and not with its owner."""
-    return and_(revision.submitted_at.is_not(None), revision.owner_since.is_(None))
-
-
-def in_queue(project: Any = P) -> ColumnElement[bool]:
-    """Whether a project is in the queue: it waits for review, and is not held."""
-    return and_(with_reviewers(project), project.held_until.is_(None))
-
-
-def revision_in_queue(revision: Any = R) -> ColumnElement[bool]:
-    """Whether a revision is in the queue: it waits for review, and is not held."""
-    return and_(revision_with_reviewers(revision), revision.held_until.is_(None))
 
 
 def after(signed_in: bool) -> int:
     """The index of the first column after those of the project, such as the total of a page."""
-    return len(NAMES) + (len(REVISION) + len(WAITS) if signed_in else 0)
+    return len(NAMES) + (len(REVISION) + len(turns.COLUMNS) if signed_in else 0)
 
 
 def unindexed(column: Any, dialect: str) -> Any:
@@ -93,9 +70,9 @@ def viewed(signed_in: bool, viewer: ColumnElement[Any] | None = None) -> AnySele
 
 
 def with_revision(viewer: ColumnElement[Any] | None = None) -> AnySelect:
-    """The columns of a project for a signed-in caller, those of its revision, null without one, and WAITS."""
+    """The columns of a project for a signed-in caller, those of its revision, and `turns.COLUMNS`."""
     labels = [column.label(f"revision_{column.name}") for column in REVISION]
-    labels += [column.label(f"waits_{column.table.name}_{column.name}") for column in WAITS]
+    labels += [column.label(f"waits_{column.table.name}_{column.name}") for column in turns.COLUMNS]
     return viewed(signed_in=True, viewer=viewer).outerjoin(revisions, R.project_id == P.id).add_columns(*labels)
 
 
@@ -120,48 +97,9 @@ def revision(
     return shown if submitted_at is not None else {**shown, "rejected": rejected or {}}
 
 
-def review(
-    status: str,
-    submitted_at: datetime,
-    revision_submitted_at: datetime | None,
-    waits: Sequence[datetime | None],
-) -> dict[str, Any] | None:
-    """For whom or what a project or its revision waits, since when, when it closes, and whether it is held.
-
-    None if neither waits. `waits` has the columns WAITS.
-    """
-    appealed_at, owner_since, closes_at, held_until, *of_revision = waits
-    if appealed_at is not None:
-        return {"waiting_for": "appeal", "since": appealed_at, "closes_at": None, "held": False}
-    if status == Status.LIVE and revision_submitted_at is not None:
-        submitted_at, (owner_since, closes_at, held_until) = revision_submitted_at, of_revision
-    elif status != Status.PENDING:
-        return None
-    if owner_since is None:
-        return {"waiting_for": "review", "since": submitted_at, "closes_at": None, "held": held_until is not None}
-    return {"waiting_for": "owner", "since": owner_since, "closes_at": closes_at, "held": False}
-
-
-def held() -> AnySelect:
-    """The ids of the projects that are held out of the queue, or whose revisions are."""
-    pending = select(P.id).where(P.held_until.is_not(None), with_reviewers())
-    changed = select(R.project_id).where(R.held_until.is_not(None), revision_with_reviewers())
-    found = union_all(pending, changed).subquery("held")
-    return select(found.c.id)
-
-
-def with_owner() -> AnySelect:
-    """The ids of the projects that wait, or whose revisions wait, for their owners."""
-    down = select(P.id).where(P.owner_since.is_not(None), P.status == PENDING, P.appealed_at.is_(None))
-    asked = select(R.project_id).where(R.owner_since.is_not(None), R.submitted_at.is_not(None))
-    found = union_all(down, asked).subquery("with_owner")
-    return select(found.c.id)
-
-
-def in_appeal() -> AnySelect:
-    """The ids of the projects about which an appeal is open."""
-    appealed = projects.alias("appealed")
-    return select(appealed.c.id).where(appealed.c.appealed_at.is_not(None))
+def answered() -> AnySelect:
+    """The ids of the projects whose owners wrote last, and nobody answered."""
+    return select(Message.project_id).where(Message.is_unanswered)
 
 
 def waiting(dialect: str) -> Subquery:

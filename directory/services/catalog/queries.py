@@ -31,9 +31,7 @@ from directory.models import Category, Project, ProjectTag, Revision, Status, Up
 from directory.services.catalog import search
 from directory.services.catalog.category_slugs import id_asked_for
 from directory.services.catalog.columns import (
-    PENDING,
     queue_position,
-    revision_in_queue,
     shown,
     unindexed,
     viewed,
@@ -55,6 +53,7 @@ from directory.services.catalog.shapes import (
     has_tags,
     without_query,
 )
+from directory.services.turns import PENDING, out_of_queue, revision_in_queue
 
 projects, categories, tags = Project.__table__, Category.__table__, ProjectTag.__table__
 vote_rankings, upvotes = VoteRanking.__table__, Upvote.__table__
@@ -267,8 +266,8 @@ def _counters(shape: ListShape) -> AnySelect:
     total: ColumnElement[Any] = func.coalesce(func.sum(sum(counters[1:], start=counters[0])), 0)
     if "waiting" in shape.filters:
         total += _changed(shape).scalar_subquery()
-        total -= _pending(shape, P.owner_since.is_not(None)).scalar_subquery()
-        total -= _pending(shape, P.held_until.is_not(None), P.owner_since.is_(None)).scalar_subquery()
+        for is_away in out_of_queue():
+            total -= _pending(shape, is_away).scalar_subquery()
     query: AnySelect = select(total).select_from(categories)
     if "category" in shape.filters:
         query = query.where(categories.c.id == id_asked_for())

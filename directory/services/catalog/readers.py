@@ -28,13 +28,12 @@ from sqlalchemy import (
 from directory.db.batched_query import BatchedQuery
 from directory.db.paging import AnySelect
 from directory.models import Project, Role, Status, Upvote, User, role_of
+from directory.services import turns
 from directory.services.accounts import sessions
 from directory.services.catalog.columns import (
     REVISION,
-    WAITS,
     categories,
     queue_position,
-    review,
     revision,
     revisions,
     users,
@@ -80,17 +79,18 @@ def _rest(dialect: str) -> AnySelect:
     """The fields of a project that only its owner and administrators see, as JSON."""
     array = func.json_build_array if dialect == "postgresql" else func.json_array
     changes, rejected = (column if dialect == "postgresql" else func.json(column) for column in (R.changes, R.rejected))
-    columns = (P.id, P.rejection_reason, changes, *REVISION[1:-1], rejected, P.status, P.submitted_at, *WAITS)
+    columns = (P.id, P.rejection_reason, changes, *REVISION[1:-1], rejected, *turns.COLUMNS)
     return select(array(*columns)).select_from(P.id.table.outerjoin(revisions, R.project_id == P.id))
 
 
 def seen_by_owner(own: str | None) -> Iterator[tuple[str, dict[str, Any]]]:
     """The ids, as texts, and the private members of projects, from the last column of `votes`."""
-    for project_id, reason, changes, category, revised_at, note, rejected, status, *times in orjson.loads(own or "[]"):
-        at, submitted_at, *waits = (_instant(each) for each in (revised_at, *times))
-        held = revision(changes, category, at, note, rejected)
-        turn = review(status, submitted_at, at, waits)
-        yield str(project_id), {"rejection_reason": reason, "revision": held, "review": turn}
+    for project_id, reason, changes, category, revised_at, note, rejected, *columns in orjson.loads(own or "[]"):
+        held = revision(changes, category, _instant(revised_at), note, rejected)
+        times = map(_instant, columns[turns.TIMES_FROM :])
+        facts = turns.Facts(*columns[: turns.TIMES_FROM], *times)
+        review = turns.standing(facts).review
+        yield str(project_id), {"rejection_reason": reason, "revision": held, "review": review}
 
 
 def _instant(text: str | None) -> Any:

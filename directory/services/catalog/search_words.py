@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import idna
 
-from directory.services.text.characters import fold, is_symbol
+from directory.services.text.characters import accents, fold, is_symbol
 
 MAX_WORDS = 16  # of a query; more narrow nothing down
 MAX_WORD_LENGTH = 64
@@ -245,8 +245,8 @@ def whole_of(found: Sequence[Unit]) -> str | None:
 
 
 def spelled(text: str) -> str:
-    """A word that two texts share exactly if they are also spelled alike, but for case, accents and spaces."""
-    return _SPELLED + _digest(" ".join(fold(text).split()))
+    """A word that two texts share exactly if they are also spelled alike, with the same accents, but for case."""
+    return _SPELLED + _digest(" ".join(fold(text).split()) + accents(text))
 
 
 def addressed(key: str) -> str:

@@ -27,13 +27,8 @@ from directory.models.base import UtcDateTime
 from directory.services.catalog import search
 from directory.services.catalog.category_slugs import id_asked_for
 from directory.services.catalog.claimed import C, claimed
-from directory.services.catalog.columns import (
-    PENDING,
-    held,
-    in_appeal,
-    unindexed,
-    with_owner,
-)
+from directory.services.catalog.columns import answered, unindexed
+from directory.services.turns import PENDING, held, in_appeal, with_owner
 
 projects, users, tags, upvotes = Project.__table__, User.__table__, ProjectTag.__table__, Upvote.__table__
 P = projects.c
@@ -102,6 +97,7 @@ class ListShape:
             "with_owner": lambda: project_id.in_(with_owner()),
             "held": lambda: project_id.in_(held()),
             "in_appeal": lambda: project_id.in_(in_appeal()),
+            "answered": lambda: project_id.in_(answered()),
             "tag": lambda: project_id.in_(tagged),
             "tag_of_each": lambda: is_tagged(project_id),
             # A test of the truth: both databases look each project up in a table of those with the tag, in memory.

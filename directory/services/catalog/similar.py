@@ -5,6 +5,7 @@ not distinguish projects, so its matches count only if they have another word th
 """
 
 import json
+from datetime import datetime
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -39,6 +40,7 @@ class _Row(NamedTuple):
     upvotes: int
     has_upvoted: bool
     owner_id: int
+    created_at: datetime
     found_by: int
 
 
@@ -63,8 +65,9 @@ def check(
     same = {row.id: row for row in rows if row.found_by == BY_URL}
     sharing = {row.id: row for row in rows if row.found_by == BY_REPOSITORY and row.id not in same}
     others = [row for row in rows if row.id not in same.keys() | sharing.keys()]
-    found = {"same": [*map(_item, same.values())], "similar": [*map(_item, _most_similar(title or "", others, by))]}
-    return found | ({"same_repository": [*map(_item, sharing.values())]} if sharing else {})
+    kinds = {"same": same.values(), "similar": _most_similar(title or "", others, by)}
+    kinds |= {"same_repository": sharing.values()} if sharing else {}
+    return {kind: [_item(row, by) for row in found] for kind, found in kinds.items()}
 
 
 def _most_similar(title: str, rows: list[_Row], by: Caller) -> list[_Row]:
@@ -74,9 +77,11 @@ def _most_similar(title: str, rows: list[_Row], by: Caller) -> list[_Row]:
     return [row for _, row in ranked[:MOST_SIMILAR]]
 
 
-def _item(row: _Row) -> dict[str, Any]:
-    item = row._asdict() | {"has_upvoted": bool(row.has_upvoted)}  # SQLite has no booleans
-    del item["owner_id"], item["found_by"]
+def _item(row: _Row, by: Caller) -> dict[str, Any]:
+    item = row._asdict()
+    del item["found_by"]
+    if item.pop("owner_id") != by.id:
+        del item["created_at"]
     return item
 
 
@@ -129,7 +134,7 @@ def _found(dialect: str) -> Prepared:
     else:
         is_given = among(P.id, dialect)
     similar = found(BY_TITLE).where(is_given, P.status == sa.literal("live"))
-    return Prepared(union_all(*parts, similar))
+    return Prepared(select(union_all(*parts, similar).subquery()))
 
 
 def _candidates(title: str) -> set[int]:
@@ -141,12 +146,12 @@ def _candidates(title: str) -> set[int]:
     if key is None:
         return set()
     significant = sorted(significant_words(title), key=lambda word: (-len(word), word))[:MOST_WORDS]
-    same, *found = _matches([[key], *([word] for word in significant)])
+    same, *found = matches([[key], *([word] for word in significant)])
     distinctive = [ids for ids in found if len(ids) < COMMON]
-    return same.union(*(distinctive or _matches([significant])))
+    return same.union(*(distinctive or matches([significant])))
 
 
-def _matches(terms: list[list[str]]) -> list[set[int]]:
+def matches(terms: list[list[str]]) -> list[set[int]]:
     """For each term, a list of required words, the ids of at most COMMON live projects that match it."""
     dialect = db.engine.dialect.name
     found = _search(len(terms), dialect).all({f"term_{n}": _written(term, dialect) for n, term in enumerate(terms)})

@@ -1,1 +1,1 @@
-"""Data in bulk: import, export, copy, recount and made-up projects. It may import what `services` may."""
+"""Data in bulk: import, export, copy, recount and made-up projects."""

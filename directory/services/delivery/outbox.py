@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import BigInteger, bindparam, func, select, text, update
+from sqlalchemy import BigInteger, ColumnElement, String, bindparam, case, cast, func, literal, select, text, update
 from sqlalchemy.dialects.postgresql import ARRAY
 
 from directory.db.transactions import on_postgresql
-from directory.extensions import UNSYNCHRONISED, db
+from directory.extensions import UNSYNCHRONISED, db, modify
 from directory.models import AccountStatus, Delivery, DeliveryState, Project, User, now
 from directory.services import bulk
 from directory.services.catalog import catalog
@@ -47,9 +47,12 @@ ACTORS = {
 # Of events that only the owner of the project learns of, by mail.
 MAIL_ACTORS = {"project.edit_approved": "approved_by", "project.edit_rejected": "rejected_by"}
 REPORTED = "project.reported"
-MAIL_ACTORS |= {"project.message": "written_by", "project.returned": "returned_by"}
+WRITTEN = "project.message"  # a reviewer wrote to the owner: by mail alone
+BETWEEN_MAILS = timedelta(minutes=10)  # of what is written in one thread
+MAIL_ACTORS |= {"project.closing": "requested_by", WRITTEN: "written_by", "project.returned": "returned_by"}
 MAIL_ACTORS |= {"project.appeal_upheld": "settled_by", "project.appeal_reversed": "settled_by"}
 TEST = "webhook.test"
+EMPTIED = '","data":{"project":{"id":'  # follows the type in a payload that was emptied
 # No project has this id, and the event's type is another than an approval's: nobody takes a test for one.
 TEST_PROJECT = {
     "id": None,
@@ -72,19 +75,40 @@ def enqueue(
     changes: dict[str, Any] | None = None,
     kind: str | None = None,
     message_id: int | None = None,
+    due: datetime | None = None,
 ) -> None:
     """Add one outbox row for each endpoint that wants `event`, in the current transaction.
 
     `changes` are those of an edit, by field an object with `from` and `to`; `kind` is that of a report. `message_id` is
     the entry of the thread that the event tells of: its text is read when a mail is sent, so that no delivery stores
-    it.
+    it. It is `due` at once, or at an instant.
     """
     wanted_by = wanting(event, endpoints)
     if wanted_by:
         project = catalog.stored(project_id)
         recipients = _recipients(wanted_by, project, _mailed([project], wanted_by))
         payload = _payload(event, project, by, reason, changes, kind=kind, message_id=message_id)
-        db.session.add_all(Delivery(**row) for row in rows_of(event, project_id, payload, recipients, due=at_once()))
+        db.session.add_all(
+            Delivery(**row) for row in rows_of(event, project_id, payload, recipients, due=due or at_once())
+        )
+
+
+def enqueue_message(project_id: int, *, by: Caller, endpoints: list[Endpoint], message_id: int) -> None:
+    """Add the mail about a message to the owner, unless one waits that will have it too.
+
+    A mail has what is unread of the thread, up to the first message of the mail after it, and comes BETWEEN_MAILS after
+    the one before at the earliest. The calling function has locked the project; a delivery that waits is locked here,
+    so that nobody takes it before the message is there.
+    """
+    due = None
+    if wanting(WRITTEN, endpoints):
+        own = Delivery.project_id == project_id, Delivery.event == WRITTEN
+        last = db.session.scalars(select(Delivery).where(*own).order_by(Delivery.id.desc()).limit(1).with_for_update())
+        if (before := last.one_or_none()) is not None:
+            if before.state == DeliveryState.PENDING and before.lease_token is None:
+                return
+            due = (before.settled_at or database_clock()) + BETWEEN_MAILS
+    enqueue(WRITTEN, project_id, by=by, endpoints=endpoints, message_id=message_id, due=due)
 
 
 def enqueue_each(
@@ -95,7 +119,7 @@ def enqueue_each(
     endpoints: list[Endpoint],
     reason: str | None = None,
     changes: Mapping[int, dict[str, Any]] | None = None,
-    messages: Mapping[int, int] | None = None,
+    messages: Mapping[int, int | None] | None = None,
 ) -> None:
     """The same for each of many projects, given as `catalog.all_stored` returns them, at once.
 
@@ -158,12 +182,22 @@ def _left(owners: set[int]) -> dict[int, float]:
         owners = set(db.session.scalars(_ALONE, {"ids": sorted(owners)}))
     if not owners:
         return {}
-    since = now() - UNCONFIRMED_PERIOD
-    recent = Delivery.endpoint == MAIL, Delivery.created_at > since, Project.owner_id.in_(owners)
-    mailed = select(Project.owner_id, func.count().label("mails")).join(Delivery, Delivery.project_id == Project.id)
-    counted = mailed.where(*recent)
-    mails = {row.owner_id: row.mails for row in db.session.execute(counted.group_by(Project.owner_id))}
+    mails = {row.owner_id: row.mails for row in db.session.execute(_mails_to(owners).group_by(Project.owner_id))}
     return {user_id: UNCONFIRMED_MAILS - mails.get(user_id, 0) for user_id in owners}
+
+
+def _mails_to(owners: set[int]) -> Any:
+    """The number of decisions that were mailed in the last hour, by owner."""
+    recent = Delivery.endpoint == MAIL, Delivery.created_at > now() - UNCONFIRMED_PERIOD, Project.owner_id.in_(owners)
+    mailed = select(Project.owner_id, func.count().label("mails")).join(Delivery, Delivery.project_id == Project.id)
+    return mailed.where(*recent)
+
+
+def is_held_back(user_id: int) -> bool:
+    """Whether no more decisions are mailed to a user for now, who wants them, because the address is not confirmed."""
+    unconfirmed = User.email_verified_at.is_(None), User.notify
+    mails = _mails_to({user_id}).join(User, User.id == Project.owner_id).where(*unconfirmed).group_by(Project.owner_id)
+    return db.session.scalar(mails.having(func.count() >= UNCONFIRMED_MAILS)) is not None
 
 
 def _recipients(endpoints: list[Endpoint], project: dict[str, Any], mailed: dict[int, float]) -> list[Endpoint]:
@@ -194,6 +228,23 @@ def forget_user(user_id: int, new_name: str) -> None:
         if rows:
             for statement in (_RENAME_ONE, _FORGET_ANSWERS_OF_ONE):
                 db.session.connection().execute(statement, rows)
+
+
+def empty(*which: ColumnElement[bool]) -> None:
+    """Leave of the payloads of delivered events nothing but the type and the id of their project.
+
+    Of deliveries that are still to be sent, which this locks, `claims.complete` does so later.
+    """
+    project_id = cast(Delivery.project_id, String)
+    left = literal('{"type":"') + Delivery.event + literal(EMPTIED) + project_id + literal("}}}")
+    payload = case((Delivery.state == DeliveryState.DELIVERED, left), else_=Delivery.payload)
+    modify(update(Delivery).where(*which).values(payload=payload))
+
+
+def empty_where_gone(delivery_id: int) -> None:
+    """The same for a delivery whose project is gone."""
+    is_gone = ~select(Project.id).where(Project.id == Delivery.project_id).exists()
+    empty(Delivery.id == delivery_id, Delivery.project_id.is_not(None), is_gone)
 
 
 def rows_of(

@@ -43,9 +43,10 @@ def administer(
 
     It locks the rows of all active administrators in the order of their ids, and checks that the caller is still
     among them. Every weaker check was measured to leave no administrator, or to let a demoted one demote others.
-    `by` is None on the operator's command line, and for a `provider` whose groups give or take the role. The log has
-    that name, and the reason of a new status. A new status also locks the projects that the user has voted for and,
-    with `lock_owned`, the user's own, so that the calling function can change them.
+    `by` is None on the operator's command line, and for a `provider` whose groups give the role or, with `role` None,
+    no longer give one: then the account has the one given by hand again. The log has that name, and the reason of a new
+    status. A new status also locks the projects that the user has voted for and, with `lock_owned`, the user's own, so
+    that the calling function can change them.
 
     With a new status all votes of the user that are not discounted begin to count, or no longer do; it returns how
     many. Raises NotFound, AdminRequired, AccountDeleted, LastAdmin, Invalid.
@@ -55,17 +56,16 @@ def administer(
         raise AdminRequired
     if target is None:
         raise NotFound
-    source = {} if role is None else {"role_source": LOCAL if role == Role.MEMBER else provider or LOCAL}
-    role, status = role or target.role, status or target.status
+    values = _role(target, role, provider) | {"status": status or target.status}
+    role, status = values["role"], values["status"]
     if target.deleted_at is not None and (role, status) != (target.role, target.status):
         raise AccountDeleted
     stays = role == Role.ADMIN and status == AccountStatus.ACTIVE
     if admins == {user_id} and not stays:
         raise LastAdmin
-    values: dict[str, Any] = {"role": role, "status": status}
-    _record_changes(target, values, by=by, reasons={"status": reason, "role": provider})
-    values |= source
-    values["review_categories"] = _categories(target, role, review_categories)
+    _record_changes(target, {"role": role, "status": status}, by=by, reasons={"status": reason, "role": provider})
+    if review_categories != UNCHANGED:
+        values["review_categories"] = _chosen(role, review_categories)
     if role == Role.REVIEWER:
         _record_categories(target, values["review_categories"], by=by)
     votes = _change(target, values, lock_owned=lock_owned)
@@ -74,11 +74,23 @@ def administer(
     return votes
 
 
-def _categories(target: Any, role: str, given: Sequence[str] | Unchanged | None) -> list[int] | None:
-    """The ids of the categories that an account may review with its new role; None for all. Raises Invalid."""
-    if given == UNCHANGED:
-        found: list[int] | None = target.review_categories
-        return found if role == target.role == Role.REVIEWER else None
+def _role(target: Any, role: str | None, provider: str | None) -> dict[str, Any]:
+    """The columns of the role, its categories, and who gave it; the role given by hand is kept under a provider's."""
+    if role is None and provider is None:
+        return {"role": target.role, "review_categories": target.review_categories}
+    by_hand = {"role_source": LOCAL, "local_role": None, "local_categories": None}
+    if role is None:
+        return {"role": target.local_role or Role.MEMBER, "review_categories": target.local_categories, **by_hand}
+    values = {"role": role, "review_categories": target.review_categories if role == target.role else None}
+    if provider is None:
+        return values | by_hand
+    if target.role_source == LOCAL:
+        values |= {"local_role": target.role, "local_categories": target.review_categories}
+    return {**values, "role_source": provider}
+
+
+def _chosen(role: str, given: Sequence[str] | None) -> list[int] | None:
+    """The ids of the categories that an account is to review; None for all. Raises Invalid."""
     if role != Role.REVIEWER:
         raise Invalid.field("review_categories", OF_REVIEWERS)
     if given is None:

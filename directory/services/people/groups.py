@@ -6,13 +6,14 @@ It may change the role of an account, and so it is here, above the rules of the 
 import logging
 
 from directory.errors import LastAdmin
-from directory.models import Role, User
+from directory.models import User
 from directory.services import audit
 from directory.services.accounts import sessions
 from directory.services.identity import Caller
 from directory.services.people import administration
 from directory.services.sign_in import identities
 from directory.services.sign_in.provider import Claims
+from directory.services.sign_in.refusals import NotAdmitted
 
 log = logging.getLogger(__name__)
 
@@ -25,12 +26,24 @@ def sign_in(
     It is None if the person's groups are not admitted any more: then the account has lost its sessions and tokens, and
     the transaction has to be committed. Raises the errors of `identities.account_of`.
     """
-    user, is_new = identities.account_of(claims, registration_open=registration_open, domains=domains)
+    try:
+        user, is_new = identities.account_of(claims, registration_open=registration_open, domains=domains)
+    except NotAdmitted:
+        _log_refusal(claims)
+        raise
     _follow(user, claims)
     if identities.is_refused(claims):
+        _log_refusal(claims)
         _end_access(user, claims)
         return None
     return user, sessions.begin(user.id, user_agent=user_agent, by_provider=True), is_new
+
+
+def _log_refusal(claims: Claims) -> None:
+    """Say in one line why somebody is not admitted, and no names of groups: they are the person's."""
+    given = claims.membership
+    reason = "domain" if given is None or given.opens_account else given.unknown or "unlisted"
+    log.warning("not admitted", extra={"provider": claims.provider, "reason": reason})
 
 
 def _end_access(user: User, claims: Claims) -> None:
@@ -40,7 +53,7 @@ def _end_access(user: User, claims: Claims) -> None:
 
 
 def _follow(user: User, claims: Claims) -> None:
-    """Give a locked account the role that the groups of its user give, or take the one that they gave.
+    """Give a locked account the role that the groups of its user give, or end the one that they gave.
 
     A claim that does not say the groups changes nothing. The last active administrator stays one.
     """
@@ -53,10 +66,9 @@ def _follow(user: User, claims: Claims) -> None:
         by = Caller(user.id, user.username, user.role)
         audit.record("user.role_unknown", by=by, user_id=user.id, to_state=claims.provider, reason=given.unknown)
         return
-    role = given.role or (Role.MEMBER if user.role_source == claims.provider else None)
-    if role is None or (role, claims.provider) == (user.role, user.role_source):
+    if given.role == (user.role if user.role_source == claims.provider else None):
         return
     try:
-        administration.administer(user.id, role=role, status=None, by=None, provider=claims.provider)
+        administration.administer(user.id, role=given.role, status=None, by=None, provider=claims.provider)
     except LastAdmin:
         log.warning("the last administrator keeps the role", extra=facts)

@@ -1,1 +1,1 @@
-"""The queue: submissions, revisions, decisions and what is taken down."""
+"""Review: submissions, revisions and decisions; claims, approvals, threads, appeals and reports."""

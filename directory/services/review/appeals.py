@@ -13,7 +13,7 @@ from sqlalchemy import select
 from directory.errors import AppealNotPossible, NoAppeal, NotFound, OwnDecision, OwnSubmission, PreconditionFailed
 from directory.extensions import db
 from directory.models import MessageKind, Project, Revision, Sender, Status, now
-from directory.services import audit, permissions
+from directory.services import audit, permissions, turns
 from directory.services.delivery import outbox
 from directory.services.delivery.channels import MAIL, Endpoint
 from directory.services.identity import Caller, require_active
@@ -26,10 +26,9 @@ KINDS = {UPHELD: MessageKind.APPEAL_UPHELD, REVERSED: MessageKind.APPEAL_REVERSE
 
 def is_possible(project_id: int) -> bool:
     """Whether the owner of a project may appeal, by one statement, which locks nothing."""
-    columns = (Project.status, Project.owner_since, Project.decided_at, Project.appealed_at, Revision.rejected)
-    query = select(*columns).outerjoin(Revision, Revision.project_id == Project.id).where(Project.id == project_id)
-    found = db.session.execute(query).one()
-    return last_decision.may_be_appealed(found, now(), is_refused=found.rejected is not None)
+    query = select(Project.decided_at, *turns.COLUMNS).outerjoin(Revision, Revision.project_id == Project.id)
+    decided_at, *columns = db.session.execute(query.where(Project.id == project_id)).one()
+    return last_decision.may_be_appealed(decided_at, turns.standing(turns.Facts(*columns)), now())
 
 
 def appeal(project_id: int, text: str, *, by: Caller, notify: list[Endpoint], naming: bool = False) -> dict[str, Any]:
@@ -42,8 +41,7 @@ def appeal(project_id: int, text: str, *, by: Caller, notify: list[Endpoint], na
     if project.owner_id != by.id:
         raise NotFound
     revision = revisions.of(project_id) if project.status == Status.LIVE else None
-    is_refused = revision is not None and revision.rejected is not None
-    if not last_decision.may_be_appealed(project, at, is_refused=is_refused):
+    if not last_decision.may_be_appealed(project.decided_at, turns.of_locked(project, revision), at):
         raise AppealNotPossible
     project.appealed_at, project.closes_at = at, None
     project.version += 1
@@ -52,6 +50,19 @@ def appeal(project_id: int, text: str, *, by: Caller, notify: list[Endpoint], na
     _record(APPEALED, project, project.status, by=by, at=at)
     outbox.enqueue(APPEALED, project_id, by=by, endpoints=notify, message_id=added["id"])
     return thread.for_owner(added, naming=naming)
+
+
+def require_one(project_id: int, *, by: Caller) -> None:
+    """Raise AppealNotPossible unless an appeal is open about a project, or nothing was decided since the last one.
+
+    Raises NotFound unless `by` may review the project.
+    """
+    columns = select(Project.category_id, Project.appealed_at).where(Project.id == project_id)
+    project = db.session.execute(columns).one_or_none()
+    if project is None or not permissions.may(by, "review", project.category_id):
+        raise NotFound
+    if project.appealed_at is None and thread.last_judgement(project_id) not in KINDS.values():
+        raise AppealNotPossible
 
 
 def settle(
@@ -99,14 +110,15 @@ def settle(
 def _require_judge(project: Project, by: Caller, self_review: str) -> None:
     """Raise NotFound, OwnSubmission or OwnDecision unless `by` may settle appeals about the project.
 
-    Who made the decision may not, unless nobody else may.
+    Who made the decision against which one is open may not, unless nobody else may.
     """
     if not permissions.may(by, "review", project.category_id):
         raise NotFound
     if permissions.is_refused_own(by, project.owner_id, self_review):
         raise OwnSubmission
     barred = {by.id, project.owner_id} if self_review == "refuse" else {by.id}
-    if project.decided_by == by.id and permissions.somebody_else_may(barred, "review", project.category_id):
+    is_own = project.appealed_at is not None and project.decided_by == by.id
+    if is_own and permissions.somebody_else_may(barred, "review", project.category_id):
         raise OwnDecision
 
 

@@ -9,7 +9,9 @@ from sqlalchemy import select
 from directory.errors import DirectoryError, InvalidTransition, PreconditionFailed
 from directory.extensions import db
 from directory.models import Project, Revision, Status, now
+from directory.services import turns
 from directory.services.review import revisions, thread
+from directory.services.turns import Asked, Standing, Turn
 
 REQUEST = "request_changes"
 PAST = {"approve": "approved", "reject": "rejected", "unpublish": "unpublished", REQUEST: "changes_requested"}
@@ -46,20 +48,20 @@ class Case:
         return int(self.project.id)
 
     @property
-    def waits(self) -> Any:
-        """What may wait for its owner: the revision that is not rejected, or the project."""
-        return self.revision if self.state == WAITING else self.project
+    def standing(self) -> Standing:
+        """Whose turn it is."""
+        return turns.of_locked(self.project, self.revision)
 
     @property
     def is_closed(self) -> bool:
         """Whether it waits for its owner, and the time for an answer is over."""
-        waits = self.state in {WAITING, Status.PENDING} and self.waits.owner_since is not None
-        return waits and self.waits.closes_at is not None and self.waits.closes_at <= now()
+        until = self.standing.until
+        return until is not None and until <= now()
 
     @property
     def is_held(self) -> bool:
         """Whether a rule holds it out of the queue."""
-        return self.waits.held_until is not None
+        return self.standing.turn is Turn.RULE
 
     def is_decided(self, decision: str, reason: str | None) -> bool:
         """Whether the decision was already made: of requests for changes the same one."""
@@ -86,7 +88,7 @@ def locked(project_ids: Iterable[int]) -> list[Case]:
     columns = (Project.id, Project.owner_id, Project.url_key, Project.title, Project.status, Project.version)
     query = select(*columns, Project.category_id, Project.submitted_at, Project.upvotes)
     query = query.add_columns(Project.published_at, Project.owner_since, Project.closes_at, Project.held_until)
-    query = query.add_columns(Project.appealed_at, Project.measured_from)
+    query = query.add_columns(Project.appealed_at, Project.measured_from, Project.change_requests)
     query = query.where(Project.id.in_(list(project_ids))).order_by(Project.id)
     projects = list(db.session.execute(query.with_for_update(key_share=True)))
     live = [project.id for project in projects if project.status == Status.LIVE]
@@ -97,6 +99,6 @@ def locked(project_ids: Iterable[int]) -> list[Case]:
 
 def with_requests(cases: list[Case]) -> list[Case]:
     """The cases with the messages by which changes of them were asked for, while they wait for their owners."""
-    since = {case.id: case.waits.owner_since for case in cases if case.state in MOVES[REQUEST]}
-    asked = thread.requests({project_id: at for project_id, at in since.items() if at is not None})
+    found = {case.id: case.standing for case in cases}
+    asked = thread.requests({each: it.since for each, it in found.items() if it.since and it.asked is Asked.CHANGES})
     return [replace(case, asked=asked.get(case.id)) for case in cases]

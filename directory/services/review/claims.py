@@ -22,11 +22,11 @@ from directory.models import Project, ReviewClaim, Revision, User, now
 from directory.services import permissions
 from directory.services.catalog import catalog
 from directory.services.catalog.claimed import C, holds
-from directory.services.catalog.columns import revision_with_reviewers, with_reviewers
 from directory.services.catalog.filters import Filters
 from directory.services.clock import database_clock
 from directory.services.identity import Caller, require_active
 from directory.services.timestamps import timestamp
+from directory.services.turns import has_appeal, revision_with_reviewers, with_reviewers
 
 P, R = Project.__table__.c, Revision.__table__.c
 
@@ -39,7 +39,7 @@ def take(project_id: int, *, by: Caller, minutes: int, take_over: bool = False) 
     """
     require_active(by)
     changes = select(R.project_id).where(R.project_id == P.id, revision_with_reviewers()).exists()
-    waits = or_(with_reviewers(), changes, P.appealed_at.is_not(None)).label("waits")
+    waits = or_(with_reviewers(), changes, has_appeal()).label("waits")
     columns = select(P.version, P.status, P.category_id, waits)
     query = columns.where(P.id == project_id).with_for_update(read=True, of=P.id.table)
     project = db.session.execute(query).one_or_none()

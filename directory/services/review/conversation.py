@@ -5,15 +5,13 @@ from typing import Any
 
 from directory.errors import InvalidTransition, NotFound
 from directory.extensions import db
-from directory.models import MessageKind, Project, Sender, Status, now
+from directory.models import MessageKind, Project, Revision, Sender, Status, now
 from directory.services import audit, permissions
 from directory.services.delivery import outbox
 from directory.services.delivery.channels import Endpoint
 from directory.services.identity import Caller, require_active
 from directory.services.review import last_decision, revisions, submissions, thread, waiting
 from directory.services.review.last_decision import Overtaking
-
-WRITTEN = "project.message"  # is mailed to the owner alone
 
 
 def answer(
@@ -37,6 +35,20 @@ def answer(
     return thread.for_owner(added, naming=naming)
 
 
+def give_back(project_id: int, *, by: Caller, notify: list[Endpoint]) -> None:
+    """Give what waits for its owner back to the reviewers, without a message; nothing happens if nothing does.
+
+    Raises Unauthenticated, and NotFound for everybody but the owner.
+    """
+    require_active(by)
+    project = submissions.locked(project_id)
+    if project.owner_id != by.id:
+        raise NotFound
+    if _on_owner(project) is not None:
+        _resubmit(project, by=by, at=now())
+        outbox.enqueue(submissions.ANSWERED, project_id, by=by, endpoints=notify)
+
+
 def write(project_id: int, text: str, *, by: Caller, notify: list[Endpoint], internal: bool = False) -> dict[str, Any]:
     """Add a message of a reviewer to the thread of a project in any state, or a note if it is `internal`.
 
@@ -51,13 +63,17 @@ def write(project_id: int, text: str, *, by: Caller, notify: list[Endpoint], int
     entry = thread.Entry(kind, project_id, project.owner_id, text)
     added = thread.add(entry, sender=Sender.REVIEWERS, by=by, at=now())
     if not internal and project.owner_id != by.id:
-        outbox.enqueue(WRITTEN, project_id, by=by, endpoints=notify, message_id=added["id"])
+        outbox.enqueue_message(project_id, by=by, endpoints=notify, message_id=added["id"])
     return added
 
 
+def _on_owner(project: Project) -> Project | Revision | None:
+    """What of a locked project waits for its owner."""
+    return waiting.on_owner(project, revisions.of(project.id) if project.status == Status.LIVE else None)
+
+
 def _resubmit(project: Project, *, by: Caller, at: datetime) -> None:
-    revision = revisions.of(project.id) if project.status == Status.LIVE else None
-    given = waiting.on_owner(project, revision)
+    given = _on_owner(project)
     if given is None:
         raise InvalidTransition(project.status, "given back")
     project.version += 1

@@ -10,9 +10,10 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any
 
-from directory.models import Project, Status
+from directory.models import Project
 from directory.services.identity import Caller
 from directory.services.review import thread
+from directory.services.turns import Asked, Outcome, Standing
 
 APPEAL_WITHIN = timedelta(days=180)
 OVERTAKEN: dict[str, Any] = {"decided_at": None, "decided_by": None, "appealed_at": None}
@@ -31,16 +32,11 @@ def made(by: Caller | None, at: datetime) -> dict[str, Any]:
     return {"decided_at": at, "decided_by": by.id if by else None, "appealed_at": None}
 
 
-def may_be_appealed(project: Any, at: datetime, *, is_refused: bool) -> bool:
-    """Whether the owner may appeal: once, in time, and while nothing has overtaken the decision.
-
-    Of a live project the decision was about its revision; `is_refused` is whether it has one that is rejected.
-    """
-    if project.decided_at is None or project.appealed_at is not None or project.decided_at <= at - APPEAL_WITHIN:
+def may_be_appealed(decided_at: datetime | None, found: Standing, at: datetime) -> bool:
+    """Whether the owner may appeal: once, in time, and while nothing has overtaken the decision."""
+    if decided_at is None or decided_at <= at - APPEAL_WITHIN:
         return False
-    if project.status == Status.LIVE:
-        return is_refused
-    return project.status == Status.REJECTED or project.owner_since is not None
+    return found.outcome is Outcome.REJECTED or found.asked is Asked.UNPUBLISHED
 
 
 def overtake(project: Project, why: Overtaking, *, by: Caller, at: datetime) -> None:

@@ -110,7 +110,8 @@ def decide_many(
 def close(most: int, *, notify: list[Endpoint]) -> int:
     """Reject at most `most` projects and revisions that their owners did not answer in time; return their number.
 
-    All of one transaction had the same time to answer, which the reason names. Nobody has decided it.
+    All of one transaction had the same time to answer, which the reason names, so there may be more until it is 0.
+    Nobody has decided it.
     """
     at = now()
     columns = select(Project.id, Project.owner_since, Project.closes_at).where(Project.status == Status.PENDING)
@@ -122,6 +123,7 @@ def close(most: int, *, notify: list[Endpoint]) -> int:
             query.where(table.closes_at <= at, table.owner_since.is_not(None)).order_by(table.closes_at).limit(most)
         )
     ]
+    due = sorted(due, key=lambda each: each.closes_at)[:most]
     reasons = {each[0]: waiting.reason_of(each.owner_since, each.closes_at) for each in due}
     reason = next(iter(reasons.values()), None)
     together = [project_id for project_id, each in reasons.items() if each == reason]

@@ -128,8 +128,7 @@ def hold(project: Project, revision: Revision | None, planned: Plan, *, by: Call
 
     Raises Invalid.
 
-    A pending revision keeps its place in the queue; one that waits for its owner is given back by the owner's edit. An
-    edit by the owner replaces or removes a rejected one.
+    A pending revision keeps its place in the queue. An edit by the owner replaces or removes a rejected one.
     """
     if not planned.after and revision is not None and (planned.before or not by.is_admin):
         db.session.delete(revision)
@@ -141,8 +140,6 @@ def hold(project: Project, revision: Revision | None, planned: Plan, *, by: Call
         revision.category, revision.logo = planned.after.get("category"), planned.after.get("logo")
         revision.submitted_at, revision.reason, revision.rejected = revision.submitted_at or at, None, None
         revision.waited_since = None
-        if revision.owner_since is not None and not by.is_admin:
-            waiting.give_back(revision, at)
     with refusing(fk_revisions_category_categories=Invalid.field("category", fields.NO_CATEGORY)):
         db.session.flush()
     if planned.after and planned.revision_changes:

@@ -10,19 +10,21 @@ from directory.db.errors import refusing
 from directory.errors import Duplicate, Invalid, NotFound, PreconditionFailed
 from directory.extensions import db, modify
 from directory.language.messages import _
-from directory.models import Project, Revision, Status, now
-from directory.services import audit, permissions
+from directory.models import Delivery, Project, Revision, Status, now
+from directory.services import audit, daily_bytes, permissions
 from directory.services.catalog import catalog, counters, fields, search_index
 from directory.services.catalog.ranking import hot
 from directory.services.delivery import outbox
 from directory.services.delivery.channels import Endpoint
 from directory.services.identity import Caller, require_active, require_verified
+from directory.services.pictures import logos
 from directory.services.pictures.project_pictures import Change
 from directory.services.review import claims, last_decision, reports, revisions, waiting
 from directory.services.review.last_decision import Overtaking
 from directory.services.text.equal_addresses import Address, repository_key, url_key
 
 ADDRESS = frozenset({"url", "repository_url"})  # the fields that make duplicates
+SHOWN = {"logo", "logo_url", "pictures"}  # who adds these alone may have more to do before it is reviewed
 OTHER_REPOSITORY = _("You have another project of this website, with this repository or without one.")
 
 DELETED, ANSWERED = "project.deleted", "project.answered"
@@ -53,6 +55,7 @@ def submit(given: dict[str, Any], *, by: Caller, notify: list[Endpoint]) -> int:
         db.session.flush()  # assigns the id
     search_index.index([project])
     audit.record_project("project.submitted", project, by=by, at=at, to_state=Status.PENDING)
+    daily_bytes.note(given, daily_bytes.ROW)
     outbox.enqueue("project.submitted", project.id, by=by, endpoints=notify)
     return project.id
 
@@ -68,10 +71,12 @@ def edit(
     versions: Container[int] | None = None,
     pictures: Change | None = None,
     needs_verified: bool = False,
+    gives_back: bool = True,
 ) -> tuple[Project, Revision | None] | None:
     """Change validated fields of a project, and with `pictures` the list of its pictures.
 
-    A rejected project goes back to review, and so does what waits for its owner, to its place in the queue. When a
+    A rejected project goes back to review. What waits for its owner goes back to its place in the queue, but not by a
+    logo or pictures alone, and not unless `gives_back`. When a
     member edits a live project, the fields that need review wait as its revision, and the others apply at once. An
     administrator's edit applies at once and does not change the state; with `self_review` "refuse" that of their own
     project is as a member's. An edit that changes nothing is not logged.
@@ -93,10 +98,7 @@ def edit(
     if not planned.changes and not planned.revision_changes:
         return None
     project.version += 1
-    is_answer = _is_answer(project, revision, planned, by, needs_verified=needs_verified)
-    if not by.is_admin:
-        give_back(project, at)
-        last_decision.overtake(project, Overtaking.EDIT, by=by, at=at)
+    is_answer = not by.is_admin and _go_on(project, revision, planned, gives_back, needs_verified, by=by, at=at)
     if planned.changes:
         _write(project, planned.changes, at)
         states = {"from_state": was, "to_state": project.status}
@@ -140,6 +142,7 @@ def remove(project_id: int, *, by: Caller, notify: list[Endpoint], versions: Con
     """Delete a project. Raises Unauthenticated, NotFound, NotOwner, PreconditionFailed."""
     require_active(by)
     delete_each([_locked(project_id, by, versions)], by=by, notify=notify)
+    logos.drop_unused(by.id)
 
 
 def delete_each(
@@ -159,6 +162,7 @@ def delete_each(
     counters.lock(ids, deleting=True)
     search_index.forget(*ids)
     modify(delete(Project).where(Project.id.in_(ids)))
+    outbox.empty(Delivery.project_id.in_(ids))
 
 
 def locked(project_id: int) -> Project:
@@ -185,16 +189,31 @@ def _carry_claim(project: Project, planned: revisions.Plan, by: Caller) -> None:
         claims.carry(project, moved="category" in planned.changes)
 
 
-def _is_answer(
-    project: Project, revision: Revision | None, planned: revisions.Plan, by: Caller, *, needs_verified: bool
+def _go_on(
+    project: Project,
+    revision: Revision | None,
+    planned: revisions.Plan,
+    gives_back: bool,
+    needs_verified: bool,
+    *,
+    by: Caller,
+    at: datetime,
 ) -> bool:
-    """Whether an edit gives back what waits for the owner. Raises EmailNotVerified if the owner may not."""
-    waits = None if by.is_admin else waiting.on_owner(project, revision)
-    if waits is None or (waits is revision and not planned.after):
-        return False
-    if needs_verified:
+    """Have the owner's edit overtake the last decision, and give back what it gives back.
+
+    Returns whether the owner has answered by it. Raises EmailNotVerified if the owner may not.
+    """
+    waits = waiting.on_owner(project, revision)
+    stays = waits is not None and (not gives_back or planned.changes.keys() | planned.revision_changes.keys() <= SHOWN)
+    is_answer = waits is not None and not stays and not (waits is revision and not planned.after)
+    if is_answer and needs_verified:
         require_verified(by)
-    return True
+    if is_answer and revision is not None:
+        waiting.give_back(revision, at)
+    elif not stays:
+        give_back(project, at)
+    last_decision.overtake(project, Overtaking.EDIT, by=by, at=at)
+    return is_answer
 
 
 def give_back(project: Project, at: datetime) -> None:

@@ -4,7 +4,7 @@ An entry is written in the transaction of what it tells of, and never changes, b
 Owners get the entries without notes, and without the names of reviewers unless the operator shows these.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -15,7 +15,7 @@ from directory.errors import NotFound
 from directory.extensions import db, modify
 from directory.models import Message, MessageKind, Project, Sender, User
 from directory.models.base import HIGHEST_ID
-from directory.services import audit, bulk
+from directory.services import audit, bulk, daily_bytes
 from directory.services.identity import Caller
 
 OLDEST = Sort((Message.id,), descending=False)
@@ -56,6 +56,7 @@ def add(entry: Entry, *, sender: Sender, by: Caller, at: datetime) -> dict[str, 
     message = Message(**_row(entry, sender, by, at))
     db.session.add(message)
     db.session.flush()  # assigns the id
+    daily_bytes.note(entry.text, daily_bytes.ROW)
     return _view(message.id, at, sender, entry.kind, entry.text, by.id, by.username)
 
 
@@ -113,6 +114,18 @@ def requests(since: Mapping[int, datetime]) -> dict[int, str]:
     query = columns.where(Message.project_id.in_(since), Message.kind == MessageKind.CHANGES_REQUESTED)
     query = query.where(Message.at.in_({*since.values()}))
     return {row.project_id: row.text for row in db.session.execute(query) if row.at == since[row.project_id]}
+
+
+def newest(project_ids: Collection[int]) -> dict[tuple[int, bool], dict[str, Any]]:
+    """The newest decision and the newest request for changes in each thread: by project, and whether it is a request.
+
+    With their authors.
+    """
+    is_request = Message.kind == MessageKind.CHANGES_REQUESTED
+    kinds = (MessageKind.CHANGES_REQUESTED, MessageKind.APPROVED, MessageKind.REJECTED, MessageKind.UNPUBLISHED)
+    latest = select(func.max(Message.id)).where(Message.project_id.in_(project_ids), Message.kind.in_(kinds))
+    rows = db.session.execute(_entries().where(Message.id.in_(latest.group_by(Message.project_id, is_request))))
+    return {(row.project_id, row.kind == MessageKind.CHANGES_REQUESTED): _viewed(row) for row in rows}
 
 
 def last_judgement(project_id: int) -> str | None:

@@ -9,7 +9,9 @@ the time with the owner.
 from datetime import datetime, timedelta
 from typing import Any
 
-from directory.models import Project, Revision, Status
+from directory.models import Project, Revision
+from directory.services import turns
+from directory.services.turns import Turn
 
 PATIENCE = 3  # so many requests of one submission leave it its place in the queue
 # The columns after a decision.
@@ -33,11 +35,10 @@ def reason_of(owner_since: datetime, closes_at: datetime) -> str:
 
 def on_owner(project: Project, revision: Revision | None) -> Project | Revision | None:
     """What waits for the owner: the project, its revision, or nothing."""
-    if project.status == Status.PENDING and project.owner_since is not None and project.appealed_at is None:
-        return project
-    if revision is not None and revision.submitted_at is not None and revision.owner_since is not None:
-        return revision
-    return None
+    found = turns.of_locked(project, revision)
+    if found.turn is not Turn.OWNER:
+        return None
+    return revision if found.of_changes else project
 
 
 def give_back(given: Project | Revision, at: datetime) -> None:

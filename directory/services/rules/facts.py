@@ -5,14 +5,11 @@ have numbers, truths and the mail domain alone.
 """
 
 import json
-import re
-import struct
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import cache
 from typing import Any
-from urllib.parse import urlsplit
 
 from sqlalchemy import BigInteger, String, and_, bindparam, case, delete, func, literal_column, select, text, union
 
@@ -21,18 +18,21 @@ from directory.db.statements import Prepared
 from directory.extensions import db, modify
 from directory.models import AuditEntry, Judged, Project, Rule, RuleFacts, RuleState, Status, User
 from directory.models.base import UtcDateTime
-from directory.services.catalog.search_words import readable_host, units
 from directory.services.clock import database_clock
 from directory.services.deleting import oldest_expired
+from directory.services.rules.texts import Words, links_in, packed, words_of
 from directory.services.text.characters import has_lookalikes
 from directory.services.text.keys import domain_of, is_disposable, number_of, text_key
 
 COUNTED_TO = 1_000
 HOUR, DAY, FOUR_WEEKS = timedelta(hours=1), timedelta(days=1), timedelta(weeks=4)
 HOURS = FOUR_WEEKS // HOUR
-# What a person decides about a project.
-DECISIONS = ("project.approved", "project.rejected", "project.unpublished", "project.changes_requested")
-_WITHOUT_SCHEME = re.compile(r"(?<![\w./])www\.")
+# What a person decides about a project, and about what a rule did with it.
+DECISIONS = (
+    "project.approved", "project.approval_given", "project.rejected", "project.unpublished",
+    "project.changes_requested", "project.released", "project.returned", "project.appeal_upheld",
+    "project.appeal_reversed",
+)  # fmt: skip
 DECIDED = ("approved", "rejected")
 _ONE: Any = literal_column("1")
 P, F, A, R = Project.__table__.c, RuleFacts.__table__.c, AuditEntry.__table__.c, Rule.__table__.c
@@ -47,13 +47,13 @@ _medians: dict[tuple[Any, datetime], float] = {}  # of this hour, by database
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """The facts of something that is judged, by name, and the numbers of its words.
+    """The facts of something that is judged, by name, and its words.
 
     `is_decided`: a person has decided about the project. `rules` changes whenever a rule that is not off does.
     """
 
     values: dict[str, Any]
-    words: frozenset[int] = field(default_factory=frozenset)
+    words: Words = field(default_factory=Words)
     is_decided: bool = False
     rules: tuple[Any, ...] = (0,)
 
@@ -85,13 +85,6 @@ def of_project(given: Mapping[str, Any], *, owner_id: int, project_id: int, at: 
     return Facts(values, words_of(given), bool(is_decided), tuple(found[-_PRINTED:]))
 
 
-def links_in(text: str) -> int:
-    """How many web addresses a text has: what begins with `http://`, `https://` or `www.`."""
-    text = text.lower()
-    number = text.count("http://") + text.count("https://")
-    return number + len(_WITHOUT_SCHEME.findall(text)) if "www." in text else number
-
-
 def of_address(email: str, *, is_confirmed: bool) -> dict[str, Any]:
     """The facts of an account's address. A deleted account has none."""
     domain = email.rpartition("@")[2].lower()
@@ -104,27 +97,11 @@ def of_registration(email: str, *, is_confirmed: bool) -> Facts:
     return Facts(of_address(email, is_confirmed=is_confirmed), rules=tuple(row))
 
 
-def words_of(given: Mapping[str, Any]) -> frozenset[int]:
-    """The numbers of the whole words of a project: in its texts, the words of its pictures, and its host."""
-    texts = [given["title"], given["tagline"], given.get("author") or "", given["description"]]
-    texts += [picture["alt"] for picture in given.get("pictures") or ()]
-    texts.append(readable_host(urlsplit(given["url"]).hostname or ""))
-    words = {word for text in texts for unit in units(text) for word in (*unit.parts, unit.joined)}
-    return frozenset(map(number_of, words))
-
-
-def packed(words: frozenset[int]) -> bytes:
-    """The numbers of words as they are stored."""
-    return struct.pack(f">{len(words)}Q", *sorted(words))
-
-
-def unpacked(stored: bytes) -> frozenset[int]:
-    """The numbers of words from what is stored."""
-    return frozenset(struct.unpack(f">{len(stored) // 8}Q", stored))
-
-
 def store(kind: Judged, facts: Facts, *, account_id: int, project_id: int | None, at: datetime) -> None:
-    """Store facts with what they are of, by one statement."""
+    """Store facts with what they are of, by one statement; those of an edit in the place of the project's last one."""
+    if kind is Judged.EDIT:
+        last = RuleFacts.account_id == account_id, RuleFacts.project_id == project_id, RuleFacts.kind == kind
+        modify(delete(RuleFacts).where(*last))
     dialect, words = db.engine.dialect.name, packed(facts.words)
     row = {"kind": kind.value, "at": at, "project_id": project_id, "account_id": account_id}
     _insert(dialect).all(

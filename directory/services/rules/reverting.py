@@ -4,7 +4,7 @@ from collections.abc import Collection
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, and_, func, or_, select, update
+from sqlalchemy import ColumnElement, and_, case, func, or_, select, update
 
 from directory.db.paging import AnySelect
 from directory.errors import NotFound
@@ -16,6 +16,7 @@ from directory.services.delivery import outbox
 from directory.services.delivery.channels import Endpoint
 from directory.services.identity import Caller, require_active
 from directory.services.review import holding, last_decision, revisions, thread
+from directory.services.review.last_decision import Overtaking
 
 AT_ONCE = 1_000
 RETURNED = "project.returned"
@@ -26,6 +27,11 @@ TEXT = (
 A = RuleAction
 # An edit, a decision and an appeal raise the version of a project, so that what the rule did is over.
 _LASTS: ColumnElement[bool] = and_(A.acted.is_(True), A.version == Project.version)
+# An appeal, which raises the version, is none of these for a release, which ends it.
+_UNDECIDED: ColumnElement[bool] = and_(
+    A.acted.is_(True),
+    A.version == case((Project.appealed_at.is_(None), Project.version), else_=Project.version - 1),
+)
 _HELD = A.effect == Effect.HOLD.value
 _REJECTED = A.effect == Effect.REJECT.value
 _STANDS: ColumnElement[bool] = or_(
@@ -46,7 +52,8 @@ def revert(rule_id: int, since: datetime, *, by: Caller, notify: list[Endpoint],
     require_active(by)
     if db.session.get(Rule, rule_id) is None:
         raise NotFound
-    done = _done(rule_id, since).where(Project.owner_id != by.id) if self_review == "refuse" else _done(rule_id, since)
+    done = _done(A.rule_id == rule_id, A.at >= since, _LASTS)
+    done = done.where(Project.owner_id != by.id) if self_review == "refuse" else done
     wanted = list(db.session.scalars(done.with_only_columns(Project.id).limit(AT_ONCE)))
     locking = select(Project.id).where(Project.id.in_(wanted)).order_by(Project.id).with_for_update(key_share=True)
     locked = list(db.session.scalars(locking))
@@ -56,13 +63,25 @@ def revert(rule_id: int, since: datetime, *, by: Caller, notify: list[Endpoint],
     return len(found)
 
 
-def _done(rule_id: int, since: datetime) -> AnySelect:
-    """The projects in which stands what the rule did since then, in the order of their ids."""
+def release(project_id: int, *, by: Caller, notify: list[Endpoint], self_review: str = "allow") -> None:
+    """Release a project as `holding.release` does, or put back what a rule rejected, if no person has decided since.
+
+    That goes back as by `revert`, and ends an appeal. Raises what `holding.release` raises.
+    """
+    holding.release(project_id, by=by, self_review=self_review)
+    found = db.session.execute(_done(Project.id == project_id, _REJECTED, _UNDECIDED)).all()
+    for row in found:  # one, or none
+        last_decision.end_appeals([row], Overtaking.DECISION, by=by, at=now())
+        _return([row], row.rule_id, by=by, notify=notify)
+
+
+def _done(*which: ColumnElement[bool]) -> AnySelect:
+    """The projects in which stands what one of these actions of rules did, in the order of their ids."""
     last = select(func.max(A.id)).where(A.project_id == Project.id, A.acted.is_(True)).correlate(Project)
-    columns = (Project.id, Project.owner_id, Project.url_key, Project.title, Project.status)
-    query: AnySelect = select(*columns, A.effect, A.of_revision).join(A, A.project_id == Project.id)
+    columns = (Project.id, Project.owner_id, Project.url_key, Project.title, Project.status, Project.appealed_at)
+    query: AnySelect = select(*columns, A.rule_id, A.effect, A.of_revision).join(A, A.project_id == Project.id)
     query = query.outerjoin(Revision, Revision.project_id == Project.id)
-    query = query.where(A.rule_id == rule_id, A.at >= since, _LASTS, _STANDS, A.id == last.scalar_subquery())
+    query = query.where(*which, _STANDS, A.id == last.scalar_subquery())
     return query.order_by(Project.id)
 
 

@@ -1,5 +1,6 @@
 """Submissions, edits and registrations by members: stored, and judged by the rules in the same transaction."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from directory.extensions import db
@@ -8,9 +9,17 @@ from directory.services.accounts import accounts
 from directory.services.catalog import fields
 from directory.services.delivery.channels import Endpoint
 from directory.services.identity import Caller
+from directory.services.pictures import logos
 from directory.services.review import holding, moderation, revisions, submissions
-from directory.services.rules import judging
+from directory.services.rules import judging, texts
 from directory.services.rules.judging import Judgement
+
+
+def refusals(given: Mapping[str, Any]) -> list[dict[str, str]]:
+    """As `fields.refusals`. What readers see of a description is made here, because in a transaction it takes long."""
+    if given.get("description"):
+        texts.seen(given["description"])
+    return fields.refusals(given)
 
 
 def submit(given: dict[str, Any], *, by: Caller, notify: list[Endpoint]) -> int:
@@ -32,6 +41,8 @@ def edit(project_id: int, given: dict[str, Any], *, by: Caller, notify: list[End
     An administrator's edit is not judged. Raises what that raises.
     """
     waits = submissions.edit(project_id, given, by=by, notify=notify, **terms)
+    if "logo" in given or terms.get("pictures"):
+        logos.drop_unused(by.id)
     if waits is not None and not by.is_admin:
         project, revision = waits
         values = _values(project, revision)

@@ -1,4 +1,4 @@
-"""Signing in by providers: OpenID Connect and GitHub. It may import what `services` may.
+"""Signing in by providers: OpenID Connect and GitHub.
 
 Authlib and `requests` are imported where a provider is configured, and nowhere else.
 """

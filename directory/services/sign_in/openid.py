@@ -52,6 +52,7 @@ class OpenIdProvider:
         self._client_id, self._client_secret = settings["client_id"], settings["client_secret"]
         self._email_claim = settings.get("email_claim", "email")
         self._trusts_email = settings.get("trusts_email", False)
+        self._scope = " ".join(dict.fromkeys(f"{SCOPE} {settings.get('scope', '')}".split()))
         self._roles = RoleRules(settings["roles"]) if "roles" in settings else None
         self._access, self._published = access, Published(self.issuer)
 
@@ -59,7 +60,7 @@ class OpenIdProvider:
         """Where the browser goes to sign in. Raises ProviderUnavailable, ProviderFailed."""
         with self._access.opened() as transport:
             endpoint = self._published.metadata(transport)["authorization_endpoint"]
-        return authorization_url(endpoint, self._client_id, SCOPE, secrets, redirect_uri, nonce=secrets.nonce)
+        return authorization_url(endpoint, self._client_id, self._scope, secrets, redirect_uri, nonce=secrets.nonce)
 
     def identify(self, answer: Mapping[str, str], secrets: Secrets, redirect_uri: str) -> Claims:
         """The claims of the user who signs in, from the parameters with which the browser came back.

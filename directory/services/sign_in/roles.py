@@ -80,9 +80,17 @@ class RoleRules:
         return value
 
     def _of(self, value: Any) -> Membership:
-        names = [value] if isinstance(value, str) else value
-        if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        names = _names(value)
+        if not all(isinstance(name, str) for name in names):
             return self._unknown("type")
         named = [role for role, groups in self._groups.items() if groups.intersection(names)]
         role = next((role for role in named if role in GIVEN), None)
         return Membership(role=role, is_named=bool(named), is_closed=self._is_closed)
+
+
+def _names(value: Any) -> list[Any]:
+    """What may be the names of groups: a text, the keys of an object, or a list of texts or of objects with a name."""
+    if isinstance(value, Mapping):
+        return [*value]
+    listed = value if isinstance(value, list) else [value]
+    return [each.get("name") if isinstance(each, Mapping) else each for each in listed]

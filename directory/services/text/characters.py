@@ -40,15 +40,21 @@ _BLANK = "\u2800"  # of Braille
 _FIRST_IDEOGRAPH, _LAST_IDEOGRAPH = "\U00020000", "\U0003fffd"
 _MODIFIERS = "\U0001f3fb-\U0001f3ff"  # skin colours
 
-# Letters, small and capital, that look like a Latin letter (UTS #39).
+# Letters, small and capital, that look like a Latin letter (UTS #39), each with that letter, by script.
 _LIKE_LATIN = {
-    "CYRILLIC": frozenset("аеорсухіјѕһԁԛԝӏьАВЕКМНОРСТУХІЈЅԌԚԜӀЬҮүѵѴ"),
-    "GREEK": frozenset("ονυραικγτϲϳϱΑΒΕΖΗΙΚΜΝΟΡΤΥΧϹͿϜ"),
-    "ARMENIAN": frozenset("օոսցհզգՕՍԼՏ"),
-    "COPTIC": frozenset("ⲟⲣⲥⲎⲒⲔⲘⲚⲞⲢⲤⲦⲨⲬ"),
-    "LISU": frozenset("ꓐꓑꓓꓔꓖꓗꓙꓚꓜꓝꓟꓠꓡꓢꓣꓦꓧꓪꓫꓬꓮꓰꓲꓳꓴ"),
-    "CHEROKEE": frozenset("ᎪᎫᎬᎳᎷᎻᏀᏃᏎᏚᏞᏟᏢᏦᏩᏒᎠᎡᎢᎥᎩᎽᏂᏏᏔᏕᏙᏧᏳᏴꭰꭵꮃꮓꮪꮯꮩ"),
+    name: dict(zip(letters, latin, strict=True))
+    for name, letters, latin in (
+        ("CYRILLIC", "аеорсухіјѕһԁԛԝӏьАВЕКМНОРСТУХІЈЅԌԚԜӀЬҮүѵѴ", "aeopcyxijshdqwlbabekmhopctyxijsgqwibyyvv"),
+        ("GREEK", "ονυραικγτϲϳϱΑΒΕΖΗΙΚΜΝΟΡΤΥΧϹͿϜ", "ovupaikytcjpabezhikmnoptyxcjf"),
+        ("ARMENIAN", "օոսցհզգՕՍԼՏ", "onughqqouls"),
+        ("COPTIC", "ⲟⲣⲥⲎⲒⲔⲘⲚⲞⲢⲤⲦⲨⲬ", "opchikmnopctyx"),
+        ("LISU", "ꓐꓑꓓꓔꓖꓗꓙꓚꓜꓝꓟꓠꓡꓢꓣꓦꓧꓪꓫꓬꓮꓰꓲꓳꓴ", "bpdtgkjczfmnlsrvhwxyaeiou"),
+        ("CHEROKEE", "ᎪᎫᎬᎳᎷᎻᏀᏃᏎᏚᏞᏟᏢᏦᏩᏒᎠᎡᎢᎥᎩᎽᏂᏏᏔᏕᏙᏧᏳᏴꭰꭵꮃꮓꮪꮯꮩ", "ajewmhgz4slcpkgrdrtiyyhbwsvdgbdiwzscv"),
+    )
 }
+_AS_LATIN = str.maketrans({char: latin for letters in _LIKE_LATIN.values() for char, latin in letters.items()})
+_LATIN_LETTER = re.compile("[a-zA-Z\u00c0-\u024f]")
+_LIKE = re.compile(f"[{''.join(map(chr, _AS_LATIN))}]")
 
 # Scripts that are written next to Latin words without a space, by the beginnings of names.
 _WITHOUT_SPACES = (
@@ -77,9 +83,29 @@ def fold(text: str) -> str:
     return unicodedata.normalize("NFC", usual(folded))
 
 
+def accents(text: str) -> str:
+    """The accents and points that `fold` removes, each with its place among the letters; empty for most texts."""
+    if text.isascii():
+        return ""
+    found, place = [], 0
+    for char in unicodedata.normalize("NFKD", text):
+        place += char.isalnum()
+        if unicodedata.category(char)[0] == "M" and _is_accent(char):
+            found.append(f"{place}{char}")
+    return "".join(found)
+
+
 def script(char: str) -> str:
     """The script of a letter: the first word of its name. Empty for a character that is not a letter."""
     return unicodedata.name(char, "").partition(" ")[0] if char.isalpha() else ""
+
+
+def direction(text: str) -> str | None:
+    """`ltr` or `rtl`, by the first letter of a text that has a direction; None if there is none."""
+    for char in text:
+        if (kind := unicodedata.bidirectional(char)) in ("L", "R", "AL"):
+            return "ltr" if kind == "L" else "rtl"
+    return None
 
 
 def is_symbol(char: str) -> bool:
@@ -89,16 +115,44 @@ def is_symbol(char: str) -> bool:
     return is_new or (category == "So" and char >= _FIRST_PICTOGRAPH and char != _BLANK)
 
 
+def in_latin(text: str) -> str:
+    """The text with the Latin letter in the place of each letter that looks like one."""
+    return text.translate(_AS_LATIN)
+
+
 def has_lookalikes(text: str) -> bool:
     """Whether a word of the text mixes Latin letters with lookalikes, or consists of lookalikes alone."""
     if text.isascii():
         return False
-    letters = [char for char in unicodedata.normalize("NFC", text) if char.isalpha()]
-    scripts = {name: {char for char in letters if script(char) == name} for name in _LIKE_LATIN}
-    # A text that also has letters of its script without a Latin lookalike can be recognised as that script.
-    if any(own and own <= _LIKE_LATIN[name] for name, own in scripts.items()):
+    if _disguised(text):
         return True
     return any(map(_mixes, re.findall(r"[^\W\d_]+", text))) or any(map(_encloses, re.findall(r"[^\W_]+", text)))
+
+
+def as_read(text: str) -> str:
+    """The text with Latin letters for their lookalikes, in words that mix both or consist of lookalikes alone."""
+    if _LIKE.search(text) is None:
+        return text
+    disguised = _disguised(text)
+
+    def read(found: re.Match[str]) -> str:
+        word = found[0]
+        if not (disguised or _LATIN_LETTER.search(word)) or not _LIKE.search(word):
+            return word
+        scripts = {script(char) for char in word if char.isalpha()}
+        return in_latin(word) if "LATIN" in scripts or scripts <= disguised else word
+
+    return re.sub(r"[^\W_]+", read, text)
+
+
+def _disguised(text: str) -> set[str]:
+    """The scripts of which the text has nothing but letters that look like Latin ones.
+
+    A text that also has other letters of its script can be recognised as that script.
+    """
+    letters = {char for char in {*unicodedata.normalize("NFC", text)} if char.isalpha()}
+    scripts = {name: {char for char in letters if script(char) == name} for name in _LIKE_LATIN}
+    return {name for name, own in scripts.items() if own and own <= _LIKE_LATIN[name].keys()}
 
 
 def _mixes(word: str) -> bool:

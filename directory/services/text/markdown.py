@@ -14,43 +14,40 @@ from typing import Any
 
 import nh3
 from markdown_it import MarkdownIt
+from markdown_it.common.normalize_url import normalizeLink
 from markdown_it.common.utils import isMdAsciiPunct, isPunctChar
 from markdown_it.rules_core import StateCore
-from markdown_it.rules_inline import StateInline, emphasis, linkify, strikethrough
+from markdown_it.rules_inline import StateInline, emphasis, strikethrough
 from markdown_it.token import Token
 from markupsafe import escape
 
-from directory.services.text.characters import is_symbol
+from directory.services.text import autolinks
+from directory.services.text.characters import direction, is_symbol
+from directory.services.text.links import parsed
+from directory.services.text.rules import without_refused
 
 REL = "nofollow ugc noopener"
 REMEMBERED = 256  # texts; a description has at most 10,000 characters
-STEPS, STEPS_MAX = "steps", 50_000  # calls of the parser's rules; a long README takes 5,000 to 12,000
+STEPS, STEPS_MAX = "steps", 20_000  # calls of the parser's rules; a long README takes 5,000 to 12,000
 PAGE_STEPS = 10 * STEPS_MAX
-SEARCHED_IN_A_STEP = 100  # characters that a rule searches in the time of a step
+LONGEST_HOST = 500  # characters, with a scheme and a user; domains have at most 253
+LINK = 10  # steps: what it takes to make a link
 DEEPEST = 40  # nested blocks and marks; deeper ones are left out
 OPTIONS = {"html": False, "linkify": True, "maxNesting": DEEPEST, "strikethrough_single_tilde": True}
 ELEMENTS = {
     "a", "blockquote", "br", "code", "em", "h2", "hr", "li", "ol", "p", "pre", "s", "strong", "table", "tbody", "td",
     "th", "thead", "tr", "ul",
 }  # fmt: skip
-ATTRIBUTES = {"a": {"href"}, "ol": {"start"}}
+ATTRIBUTES = {
+    "a": {"href"}, "ol": {"start", "dir"}, "blockquote": {"dir"}, "li": {"dir"}, "table": {"dir"},
+    "ul": {"dir"},
+}  # fmt: skip
+# The direction of a block is that of its own text.
+DIRECTIONS = {"pre": {"dir": "ltr"}, **{tag: {"dir": "auto"} for tag in ("h2", "h3", "p", "td", "th")}}
 SCHEMES = {"http", "https"}
-ABSOLUTE = re.compile("https?://[^/]", re.IGNORECASE)
+ABSOLUTE = re.compile("https?://[^/?#]+", re.IGNORECASE)
 TASK = re.compile(r"\[([ xX])\](?=[ \t\n])")
 BOXES = {" ": "\u2610", "x": "\u2611", "X": "\u2611"}
-REST = r"(?::\d{1,5})?(?:[/?#][^\s<]*)?"  # of an address, behind its domain
-# What follows "http:" if a label has an underscore. GFM allows it except in the last two; linkify-it does not at all.
-UNDERSCORED = re.compile(rf"//(?=[\w.-]*_)(?:[\w-]+\.)+[^\W_](?:-|[^\W_])*\.[^\W_](?:-|[^\W_])*{REST}")
-# The text after "www." in a link: a domain, and characters of a path.
-WWW = re.compile(rf"(?:[^\W_][\w-]*\.)+[^\W_][\w-]*{REST}")
-WITHIN = re.compile(r"[./@-]www\.\Z", re.IGNORECASE)  # the end of a part of another host, path or address
-TRAILING = "?!.,:*_~'\""  # punctuation that is not part of an address at its end, by GFM
-# Marks of other scripts, which are written without a space behind them. An apostrophe within a word is none.
-FOREIGN = re.compile(
-    "[\u060c\u061b\u061f\u06d4\u0964\u0965\u104a\u104b\u17d4\u17d5\u1362\u2018\u201a-\u201e\u2026\u2039\u203a\u00ab\u00bb"
-    "\u3001-\u3003\u3008-\u3011\u3014-\u301f\uff01\uff08\uff09\uff0c\uff0e\uff1a\uff1b\uff1f\uff3b\uff3d\uff5b\uff5d-\uff65]"
-    "|\u2019(?![a-zA-Z\u00c0-\u024f])"
-)
 CJK = re.compile(
     "[\u1100-\u11ff\u2e80-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\ufe30-\ufe4f\uff01-\uffef\U00020000-\U0003ffff]"
 )
@@ -62,7 +59,7 @@ HARMLESS = (
 WITHIN_TAG = r"(?:\s(?![^<>]{0,500}\bon\w)[^<>]{0,500})?"
 TAG = re.compile(rf"<(?:!--.{{0,1000}}?-->|/?({HARMLESS}){WITHIN_TAG}/?>)", re.I | re.S)
 ALT = re.compile(r"""\salt\s*=\s*("[^"]*"|'[^']*')""", re.I)
-RELATIVE = re.compile(r"(?![a-z][a-z0-9+.-]*:)[^\\\s]*\Z", re.I)
+RELATIVE = re.compile(r"(?![a-z][a-z0-9+.-]*:)", re.I)
 ALERT = re.compile(r"\[!(note|tip|important|warning|caution)\]\Z", re.I)
 SHORTCODE = re.compile(r"(?<![\w:]):([a-z0-9_+-]{2,30}):(?![\w:])")
 # GitHub's names of emoji that are not names of Unicode.
@@ -76,8 +73,6 @@ EMOJI = {
     "zap": "⚡", "warning": "⚠️", "gear": "⚙️", "hammer_and_wrench": "🛠️", "checkered_flag": "🏁", "arrow_right": "➡️",
     "coffee": "☕",
 }  # fmt: skip
-ENTITY = re.compile(r"&[a-zA-Z0-9]+;\Z")
-
 
 # Short rows of a table are padded. With the library's own limit 10,000 characters make 660 KB, in a second.
 import_module("markdown_it.rules_block.table").MAX_AUTOCOMPLETED_CELLS = 1_000  # type: ignore[attr-defined]
@@ -110,12 +105,25 @@ def _rendered(text: str) -> tuple[str, int]:
         made = _parser().render(text, env)
     except _TooCostly:
         return _unrendered(text), STEPS_MAX
-    return nh3.clean(made, tags=ELEMENTS, attributes=ATTRIBUTES, url_schemes=SCHEMES, link_rel=REL), env[STEPS]
+    return _cleaned(made, link_rel=REL), env[STEPS]
+
+
+def _cleaned(made: str, *, tags: set[str] = ELEMENTS, schemes: set[str] = SCHEMES, link_rel: str, **more: Any) -> str:
+    """HTML of allowed elements alone, with their directions."""
+    attributes = {**ATTRIBUTES, **more}
+    return nh3.clean(
+        without_refused(made),
+        tags=tags,
+        attributes=attributes,
+        url_schemes=schemes,
+        link_rel=link_rel,
+        set_tag_attribute_values=DIRECTIONS,
+    )
 
 
 def _unrendered(text: str) -> str:
     """A text as a paragraph that keeps its lines and its marks."""
-    return f"<p>{'<br>'.join(escape(text).split(chr(10)))}</p>\n"
+    return f'<p dir="auto">{"<br>".join(escape(text).split(chr(10)))}</p>\n'
 
 
 def _count_steps(ruler: Any) -> None:
@@ -140,10 +148,8 @@ def page_html(text: str) -> str:
 
     Its elements are limited too, so that a page copied from elsewhere cannot contain a script.
     """
-    allowed = {**ATTRIBUTES, "img": {"src", "alt", "title"}}
-    tags, schemes = ELEMENTS | {"h3", "img"}, SCHEMES | {"mailto"}
-    html = _page_parser().render(text)
-    return nh3.clean(html, tags=tags, attributes=allowed, url_schemes=schemes, link_rel="noopener")
+    allowed = {"tags": ELEMENTS | {"h3", "img"}, "schemes": SCHEMES | {"mailto"}, "img": {"src", "alt", "title"}}
+    return _cleaned(_page_parser().render(text), link_rel="noopener", **allowed)
 
 
 @lru_cache(1)
@@ -151,6 +157,7 @@ def _page_parser() -> MarkdownIt:
     parser = MarkdownIt("commonmark", OPTIONS)
     parser.enable(["linkify", "table", "strikethrough"])
     parser.core.ruler.push("below", _below_the_title)
+    parser.core.ruler.push("directions", _turn_around)
     return parser
 
 
@@ -166,17 +173,13 @@ def _parser() -> MarkdownIt:
     parser = MarkdownIt("commonmark", OPTIONS)
     parser.enable(["linkify", "table", "strikethrough"])
     parser.validateLink = _is_address  # type: ignore[method-assign]
+    parser.normalizeLink = _normalized  # type: ignore[method-assign]
     parser.normalizeLinkText = str  # type: ignore[method-assign,assignment]
-    assert parser.linkify is not None  # noqa: S101 (the option above creates it)
-    # Only texts with a scheme or "www.": "node.js" and "readme.md" are not addresses.
-    parser.linkify.set({"fuzzy_link": False, "fuzzy_email": False, "fuzzy_ip": False})
-    for scheme in ("ftp:", "mailto:", "//"):
-        parser.linkify.add(scheme, None)
-    parser.linkify.add("http:", {"validate": _http_length})
-    parser.linkify.add("www.", {"validate": _www_length, "normalize": _add_scheme})
+    parser.core.ruler.at("linkify", _link_www)
     parser.core.ruler.push("plain", _plain)
     parser.core.ruler.push("paragraphs", _drop_empty_paragraphs)
-    parser.inline.ruler.at("linkify", _linkify)
+    parser.core.ruler.push("directions", _turn_around)
+    parser.inline.ruler.at("linkify", _link_after_scheme)
     parser.inline.ruler.at("html_inline", _harmless_html)
     for name, rule in (("emphasis", emphasis.tokenize), ("strikethrough", strikethrough.tokenize)):
         parser.inline.ruler.at(name, _beside_cjk(rule))
@@ -185,12 +188,60 @@ def _parser() -> MarkdownIt:
     return parser
 
 
-def _linkify(state: StateInline, silent: bool) -> bool:
-    """The library's rule, where it can find a link. Before each "://" it searches all of the text before it."""
-    if not state.pending[-5:].lower().endswith(("http", "https")):
+def _normalized(url: str) -> str:
+    """An address as links have it, its host in ASCII; a path, which no link shows, as it is, and no text for neither.
+
+    The library's own conversion of hosts takes time in proportion to the square of their length.
+    """
+    url = without_refused(url)
+    found = ABSOLUTE.match(url)
+    if found is None:
+        return url
+    if not found[0].isascii():
+        read = parsed(f"{found[0]}/") if len(found[0]) <= LONGEST_HOST else None
+        url = "" if read is None else read.href.removesuffix("/") + url[found.end() :]
+    return normalizeLink(url)
+
+
+def _link_after_scheme(state: StateInline, silent: bool) -> bool:
+    """An address whose scheme was read before."""
+    if state.linkLevel or not state.src.startswith("://", state.pos):
         return False
-    state.env[STEPS] += len(state.pending) // SEARCHED_IN_A_STEP
-    return linkify(state, silent)
+    scheme = autolinks.scheme_before(state.pending)
+    start = state.pos + len("://")
+    if scheme is None or (end := autolinks.end_behind_scheme(state.src, start)) == start:
+        return False
+    if not silent:
+        state.env[STEPS] += LINK
+        text = scheme + state.src[state.pos : end]
+        state.pending = state.pending[: -len(scheme)]
+        state.push("link_open", "a", 1).attrs = {"href": state.md.normalizeLink(text)}
+        state.push("text", "", 0).content = text
+        state.push("link_close", "a", -1)
+    state.pos = end
+    return True
+
+
+def _link_www(state: StateCore) -> None:
+    """Make links of the addresses without a scheme."""
+    for block in state.tokens:
+        if "www." not in block.content.lower():
+            continue
+        found, depth = [], 0
+        for token in block.children or ():
+            depth += token.nesting if token.type.startswith("link_") else 0
+            found += [token] if depth or token.type != "text" else _with_links(state, token.content)
+        block.children = found
+
+
+def _with_links(state: StateCore, text: str) -> list[Token]:
+    found, at = [], 0
+    for start, end in autolinks.without_scheme(text):
+        state.env[STEPS] += LINK
+        found.append(Token("text", "", 0, content=text[at:start]))
+        found += _link(state.md.normalizeLink(f"http://{text[start:end]}"), text[start:end])
+        at = end
+    return [*found, Token("text", "", 0, content=text[at:])]
 
 
 def _harmless_html(state: StateInline, silent: bool) -> bool:
@@ -240,43 +291,9 @@ def _is_address(url: str) -> bool:
     return ABSOLUTE.match(url) is not None or RELATIVE.match(url) is not None
 
 
-def _http_length(linkify: Any, text: str, at: int) -> int:
-    """The number of characters after "http:" that belong to a link, without trailing punctuation."""
-    end = at + int(linkify._validate_http(text, at))
-    if end == at and (found := UNDERSCORED.match(text, at)):
-        end = found.end()
-    if end == at:
-        return 0
-    is_entity = text[end : end + 1] == ";" and ENTITY.search(text, at, end + 1)
-    address = _without_trailing(text[at : end + 1] if is_entity else text[at:end])
-    return len(address) if address.strip("/") else 0
-
-
-def _www_length(_linkify: Any, text: str, at: int) -> int:
-    """The number of characters after "www." that belong to a link."""
-    found = None if WITHIN.search(text, max(0, at - 5), at) else WWW.match(text, at)
-    return len(_without_trailing(found[0])) if found else 0
-
-
-def _without_trailing(address: str) -> str:
-    """An address without the punctuation that follows it (GFM, extended autolinks)."""
-    address = FOREIGN.split(address, maxsplit=1)[0]
-    while address:
-        if address[-1] in TRAILING or (address[-1] == ")" and address.count(")") > address.count("(")):
-            address = address[:-1]
-        elif entity := ENTITY.search(address):
-            address = address[: entity.start()]
-        else:
-            break
-    return address
-
-
-def _add_scheme(_linkify: Any, match: Any) -> None:
-    match.url = f"http://{match.url}"
-
-
 def _plain(state: StateCore) -> None:
     """Make headings h2, images links, and boxes of tasks, kinds of notes and names of emoji characters."""
+    state.env[STEPS] += len(state.tokens)  # what they take to be written
     for place, token in enumerate(state.tokens):
         if token.type in ("heading_open", "heading_close"):
             token.tag = "h2"
@@ -305,6 +322,22 @@ def _drop_empty_paragraphs(state: StateCore) -> None:
         if in_paragraph and not any(map(_shows, token.children or ())):
             empty |= {place - 1, place, place + 1}
     state.tokens = [token for place, token in enumerate(state.tokens) if place not in empty]
+
+
+def _turn_around(state: StateCore) -> None:
+    """Give lists, quotes and tables the direction of the text that they begin with.
+
+    Only in an item without blocks of its own does `dir="auto"` find the text: it passes over what has a direction.
+    """
+    first = following = None
+    for token in reversed(state.tokens):
+        if token.type == "inline":
+            shown = "".join(each.content for each in token.children or () if each.type == "text")
+            first = direction(shown) or first
+        elif token.nesting == 1 and "dir" in ATTRIBUTES.get(token.tag, ()):
+            is_auto = token.tag in ("blockquote", "li") and (first != "rtl" or (following and following.hidden))
+            token.attrs |= {"dir": "auto"} if is_auto else {"dir": first} if first else {}
+        following = token
 
 
 def _shows(token: Token) -> bool:
@@ -355,7 +388,15 @@ def _images_as_links(tokens: list[Token]) -> list[Token]:
 
 def _image_as_link(image: Token, *, within: bool) -> list[Token]:
     address = str(image.attrs["src"])
-    text = Token("text", "", 0, content=image.content or address)
+    text = image.content or address
     if within or not ABSOLUTE.match(address):
-        return [text]
-    return [Token("link_open", "a", 1, attrs={"href": address}), text, Token("link_close", "a", -1)]
+        return [Token("text", "", 0, content=text)]
+    return _link(address, text)
+
+
+def _link(address: str, text: str) -> list[Token]:
+    return [
+        Token("link_open", "a", 1, attrs={"href": address}),
+        Token("text", "", 0, content=text),
+        Token("link_close", "a", -1),
+    ]

@@ -14,6 +14,8 @@ _ATOM = "[a-z0-9!#$%&'*+/=?^_`{|}~-]+"
 _LABEL = "[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?"
 #: The form of e-mail addresses, in lower case. It is permissive: only a mailed link shows that an address works.
 EMAIL = re.compile(rf"{_ATOM}(\.{_ATOM})*@{_LABEL}(\.{_LABEL})+")
+#: The form of a domain, or of a part of one; use it with `fullmatch`.
+DOMAIN = re.compile(rf"{_LABEL}(\.{_LABEL})*")
 EMAIL_MAX, LOCAL_PART_MAX = 254, 64
 CATEGORY_SLUG_MAX = 50
 TAG_MAX = 32
@@ -40,6 +42,7 @@ _CONTROLS_IN_LINES = (
     re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]"),
     _("Must not contain control characters other than line breaks and tabs."),
 )
+_SHOWN_NEVER = re.compile("|".join(pattern.pattern for pattern, _reason in (*_REFUSED, _CONTROLS_IN_LINES)))
 
 _RIGHT_TO_LEFT = frozenset({"R", "AL", "AN"})
 _UNSEEN_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Mn", "Zl", "Zp", "Zs"})
@@ -75,6 +78,11 @@ def clean_text(value: str, *, minimum: int, maximum: int, multiline: bool = Fals
     if not minimum <= len(text) <= maximum:
         raise ValueError(_length_reason(minimum, maximum))
     return text
+
+
+def without_refused(text: str) -> str:
+    """A text of several lines without the characters that `clean_text` refuses: entities make them too."""
+    return _SHOWN_NEVER.sub("", text)
 
 
 def ascii_address(text: str) -> str:

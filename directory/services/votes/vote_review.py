@@ -7,7 +7,22 @@ and other decisions. A discount stays if the vote is withdrawn.
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, and_, case, cast, delete, exists, false, func, insert, or_, select, text, update
+from sqlalchemy import (
+    ColumnElement,
+    and_,
+    case,
+    cast,
+    delete,
+    exists,
+    false,
+    func,
+    insert,
+    or_,
+    select,
+    text,
+    true,
+    update,
+)
 from sqlalchemy.orm import aliased
 
 from directory.db.paging import Slice, Sort, Window, as_dict, fetch
@@ -75,8 +90,9 @@ def doubtful_projects(signs: Sequence[str] = RULES) -> list[dict[str, int]]:
     """The live projects with doubtful votes, by id, the most doubtful first, by one statement.
 
     Of the RECENT newest votes it reads those that count. An item has how many of these are for the project (`counted`),
-    how many have any of the `signs` (`doubtful`), and how many have each sign. The order is that of the doubtful ones
-    times their share of the counted ones: so neither a single vote comes first, nor a small part of very many.
+    how many have any of the `signs` (`doubtful`), how many have each sign, and whether the share of those with any is
+    over that of all these votes (`is_above`). The order is that of the doubtful ones times their share of the counted
+    ones: so neither a single vote comes first, nor a small part of very many.
     """
     newest = select(Upvote).order_by(Upvote.created_at.desc()).limit(RECENT).subquery("recent")
     vote = aliased(Upvote, newest)
@@ -86,10 +102,14 @@ def doubtful_projects(signs: Sequence[str] = RULES) -> list[dict[str, int]]:
     votes = signed.cte("signed").prefix_with("MATERIALIZED").c  # so that each sign is looked for once
     sums = [func.sum(votes[sign]).label(sign) for sign in RULES]
     doubtful = func.sum(case((or_(*(votes[sign] == 1 for sign in signs)), 1), else_=0))
-    query = select(votes.project_id.label("id"), func.count().label("counted"), doubtful.label("doubtful"), *sums)
+    everywhere = select(doubtful.label("doubtful"), func.count().label("counted")).cte("everywhere").c
+    is_above = doubtful * func.min(everywhere.counted) > func.count() * func.min(everywhere.doubtful)
+    numbers = [func.count().label("counted"), doubtful.label("doubtful"), *sums, is_above.label("is_above")]
+    query = select(votes.project_id.label("id"), *numbers).join(everywhere.counted.table, true())
     query = query.group_by(votes.project_id).having(doubtful > 0)
     query = query.order_by((doubtful * doubtful * 1.0 / func.count()).desc(), votes.project_id.desc())
-    return [{name: int(number) for name, number in row._mapping.items()} for row in db.session.execute(query)]
+    rows = db.session.execute(query)
+    return [{name: int(n) for name, n in row._mapping.items()} | {"is_above": bool(row.is_above)} for row in rows]
 
 
 def decide(

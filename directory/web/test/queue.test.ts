@@ -10,13 +10,17 @@ const { history, showNew, story } = await import("../src/state/queue-history.ts"
 const { help, onKey } = await import("../src/state/queue-keys.ts");
 const { diff, shortened } = await import("../src/state/queue-diff.ts");
 const { changesOf, differences, storyOf } = await import("../src/state/queue-story.ts");
-const { reason, unexplained } = await import("../src/state/queue-reason.ts");
+const { confirmReason, reason, unexplained, write } = await import("../src/state/queue-reason.ts");
+const { addressOfLane, isInLane, laneOf, LANES } = await import("../src/state/queue-address.ts");
+const { marked } = await import("../src/state/lookalikes.ts");
 const { readAgain } = await import("../src/state/queue-refresh.ts");
 const { api } = await import("../src/api/client.ts");
 const { ago } = await import("../src/parts/time.tsx");
 const { loadSession, renew, session, signOut } = await import("../src/state/session.ts");
 const { address, navigate, start } = await import("../src/state/router.ts");
 const { r } = await import("../src/console/review-text.ts");
+
+type Lane = keyof typeof LANES;
 
 const GRACE = { id: 1, username: "grace", role: "admin", is_admin: true, permissions: ["review", "administer"] };
 const SITE = { site: { name: "Ours", url: "" }, registration_open: true, read_only: false, password_reset: false, providers: [] };
@@ -40,7 +44,7 @@ function item(id: number, version = 1, fields: object = {}) {
   return {
     id, version, slug: `p${id}`, title: `Project ${id}`, tagline: "", description: "", url: `https://example.org/${id}`, status: "pending",
     owner: { id: 9, username: "ada" }, category: { slug: "tools", name: "Tools" }, tags: [], submitted_at: at, updated_at: at,
-    owner_stats: { live: 0, pending: 1, rejected: 0 }, earlier: 0, warnings: [], ...fields,
+    owner_stats: { live: 0, pending: 1, rejected: 0 }, earlier: 0, warnings: [], resembles: { lookalike_title: null, same_repository: null }, ...fields,
   };
 }
 
@@ -480,7 +484,7 @@ Deno.test("a digit takes a reason also where it is typed with Shift, or is of an
   press("Escape");
 });
 
-Deno.test("a saved reply is filled in for each item, and only what is selected gets a request for changes by the dialog", async () => {
+Deno.test("a saved reply is filled in for each item, and without a selection the one that is shown is asked about", async () => {
   await atQueue(4);
   const asks = (text: string) => server.on("GET /api/review/replies", () => ({ items: [{ id: 1, name: "Ask", decision: "request_changes", text }, ...REPLIES] }));
   asks("Dear {owner} of {title} at {site}: {why}?");
@@ -495,8 +499,8 @@ Deno.test("a saved reply is filled in for each item, and only what is selected g
   await elapse();
   assertEquals(sent.map(({ decision, message, items }) => [decision, message, items.map(({ id }) => id)]), [1, 2, 3].map((id) =>
     ["request_changes", `Dear ada of Project ${id} at Ours: {why}?`, [id]]));
-  press("e");
-  assertEquals(decisions.asking.value, null); // one that is shown is asked about in the field next to it
+  press("e"); // without a selection it is about the one that is shown
+  assertEquals([decisions.asking.value?.ids, reason.value], [[4], ""]);
 });
 
 Deno.test("a rejection without a reason asks once", async () => {
@@ -522,14 +526,81 @@ Deno.test("what was live before is approved only once it was asked about", async
   assertEquals([decisions.approving.value, ids()], [null, [3]]);
 });
 
-Deno.test("a project whose owner is suspended is approved only once it was asked about", async () => {
+Deno.test("what an owner is asked to change is there again after an undo, and for no other item", async () => {
   await atQueue(2);
-  queue.queue.set({ ...queue.queue.data.value!, items: [item(1, 2, { warnings: ["owner_suspended"] }), item(2)] as any });
+  press("e");
+  write("Say how to try it.");
+  confirmReason();
+  press("u", "e");
+  assertEquals([decisions.asking.value?.ids, reason.value], [[1], "Say how to try it."]);
+  press("Escape", "j", "e");
+  assertEquals([decisions.asking.value?.ids, reason.value], [[2], ""]);
+  press("Escape", "k", "e", "Enter");
+  await elapse();
+  assertEquals(sent.map(({ decision, message }) => [decision, message]), [["request_changes", "Say how to try it."]]);
+});
+
+Deno.test("what has any warning is approved only once it was asked about, and only once", async () => {
+  for (const warning of ["lookalike_title", "same_repository", "owner_suspended", "rule:Two links"]) {
+    await atQueue(3);
+    queue.queue.set({ ...queue.queue.data.value!, items: [item(1, 2, { warnings: [warning] }), item(2), item(3)] as any });
+    press("a", "a");
+    assertEquals([decisions.approving.value, ids()], [[1], [1, 2, 3]], warning);
+    press("Enter");
+    assertEquals([decisions.approving.value, ids()], [null, [2, 3]], warning);
+    press("a");
+    assertEquals([decisions.approving.value, ids()], [null, [3]], warning);
+  }
+});
+
+Deno.test("letters of another alphabet are marked in the words that mix them, or where all are of it", () => {
+  const found = (title: string) => marked(title).map(([text, isMarked]) => (isMarked ? `[${text}]` : text)).join("");
+  assertEquals(found("V\u0456m"), "V[\u0456]m");
+  assertEquals(found("\u041b\u0435\u0441 and P\u0430yP\u0430l"), "\u041b\u0435\u0441 and P[\u0430]yP[\u0430]l");
+  assertEquals(found("\u0441\u043e\u0441\u043e 2"), "[\u0441\u043e\u0441\u043e] 2");
+  assertEquals(found("Vim \u30a8\u30c7\u30a3\u30bf"), "Vim \u30a8\u30c7\u30a3\u30bf");
+});
+
+Deno.test("of two approvals the first says so, and what one has approved is below and is not approved again", async () => {
+  await atQueue(3);
+  const approvals = (...given: object[]) => ({ approvals: { required: 2, given: given.map((user) => ({ user, at: "2026-11-20T10:00:00Z" })) } });
+  server.on(POST, async (request) => {
+    const body: Sent = await request.json();
+    sent.push(body);
+    return { items: body.items.map(({ id, version }) => ({ id, status: 202, project: item(id, version, approvals(GRACE)) })) };
+  });
+  queue.queue.set({ ...queue.queue.data.value!, items: [1, 2, 3].map((id) => item(id, 1, approvals())) as any });
   press("a");
-  assertEquals([decisions.approving.value, ids()], [[1], [1, 2]]);
-  press("Escape");
-  press("a", "Enter");
-  assertEquals([decisions.approving.value, ids()], [null, [2]]);
+  assertEquals(decisions.told.value.text, "Your approval of Project 1 (1 of 2).");
+  await elapse();
+  assertEquals([ids(), queue.current.value], [[2, 3, 1], 2]);
+  assertEquals(decisions.told.value.text, "Project 1: 1 of 2 approvals. It waits for another person.");
+  await elapseOf(8000); // what is said goes away by itself
+  assertEquals(decisions.told.value.text, "");
+  press("j", "j", "a");
+  assertEquals([decisions.told.value.text, ids(), sent.length], ["You have approved Project 1. It waits for another person.", [2, 3, 1], 1]);
+  queue.queue.set({ ...queue.queue.data.value!, items: [item(2, 1, approvals({ id: 8, username: "linus" }))] as any });
+  queue.go(2);
+  press("a");
+  assertEquals(decisions.told.value.text.slice(0, 19), "Approved Project 2."); // the last one that was needed
+});
+
+Deno.test("each lane is a part of the list by its address, and what has none is not one", async () => {
+  await atQueue(1);
+  const asked: string[] = [];
+  server.on("GET /api/review/projects", (request) => {
+    asked.push(new URL(request.url).search);
+    return server.page([]);
+  });
+  for (const lane of (Object.keys(LANES) as Lane[]).reverse()) {
+    navigate(addressOfLane(lane));
+    await server.idle();
+    assertEquals([laneOf(address.value), isInLane(lane)], [lane, true]);
+  }
+  const parts = ["answered=true", "waiting_for=appeal", "waiting_for=owner", "held=true"].map((each) => `?sort=oldest&limit=50&${each}`);
+  assertEquals(asked, [...parts, "?waiting=true&limit=50"]);
+  navigate("/admin/queue?held=true&answered=true");
+  assertEquals(laneOf(address.value), undefined);
 });
 
 Deno.test("an owner's record follows one's own decisions", async () => {

@@ -17,14 +17,17 @@ from sqlalchemy import select
 
 from directory.extensions import db
 from directory.language.catalogues import Catalogue
-from directory.models import AccountStatus, MailLink, User, now
+from directory.models import AccountStatus, Delivery, MailLink, MessageKind, Sender, User, now
 from directory.models import Message as ThreadMessage
+from directory.models.base import HIGHEST_ID
+from directory.services import turns
 from directory.services.accounts import mail_links
 from directory.services.delivery.channels import MailServer, NotToBeSent
 from directory.services.delivery.claims import Claim
 from directory.services.delivery.mail import templates
 from directory.services.delivery.mail.templates import Mail
-from directory.services.delivery.outbox import TEST
+from directory.services.delivery.outbox import TEST, WRITTEN
+from directory.services.turns import Standing
 
 SUBJECT, UNSUBSCRIBE = "Subject", "List-Unsubscribe"
 
@@ -115,10 +118,22 @@ def _link(link_id: int) -> Any:
 
 def _decision(claim: Claim, event: dict[str, Any], server: MailServer) -> Message:
     owner, address = _notified(event["project"]["owner"]["id"], server)
-    reason = _text_of(event["message_id"]) if claim.event in templates.OF_MESSAGES else event.get("reason")
-    facts = (owner.username, event["project"], reason)
-    mail = templates.decision(server.site, claim.event, *facts, address, _language(owner, server))
+    if claim.event == WRITTEN:
+        reason: str | None = _unread(claim, event["project"]["id"], event["message_id"])
+    else:
+        reason = _text_of(event["message_id"]) if "message_id" in event else event.get("reason")
+    facts = (owner.username, event["project"], reason, address, _language(owner, server))
+    standing, by_nobody = _standing(claim.event, event["project"]["id"]), event.get("rejected_by") is None
+    mail = templates.decision(server.site, claim.event, *facts, standing=standing, by_nobody=by_nobody)
     return _with_switch(message(mail, to=owner.email, server=server, message_id=claim.webhook_id), address)
+
+
+def _standing(event: str, project_id: int) -> Standing:
+    """Where a project stands now. Raises NotToBeSent for a reminder that came too late."""
+    standing = turns.of_each([project_id]).get(project_id, turns.GONE)
+    if event == templates.CLOSING and standing.until is None:
+        raise NotToBeSent("the project does not wait for its owner any more")
+    return standing
 
 
 def _report_settled(claim: Claim, event: dict[str, Any], server: MailServer) -> Message:
@@ -149,6 +164,26 @@ def _with_switch(made: Message, address: str) -> Message:
     return made
 
 
+def _unread(claim: Claim, project_id: int, first: int) -> str:
+    """What a mail has of a thread: the unread messages from its first one on that the next mail has not.
+
+    Raises NotToBeSent if the owner has read all.
+    """
+    later = select(Delivery.payload).where(Delivery.project_id == project_id, Delivery.event == claim.event)
+    following = db.session.scalar(later.where(Delivery.id > claim.delivery_id).order_by(Delivery.id).limit(1))
+    before = json.loads(following)["data"]["message_id"] if following else HIGHEST_ID
+    entry = ThreadMessage
+    wanted = (
+        entry.project_id == project_id, entry.id >= first, entry.id < before, entry.unread_by.is_not(None),
+        entry.sender == Sender.REVIEWERS, entry.kind == MessageKind.MESSAGE, entry.text != "",
+    )  # fmt: skip
+    query = select(entry.text).where(*wanted).order_by(entry.id)
+    texts = db.session.scalars(query).all()
+    if not texts:
+        raise NotToBeSent("the messages were read or erased, or the project deleted")
+    return "\n\n".join(texts)
+
+
 def _text_of(message_id: int) -> str:
     """The text of an entry in a thread. Raises NotToBeSent if it is no longer there."""
     text = db.session.scalar(select(ThreadMessage.text).where(ThreadMessage.id == message_id))
@@ -168,7 +203,7 @@ def message(mail: Mail, *, to: str, server: MailServer, message_id: str) -> Mess
     content["Message-ID"] = f"<{message_id}@{address.rpartition('@')[2]}>"
     content["Auto-Submitted"] = "auto-generated"
     content.set_content(mail.text)
-    if server.languages.several:
+    if server.languages.named:
         content["Content-Language"] = mail.language.tag
     return Message(to, content)
 

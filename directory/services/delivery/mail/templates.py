@@ -8,9 +8,10 @@ from urllib.parse import quote
 
 from directory.language.catalogues import ENGLISH, Catalogue
 from directory.language.messages import END_ISOLATE, ISOLATE, Message, _
-from directory.services.catalog.periods import MONTHS
+from directory.services import turn_words
 from directory.services.site import Site, path_of
 from directory.services.text.rules import isolated
+from directory.services.turns import GONE, Asked, Outcome, Standing, Turn
 
 SUBJECT_MAX = 200
 # Line breaks and controls, and what turns the text around it. A subject is a header: no title may end it.
@@ -34,12 +35,16 @@ def compose(site: Site, subject: str, *paragraphs: str, language: Catalogue = EN
 
 
 def _cut(subject: str) -> str:
-    """A subject of one line in so many characters; what `isolated` opened is closed."""
+    """A subject of one line in so many characters; what `isolated` and a language opened is closed."""
     subject = BREAKS.sub(" ", subject)
     if len(subject) <= SUBJECT_MAX:
         return subject
     cut = subject[: SUBJECT_MAX - 1]
-    return cut + END_ISOLATE if cut.count(ISOLATE) > cut.count(END_ISOLATE) else cut
+    if left_open := cut.count(ISOLATE) - cut.count(
+        END_ISOLATE
+    ):  # a language from right to left isolates each value too
+        cut = cut[: SUBJECT_MAX - left_open] + END_ISOLATE * left_open
+    return cut
 
 
 def one_line(text: str) -> str:
@@ -117,7 +122,7 @@ OF_DECISIONS = {
     ),
     "project.unpublished": (
         _("Your project is no longer live: {title}"),
-        _("Your project {title} was taken off the site and waits for review again."),
+        _("Your project {title} was taken off the site."),
     ),
     "project.edit_approved": (
         _("Your changes to {title} are live"),
@@ -130,6 +135,10 @@ OF_DECISIONS = {
     "project.changes_requested": (
         _("Something has to be changed in {title}"),
         _("Your project {title} was reviewed. Before it can be accepted, the reviewers ask for changes:"),
+    ),
+    "project.closing": (
+        _("Your answer about {title} is still awaited"),
+        _("Your project {title} still waits for you."),
     ),
     "project.message": (
         _("A message about {title}"),
@@ -150,6 +159,26 @@ OF_DECISIONS = {
         _("Your appeal about {title} was successful"),
         _("Your appeal about your project {title} was looked at, and the decision was reversed:"),
     ),
+}
+CLOSING = "project.closing"
+# How a rejection came about, where no reviewer made it; None is where that is not known any more.
+OF_REJECTIONS: dict[str, dict[Outcome | None, Message]] = {
+    "project.rejected": {
+        Outcome.BY_RULE: _("A rule of the site rejected your project {title}. No reviewer has decided it."),
+        Outcome.BY_TIME: _("Your project {title} was rejected, because the time for your answer has passed."),
+        None: _("Your project {title} was not accepted."),
+    },
+    "project.edit_rejected": {
+        Outcome.BY_RULE: _(
+            "A rule of the site rejected your changes to {title}. No reviewer has decided it. The project stays live "
+            "as it was."
+        ),
+        Outcome.BY_TIME: _(
+            "Your changes to {title} were rejected, because the time for your answer has passed. The project stays "
+            "live as it was."
+        ),
+        None: _("Your changes to {title} were not accepted. The project stays live as it was."),
+    },
 }
 # Those with a message, whose text the mail has; they lead to the thread.
 OF_MESSAGES = {
@@ -188,14 +217,17 @@ def of_account(
     facts = {
         "site": one_line(site.name),
         "url": site.url,
-        "time": _("{day} {month} {year}, {time} UTC").filled(
-            day=f"{at:%d}", month=MONTHS[at.month - 1], year=at.year, time=f"{at:%H:%M}"
-        ),
+        "time": turn_words.instant(at),
         "token": token,
         "back": back,
     }
     subject, *paragraphs = (text.filled(**facts) for text in (OF_LINKS | OF_NOTICES)[event])
     return compose(site, subject, _greeting(username), *paragraphs, language=language)
+
+
+def _quoted(title: str) -> str:
+    """A title in the quotation marks of the mail's language."""
+    return _("“{title}”", title=one_line(title))
 
 
 def _greeting(username: str) -> str:
@@ -210,21 +242,32 @@ def decision(
     reason: str | None,
     switch_off: str,
     language: Catalogue = ENGLISH,
+    *,
+    standing: Standing = GONE,
+    by_nobody: bool = False,
 ) -> Mail:
-    """The mail to the owner of a project about a decision, with its reason and the link that switches mail off."""
+    """The mail to the owner of a project about a decision, with its reason and the link that switches mail off.
+
+    `standing` is where the project stands now: while it waits for its owner, the mail says until when. `by_nobody` is
+    whether no person has decided.
+    """
     subject, text = OF_DECISIONS[event]
-    title = f"“{one_line(project['title'])}”"
+    if by_nobody and event in OF_REJECTIONS:
+        text = OF_REJECTIONS[event].get(standing.outcome, OF_REJECTIONS[event][None])
+    title = _quoted(project["title"])
     is_approved = event in {"project.approved", "project.edit_approved"}
     path = path_of(project) if is_approved else f"/mine/{project['id']}"
     first, end, rest = (reason or "").partition("\n")  # only the first line is a part of our sentence
     said = f"{isolated(first)}{end}{rest}"
-    reasons = [said if event in OF_MESSAGES else _("The reason: {text}", text=said)] if reason else []
+    is_message = event in OF_MESSAGES or (event == CLOSING and standing.asked is Asked.CHANGES)
+    reasons = [said if is_message else _("The reason: {text}", text=said)] if reason else []
+    to_do = turn_words.words_of(standing).said(standing.until) if standing.turn is Turn.OWNER else []
     where = site.address(path)
     if not is_approved:
         where = _("Its state, and your messages with the reviewers: {address}", address=where)
     off = _("You get this mail as the owner of the project. Switch such mail off here: {address}", address=switch_off)
     texts = (subject.filled(title=title), _greeting(username), text.filled(title=title))
-    return compose(site, *texts, *reasons, where, off, language=language)
+    return compose(site, *texts, *reasons, *to_do, where, off, language=language)
 
 
 def report_settled(
@@ -238,7 +281,7 @@ def report_settled(
 ) -> Mail:
     """The mail to a reporter about the outcome, with the reply and the link that switches mail off."""
     subject, text = OF_REPORTS[outcome]
-    title = f"“{one_line(project['title'])}”"
+    title = _quoted(project["title"])
     first, end, rest = (reply or "").partition("\n")  # only the first line is a part of our sentence
     replies = [_("The reply: {text}", text=f"{isolated(first)}{end}{rest}")] if reply else []
     where = _("Your reports: {address}", address=site.address("/mine?reports=1"))

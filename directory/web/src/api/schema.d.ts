@@ -685,7 +685,9 @@ export interface paths {
         put?: never;
         /**
          * Send a delivery again, under the same webhook-id
-         * @description Needs an administrator.
+         * @description Of what was delivered about a project that is gone only the ids are stored, so it cannot be sent again.
+         *
+         *     Needs an administrator.
          */
         post: operations["adminRedeliver"];
         delete?: never;
@@ -1585,7 +1587,8 @@ export interface paths {
         get: operations["projectsShow"];
         /**
          * Change a project: any subset of the writable fields
-         * @description A rejected project goes back to the queue. A live project stays as it was reviewed: changes by its owner to title,
+         * @description A rejected project goes back to the queue, and so does what waits for its owner, unless `give_back` is false or it
+         *     changes the logo or the pictures alone. A live project stays as it was reviewed: changes by its owner to title,
          *     tagline, author, description, links, logo and pictures wait for review as its `revision`, while category and tags
          *     change at once. Later edits are added to the revision, and a field that is set back is removed from it. A URL that
          *     differs from the current one only in scheme, case of the host, `www.`, default port, slash at the end or fragment
@@ -1642,11 +1645,9 @@ export interface paths {
         /**
          * Set the logo of a project: a PNG, JPEG or WebP picture of at most 1 MiB
          * @description It is stored as WebP of 64 and of 256 pixels a side, without metadata, whole and on a transparent ground where it is
-         *     not square. At most 8,192 pixels wide and high. A PNG has at most 18 million pixels, half as many with 16 bits a
-         *     colour; a WebP 5 million, for its decoder takes much memory. Of a JPEG its pixels times its scans count, at most 167
-         *     million (twice if its end is missing): a progressive one usually has ten scans, another one has one. A JPEG that
-         *     browsers do not show, such as one with arithmetic coding, is refused. It is a change as any other: a rejected
-         *     project goes back to the queue, and of a live one it waits for review as a part of its `revision`.
+         *     not square. At most 4,096 pixels wide and high; a WebP of at most 5 million pixels, for its decoder takes much
+         *     memory. It is a change as any other: a rejected project goes back to the queue, and of a live one it waits for
+         *     review as a part of its `revision`.
          *
          *     Needs the project's owner or an administrator.
          */
@@ -1799,7 +1800,9 @@ export interface paths {
          * Report a live project to the reviewers
          * @description Each caller has at most one open report about a project: the kind and the text of a second one take the place of the
          *     first's, with the same answer. Where a project has a thousand open reports of anonymous callers, one more takes the
-         *     place of the newest. A report hides nothing by itself. Members see at `/mine` how theirs was settled.
+         *     place of the newest. A report hides nothing by itself. Members see at `/mine` how theirs was settled. Where it was
+         *     unfounded, and the project has not changed since, the same member's next one has the same answer and is shown to
+         *     nobody.
          *     Whether anonymous callers may report, or members alone, or nobody, is the operator's choice: REPORTS.
          *
          *     Needs no sign-in where REPORTS is `everybody`, and a signed-in user where it is `members`.
@@ -2132,8 +2135,10 @@ export interface paths {
         };
         get?: never;
         /**
-         * Put what a rule holds out of the queue, a pending project or the changes of a live one, into the queue
-         * @description It takes its old place there, and raises no version. What is not held stays as it is.
+         * Put what a rule holds or has rejected, a pending project or the changes of a live one, into the queue
+         * @description It takes its old place there. What was held gets no other version. What a rule has rejected goes back unless a
+         *     person has decided since, whether or not owners may appeal; an open appeal ends, and the owner is told. All else
+         *     stays as it is.
          *
          *     Needs a reviewer of the project's category, or an administrator.
          */
@@ -2908,6 +2913,17 @@ export interface components {
             pending: number;
             rejected: number;
         };
+        /** @description A project by id and title. */
+        NamedProject: {
+            id: number;
+            title: string;
+        };
+        /** @description For a warning that is about another project, the first one that the caller may see; else null. */
+        Resembles: {
+            /** @description A live project of the same title, but for the letters that look like Latin ones. */
+            lookalike_title: components["schemas"]["NamedProject"] | null;
+            same_repository: components["schemas"]["NamedProject"] | null;
+        };
         /** @description The addresses of a logo's pictures, WebP of 64 and 256 pixels a side. The picture at an address never changes. */
         Logo: {
             64: string;
@@ -2968,6 +2984,11 @@ export interface components {
             closes_at: string | null;
             /** @description Whether a rule holds it out of the queue, for 14 days at most, for a closer look. */
             held: boolean;
+            /**
+             * @description How it came to wait for its owner; null if it does not.
+             * @enum {string|null}
+             */
+            asked: "changes_requested" | "unpublished" | null;
         };
         /** @description A project as reviewers see it in a list, with the numbers of its owner's submissions. */
         QueueItem: {
@@ -2982,6 +3003,7 @@ export interface components {
             answered: boolean;
             /** @description What a reviewer should look at. `lookalike_title`: the title has letters that look like Latin ones and are of another script, in one word with Latin letters or as all its letters of that script. `same_repository`: another project of any state has its repository or website as its own repository, or its repository as its own website. `owner_suspended`: the owner's account is suspended or deleted. `rule:` and a name: a rule of the administrators has matched what waits. */
             warnings: string[];
+            resembles: components["schemas"]["Resembles"];
             readonly id: number;
             /** @description From the title, for readable links; not unique. */
             readonly slug: string;
@@ -3186,6 +3208,8 @@ export interface components {
             unverified: number;
             /** @description Of users who have cast two votes or more, all of them for projects of this owner. */
             single_owner: number;
+            /** @description Whether the share of votes with a sign is over that of all these recent votes. */
+            is_above: boolean;
         };
         /** @description Live projects with doubtful votes, the most doubtful first. */
         DoubtfulPage: {
@@ -3277,7 +3301,7 @@ export interface components {
              * @enum {string}
              */
             is: "=" | "<" | ">=" | "in" | "not in";
-            /** @description A number, true or false, a text, or for `in` and `not in` a list of 1 to 1,000 texts, by the type of the fact. */
+            /** @description A number, true or false, a text, or for `in` and `not in` a list of 1 to 1,000 texts, by the type of the fact. One of `words` is a word or up to five in a row, as search has them in every script. One of `email_domain` is a domain, `example.org`, or `*.example.org` and `*.org` for all that are below. Each value of a list that is none has an error of its own. */
             value: number | boolean | string | string[];
         };
         /** @description How many a rule matched on a day. */
@@ -3489,6 +3513,12 @@ export interface components {
             /** @description How many accounts the decision is still about: send it again. */
             remaining: number;
         };
+        /** @description How many bytes of texts and pictures an account has stored since midnight UTC. */
+        StoredToday: {
+            bytes: number;
+            /** @description How many it may (MEMBER_BYTES_PER_DAY); null: any. */
+            most: number | null;
+        };
         /** @description An account with its statistics and the latest twenty audit entries by or about the user, newest first. */
         UserProfile: {
             id: number;
@@ -3522,6 +3552,7 @@ export interface components {
              */
             deleted_at: string | null;
             stats: components["schemas"]["Stats"];
+            stored_today: components["schemas"]["StoredToday"];
             audit: components["schemas"]["Audit"][];
         };
         /** @description A new role or status, or both, or the categories of a reviewer. `review_categories` are those that a reviewer may review, null for all; no other role has any. `unpublish` and `reason` go with a suspension alone. */
@@ -3627,7 +3658,7 @@ export interface components {
             host: string;
             format: string;
             /** @description The events that are sent to it. */
-            events: ("project.approved" | "project.submitted" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.edited" | "project.changes_requested" | "project.answered" | "project.appealed" | "project.reported" | "webhook.test" | "project.edit_approved" | "project.edit_rejected" | "project.message" | "project.returned" | "project.appeal_upheld" | "project.appeal_reversed" | "report.settled")[];
+            events: ("project.approved" | "project.submitted" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.edited" | "project.changes_requested" | "project.answered" | "project.appealed" | "project.reported" | "webhook.test" | "project.edit_approved" | "project.edit_rejected" | "project.closing" | "project.message" | "project.returned" | "project.appeal_upheld" | "project.appeal_reversed" | "report.settled")[];
             deliveries: components["schemas"]["DeliveryCounts"];
         };
         /** @description The endpoints, in the order of the configuration. */
@@ -4191,6 +4222,11 @@ export interface components {
             upvotes: number;
             /** @description Whether the caller has voted for it. */
             has_upvoted: boolean;
+            /**
+             * Format: date-time
+             * @description When it was submitted; the caller's own alone have it.
+             */
+            created_at?: string;
         };
         /** @description Projects of the same URL, and others with a similar title; the caller's own first. */
         Check: {
@@ -4225,8 +4261,8 @@ export interface components {
             /** @description Whether more than 10,000 projects match; then the newest 10,000 are counted. */
             capped: boolean;
         };
-        /** @description A submission; for a change every field is optional. */
-        ProjectChanges: {
+        /** @description A change of a project: any of its fields. */
+        ProjectChangeChanges: {
             /** @example Flask */
             title?: string;
             /** @example A lightweight web framework */
@@ -4269,6 +4305,8 @@ export interface components {
              * @example web-frameworks
              */
             category?: string;
+            /** @description False leaves what waits for its owner there, so that more can follow; true by default. */
+            give_back?: boolean;
         };
         /** @description Why the owner asks for another look. */
         AppealInput: {
@@ -4374,6 +4412,7 @@ export interface components {
             answered: boolean;
             /** @description What a reviewer should look at. `lookalike_title`: the title has letters that look like Latin ones and are of another script, in one word with Latin letters or as all its letters of that script. `same_repository`: another project of any state has its repository or website as its own repository, or its repository as its own website. `owner_suspended`: the owner's account is suspended or deleted. `rule:` and a name: a rule of the administrators has matched what waits. */
             warnings: string[];
+            resembles: components["schemas"]["Resembles"];
             /** @description Null if one is enough or nothing waits. */
             approvals: components["schemas"]["Approvals"] | null;
             readonly id: number;
@@ -4451,7 +4490,7 @@ export interface components {
         ReplyList: {
             items: components["schemas"]["Reply"][];
         };
-        /** @description A text for a decision. In `text`, `{title}`, `{owner}` and `{site}` stand for what the console fills in. */
+        /** @description A text for a decision. In `text`, `{title}`, `{owner}` and `{site}` stand for what the console fills in; no other word is in braces. */
         ReplyInput: {
             /** @example Web frameworks */
             name: string;
@@ -4460,7 +4499,7 @@ export interface components {
             /** @example Reads **CSV**: https://example.org/csv. */
             text: string;
         };
-        /** @description A text for a decision. In `text`, `{title}`, `{owner}` and `{site}` stand for what the console fills in. */
+        /** @description A text for a decision. In `text`, `{title}`, `{owner}` and `{site}` stand for what the console fills in; no other word is in braces. */
         ReplyChanges: {
             /** @example Web frameworks */
             name?: string;
@@ -4478,6 +4517,14 @@ export interface components {
             at: string;
             reporter?: components["schemas"]["UserRef"] | null;
         };
+        /** @description A report, with or without a text, and who has made it; null for an anonymous caller. */
+        ReportMade: {
+            /** @enum {string} */
+            kind: "broken_link" | "spam" | "harmful" | "wrong_facts" | "mine" | "other";
+            /** Format: date-time */
+            at: string;
+            reporter: components["schemas"]["UserRef"] | null;
+        };
         /** @description The reports about a project. Settled ones have the outcome and the reply of the last settlement. */
         ReportGroup: {
             project: components["schemas"]["ReportedProject"];
@@ -4490,6 +4537,8 @@ export interface components {
             first_at: string;
             /** @description The newest 20 reports that have a text, the newest first. */
             texts: components["schemas"]["ReportText"][];
+            /** @description For administrators alone: the newest 100 reports, the newest first. */
+            reports?: components["schemas"]["ReportMade"][];
             /** @enum {string} */
             outcome?: "acted" | "unfounded";
             reply?: string | null;
@@ -4516,6 +4565,14 @@ export interface components {
              * @description Since when the first of the queue waits.
              */
             oldest_submitted_at: string | null;
+            /** @description How many projects have owners who wrote last, as with answered=true. */
+            messages: number;
+            /** @description How many there are with held=true. */
+            held: number;
+            /** @description How many there are with waiting_for=owner. */
+            waiting_for_owner: number;
+            /** @description How many there are with waiting_for=appeal. */
+            waiting_for_appeal: number;
             /** @description How many projects the caller claims. */
             mine: number;
             /** @description Whether projects can be claimed (CLAIM_MINUTES). */
@@ -4702,6 +4759,8 @@ export interface components {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
+                Vary: components["headers"]["Vary"];
+                "Content-Language": components["headers"]["Content-Language"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
@@ -4713,13 +4772,15 @@ export interface components {
         };
         /**
          * @description - `admin_required`: Everything under /api/admin is for administrators.
-         *     - `passkey_required`: This service takes administrators only in sessions that a passkey opened, and by tokens that were made in such a session. Until then an administrator is a member. The page of the account adds a passkey.
+         *     - `passkey_required`: This service takes administrators, or administrators and reviewers, only in sessions that a passkey opened, and by tokens that were made in such a session. Until then they are members. The page of the account adds a passkey.
          *     - `email_not_verified`: This service accepts submissions, or submissions and votes, only of members who have confirmed their e-mail address, or a new account can do nothing before. Where the service sends mail, a link is mailed at registration; POST /api/auth/email/verification mails it again.
          */
         AdminRequiredOrPasskeyRequiredOrEmailNotVerified: {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
+                Vary: components["headers"]["Vary"];
+                "Content-Language": components["headers"]["Content-Language"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
@@ -4733,6 +4794,8 @@ export interface components {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
+                Vary: components["headers"]["Vary"];
+                "Content-Language": components["headers"]["Content-Language"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
@@ -4746,6 +4809,8 @@ export interface components {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
+                Vary: components["headers"]["Vary"];
+                "Content-Language": components["headers"]["Content-Language"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 "Retry-After": components["headers"]["Retry-After"];
@@ -4760,6 +4825,8 @@ export interface components {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
+                Vary: components["headers"]["Vary"];
+                "Content-Language": components["headers"]["Content-Language"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
@@ -4773,6 +4840,8 @@ export interface components {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
+                Vary: components["headers"]["Vary"];
+                "Content-Language": components["headers"]["Content-Language"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 "Retry-After": components["headers"]["Retry-After"];
@@ -4787,6 +4856,8 @@ export interface components {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
+                Vary: components["headers"]["Vary"];
+                "Content-Language": components["headers"]["Content-Language"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
@@ -4797,7 +4868,7 @@ export interface components {
         };
         /**
          * @description - `admin_required`: Everything under /api/admin is for administrators.
-         *     - `passkey_required`: This service takes administrators only in sessions that a passkey opened, and by tokens that were made in such a session. Until then an administrator is a member. The page of the account adds a passkey.
+         *     - `passkey_required`: This service takes administrators, or administrators and reviewers, only in sessions that a passkey opened, and by tokens that were made in such a session. Until then they are members. The page of the account adds a passkey.
          *     - `email_not_verified`: This service accepts submissions, or submissions and votes, only of members who have confirmed their e-mail address, or a new account can do nothing before. Where the service sends mail, a link is mailed at registration; POST /api/auth/email/verification mails it again.
          *     - `cross_site_request`: A page of another origin caused this write. Writes are accepted from the service's own origin, from the origins that it is configured to trust, and from programs that send a bearer token. A program with a cookie has to send the service's own address in Origin.
          */
@@ -4805,6 +4876,8 @@ export interface components {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
+                Vary: components["headers"]["Vary"];
+                "Content-Language": components["headers"]["Content-Language"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
@@ -4821,6 +4894,8 @@ export interface components {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
+                Vary: components["headers"]["Vary"];
+                "Content-Language": components["headers"]["Content-Language"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
@@ -4834,6 +4909,8 @@ export interface components {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
+                Vary: components["headers"]["Vary"];
+                "Content-Language": components["headers"]["Content-Language"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
@@ -4847,6 +4924,8 @@ export interface components {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
+                Vary: components["headers"]["Vary"];
+                "Content-Language": components["headers"]["Content-Language"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
@@ -4863,6 +4942,8 @@ export interface components {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
+                Vary: components["headers"]["Vary"];
+                "Content-Language": components["headers"]["Content-Language"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 "Retry-After": components["headers"]["Retry-After"];
@@ -4877,6 +4958,8 @@ export interface components {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
+                Vary: components["headers"]["Vary"];
+                "Content-Language": components["headers"]["Content-Language"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
@@ -4893,6 +4976,8 @@ export interface components {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
+                Vary: components["headers"]["Vary"];
+                "Content-Language": components["headers"]["Content-Language"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
@@ -4906,6 +4991,8 @@ export interface components {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
+                Vary: components["headers"]["Vary"];
+                "Content-Language": components["headers"]["Content-Language"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
@@ -4917,7 +5004,7 @@ export interface components {
         /**
          * @description - `own_submission`: The service is configured so that nobody decides about a project of their own: another reviewer or administrator has to. Deleting it is allowed.
          *     - `admin_required`: Everything under /api/admin is for administrators.
-         *     - `passkey_required`: This service takes administrators only in sessions that a passkey opened, and by tokens that were made in such a session. Until then an administrator is a member. The page of the account adds a passkey.
+         *     - `passkey_required`: This service takes administrators, or administrators and reviewers, only in sessions that a passkey opened, and by tokens that were made in such a session. Until then they are members. The page of the account adds a passkey.
          *     - `email_not_verified`: This service accepts submissions, or submissions and votes, only of members who have confirmed their e-mail address, or a new account can do nothing before. Where the service sends mail, a link is mailed at registration; POST /api/auth/email/verification mails it again.
          *     - `cross_site_request`: A page of another origin caused this write. Writes are accepted from the service's own origin, from the origins that it is configured to trust, and from programs that send a bearer token. A program with a cookie has to send the service's own address in Origin.
          */
@@ -4925,6 +5012,8 @@ export interface components {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
+                Vary: components["headers"]["Vary"];
+                "Content-Language": components["headers"]["Content-Language"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
@@ -4942,6 +5031,8 @@ export interface components {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
+                Vary: components["headers"]["Vary"];
+                "Content-Language": components["headers"]["Content-Language"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
@@ -4955,6 +5046,8 @@ export interface components {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
+                Vary: components["headers"]["Vary"];
+                "Content-Language": components["headers"]["Content-Language"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
@@ -4971,6 +5064,8 @@ export interface components {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
+                Vary: components["headers"]["Vary"];
+                "Content-Language": components["headers"]["Content-Language"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
@@ -4989,6 +5084,8 @@ export interface components {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
+                Vary: components["headers"]["Vary"];
+                "Content-Language": components["headers"]["Content-Language"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
@@ -5006,6 +5103,8 @@ export interface components {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
+                Vary: components["headers"]["Vary"];
+                "Content-Language": components["headers"]["Content-Language"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
@@ -5024,6 +5123,8 @@ export interface components {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
+                Vary: components["headers"]["Vary"];
+                "Content-Language": components["headers"]["Content-Language"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
@@ -5043,6 +5144,8 @@ export interface components {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
+                Vary: components["headers"]["Vary"];
+                "Content-Language": components["headers"]["Content-Language"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
@@ -5056,6 +5159,8 @@ export interface components {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
+                Vary: components["headers"]["Vary"];
+                "Content-Language": components["headers"]["Content-Language"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
@@ -5069,6 +5174,8 @@ export interface components {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
+                Vary: components["headers"]["Vary"];
+                "Content-Language": components["headers"]["Content-Language"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
@@ -5085,6 +5192,8 @@ export interface components {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
+                Vary: components["headers"]["Vary"];
+                "Content-Language": components["headers"]["Content-Language"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
@@ -5098,6 +5207,8 @@ export interface components {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
+                Vary: components["headers"]["Vary"];
+                "Content-Language": components["headers"]["Content-Language"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
@@ -5115,6 +5226,8 @@ export interface components {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
+                Vary: components["headers"]["Vary"];
+                "Content-Language": components["headers"]["Content-Language"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
@@ -5128,6 +5241,8 @@ export interface components {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
+                Vary: components["headers"]["Vary"];
+                "Content-Language": components["headers"]["Content-Language"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
@@ -5145,6 +5260,8 @@ export interface components {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
+                Vary: components["headers"]["Vary"];
+                "Content-Language": components["headers"]["Content-Language"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 "Retry-After": components["headers"]["Retry-After"];
@@ -5162,6 +5279,8 @@ export interface components {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
+                Vary: components["headers"]["Vary"];
+                "Content-Language": components["headers"]["Content-Language"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
@@ -5178,6 +5297,8 @@ export interface components {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
+                Vary: components["headers"]["Vary"];
+                "Content-Language": components["headers"]["Content-Language"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
@@ -5196,6 +5317,8 @@ export interface components {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
+                Vary: components["headers"]["Vary"];
+                "Content-Language": components["headers"]["Content-Language"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
@@ -5214,6 +5337,8 @@ export interface components {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
+                Vary: components["headers"]["Vary"];
+                "Content-Language": components["headers"]["Content-Language"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
@@ -5231,6 +5356,8 @@ export interface components {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
+                Vary: components["headers"]["Vary"];
+                "Content-Language": components["headers"]["Content-Language"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
@@ -5240,7 +5367,7 @@ export interface components {
             };
         };
         /**
-         * @description - `passkey_required`: This service takes administrators only in sessions that a passkey opened, and by tokens that were made in such a session. Until then an administrator is a member. The page of the account adds a passkey.
+         * @description - `passkey_required`: This service takes administrators, or administrators and reviewers, only in sessions that a passkey opened, and by tokens that were made in such a session. Until then they are members. The page of the account adds a passkey.
          *     - `cross_site_request`: A page of another origin caused this write. Writes are accepted from the service's own origin, from the origins that it is configured to trust, and from programs that send a bearer token. A program with a cookie has to send the service's own address in Origin.
          *     - `sign_in_again`: The request needs a session that was opened in the last ten minutes: to join a provider, to add or remove a passkey, or because there is no password to ask for. Sign in, and send the request again.
          */
@@ -5248,6 +5375,8 @@ export interface components {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
+                Vary: components["headers"]["Vary"];
+                "Content-Language": components["headers"]["Content-Language"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
@@ -5266,6 +5395,8 @@ export interface components {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
+                Vary: components["headers"]["Vary"];
+                "Content-Language": components["headers"]["Content-Language"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
@@ -5275,7 +5406,7 @@ export interface components {
             };
         };
         /**
-         * @description - `passkey_required`: This service takes administrators only in sessions that a passkey opened, and by tokens that were made in such a session. Until then an administrator is a member. The page of the account adds a passkey.
+         * @description - `passkey_required`: This service takes administrators, or administrators and reviewers, only in sessions that a passkey opened, and by tokens that were made in such a session. Until then they are members. The page of the account adds a passkey.
          *     - `email_not_verified`: This service accepts submissions, or submissions and votes, only of members who have confirmed their e-mail address, or a new account can do nothing before. Where the service sends mail, a link is mailed at registration; POST /api/auth/email/verification mails it again.
          *     - `cross_site_request`: A page of another origin caused this write. Writes are accepted from the service's own origin, from the origins that it is configured to trust, and from programs that send a bearer token. A program with a cookie has to send the service's own address in Origin.
          *     - `sign_in_again`: The request needs a session that was opened in the last ten minutes: to join a provider, to add or remove a passkey, or because there is no password to ask for. Sign in, and send the request again.
@@ -5284,6 +5415,8 @@ export interface components {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
+                Vary: components["headers"]["Vary"];
+                "Content-Language": components["headers"]["Content-Language"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
@@ -5300,6 +5433,8 @@ export interface components {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
+                Vary: components["headers"]["Vary"];
+                "Content-Language": components["headers"]["Content-Language"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
@@ -5316,6 +5451,8 @@ export interface components {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
+                Vary: components["headers"]["Vary"];
+                "Content-Language": components["headers"]["Content-Language"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
@@ -5332,6 +5469,8 @@ export interface components {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
+                Vary: components["headers"]["Vary"];
+                "Content-Language": components["headers"]["Content-Language"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
@@ -5348,6 +5487,8 @@ export interface components {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
+                Vary: components["headers"]["Vary"];
+                "Content-Language": components["headers"]["Content-Language"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 "Retry-After": components["headers"]["Retry-After"];
@@ -5371,6 +5512,8 @@ export interface components {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
+                Vary: components["headers"]["Vary"];
+                "Content-Language": components["headers"]["Content-Language"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
@@ -5387,6 +5530,8 @@ export interface components {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
+                Vary: components["headers"]["Vary"];
+                "Content-Language": components["headers"]["Content-Language"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
@@ -5405,6 +5550,8 @@ export interface components {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
+                Vary: components["headers"]["Vary"];
+                "Content-Language": components["headers"]["Content-Language"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
@@ -5422,6 +5569,8 @@ export interface components {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
+                Vary: components["headers"]["Vary"];
+                "Content-Language": components["headers"]["Content-Language"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
@@ -5438,6 +5587,8 @@ export interface components {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
+                Vary: components["headers"]["Vary"];
+                "Content-Language": components["headers"]["Content-Language"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
@@ -5454,6 +5605,8 @@ export interface components {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
+                Vary: components["headers"]["Vary"];
+                "Content-Language": components["headers"]["Content-Language"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
@@ -5470,6 +5623,8 @@ export interface components {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
+                Vary: components["headers"]["Vary"];
+                "Content-Language": components["headers"]["Content-Language"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
@@ -5486,6 +5641,8 @@ export interface components {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
+                Vary: components["headers"]["Vary"];
+                "Content-Language": components["headers"]["Content-Language"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
@@ -5496,13 +5653,15 @@ export interface components {
         };
         /**
          * @description - `reviewer_required`: Everything under /api/review is for reviewers and administrators. A write is refused in the same way if the caller's role or one of the caller's categories was taken away while it was being made.
-         *     - `passkey_required`: This service takes administrators only in sessions that a passkey opened, and by tokens that were made in such a session. Until then an administrator is a member. The page of the account adds a passkey.
+         *     - `passkey_required`: This service takes administrators, or administrators and reviewers, only in sessions that a passkey opened, and by tokens that were made in such a session. Until then they are members. The page of the account adds a passkey.
          *     - `email_not_verified`: This service accepts submissions, or submissions and votes, only of members who have confirmed their e-mail address, or a new account can do nothing before. Where the service sends mail, a link is mailed at registration; POST /api/auth/email/verification mails it again.
          */
         ReviewerRequiredOrPasskeyRequiredOrEmailNotVerified: {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
+                Vary: components["headers"]["Vary"];
+                "Content-Language": components["headers"]["Content-Language"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
@@ -5513,7 +5672,7 @@ export interface components {
         };
         /**
          * @description - `reviewer_required`: Everything under /api/review is for reviewers and administrators. A write is refused in the same way if the caller's role or one of the caller's categories was taken away while it was being made.
-         *     - `passkey_required`: This service takes administrators only in sessions that a passkey opened, and by tokens that were made in such a session. Until then an administrator is a member. The page of the account adds a passkey.
+         *     - `passkey_required`: This service takes administrators, or administrators and reviewers, only in sessions that a passkey opened, and by tokens that were made in such a session. Until then they are members. The page of the account adds a passkey.
          *     - `email_not_verified`: This service accepts submissions, or submissions and votes, only of members who have confirmed their e-mail address, or a new account can do nothing before. Where the service sends mail, a link is mailed at registration; POST /api/auth/email/verification mails it again.
          *     - `cross_site_request`: A page of another origin caused this write. Writes are accepted from the service's own origin, from the origins that it is configured to trust, and from programs that send a bearer token. A program with a cookie has to send the service's own address in Origin.
          */
@@ -5521,6 +5680,8 @@ export interface components {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
+                Vary: components["headers"]["Vary"];
+                "Content-Language": components["headers"]["Content-Language"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
@@ -5533,7 +5694,7 @@ export interface components {
          * @description - `own_submission`: The service is configured so that nobody decides about a project of their own: another reviewer or administrator has to. Deleting it is allowed.
          *     - `own_decision`: The appeal is against a decision of the caller: another person has to settle it.
          *     - `reviewer_required`: Everything under /api/review is for reviewers and administrators. A write is refused in the same way if the caller's role or one of the caller's categories was taken away while it was being made.
-         *     - `passkey_required`: This service takes administrators only in sessions that a passkey opened, and by tokens that were made in such a session. Until then an administrator is a member. The page of the account adds a passkey.
+         *     - `passkey_required`: This service takes administrators, or administrators and reviewers, only in sessions that a passkey opened, and by tokens that were made in such a session. Until then they are members. The page of the account adds a passkey.
          *     - `email_not_verified`: This service accepts submissions, or submissions and votes, only of members who have confirmed their e-mail address, or a new account can do nothing before. Where the service sends mail, a link is mailed at registration; POST /api/auth/email/verification mails it again.
          *     - `cross_site_request`: A page of another origin caused this write. Writes are accepted from the service's own origin, from the origins that it is configured to trust, and from programs that send a bearer token. A program with a cookie has to send the service's own address in Origin.
          */
@@ -5541,6 +5702,8 @@ export interface components {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
+                Vary: components["headers"]["Vary"];
+                "Content-Language": components["headers"]["Content-Language"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
@@ -5558,6 +5721,8 @@ export interface components {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
+                Vary: components["headers"]["Vary"];
+                "Content-Language": components["headers"]["Content-Language"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
@@ -5569,7 +5734,7 @@ export interface components {
         /**
          * @description - `own_submission`: The service is configured so that nobody decides about a project of their own: another reviewer or administrator has to. Deleting it is allowed.
          *     - `reviewer_required`: Everything under /api/review is for reviewers and administrators. A write is refused in the same way if the caller's role or one of the caller's categories was taken away while it was being made.
-         *     - `passkey_required`: This service takes administrators only in sessions that a passkey opened, and by tokens that were made in such a session. Until then an administrator is a member. The page of the account adds a passkey.
+         *     - `passkey_required`: This service takes administrators, or administrators and reviewers, only in sessions that a passkey opened, and by tokens that were made in such a session. Until then they are members. The page of the account adds a passkey.
          *     - `email_not_verified`: This service accepts submissions, or submissions and votes, only of members who have confirmed their e-mail address, or a new account can do nothing before. Where the service sends mail, a link is mailed at registration; POST /api/auth/email/verification mails it again.
          *     - `cross_site_request`: A page of another origin caused this write. Writes are accepted from the service's own origin, from the origins that it is configured to trust, and from programs that send a bearer token. A program with a cookie has to send the service's own address in Origin.
          */
@@ -5577,6 +5742,8 @@ export interface components {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
+                Vary: components["headers"]["Vary"];
+                "Content-Language": components["headers"]["Content-Language"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
@@ -5594,6 +5761,8 @@ export interface components {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
+                Vary: components["headers"]["Vary"];
+                "Content-Language": components["headers"]["Content-Language"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
@@ -5605,13 +5774,15 @@ export interface components {
         /**
          * @description - `own_submission`: The service is configured so that nobody decides about a project of their own: another reviewer or administrator has to. Deleting it is allowed.
          *     - `reviewer_required`: Everything under /api/review is for reviewers and administrators. A write is refused in the same way if the caller's role or one of the caller's categories was taken away while it was being made.
-         *     - `passkey_required`: This service takes administrators only in sessions that a passkey opened, and by tokens that were made in such a session. Until then an administrator is a member. The page of the account adds a passkey.
+         *     - `passkey_required`: This service takes administrators, or administrators and reviewers, only in sessions that a passkey opened, and by tokens that were made in such a session. Until then they are members. The page of the account adds a passkey.
          *     - `email_not_verified`: This service accepts submissions, or submissions and votes, only of members who have confirmed their e-mail address, or a new account can do nothing before. Where the service sends mail, a link is mailed at registration; POST /api/auth/email/verification mails it again.
          */
         OwnSubmissionOrReviewerRequiredOrPasskeyRequiredOrEmailNotVerified: {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
+                Vary: components["headers"]["Vary"];
+                "Content-Language": components["headers"]["Content-Language"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
@@ -5623,7 +5794,7 @@ export interface components {
         /**
          * @description - `admin_required`: Everything under /api/admin is for administrators.
          *     - `reviewer_required`: Everything under /api/review is for reviewers and administrators. A write is refused in the same way if the caller's role or one of the caller's categories was taken away while it was being made.
-         *     - `passkey_required`: This service takes administrators only in sessions that a passkey opened, and by tokens that were made in such a session. Until then an administrator is a member. The page of the account adds a passkey.
+         *     - `passkey_required`: This service takes administrators, or administrators and reviewers, only in sessions that a passkey opened, and by tokens that were made in such a session. Until then they are members. The page of the account adds a passkey.
          *     - `email_not_verified`: This service accepts submissions, or submissions and votes, only of members who have confirmed their e-mail address, or a new account can do nothing before. Where the service sends mail, a link is mailed at registration; POST /api/auth/email/verification mails it again.
          *     - `cross_site_request`: A page of another origin caused this write. Writes are accepted from the service's own origin, from the origins that it is configured to trust, and from programs that send a bearer token. A program with a cookie has to send the service's own address in Origin.
          */
@@ -5631,6 +5802,8 @@ export interface components {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
+                Vary: components["headers"]["Vary"];
+                "Content-Language": components["headers"]["Content-Language"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
@@ -5648,6 +5821,8 @@ export interface components {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
+                Vary: components["headers"]["Vary"];
+                "Content-Language": components["headers"]["Content-Language"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
@@ -5668,6 +5843,8 @@ export interface components {
         "Cache-Control": string;
         /** @description The request's headers on which the answer depends. */
         Vary: string;
+        /** @description The language of a problem's `title` and `detail`, by `Accept-Language`; not where the site has English alone. */
+        "Content-Language": string;
         /** @description The name of the file to save the answer as. */
         "Content-Disposition": string;
         /** @description RFC 8288: first, prev, next and last, as far as they exist, with all filters. */
@@ -6168,6 +6345,8 @@ export interface operations {
                 waiting_for?: "review" | "owner" | "appeal";
                 /** @description Only what rules hold out of the queue; `oldest` is the default order. */
                 held?: "true";
+                /** @description Only projects, in every state, whose owners wrote the last entry in their threads. */
+                answered?: "true";
                 /** @description Default newest; in a list of pending projects or of the queue oldest. */
                 sort?: "newest" | "popular" | "upvotes" | "oldest";
             };
@@ -6222,6 +6401,16 @@ export interface operations {
                      *           "warnings": [
                      *             "owner_suspended"
                      *           ],
+                     *           "resembles": {
+                     *             "lookalike_title": {
+                     *               "id": 42,
+                     *               "title": "Flask"
+                     *             },
+                     *             "same_repository": {
+                     *               "id": 42,
+                     *               "title": "Flask"
+                     *             }
+                     *           },
                      *           "id": 42,
                      *           "slug": "flask",
                      *           "title": "Flask",
@@ -6501,7 +6690,8 @@ export interface operations {
                      *           "doubtful": 0,
                      *           "new_accounts": 0,
                      *           "unverified": 0,
-                     *           "single_owner": 0
+                     *           "single_owner": 0,
+                     *           "is_above": true
                      *         }
                      *       ],
                      *       "pagination": {
@@ -8083,6 +8273,10 @@ export interface operations {
                      *         "upvotes_received": 1,
                      *         "last_submission_at": "2026-11-20T10:00:00.123456Z"
                      *       },
+                     *       "stored_today": {
+                     *         "bytes": 0,
+                     *         "most": 1
+                     *       },
                      *       "audit": [
                      *         {
                      *           "id": 42,
@@ -8308,7 +8502,7 @@ export interface operations {
                 state?: "pending" | "delivered" | "dead";
                 /** @description An endpoint's name; an unknown one finds nothing. */
                 endpoint?: string;
-                event?: "project.approved" | "project.submitted" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.edited" | "project.changes_requested" | "project.answered" | "project.appealed" | "project.reported" | "webhook.test" | "project.edit_approved" | "project.edit_rejected" | "project.message" | "project.returned" | "project.appeal_upheld" | "project.appeal_reversed" | "report.settled" | "account.password_reset" | "account.email_verification" | "account.email_changed" | "account.password_changed" | "account.passkey_added" | "account.passkey_removed";
+                event?: "project.approved" | "project.submitted" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.edited" | "project.changes_requested" | "project.answered" | "project.appealed" | "project.reported" | "webhook.test" | "project.edit_approved" | "project.edit_rejected" | "project.closing" | "project.message" | "project.returned" | "project.appeal_upheld" | "project.appeal_reversed" | "report.settled" | "account.password_reset" | "account.email_verification" | "account.email_changed" | "account.password_changed" | "account.passkey_added" | "account.passkey_removed";
                 project_id?: number;
             };
             header?: never;
@@ -8435,7 +8629,7 @@ export interface operations {
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["AdminRequiredOrPasskeyRequiredOrEmailNotVerifiedOrCrossSiteRequest"];
             404: components["responses"]["NotFound"];
-            409: components["responses"]["OtherUser"];
+            409: components["responses"]["InvalidTransitionOrOtherUser"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["ValidationFailed"];
@@ -10271,6 +10465,7 @@ export interface operations {
                 content?: never;
             };
             401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["EmailNotVerified"];
             422: components["responses"]["ValidationFailed"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["Internal"];
@@ -10322,6 +10517,7 @@ export interface operations {
                 content?: never;
             };
             401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["EmailNotVerified"];
             422: components["responses"]["ValidationFailed"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["Internal"];
@@ -10362,6 +10558,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["EmailNotVerified"];
             404: components["responses"]["NotFound"];
             422: components["responses"]["ValidationFailed"];
             429: components["responses"]["RateLimited"];
@@ -10408,7 +10605,7 @@ export interface operations {
             };
             400: components["responses"]["MalformedJson"];
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["CrossSiteRequest"];
+            403: components["responses"]["EmailNotVerifiedOrCrossSiteRequest"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["ValidationFailed"];
@@ -10459,6 +10656,7 @@ export interface operations {
                 content?: never;
             };
             401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["EmailNotVerified"];
             422: components["responses"]["ValidationFailed"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["Internal"];
@@ -10759,6 +10957,7 @@ export interface operations {
                 content?: never;
             };
             401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["EmailNotVerified"];
             422: components["responses"]["ValidationFailed"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["Internal"];
@@ -10932,6 +11131,7 @@ export interface operations {
                 content?: never;
             };
             401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["EmailNotVerified"];
             422: components["responses"]["ValidationFailed"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["Internal"];
@@ -10974,7 +11174,8 @@ export interface operations {
                      *           "tagline": "A lightweight web framework",
                      *           "status": "live",
                      *           "upvotes": 128,
-                     *           "has_upvoted": true
+                     *           "has_upvoted": true,
+                     *           "created_at": "2026-11-20T10:00:00.123456Z"
                      *         }
                      *       ],
                      *       "similar": [
@@ -10985,7 +11186,8 @@ export interface operations {
                      *           "tagline": "A lightweight web framework",
                      *           "status": "live",
                      *           "upvotes": 128,
-                     *           "has_upvoted": true
+                     *           "has_upvoted": true,
+                     *           "created_at": "2026-11-20T10:00:00.123456Z"
                      *         }
                      *       ],
                      *       "same_repository": [
@@ -10996,7 +11198,8 @@ export interface operations {
                      *           "tagline": "A lightweight web framework",
                      *           "status": "live",
                      *           "upvotes": 128,
-                     *           "has_upvoted": true
+                     *           "has_upvoted": true,
+                     *           "created_at": "2026-11-20T10:00:00.123456Z"
                      *         }
                      *       ]
                      *     }
@@ -11123,6 +11326,7 @@ export interface operations {
                 content?: never;
             };
             401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["EmailNotVerified"];
             422: components["responses"]["ValidationFailed"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["Internal"];
@@ -11229,6 +11433,7 @@ export interface operations {
                 content?: never;
             };
             401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["EmailNotVerified"];
             404: components["responses"]["NotFound"];
             422: components["responses"]["ValidationFailed"];
             429: components["responses"]["RateLimited"];
@@ -11266,10 +11471,11 @@ export interface operations {
                  *         "python",
                  *         "web"
                  *       ],
-                 *       "category": "web-frameworks"
+                 *       "category": "web-frameworks",
+                 *       "give_back": true
                  *     }
                  */
-                "application/json": components["schemas"]["ProjectChanges"];
+                "application/json": components["schemas"]["ProjectChangeChanges"];
             };
         };
         responses: {
@@ -12283,6 +12489,7 @@ export interface operations {
                 content?: never;
             };
             401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["EmailNotVerified"];
             404: components["responses"]["NotFound"];
             422: components["responses"]["ValidationFailed"];
             429: components["responses"]["RateLimited"];
@@ -12611,6 +12818,8 @@ export interface operations {
                 waiting_for?: "review" | "owner" | "appeal";
                 /** @description Only what rules hold out of the queue; `oldest` is the default order. */
                 held?: "true";
+                /** @description Only projects, in every state, whose owners wrote the last entry in their threads. */
+                answered?: "true";
                 /** @description Default newest; in a list of pending projects or of the queue oldest. */
                 sort?: "newest" | "popular" | "upvotes" | "oldest";
             };
@@ -12665,6 +12874,16 @@ export interface operations {
                      *           "warnings": [
                      *             "owner_suspended"
                      *           ],
+                     *           "resembles": {
+                     *             "lookalike_title": {
+                     *               "id": 42,
+                     *               "title": "Flask"
+                     *             },
+                     *             "same_repository": {
+                     *               "id": 42,
+                     *               "title": "Flask"
+                     *             }
+                     *           },
                      *           "id": 42,
                      *           "slug": "flask",
                      *           "title": "Flask",
@@ -12912,6 +13131,16 @@ export interface operations {
                      *       "warnings": [
                      *         "owner_suspended"
                      *       ],
+                     *       "resembles": {
+                     *         "lookalike_title": {
+                     *           "id": 42,
+                     *           "title": "Flask"
+                     *         },
+                     *         "same_repository": {
+                     *           "id": 42,
+                     *           "title": "Flask"
+                     *         }
+                     *       },
                      *       "approvals": {
                      *         "required": 2,
                      *         "given": [
@@ -14307,6 +14536,16 @@ export interface operations {
                      *               }
                      *             }
                      *           ],
+                     *           "reports": [
+                     *             {
+                     *               "kind": "broken_link",
+                     *               "at": "2026-11-20T10:00:00.123456Z",
+                     *               "reporter": {
+                     *                 "id": 42,
+                     *                 "username": "ada"
+                     *               }
+                     *             }
+                     *           ],
                      *           "outcome": "acted",
                      *           "reply": null,
                      *           "settled_at": "2026-11-20T10:00:00.123456Z"
@@ -14400,6 +14639,16 @@ export interface operations {
                      *           }
                      *         }
                      *       ],
+                     *       "reports": [
+                     *         {
+                     *           "kind": "broken_link",
+                     *           "at": "2026-11-20T10:00:00.123456Z",
+                     *           "reporter": {
+                     *             "id": 42,
+                     *             "username": "ada"
+                     *           }
+                     *         }
+                     *       ],
                      *       "outcome": "acted",
                      *       "reply": null,
                      *       "settled_at": "2026-11-20T10:00:00.123456Z"
@@ -14445,6 +14694,10 @@ export interface operations {
                      * @example {
                      *       "queue_length": 0,
                      *       "oldest_submitted_at": "2026-11-20T10:00:00.123456Z",
+                     *       "messages": 0,
+                     *       "held": 0,
+                     *       "waiting_for_owner": 0,
+                     *       "waiting_for_appeal": 0,
                      *       "mine": 0,
                      *       "claims": true,
                      *       "appeals": true,
@@ -14608,6 +14861,7 @@ export interface operations {
                 content?: never;
             };
             401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["EmailNotVerified"];
             422: components["responses"]["ValidationFailed"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["Internal"];
@@ -14666,6 +14920,7 @@ export interface operations {
                 content?: never;
             };
             401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["EmailNotVerified"];
             404: components["responses"]["NotFound"];
             422: components["responses"]["ValidationFailed"];
             429: components["responses"]["RateLimited"];

@@ -16,6 +16,7 @@ import { v } from "./votes-text.ts";
 type Figures = Schemas["Analytics"];
 const PERIODS = [7, 30, 90, 365];
 const USUAL = 30;
+const TOP = 10; // rows of a ranking
 const FLOW: Panel[] = [
   { name: w.series.submissions, parts: ["submissions"], imports: true },
   { name: w.series.decisions, parts: ["approvals", "rejections"] },
@@ -43,8 +44,8 @@ export function daysOf(asked: URLSearchParams): number {
 
 function load(days: number): void {
   loadCategories();
-  const few = { params: { query: { limit: 10 } } };
-  void doubtful.load("console doubtful votes", async (signal) => (await withSession(ask(api.GET("/api/admin/projects/doubtful", { ...few, signal })))).items);
+  const many = { params: { query: { limit: 100 } } };
+  void doubtful.load("console doubtful votes", async (signal) => (await withSession(ask(api.GET("/api/admin/projects/doubtful", { ...many, signal })))).items);
   void figures.load(`console analytics ${days}`, (signal) => withSession(ask(api.GET("/api/admin/analytics", { params: { query: { days } }, signal }))));
 }
 
@@ -81,17 +82,17 @@ function Dashboard() {
 
 function Numbers({ figures: { review, totals } }: { figures: Figures }) {
   const { queue_length, waiting_for_owner, appeals, oldest_submitted_at: oldest, median_seconds_to_decision: median, approval_rate: rate } = review;
-  const numbers: [string, ComponentChildren][] = [
+  const numbers: [name: string, value: ComponentChildren, more?: string][] = [
     [w.waiting, <a href="/admin/queue">{t.number(queue_length)}</a>],
     [w.oldest, oldest ? ago(oldest) : w.noneWaits],
     [w.withOwners, <a href="/admin/queue?waiting_for=owner">{t.number(waiting_for_owner)}</a>],
-    [w.appeals, <a href="/admin/queue?waiting_for=appeal">{w.appealsOf(appeals.open, appeals.upheld, appeals.reversed)}</a>],
+    [w.appeals, <a href="/admin/queue?waiting_for=appeal">{t.number(appeals.open)}</a>, w.appealsOf(appeals.upheld, appeals.reversed)],
     [w.decision, median === null ? w.decisionNone : w.duration(median)],
     [w.approvalRate, rate === null ? w.decisionNone : w.rate(rate)],
     [w.liveProjects, t.number(totals.projects.live)],
     [w.members, t.number(totals.users.total)],
   ];
-  return <dl class="figures">{numbers.map(([name, value]) => <div key={name}><dt>{name}</dt><dd>{value}</dd></div>)}</dl>;
+  return <dl class="figures of-site">{numbers.map(([name, value, more]) => <div key={name}><dt>{name}</dt><dd>{value}</dd>{more && <dd class="small">{more}</dd>}</div>)}</dl>;
 }
 
 interface Ranked {
@@ -136,9 +137,9 @@ function TopCategories({ figures }: { figures: Figures }) {
   return <Top title={w.topCategories} what={w.live} rows={rows} />;
 }
 
-/** The projects whose recent votes have signs of a vote ring, where there are any. */
+/** The projects of whose recent votes more have signs of a vote ring than of all votes, where there are any. */
 function Doubtful() {
-  const found = doubtful.data.value ?? [];
+  const found = doubtful.data.value?.filter((each) => each.is_above).slice(0, TOP) ?? [];
   const rows = found.map(({ id, title, doubtful: number }) => ({ key: id, name: <a href={`/admin/projects/${id}`} dir="auto">{title}</a>, number }));
   return rows.length > 0 && <Top title={v.doubtful} what={v.doubtfulVotes} rows={rows} />;
 }

@@ -20,7 +20,7 @@ type Endpoint = Schemas["Endpoint"];
 /** Each event that is delivered, in the order of the API; a list without one of them does not compile. */
 const EVENTS: Record<NonNullable<Query<"/api/admin/webhooks/deliveries">["event"]>, true> = {
   "project.approved": true, "project.submitted": true, "project.rejected": true, "project.unpublished": true,
-  "project.deleted": true, "project.edited": true, "project.changes_requested": true, "project.answered": true,
+  "project.deleted": true, "project.edited": true, "project.changes_requested": true, "project.closing": true, "project.answered": true,
   "project.appealed": true, "project.reported": true, "webhook.test": true, "project.edit_approved": true, "project.edit_rejected": true,
   "project.message": true, "project.returned": true, "project.appeal_upheld": true, "project.appeal_reversed": true,
   "report.settled": true, "account.password_reset": true, "account.email_verification": true,
@@ -116,7 +116,7 @@ function Endpoints() {
     <section class="endpoints">
       <h2>{w.endpoints}</h2>
       {problem && !found.length ? <Failed problem={problem} again={loadEndpoints} />
-        : found.length ? <ul class="items">{found.map((each) => <EndpointItem key={each.name} endpoint={each} />)}</ul>
+        : found.length ? <ul>{found.map((each) => <EndpointItem key={each.name} endpoint={each} />)}</ul>
         : <p class="muted">{w.endpointsNone}</p>}
     </section>
   );
@@ -125,7 +125,7 @@ function Endpoints() {
 function EndpointItem({ endpoint: { name, host, format, events, deliveries: counts } }: { endpoint: Endpoint }) {
   return (
     <li>
-      <span class="grow">
+      <span>
         <strong>{name}</strong>
         <span class="small muted">{[host, format, events.map((each) => w.values[each] ?? each).join(", ")].join(" · ")}</span>
         <span class="small">{(["pending", "delivered", "dead"] as const).map((each) => `${t.number(counts[each])} ${w.values[each]?.toLowerCase()}`).join(", ")}</span>

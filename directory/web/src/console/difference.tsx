@@ -68,7 +68,7 @@ function Shown({ field, from, to }: Change) {
 export function Changed({ changes }: { changes: readonly Change[] }) {
   return (
     <dl class="q-changes">
-      {changes.map(({ field, from, to }) => [<dt key={field}>{r.fields[field] ?? field}</dt>, <dd key={`${field} text`} dir="auto"><Shown field={field} from={from} to={to} /></dd>])}
+      {changes.map(({ field, from, to }) => [<dt key={field}>{r.field(field)}</dt>, <dd key={`${field} text`} dir="auto"><Shown field={field} from={from} to={to} /></dd>])}
     </dl>
   );
 }

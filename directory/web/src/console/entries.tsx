@@ -38,7 +38,7 @@ function Folded({ id, changes }: { id: number; changes: readonly Change[] }) {
   };
   return (
     <details class="changes" onToggle={toggle}>
-      <summary>{r.changedFields(changes.map(({ field }) => r.fields[field] ?? field))}</summary>
+      <summary>{r.changedFields(changes.map(({ field }) => r.field(field)))}</summary>
       {unfolded.value.has(id) && <Changed changes={changes} />}
     </details>
   );

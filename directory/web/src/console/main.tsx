@@ -6,6 +6,7 @@ import "../styles/pages.css";
 import { startApp } from "../parts/app.tsx";
 import { startConsoleKeys } from "../state/queue-keys.ts";
 import { startPending } from "../state/queue-pending.ts";
+import { keepClearOfFocus } from "./clear-of-focus.ts";
 import { dashboard } from "./dashboard.tsx";
 import { KeyHelp } from "./key-help.tsx";
 import { later } from "./later.tsx";
@@ -13,15 +14,14 @@ import { projects } from "./projects.tsx";
 import { DecisionBar } from "./queue-outcomes.tsx";
 import { reviewQueue } from "./queue.tsx";
 import { reports } from "./reports.tsx";
-import { user } from "./user.tsx";
 import { w } from "./text.ts";
-import { users } from "./users.tsx";
 
 /** The pages that are opened seldom, in a file of their own. */
 const rare = () => import("./rare-pages.ts");
 
 startConsoleKeys(); // first, so that no key is lost
 startPending();
+keepClearOfFocus();
 // The line on the last decision stands outside of the page, so that a screen reader hears it also when another page opens.
 startApp([
   { pattern: /^\/admin$/, page: dashboard },
@@ -33,8 +33,8 @@ startApp([
   { pattern: /^\/admin\/rules$/, page: later(w.pages["/admin/rules"], async () => (await rare()).rules) },
   { pattern: /^\/admin\/rules\/(?:new|(\d{1,19}))$/, page: later(w.pages["/admin/rules"], async () => (await rare()).rule) },
   { pattern: /^\/admin\/replies$/, page: later(w.pages["/admin/replies"], async () => (await rare()).savedReplies) },
-  { pattern: /^\/admin\/users$/, page: users },
-  { pattern: /^\/admin\/users\/(\d{1,19})$/, page: user },
+  { pattern: /^\/admin\/users$/, page: later(w.pages["/admin/users"], async () => (await rare()).users) },
+  { pattern: /^\/admin\/users\/(\d{1,19})$/, page: later(w.pages["/admin/users"], async () => (await rare()).user) },
   { pattern: /^\/admin\/categories$/, page: later(w.pages["/admin/categories"], async () => (await rare()).categories) },
   { pattern: /^\/admin\/deliveries$/, page: later(w.pages["/admin/deliveries"], async () => (await rare()).deliveries) },
   { pattern: /^\/admin\/audit$/, page: later(w.pages["/admin/audit"], async () => (await rare()).audit) },

@@ -14,6 +14,7 @@ import { OutcomeList } from "./queue-outcomes.tsx";
 import { Listed, type Column } from "./table.tsx";
 import { takeDown } from "./take-down.ts";
 import { w } from "./text.ts";
+import { States, statesOf } from "./turn.tsx";
 import { v } from "./votes-text.ts";
 
 type Project = Schemas["QueueItem"];
@@ -32,7 +33,7 @@ const list = new Listing<Project>(
 const columns: Column<Project>[] = [
   { name: w.number, kind: "file", text: (each) => each.id },
   { name: w.title, kind: "wrap head", text: (each) => each.title, cell: (each) => <a href={placeOf(each)} dir="auto">{each.title}</a> },
-  { name: w.state, text: (each) => each.status, cell: (each) => <span class={`badge ${each.status}`}>{w.values[each.status]}</span> },
+  { name: w.state, text: (each) => statesOf(each).join(", "), cell: (each) => <States project={each} /> },
   { name: w.category, kind: "wrap minor", text: (each) => each.category.name },
   { name: w.owner, kind: "wrap", text: (each) => each.owner.username, cell: (each) => <a href={personAt(each.owner)}>{each.owner.username}</a> },
   { name: w.votes, kind: "number", text: (each) => each.upvotes, sort: { descending: "upvotes" }, cell: votesCell },

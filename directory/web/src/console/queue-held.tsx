@@ -1,36 +1,26 @@
-// What rules hold out of the queue: its lane in the list, and the way out of it.
+// The lanes of the list, and the way out of that of what rules hold.
 import { api, ask } from "../api/client.ts";
 import { say } from "../state/notice.ts";
-import { filters, PATH } from "../state/queue-address.ts";
+import { showPresent } from "../parts/tabs.ts";
+import { addressOfLane, isInLane, isNarrowed, type Lane, LANES } from "../state/queue-address.ts";
 import { summary } from "../state/queue-pending.ts";
 import { patch } from "../state/queue-record.ts";
-import { drop, type Item } from "../state/queue.ts";
-import { address, withQuery } from "../state/router.ts";
+import { drop, type Item, queue, waitingCount } from "../state/queue.ts";
 import { readOnly } from "../state/session.ts";
 import { act } from "./dialog-state.ts";
+import { t } from "../text.ts";
 import { r } from "./review-text.ts";
 
-/** By its filters in the address, each part of what waits. */
-const LANES = [
-  { name: r.lanes.review, held: "", waiting_for: "" },
-  { name: r.lanes.held, held: "true", waiting_for: "" },
-  { name: r.lanes.owner, held: "", waiting_for: "owner" },
-  { name: r.lanes.appeal, held: "", waiting_for: "appeal" },
-];
-
-function isLane({ held, waiting_for }: { held: string; waiting_for: string }): boolean {
-  const query = address.value.searchParams;
-  return (query.get("held") ?? "") === held && (query.get("waiting_for") ?? "") === waiting_for;
+/** How many a lane has, as far as is known; the list that is shown knows it best. */
+function numberOf(lane: Lane): number | undefined {
+  if (isInLane(lane) && !isNarrowed() && queue.data.value) return waitingCount.value;
+  const { queue_length, held, waiting_for_owner, waiting_for_appeal, messages } = summary.data.value ?? {};
+  return { review: queue_length, held, owner: waiting_for_owner, appeal: waiting_for_appeal, messages }[lane];
 }
 
 /** Whether a lane is offered: that of appeals where there may be any. */
-function isShown(lane: (typeof LANES)[number]): boolean {
-  return lane.waiting_for !== "appeal" || Boolean(summary.data.value?.appeals) || isLane(lane);
-}
-
-/** Whether the list is a part of a lane. */
-export function isNarrowed(): boolean {
-  return filters.filters.some(({ name }) => !["held", "waiting_for"].includes(name) && address.value.searchParams.get(name));
+function isShown(lane: Lane): boolean {
+  return lane !== "appeal" || Boolean(summary.data.value?.appeals) || isInLane(lane);
 }
 
 /** The names of the rules in the warnings of an item. */
@@ -38,17 +28,13 @@ export function rulesOf(warnings: readonly string[]): string[] {
   return warnings.filter((each) => each.startsWith("rule:")).map((each) => each.slice(5));
 }
 
-/** Whether the list is what is held, and nothing narrows it. */
-export function isHeldLane(): boolean {
-  return address.value.search === "?held=true";
-}
-
 export function Lanes() {
   return (
-    <nav class="tabs q-lanes" aria-label={r.lanesOf}>
-      {LANES.filter(isShown).map(({ name, ...lane }) => (
-        <a key={name} href={withQuery({ ...lane, cursor: "" }, PATH)} aria-current={isLane(lane) ? "page" : undefined}>{name}</a>
-      ))}
+    <nav class="tabs q-lanes" aria-label={r.lanesOf} ref={showPresent}>
+      {(Object.keys(LANES) as Lane[]).filter(isShown).map((lane) => {
+        const number = numberOf(lane);
+        return <a key={lane} href={addressOfLane(lane)} aria-current={isInLane(lane) ? "page" : undefined}>{r.lanes[lane]}{number ? <span class="count">{t.number(number)}</span> : null}</a>;
+      })}
     </nav>
   );
 }
@@ -68,5 +54,5 @@ async function release(id: number, title: string): Promise<void> {
   const { review } = await ask(api.PUT("/api/review/projects/{project_id}/release", { params: { path: { project_id: id } } }));
   patch(id, { review });
   say(r.released(title));
-  if (address.peek().searchParams.has("held")) drop([id]);
+  if (isInLane("held")) drop([id]);
 }

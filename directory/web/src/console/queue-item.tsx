@@ -8,6 +8,7 @@ import { ago, Time } from "../parts/time.tsx";
 import { say } from "../state/notice.ts";
 import { addressOf } from "../state/queue-address.ts";
 import { approve, askReason } from "../state/queue-decisions.ts";
+import { isMine } from "../state/queue-approvals.ts";
 import { showNew, story } from "../state/queue-history.ts";
 import { differences, heldChanges, newlyHeld, picturesOf, since, waits } from "../state/queue-story.ts";
 import { changed, current, type Item, item, linked, queue, selected } from "../state/queue.ts";
@@ -16,11 +17,14 @@ import { personAt, readOnly } from "../state/session.ts";
 import { t } from "../text.ts";
 import { Changed, Pictures } from "./difference.tsx";
 import { Appeal, isAppealed } from "./queue-appeal.tsx";
-import { HeldOut, rulesOf } from "./queue-held.tsx";
+import { HeldOut } from "./queue-held.tsx";
 import { Messages } from "./queue-messages.tsx";
 import { Changes, History, Others } from "./queue-story.tsx";
 import { Team } from "./queue-team.tsx";
+import { Warnings } from "./queue-warnings.tsx";
 import { r } from "./review-text.ts";
+import { m } from "./team-text.ts";
+import { WithOwner } from "./turn.tsx";
 
 export function ItemPane() {
   const shown = item.value;
@@ -44,10 +48,12 @@ function Submission({ item: shown }: { item: Item }) {
             <p dir="auto">{tagline}</p>
           </div>
         </header>
-        {waits(shown) ? <Actions url={shown.revision?.changes.url ?? shown.url} /> : isAppealed(shown) ? <Appeal item={shown} /> : <p class={`banner ${status}`}>{r.decidedAlready(t.states[status])}</p>}
+        <Warnings item={shown} />
+        {waits(shown) ? <Actions item={shown} /> : isAppealed(shown) ? <Appeal item={shown} /> : <p class={`banner ${status}`}>{r.decidedAlready(t.states[status])}</p>}
         <Team item={shown} />
         <HeldOut item={shown} />
-        {wasLive(shown) && <p class="banner pending">{r.wasLiveWhy}</p>}
+        <WithOwner project={shown} />
+        {wasLive(shown) && shown.review?.asked !== "unpublished" && <p class="banner pending">{r.wasLiveWhy}</p>}
         <Later />
         <SinceSeen item={shown} />
         <Held item={shown} />
@@ -66,15 +72,18 @@ function Submission({ item: shown }: { item: Item }) {
   );
 }
 
-function Actions({ url }: { url: string }) {
-  const href = safeAddress(url);
+function Actions({ item: shown }: { item: Item }) {
+  const href = safeAddress(shown.revision?.changes.url ?? shown.url);
   const isMany = selected.value.size > 0; // the keys are about those
   return (
     <div class="q-actions">
-      <button type="button" class="button primary" data-decides disabled={readOnly.value} onClick={(event) => once(event, () => approve([current.peek()]))}>
-        {r.approve} {!isMany && <kbd>a</kbd>}
-      </button>
+      {isMine(shown) ? <strong>{m.yours(shown)}</strong> : (
+        <button type="button" class="button primary good" data-decides disabled={readOnly.value} onClick={(event) => once(event, () => approve([current.peek()]))}>
+          {r.approve} {!isMany && <kbd>a</kbd>}
+        </button>
+      )}
       <button type="button" class="button danger" disabled={readOnly.value} onClick={() => askReason("reject", [current.peek()])}>{r.reject} {!isMany && <kbd>r</kbd>}</button>
+      <button type="button" class="button" disabled={readOnly.value} onClick={() => askReason("request_changes", [current.peek()])}>{r.ask.request_changes.action(1)} {!isMany && <kbd>e</kbd>}</button>
       {href && <a class="button" href={href} target="_blank" rel="nofollow ugc noopener noreferrer">{r.open} <kbd>o</kbd></a>}
     </div>
   );
@@ -133,7 +142,6 @@ const ELSEWHERE = ["title", "tagline", "description", "category", "tags", "logo"
 function Facts({ item: shown }: { item: Item }) {
   const { category, tags, owner, owner_stats, submitted_at } = shown;
   const texts: Record<string, unknown> = shown;
-  const rules = rulesOf(shown.warnings);
   const names = Object.keys(r.fields).filter((name) => texts[name] && !ELSEWHERE.includes(name));
   return (
     <dl class="q-facts">
@@ -144,7 +152,6 @@ function Facts({ item: shown }: { item: Item }) {
       <dt>{r.category}</dt><dd>{category.name}</dd>
       <dt>{r.tags}</dt><dd class="chips">{tags.length ? tags.map((tag) => <span class="tag" key={tag}>{tag}</span>) : <span class="muted">{r.noTags}</span>}</dd>
       <dt>{r.owner}</dt><dd><a href={personAt(owner)}>{owner.username}</a> <span class="muted">{r.record(owner_stats)}</span></dd>
-      {rules.length > 0 && [<dt key="rules">{r.matched}</dt>, <dd key="rule names" class="chips">{rules.map((name) => <span class="tag" key={name}>{name}</span>)}</dd>]}
       <dt>{r.submitted}</dt><dd><Time at={submitted_at} /></dd>
     </dl>
   );

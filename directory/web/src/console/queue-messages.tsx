@@ -1,22 +1,20 @@
 // The thread of the submission that is shown: messages to its owner, notes of the reviewers, and the field that writes.
 import { Time } from "../parts/time.tsx";
 import { history } from "../state/queue-history.ts";
-import { draft, inform, isWriting, kind, KINDS, type Message, most, send, write } from "../state/queue-writing.ts";
+import { draft, inform, isWriting, kind, KINDS, type Message, MOST, send, write } from "../state/queue-writing.ts";
 import type { Item } from "../state/queue.ts";
 import { personAt, readOnly } from "../state/session.ts";
 import { t } from "../text.ts";
-import { SavedReplies } from "./saved-replies.tsx";
 import { m } from "./team-text.ts";
 
-export function Messages({ item: shown }: { item: Item }) {
-  const { id } = shown;
+export function Messages({ item: { id } }: { item: Item }) {
   const messages = history.data.value?.id === id ? history.data.value.messages : null;
   if (!messages) return null;
   return (
     <section class="q-messages">
       <h3>{m.messages}</h3>
       {messages.length > 0 && <ol class="timeline" aria-label={m.messages}>{messages.map((each) => <Entry key={each.id} entry={each} />)}</ol>}
-      <Writing key={id} project={shown} />
+      <Writing key={id} />
     </section>
   );
 }
@@ -30,14 +28,13 @@ function Entry({ entry: { from, kind: what, text, author, at } }: { entry: Messa
   );
 }
 
-function Writing({ project }: { project: Item }) {
-  const left = most() - [...draft.value].length;
+function Writing() {
+  const left = MOST - [...draft.value].length;
   return (
     <form onSubmit={submit}>
       <select aria-label={m.what} value={kind.value} onChange={(event) => (kind.value = event.currentTarget.value as typeof kind.value)}>
         {KINDS.map((each) => <option key={each} value={each}>{m.write[each]}</option>)}
       </select>
-      {kind.value === "changes" && <SavedReplies decision="request_changes" project={project} take={write} />}
       <textarea id="q-write" aria-label={m.text} placeholder={m.hint[kind.value]} rows={3} dir="auto" value={draft.value} ref={inform}
         onInput={(event) => write(event.currentTarget.value)} onKeyDown={onKey} />
       <p class="actions">

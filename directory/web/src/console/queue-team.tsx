@@ -1,6 +1,8 @@
 // What the others of a team do: who claims the item that is shown, who has approved it, and where too few may approve.
 import { api, ask, Problem, type Schemas } from "../api/client.ts";
 import { ago } from "../parts/time.tsx";
+import { isInLane } from "../state/queue-address.ts";
+import { isMine } from "../state/queue-approvals.ts";
 import { summary } from "../state/queue-pending.ts";
 import { patch } from "../state/queue-record.ts";
 import { type Item, item, readItem } from "../state/queue.ts";
@@ -8,6 +10,7 @@ import { readOnly, user } from "../state/session.ts";
 import { act, ask as question } from "./dialog-state.ts";
 import { r } from "./review-text.ts";
 import { m } from "./team-text.ts";
+import { Until } from "./turn.tsx";
 
 /** Whether a claim is somebody else's. */
 export function isOthers(claim: Item["claim"]): boolean {
@@ -51,7 +54,6 @@ async function withdraw(id: number): Promise<void> {
 /** Who looks at the item that is shown, and who has approved it. */
 export function Team({ item: { id, claim, approvals } }: { item: Item }) {
   const given = approvals?.given ?? [];
-  const isMine = given.some((each) => each.user.id === user.value?.id);
   const others = isOthers(claim);
   return (
     <>
@@ -64,7 +66,7 @@ export function Team({ item: { id, claim, approvals } }: { item: Item }) {
             </button>
           )}
           {approvals && <span class="small">{m.given(given.length, approvals.required, given.map((each) => `${each.user.username}, ${ago(each.at)}`))}</span>}
-          {isMine && (
+          {isMine({ approvals }) && (
             <button type="button" class="button small" disabled={readOnly.value} onClick={() => void act("approval", () => withdraw(id))}>{m.withdraw}</button>
           )}
         </p>
@@ -73,15 +75,17 @@ export function Team({ item: { id, claim, approvals } }: { item: Item }) {
   );
 }
 
-/** The same of a row of the list. */
-export function TeamSigns({ item: { claim, approvals, answered, review } }: { item: Item }) {
+/** The same of a row of the list, but for what all of its lane have. */
+export function TeamSigns({ item }: { item: Item }) {
+  const { claim, approvals, answered, review } = item;
   return (
     <>
-      {review?.waiting_for === "owner" && <span class="badge">{m.waitsForOwner}</span>}
-      {review?.held && <span class="badge pending">{r.heldBadge}</span>}
-      {review?.waiting_for === "appeal" && <span class="badge pending">{m.appeal}</span>}
-      {answered && <span class="badge pending">{m.answered}</span>}
-      {approvals && approvals.given.length > 0 && <span class="badge pending">{m.part(approvals.given.length, approvals.required)}</span>}
+      {review?.waiting_for === "owner" && !isInLane("owner") && <span class="badge">{m.waitsForOwner}</span>}
+      <Until project={item} />
+      {review?.held && !isInLane("held") && <span class="badge pending">{r.heldBadge}</span>}
+      {review?.waiting_for === "appeal" && !isInLane("appeal") && <span class="badge pending">{m.appeal}</span>}
+      {answered && !isInLane("messages") && <span class="badge pending">{m.answered}</span>}
+      {approvals && approvals.given.length > 0 && <span class="badge pending">{isMine({ approvals }) ? m.yours({ approvals }) : m.part(approvals)}</span>}
       {claim && <span class="tag" title={m.claimed}>{isOthers(claim) ? claim.user.username : m.you}<span class="unseen"> {m.claimed}</span></span>}
     </>
   );

@@ -4,7 +4,7 @@ import { More } from "../parts/more.tsx";
 import { Empty, Failed, Stale } from "../parts/states.tsx";
 import { Time } from "../parts/time.tsx";
 import { categories, loadCategories } from "../state/categories.ts";
-import { addressOf, filters, isNarrow, PATH } from "../state/queue-address.ts";
+import { addressOf, filters, isNarrow, isNarrowed, laneOf, PATH } from "../state/queue-address.ts";
 import { approve, askReason } from "../state/queue-decisions.ts";
 import {
   changed, clearSelection, current, enterQueue, go, type Item, loadQueue, queue, rows, selectAll,
@@ -12,13 +12,14 @@ import {
 } from "../state/queue.ts";
 import { wasLive } from "../state/queue-record.ts";
 import { refreshQueue } from "../state/queue-refresh.ts";
-import { since } from "../state/queue-story.ts";
+import { since, waits } from "../state/queue-story.ts";
 import { address, type Page } from "../state/router.ts";
-import { isAdministrator, readOnly } from "../state/session.ts";
+import { isAdministrator, readOnly, user } from "../state/session.ts";
 import { t } from "../text.ts";
 import { Frame } from "./frame.tsx";
 import { ItemPane, once } from "./queue-item.tsx";
-import { isHeldLane, isNarrowed, Lanes, rulesOf } from "./queue-held.tsx";
+import { Lanes, rulesOf } from "./queue-held.tsx";
+import { isAppealed } from "./queue-appeal.tsx";
 import { Outcomes } from "./queue-outcomes.tsx";
 import { ApprovalDialog } from "./queue-approve.tsx";
 import { ReasonDialog } from "./queue-reason.tsx";
@@ -45,12 +46,13 @@ function Queue() {
   const isItem = address.value.pathname !== PATH;
   return (
     <Frame title={<Top />} kind={`queue${isItem ? " one" : ""}`} reviews>
+      <Lanes />
       <details class="changes q-filters" open={unfolded.value} onToggle={(event) => (unfolded.value = event.currentTarget.open)}>
         <summary>{w.filters}</summary>
         <Filters listing={filters} />
       </details>
       <div class="q-panes">
-        <div class="q-list"><TooFew /><Lanes /><List /><Outcomes /></div>
+        <div class="q-list"><TooFew /><List /><Outcomes /></div>
         <Pane />
       </div>
       <ApprovalDialog />
@@ -99,7 +101,8 @@ function Loading() {
 }
 
 function Nothing() {
-  if (isHeldLane()) return <Empty title={r.heldNone} why={r.heldNoneWhy}><a class="button" href={PATH}>{r.toQueue}</a></Empty>;
+  const lane = isNarrowed() ? undefined : laneOf(address.value);
+  if (lane && lane !== "review") return <Empty {...r.noneIn[lane]}><a class="button" href={PATH}>{r.toQueue}</a></Empty>;
   if (filters.filtered) return <Empty title={w.nothing} why={w.nothingWhy}><a class="button" href={filters.whole}>{w.showAll}</a></Empty>;
   return <Empty title={r.empty} why={r.emptyWhy}>{isAdministrator.value && <a class="button" href="/admin">{w.toDashboard}</a>}</Empty>;
 }
@@ -117,12 +120,14 @@ function Selection({ count }: { count: number }) {
       {ids.length === 0 ? <span class="muted small">{all}</span> : (
         <>
           <strong class="small grow">{r.selectedOf(ids.length, waitingCount.value)}</strong>
-          <button type="button" class="button small primary" data-decides disabled={readOnly.value} onClick={(event) => once(event, () => approve(ids))}>
-            {r.approveMany(ids.length)} <kbd>a</kbd>
-          </button>
-          <button type="button" class="button small danger" disabled={readOnly.value} onClick={() => askReason("reject", ids)}>{r.rejectMany(ids.length)} <kbd>r</kbd></button>
-          <button type="button" class="button small" disabled={readOnly.value} onClick={() => askReason("request_changes", ids)}>{r.askMany(ids.length)} <kbd>e</kbd></button>
           <button type="button" class="button small ghost" onClick={clearSelection}>{r.clear}</button>
+          <p>
+            <button type="button" class="button small primary good" data-decides disabled={readOnly.value} onClick={(event) => once(event, () => approve(ids))}>
+              {r.approveMany(ids.length)} <kbd>a</kbd>
+            </button>
+            <button type="button" class="button small danger" disabled={readOnly.value} onClick={() => askReason("reject", ids)}>{r.rejectMany(ids.length)} <kbd>r</kbd></button>
+            <button type="button" class="button small" disabled={readOnly.value} onClick={() => askReason("request_changes", ids)}>{r.askMany(ids.length)} <kbd>e</kbd></button>
+          </p>
         </>
       )}
     </div>
@@ -146,7 +151,7 @@ interface RowProps {
 }
 
 function Row({ item, isShown, isReached }: RowProps) {
-  const { id, title, owner, status, earlier, warnings } = item;
+  const { id, title, owner, status, earlier, revision, warnings } = item;
   const tabIndex = isReached ? 0 : -1;
   const isSelected = selected.value.has(id);
   return (
@@ -156,24 +161,27 @@ function Row({ item, isShown, isReached }: RowProps) {
       </label>
       <a href={addressOf(id)} tabIndex={tabIndex} aria-current={isShown ? "true" : undefined} ref={(link) => focus(link, id)} onClick={(event) => open(event, id)}>
         <span class="q-title" dir="auto">{title}</span>
-        {wasLive(item) && <span class="badge pending">{r.wasLive}</span>}
-        {status === "live" && <span class="badge live">{r.changesBadge}</span>}
-        <TeamSigns item={item} />
-        {changed.value.has(id) && <span class="badge pending">{r.changedBadge}</span>}
-        {signs(warnings).map(({ sign, text }) => <span key={text} class="tag" title={text}>{sign}<span class="unseen"> {text}</span></span>)}
-        {earlier > 0 && <span class="tag" title={r.again(earlier)}>+{t.number(earlier)}<span class="unseen"> {r.again(earlier)}</span></span>}
-        <span class="q-owner muted small">{owner.username}</span>
         <span class="muted small"><Time at={since(item)} /></span>
+        <span class="q-signs">
+          <span class="q-owner muted">{owner.username}</span>
+          {owner.id === user.value?.id && <span class="badge">{r.own}</span>}
+          {wasLive(item) && <span class="badge pending">{r.wasLive}</span>}
+          {status === "live" && revision && <span class="badge live">{r.changesBadge}</span>}
+          {!waits(item) && !isAppealed(item) && <span class={`badge ${status}`}>{t.states[status]}</span>}
+          <TeamSigns item={item} />
+          {changed.value.has(id) && <span class="badge pending">{r.changedBadge}</span>}
+          {signs(warnings).map((each) => <span key={each} class="badge pending">{each}</span>)}
+          {earlier > 0 && <span class="tag" title={r.again(earlier)}>+{t.number(earlier)}<span class="unseen"> {r.again(earlier)}</span></span>}
+        </span>
       </a>
     </li>
   );
 }
 
-/** The signs of the warnings: one for all rules. */
-function signs(warnings: readonly string[]): { sign: string; text: string }[] {
-  const rules = rulesOf(warnings);
-  const others = warnings.flatMap((warning) => r.warnings[warning] ?? []);
-  return rules.length ? [...others, { sign: `⚑${t.number(rules.length)}`, text: `${r.matched}: ${rules.join(", ")}` }] : others;
+/** The warnings in few words: one for all rules. */
+function signs(warnings: readonly string[]): string[] {
+  const rules = rulesOf(warnings).length;
+  return [...warnings.flatMap((each) => r.warnings[each]?.sign ?? []), ...(rules ? [r.rules(rules)] : [])];
 }
 
 /** Put the focus on a row that was gone to, once everything is drawn: behind an open dialog it could not take it. */

@@ -6,3 +6,5 @@ export { projectVotes } from "./project-votes.tsx";
 export { savedReplies } from "./replies.tsx";
 export { rule } from "./rule.tsx";
 export { rules } from "./rules.tsx";
+export { user } from "./user.tsx";
+export { users } from "./users.tsx";

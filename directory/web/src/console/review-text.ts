@@ -4,6 +4,9 @@ import { count, ended, t } from "../text.ts";
 
 type Decision = "approve" | "reject" | "request_changes";
 
+// A touch screen has no such keys.
+const byKeys = globalThis.matchMedia?.("(pointer: coarse)").matches ? "" : " Ctrl+Enter sends.";
+
 const done: Record<string, string> = {
   approve: "Approved", reject: "Rejected", request_changes: "Asked for changes of",
   "project.approved": "approved", "project.rejected": "rejected", "project.unpublished": "took down",
@@ -11,9 +14,9 @@ const done: Record<string, string> = {
 };
 
 const warnings: Record<string, { sign: string; text: string }> = {
-  lookalike_title: { sign: "Aа", text: "The title has letters that look like those of another alphabet" },
-  owner_suspended: { sign: "⊘", text: "The owner is suspended" },
-  same_repository: { sign: "⑂", text: "Another project has the same repository" },
+  lookalike_title: { sign: "Look-alike letters", text: "The title has letters that look like those of another alphabet" },
+  owner_suspended: { sign: "Owner suspended", text: "The owner is suspended" },
+  same_repository: { sign: "Same repository", text: "Another project has the same repository" },
 };
 
 export const r = {
@@ -37,26 +40,31 @@ export const r = {
   changesBadge: "Live: changes",
   held: "Changes to this live project",
   heldWhy: "Visitors see the project as it is below until the changes are approved. If they are rejected, it stays so. Submitted",
-  /** For each warning of a queue's item a short sign, and what it says. */
+  /** For each warning of a queue's item a few words, and a sentence without its end. */
   warnings,
+  warningsOf: "Warnings",
+  rules: (number: number) => count(number, "rule"),
+  compare: "Compare:",
   matched: "Matched by the rules",
-  lanes: { review: "To review", held: "Held", owner: "With the owner", appeal: "Appeals" },
+  lanes: { review: "To review", held: "Held", owner: "With the owner", appeal: "Appeals", messages: "Messages" },
   lanesOf: "Parts of the queue",
   heldBadge: "Held",
   heldBy: "A rule holds this out of the queue, for 14 days at most. A decision ends that, too.",
   release: "Put it into the queue",
   released: (title: string) => `${title} is in the queue.`,
-  heldNone: "Nothing is held",
-  heldNoneWhy: "Submissions appear here while a rule that holds matches them. Administrators write rules.",
+  noneIn: {
+    held: { title: "Nothing is held", why: "Submissions appear here while a rule that holds matches them. Administrators write rules." },
+    owner: { title: "Nothing waits for an owner", why: "What was taken down, or of which changes were asked for, waits here for its owner." },
+    appeal: { title: "No open appeals", why: "An appeal appears here when an owner asks for another look at a decision." },
+    messages: { title: "No unanswered messages", why: "A project appears here, whatever its state, when its owner was the last to write." },
+  },
+  own: "Yours",
   wasLive: "Was live",
   wasLiveWhy: "This project was live before. It was taken down, or its owner changed it.",
   approveAgain: (number: number, title: string) => (number > 1 ? `Approve ${count(number, "submission")}?` : `Approve ${title}?`),
   approveAgainWhy: (titles: string[]) =>
     titles.length > 1 ? `${count(titles.length, "project")} among them were live before: they were taken down, or their owners changed them. They become public again.`
       : `${titles[0]} was live before: it was taken down, or its owner changed it. It becomes public again.`,
-  approveOfSuspendedWhy: (titles: string[]) =>
-    titles.length > 1 ? `The owners of ${count(titles.length, "project")} among them are suspended. The projects become public all the same.`
-      : `The owner of ${titles[0]} is suspended. The project becomes public all the same.`,
   again: (number: number) => `${count(number, "other submission")} of this URL`,
 
   approve: "Approve",
@@ -88,6 +96,9 @@ export const r = {
     title: "Title", tagline: "Tagline", author: "Author", url: "Website", repository_url: "Source code", logo_url: "Address of the logo",
     logo: "Logo", pictures: "Pictures", category: "Category", tags: "Tags", description: "Description",
   } satisfies Record<keyof Schemas["RevisionChanges"], string> as Record<string, string>,
+  /** What a field of the log is called; what the API alone names is made a word of. */
+  field: (name: string): string => r.fields[name] ?? (name[0]?.toUpperCase() ?? "") + name.slice(1).replaceAll("_", " "),
+  everyCategory: "All categories",
   changedFields: (names: string[]) => `Changed: ${names.join(", ").toLowerCase()}`,
   others: "Other submissions of this URL",
   isListed: "This website is listed already:",
@@ -115,7 +126,7 @@ export const r = {
     reject: {
       title: (number: number, title: string) => `Reject ${number > 1 ? count(number, "submission") : title}`,
       label: "Reason",
-      hint: "The owner reads it. Leave it empty to give none. Ctrl+Enter sends.",
+      hint: `The owner reads it. Leave it empty to give none.${byKeys}`,
       none: (number: number) =>
         `${number > 1 ? "The owners get" : "The owner gets"} no reason. Choose or write one, or press the button again to reject without it.`,
       action: (number: number) => (number > 1 ? r.rejectMany(number) : r.reject),
@@ -123,7 +134,7 @@ export const r = {
     request_changes: {
       title: (number: number, title: string) => `Ask for changes of ${number > 1 ? count(number, "submission") : title}`,
       label: "What has to be changed",
-      hint: "The owner reads it. Ctrl+Enter sends.",
+      hint: `The owner reads it.${byKeys}`,
       none: () => "Choose or write a text.",
       action: (number: number) => (number > 1 ? `Ask for changes of ${t.number(number)}` : "Ask for changes"),
     },
@@ -161,7 +172,7 @@ export const r = {
     [["r"], "Reject it: a digit takes a saved reply, Enter sends; in a reason of your own Ctrl+Enter does"],
     [["c"], "Claim it, so that the others see who looks at it, or release it"],
     [["m"], "Write to the owner; Ctrl+Enter sends"],
-    [["e"], "Ask the owner for changes, or the owners of what is selected"],
+    [["e"], "Ask for changes of it, as r rejects it"],
     [["u"], "Undo the last decision, within 5 seconds"],
     [["o"], "Open the website in a new tab"],
     [["h"], "Show or hide the history"],

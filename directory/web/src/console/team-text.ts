@@ -1,5 +1,9 @@
 // What the review queue says of the others of a team, of messages and of reports.
+import type { Schemas } from "../api/client.ts";
 import { t } from "../text.ts";
+
+type Approved = Pick<Schemas["QueueItem"], "approvals">;
+type Approvals = NonNullable<Approved["approvals"]>;
 
 export const m = {
   claim: "Claim",
@@ -10,13 +14,18 @@ export const m = {
   takeOver: "Take over",
   takeOverOf: (name: string) => `Take over from ${name}?`,
   takeOverWhy: "The others then see your name. A claim keeps nobody from deciding.",
-  part: (given: number, required: number) => `${t.number(given)} of ${t.number(required)}`,
+  part: ({ given, required }: Approvals, more = 0) => `${t.number(given.length + more)} of ${t.number(required)}`,
+  yours: ({ approvals }: Approved): string => (approvals ? `Your approval (${m.part(approvals)})` : ""),
+  approvedOf: ({ title, approvals }: Approved & { title: string }, others: number): string =>
+    `${others ? `Your approvals of ${t.number(others + 1)} submissions` : `Your approval of ${title}`}${approvals ? ` (${m.part(approvals, 1)})` : ""}.`,
+  waitsForAnother: (title: string) => `You have approved ${title}. It waits for another person.`,
   given: (given: number, required: number, by: string[]) => `${t.number(given)} of ${t.number(required)} approvals${by.length ? `: ${by.join("; ")}` : ""}`,
   withdraw: "Take back my approval",
   kept: (title: string, given: number, required: number) => `${title}: ${t.number(given)} of ${t.number(required)} approvals. It waits for another person.`,
   tooFew: (names: string[]) => `Fewer people may review than have to approve. Nothing can be approved in: ${names.join(", ")}.`,
 
   reports: "Reports",
+  reportedBy: "Reported by",
   reportsNone: { title: "No open reports", why: "A report appears here when a visitor says that something is wrong with a project." },
   openOnes: "Open",
   settledOnes: "Settled",
@@ -63,6 +72,6 @@ export const m = {
   wordless: "Without words",
   what: "What you write",
   text: "Text",
-  write: { message: "Send to the owner", note: "Note for reviewers", changes: "Ask for changes" },
-  hint: { message: "The owner reads it.", note: "Owners never see notes.", changes: "What the owner has to change before you look again." },
+  write: { message: "Send to the owner", note: "Note for reviewers" },
+  hint: { message: "The owner reads it.", note: "Owners never see notes." },
 } as const;

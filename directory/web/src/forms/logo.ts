@@ -28,9 +28,10 @@ export function startLogo(): void {
   }
 
   function show(data: string): void {
-    if (!data) return picture.remove();
+    picture.remove();
     picture.src = data;
-    field.before(picture);
+    if (data) field.before(picture);
+    form?.dispatchEvent(new Event("logo")); // the preview shows it
   }
 
   function putBack(): void {

@@ -2,7 +2,7 @@
 import { dataOf, find, speaking } from "../reading/page.ts";
 import { icon } from "../reading/theme.ts";
 import { labelOf } from "../reading/vote.ts";
-import { numeral, word } from "../reading/words.ts";
+import { language, numeral, word } from "../reading/words.ts";
 import { button, element, fieldOf, projectForm, withScheme } from "./project.ts";
 
 interface Known {
@@ -13,6 +13,7 @@ interface Known {
   status: string;
   upvotes: number;
   has_upvoted: boolean;
+  created_at?: string; // of the member's own
 }
 type Found = Record<string, Known[] | undefined>;
 
@@ -34,7 +35,7 @@ export function startSimilar(): void {
     clearTimeout(timer);
     if (!(event as InputEvent).isComposing) timer = setTimeout(() => void look(form, place), PAUSE);
   });
-  if (find(".found", form)) asked = questionOf(form); // the form itself shows them
+  if (find(".found")) asked = questionOf(form); // the page itself shows them
   else void look(form, place);
 }
 
@@ -66,21 +67,32 @@ function show(place: HTMLElement, found: Found): void {
   place.replaceChildren();
   for (const [kind, title, why] of KINDS) {
     if (!found[kind]?.length) continue;
-    place.append(element("h2", "", word(title)), ...(why ? [element("p", "", word(why))] : []), ...found[kind].map(rowOf));
+    const isExplained = why && found[kind].some((project) => !project.created_at);
+    place.append(element("h2", "", word(title)), ...(isExplained ? [element("p", "", word(why))] : []), ...found[kind].map(rowOf));
   }
   place.hidden = !place.firstChild;
 }
 
 function rowOf(project: Known): HTMLElement {
-  const { id, slug, title, tagline, status } = project;
+  const { id, slug, title, tagline, status, created_at: sent } = project;
   const [row, text, name] = [element("article", "row short"), element("div", "grow"), element("h3")];
   const link = element("a", "", title);
   link.href = `/p/${id}/${slug}`;
   name.append(link);
   name.dir = "auto";
-  text.append(name, element("p", "tagline", tagline), ...(STATES[status] ? [element("span", `badge ${status}`, word(STATES[status]))] : []));
-  row.append(text, ...(status === "live" ? [voteOf(project)] : []));
+  text.append(name, element("p", "tagline", tagline), ...(sent ? [sentOn(sent, id)] : []), ...(STATES[status] ? [element("span", `badge ${status}`, word(STATES[status]))] : []));
+  row.append(text, ...(status === "live" && !sent ? [voteOf(project)] : []));
   return row;
+}
+
+/** When a member has submitted it, with a link to it. */
+function sentOn(at: string, id: number): HTMLElement {
+  const day = new Intl.DateTimeFormat(language(), { dateStyle: "medium", timeZone: "UTC" }).format(new Date(at));
+  const [before = "", name = "", after = ""] = word("You sent this on {day}: {link}open it{end}.", { day }).split(/\{(?:link|end)\}/);
+  const [line, link] = [element("p"), element("a", "", name)];
+  link.href = `/mine/${id}`;
+  line.append(before, link, after);
+  return line;
 }
 
 /** A button as the lists have it: the module of votes hears it. */

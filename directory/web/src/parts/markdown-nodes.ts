@@ -26,12 +26,14 @@ export function toNodes(html: string): DocumentFragment {
 function elementOf(name: string, attributes: string): HTMLElement {
   const element = document.createElement(name);
   const [, href] = / href="([^"]*)"/.exec(attributes) ?? [];
+  const [, dir] = / dir="(auto|ltr|rtl)"/.exec(attributes) ?? [];
   const [, start] = / start="(\d+)"/.exec(attributes) ?? [];
   const address = name === "a" && href ? safeAddress(decoded(href)) : null;
   if (address) {
     element.setAttribute("href", address);
     element.setAttribute("rel", "nofollow ugc noopener");
   }
+  if (dir) element.setAttribute("dir", dir);
   if (name === "ol" && start) element.setAttribute("start", start);
   return element;
 }

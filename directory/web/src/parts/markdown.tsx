@@ -2,5 +2,5 @@
 import { toNodes } from "./markdown-nodes.ts";
 
 export function Markdown({ html }: { html: string }) {
-  return <div class="prose" dir="auto" ref={(element) => element?.replaceChildren(toNodes(html))} />;
+  return <div class="prose" ref={(element) => element?.replaceChildren(toNodes(html))} />;
 }

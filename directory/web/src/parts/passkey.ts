@@ -22,9 +22,9 @@ export function hasPasskeys(): boolean {
   return typeof PublicKeyCredential === "function" && !/^[\d.]+$|^\[/.test(location.hostname);
 }
 
-/** This page at `localhost`, where passkeys work; empty unless it is open at a number of this machine. */
+/** This page at `localhost`, if passkeys work there; empty unless it is open at a number of this machine. */
 export function atLocalhost(): string {
-  if (!/^127\.[\d.]+$|^\[::1\]$/.test(location.hostname)) return "";
+  if (!document.querySelector("[data-local]") || !/^127\.[\d.]+$|^\[::1\]$/.test(location.hostname)) return "";
   const port = location.port && `:${location.port}`;
   return `${location.protocol}//localhost${port}${location.pathname}${location.search}`;
 }

@@ -16,6 +16,7 @@ function onKey(event: KeyboardEvent): void {
     menu.open = false;
     find("summary", menu)?.focus();
   }
+  if (event.key === "Escape") find(".narrower:target [href='#projects']")?.click();
   if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey) return;
   if ((event.target as Element).closest("input, textarea, select, [contenteditable], dialog")) return;
   event.preventDefault();
@@ -25,9 +26,12 @@ function onKey(event: KeyboardEvent): void {
   field.select();
 }
 
-/** Where the categories scroll sideways, bring the chosen one into sight. */
+/** Where the categories or the tabs scroll sideways, bring the chosen one into sight. */
 export function showChosen(): void {
-  const chosen = find(".categories [aria-current]");
-  const strip = chosen?.closest<HTMLElement>(".narrower");
-  if (chosen && strip) strip.scrollLeft = chosen.offsetLeft - strip.offsetLeft - 48;
+  for (const chosen of document.querySelectorAll<HTMLElement>(":is(.categories, .tabs) [aria-current]")) {
+    const strip = chosen.closest<HTMLElement>(".narrower, .tabs");
+    if (!strip) continue;
+    const [own, whole] = [chosen.getBoundingClientRect(), strip.getBoundingClientRect()];
+    strip.scrollLeft += (own.left + own.right - whole.left - whole.right) / 2;
+  }
 }

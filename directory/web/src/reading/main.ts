@@ -12,6 +12,7 @@ import { dataOf, find, reason, say, speaking, UNREACHABLE } from "./page.ts";
 import { startSearch } from "./search.ts";
 import { startTheme } from "./theme.ts";
 import { showTimes } from "./times.ts";
+import { startViewer } from "./viewer.ts";
 import { startVotes } from "./vote.ts";
 import { around, word } from "./words.ts";
 
@@ -26,7 +27,7 @@ async function startPasskeys(): Promise<void> {
   if (button) (await import("./passkey.ts")).startPasskey(button, { around, dataOf, reason, say, speaking, UNREACHABLE, word });
 }
 
-for (const start of [dropSent, showTimes, startTheme, startKeys, startSearch, startMore, startVotes, startSignOut, startPasskeys, startOnce]) {
+for (const start of [dropSent, showTimes, startTheme, startKeys, startSearch, startMore, startVotes, startViewer, startSignOut, startPasskeys, startOnce]) {
   try {
     start();
   } catch (error) {

@@ -4,6 +4,7 @@ import { find, readPage, reason, say, tell } from "./page.ts";
 import { showTimes } from "./times.ts";
 
 const PAUSE = 150; // milliseconds without a key before a search begins
+const FILTER = "#filter";
 const PARTS = ["#about", ".narrower", "#results"];
 let timer: ReturnType<typeof setTimeout> | undefined;
 let reading = new AbortController();
@@ -15,7 +16,11 @@ export function startSearch(): void {
   let searched = field.value.trim();
   field.addEventListener("input", later);
   field.addEventListener("compositionend", later);
+  let isFiltering = location.hash === FILTER;
   addEventListener("popstate", () => {
+    const wasFiltering = isFiltering;
+    isFiltering = location.hash === FILTER;
+    if (isFiltering || wasFiltering) return; // the sheet of filters is the same page
     field.value = searched = new URLSearchParams(location.search).get("q") ?? "";
     void show(location.href);
   });

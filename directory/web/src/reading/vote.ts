@@ -34,7 +34,7 @@ async function want(button: HTMLButtonElement): Promise<void> {
   try {
     while (entry.known.on !== entry.wanted) entry.known = await send(button, entry.wanted);
   } catch (error) {
-    say(sentences(word("Your vote was not counted."), reason(error)));
+    say(sentences(word(entry.wanted ? "Your vote was not counted." : "Your vote was not withdrawn."), reason(error)));
   } finally {
     entry.busy = false;
     show(button, entry.known);

@@ -11,7 +11,8 @@ import {
 } from "./queue.ts";
 import { isNarrow, PATH } from "./queue-address.ts";
 import { type Batch, type Decision, type Explained, type Part, partsOf } from "./queue-parts.ts";
-import { isOfSuspended, recount, replace, wasLive } from "./queue-record.ts";
+import { isMine, waitsForOthers } from "./queue-approvals.ts";
+import { recount, replace, wasLive } from "./queue-record.ts";
 import { deciders, type Decider } from "./queue-deciders.ts";
 import { waits } from "./queue-story.ts";
 import { address } from "./router.ts";
@@ -26,6 +27,7 @@ export interface Outcome {
 }
 export const ofConsole = /^\/api\/(admin|review)\//; // the addresses of its own data
 export const WAIT = 5000; // milliseconds for an undo; a webhook cannot be called back
+const SHOWN = 8000; // milliseconds for which what is said of an act stays
 const MOST_OUTCOMES = 200;
 
 export const waiting = signal<readonly Batch[]>([]);
@@ -33,7 +35,7 @@ export const onGone: ((ids: readonly number[]) => void)[] = []; // called with t
 export const sending = signal(0); // requests that are under way
 export const outcomes = signal<readonly Outcome[]>([]); // newest first
 export const told = signal({ text: "", bad: false, turn: 0 }); // what is said of the last act
-export const approving = signal<readonly number[] | null>(null); // what is asked about before it is approved: it was live before, or its owner is suspended
+export const approving = signal<readonly number[] | null>(null); // what is asked about before it is approved: it was live before, or has warnings
 export const asking = signal<{ decision: Explained; ids: readonly number[] } | null>(null); // what the dialog asks a text for
 
 onNewCaller(() => {
@@ -57,16 +59,21 @@ api.use({
   },
 });
 
+let telling: ReturnType<typeof setTimeout> | undefined;
+
 export function tell(text: string, bad = false): void {
+  clearTimeout(telling);
+  if (text) telling = setTimeout(() => tell(""), SHOWN);
   told.value = { text, bad, turn: told.peek().turn + 1 };
 }
 
 /** Decide what is selected, or the item that is shown. */
 export function decide(decision: Decision, ids: readonly number[] = chosen(), textOf: Batch["textOf"] = () => ""): void {
   if (readOnly.peek()) return tell(r.readOnly, true);
-  const items = ids.flatMap((id) => (decided.peek().has(id) ? [] : itemOf(id) ?? [])).filter(waits);
+  const open = ids.flatMap((id) => (decided.peek().has(id) ? [] : itemOf(id) ?? [])).filter(waits);
+  const items = decision === "approve" ? open.filter((each) => !isMine(each)) : open;
   const [first] = items;
-  if (!first) return;
+  if (!first) return open[0] && tell(m.waitsForAnother(open[0].title));
   const made: Batch = { decision, items, textOf, timer: undefined };
   made.timer = setTimeout(() => void send([made]), WAIT);
   const next = after(items.map((each) => each.id));
@@ -77,7 +84,8 @@ export function decide(decision: Decision, ids: readonly number[] = chosen(), te
     changed.value = new Map([...changed.peek()].filter(([id]) => !gone.includes(id)));
     waiting.value = [...waiting.peek(), made];
     if (gone.includes(current.peek())) go(next);
-    tell(`${r.decided(decision, first.title, items.length - 1)} ${r.left(waitingCount.peek())}`);
+    tell(decision === "approve" && items.every(waitsForOthers) ? m.approvedOf(first, items.length - 1)
+      : `${r.decided(decision, first.title, items.length - 1)} ${r.left(waitingCount.peek())}`);
   });
   readAhead();
 }
@@ -90,9 +98,10 @@ function after(gone: readonly number[]): number {
   return (list.slice(place + 1).find(stays) ?? list.slice(0, Math.max(0, place)).reverse().find(stays) ?? list.find(stays))?.id ?? 0;
 }
 
-/** Approve; what was live before, and so was taken down or changed, only once it was asked about. */
+/** Approve; what was live before, and so was taken down or changed, or has warnings only once it was asked about. */
 export function approve(ids: readonly number[] = chosen()): void {
-  if (readOnly.peek() || !ids.some((id) => wasLive(itemOf(id)) || isOfSuspended(itemOf(id)))) return decide("approve", ids);
+  const isAsked = (each: Item | undefined) => each && !isMine(each) && (wasLive(each) || each.warnings.length > 0);
+  if (readOnly.peek() || !ids.some((id) => isAsked(itemOf(id)))) return decide("approve", ids);
   approving.value = ids;
 }
 

@@ -23,7 +23,7 @@ let timer: ReturnType<typeof setTimeout> | undefined;
 /** The entries of the log about the item that is shown; null until it is read. */
 export const story = computed(() => {
   const [shown, loaded] = [item.value, history.data.value];
-  return shown && loaded?.id === shown.id ? storyOf(loaded.entries, shown.id, shown.updated_at, shown.revision?.changes) : null;
+  return shown && loaded?.id === shown.id ? storyOf(loaded.entries, shown) : null;
 });
 
 onNewCaller(() => history.clear());

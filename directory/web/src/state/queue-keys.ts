@@ -27,8 +27,8 @@ const ACTS: Record<string, () => void> = {
   o: openWebsite,
   h: toggleHistory,
   c: toggleClaim,
-  m: () => startWriting("message"),
-  e: () => (selected.peek().size ? askReason("request_changes") : startWriting("changes")),
+  m: startWriting,
+  e: () => askReason("request_changes"),
   escape: clear,
 };
 const MOVING = ["j", "k"];

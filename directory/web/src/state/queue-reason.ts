@@ -1,8 +1,10 @@
 // The text of a rejection or of a request for changes, while it is chosen or written.
 import { batch, computed, effect, signal } from "@preact/signals";
-import { asking, decide } from "./queue-decisions.ts";
+import { drop, keep, kept, keyOf } from "../reading/drafts.ts";
+import { asking, decide, onGone } from "./queue-decisions.ts";
 import { itemOf, type Item } from "./queue.ts";
 import { filled, type Reply, repliesFor } from "./replies.ts";
+import { user } from "./session.ts";
 
 const MOST = { reject: 1000, request_changes: 2000 }; // characters that the API takes
 export const reason = signal("");
@@ -20,13 +22,23 @@ export const left = computed(() => {
 });
 
 effect(() => {
-  if (asking.value) return;
+  asking.value;
   batch(() => {
-    reason.value = "";
     unexplained.value = false;
-    place.value = -1;
+    show(kept(draftKey())?.text ?? "");
   });
 });
+onGone.push((ids) => ids.forEach((id) => drop(key(id))));
+
+function key(id: number): string {
+  return keyOf(String(user.peek()?.id), `ask-${id}`);
+}
+
+/** Where the text is kept until it is sent, if it is what one owner is to change; "" if it is not kept. */
+function draftKey(): string {
+  const asked = asking.peek();
+  return asked?.decision === "request_changes" && !isForMany() ? key(asked.ids[0] as number) : "";
+}
 
 /** Whether the text goes to several owners: then the words in braces stay in it until it is sent. */
 function isForMany(): boolean {
@@ -54,6 +66,13 @@ export function choose(wanted: number): void {
 }
 
 export function write(text: string): void {
+  const draft = draftKey();
+  if (draft && text) keep(draft, { text });
+  else if (draft) drop(draft);
+  show(text);
+}
+
+function show(text: string): void {
   batch(() => {
     reason.value = text;
     place.value = choices.peek().findIndex((each) => offered(each) === text);

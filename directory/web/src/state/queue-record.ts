@@ -8,11 +8,6 @@ export function wasLive(found: Item | undefined): boolean {
   return found?.status === "pending" && Boolean(found.published_at);
 }
 
-/** Whether its owner is suspended or deleted, which a reviewer is asked about before an approval. */
-export function isOfSuspended(found: Item | undefined): boolean {
-  return found?.warnings.includes("owner_suspended") ?? false;
-}
-
 /** Count what was decided in the records of the owners, on every other item that they have here. */
 export function recount(decisions: readonly { owner: number; state: "live" | "rejected" }[]): void {
   const counted = (each: Item): Item => {

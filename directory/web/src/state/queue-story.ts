@@ -45,8 +45,10 @@ export function since({ status, revision, submitted_at }: Pick<Schemas["ProjectD
   return (status !== "pending" && revision?.submitted_at) || submitted_at;
 }
 
-/** The story of a project that is on the screen as of `shownAt`, with its changes that wait; `entries` are newest first. */
-export function storyOf(entries: readonly Entry[], id: number, shownAt: string, held: Record<string, unknown> = {}): Story {
+/** The story of a project as it is on the screen; `entries` are newest first. */
+export function storyOf(entries: readonly Entry[], shown: Pick<Schemas["QueueItem"], "id" | "updated_at" | "revision" | "review">): Story {
+  const { id, updated_at: shownAt, review } = shown;
+  const held = shown.revision?.changes ?? {};
   const own = entries.filter((entry) => entry.project_id === id);
   const place = own.findIndex(isDecision);
   const since = place < 0 ? [] : own.slice(0, place);
@@ -58,8 +60,14 @@ export function storyOf(entries: readonly Entry[], id: number, shownAt: string, 
     decided: own[place] ?? null,
     changes: changesOf(since),
     others: othersOf(entries, id),
-    later: newest && newest.at > shownAt && !isShown(newest, held) ? newest : null,
+    later: newest && newest.at > shownAt && !isShown(newest, held) && !isOver(newest, own, review) ? newest : null,
   };
+}
+
+/** Whether a request for changes is part of what is shown, which waits for its owner or was given back: the text stays. */
+function isOver({ action, at }: Entry, own: readonly Entry[], review: Schemas["QueueItem"]["review"]): boolean {
+  if (action !== "project.changes_requested") return false;
+  return review?.waiting_for === "owner" || own.some((each) => each.action === "project.resubmitted" && each.at >= at);
 }
 
 /** Whether an edit of the changes that wait is part of those that are shown. */
@@ -86,7 +94,8 @@ export function changesOf(edits: readonly Entry[]): Change[] {
   const found = new Map<string, Change>();
   for (const { changes } of [...edits].reverse()) {
     for (const [field, { from, to }] of Object.entries(changes ?? {})) {
-      found.set(field, { field, from: found.get(field)?.from ?? written(from), to: written(to) });
+      const none = field === "review_categories" ? r.everyCategory : "";
+      found.set(field, { field, from: found.get(field)?.from ?? (written(from) || none), to: written(to) || none });
     }
   }
   return [...found.values()].filter(({ from, to }) => from !== to);

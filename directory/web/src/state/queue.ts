@@ -3,6 +3,7 @@ import { batch, computed, effect, signal, untracked } from "@preact/signals";
 import { api, ask, type Schemas } from "../api/client.ts";
 import { wantedBy } from "./filtering.ts";
 import { addressOf, filters, isNarrow, isQueue, PATH } from "./queue-address.ts";
+import { isMine } from "./queue-approvals.ts";
 import { loadReplies } from "./replies.ts";
 import { Resource } from "./resource.ts";
 import { address, navigate } from "./router.ts";
@@ -32,8 +33,11 @@ let listed = ""; // the filters of the list that was read last
 let focused = 0; // the row that gets the focus when it is drawn next
 let awaited = false; // whether the list ran out under the focus, before more of it was read
 
-/** The rows of the list. */
-export const rows = computed(() => queue.data.value?.items.filter((each) => !decided.value.has(each.id)) ?? []);
+/** The rows of the list: what the caller has approved, and others have to approve too, is below. */
+export const rows = computed(() => {
+  const listed = queue.data.value?.items.filter((each) => !decided.value.has(each.id)) ?? [];
+  return [...listed.filter((each) => !isMine(each)), ...listed.filter(isMine)];
+});
 /** How many wait, as far as is known. */
 export const waitingCount = computed(() => {
   const found = queue.data.value;
@@ -101,7 +105,7 @@ function asShown(found: Item): Item {
 export async function read(cursor: string | null, signal?: AbortSignal, limit = PAGE): Promise<Queue> {
   const wanted = wantedBy(address.peek().searchParams, filters.filters);
   if (!wanted) return { items: [], total: 0, next: null };
-  const whole = wanted.waiting_for || wanted.held ? { sort: "oldest" as const } : { waiting: "true" as const };
+  const whole = wanted.waiting_for || wanted.held || wanted.answered ? { sort: "oldest" as const } : { waiting: "true" as const };
   const query = { ...whole, limit, ...wanted, ...(cursor && { cursor }) };
   const { items, pagination } = await withSession(ask(api.GET("/api/review/projects", { params: { query }, signal })));
   return { items, total: pagination.total, next: pagination.next_cursor };

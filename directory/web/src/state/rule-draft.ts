@@ -124,6 +124,6 @@ async function attempt(doing: () => Promise<void>): Promise<boolean> {
 /** Why the rule was refused, by the place in it, such as "when/0/value". */
 export function errorAt(place: string): string | undefined {
   const errors: { pointer?: string; detail: string }[] = refused.value?.body.errors ?? [];
-  const found = errors.filter(({ pointer = "" }) => pointer.replace(/^#\/(rule\/)?/, "") === place);
+  const found = errors.filter(({ pointer = "" }) => pointer.replace(/^#\/(rule\/)?|(?<=\/value)\/\d+$/g, "") === place);
   return found.length ? found.map((each) => each.detail).join(" ") : undefined;
 }

@@ -1,22 +1,27 @@
-"""What came after release 0.1.0: counters, reviews, accounts, logos, votes that count.
+"""What came after release 0.1.0: revisions, reviewers and threads, accounts, pictures, rules, votes that count, days.
 
-It takes the place of 0009 to 0033, which no release had. A database at 0033 is taken as being here (migrations/env.py).
+It takes the place of 0009 to 0056, which no release had. A database at 0056 is there; migrations/env.py says what to do
+with one that is between the two.
 
 On PostgreSQL the version before reads and writes meanwhile: new columns have a constant default or none, so that no row
 is written; indexes are built while others write; counters are filled from the moment at which triggers begin to count;
 rows are written in portions. Every step can be run again. On SQLite a migration is one transaction.
 """
 
+import re
 from collections.abc import Iterable
 from datetime import UTC
+from functools import partial
 from math import log10
+from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
 from alembic import op
 
-from directory.db import sql_files
+from directory.db import first_rows, sql_files
 from directory.db.portions import AT_ONCE, Portions
+from directory.db.rewriting import rewrite_keys, rewrite_rule_keys, rewrite_words
 from directory.db.schema_changes import (
     add_constraint,
     build_indexes,
@@ -25,65 +30,114 @@ from directory.db.schema_changes import (
     in_short_transaction,
     rebuild_on_sqlite,
 )
+from directory.services.catalog import search_index
+from directory.services.text.equal_addresses import repository_key, url_keys
+from directory.services.text.keys import keys_of
 
-revision = "0037"
+revision = "0056"
 down_revision = "0008"
 branch_labels = None
 depends_on = None
 
-BIG_ID = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
-TIME = sa.DateTime(timezone=True)
-# In the order of bytes on both databases: the beginnings of tags are ranges of it, and equal counts are listed in it.
-TAG = sa.String(32, collation="C").with_variant(sa.String(32), "sqlite")
 WEEK = 7 * 24 * 60 * 60  # as in directory/services/catalog/ranking.py
-PURPOSES = "'reset', 'verify', 'email_changed', 'password_changed', 'passkey_added', 'passkey_removed'"
-WITH_LOGO = "(logo) WHERE logo IS NOT NULL"
 LOGO_KEY = "CONSTRAINT fk_projects_logo_logos"
 PARENT_KEY = "CONSTRAINT fk_tokens_parent_id_tokens FOREIGN KEY(parent_id) REFERENCES tokens (id) ON DELETE CASCADE"
+# Triggers take its place: two projects of one website are two if they have different repositories.
+UNIQUE = "uq_projects_owner_id_url_key"
+UNIQUE_RULE = f"CONSTRAINT {UNIQUE} UNIQUE (owner_id, url_key)"
 
-# The types of columns by their name here, on PostgreSQL and on SQLite.
-KINDS = {
-    "postgresql": {"time": "TIMESTAMP WITH TIME ZONE", "big": "BIGINT", "yes": "true", "no": "false"},
-    "sqlite": {"time": "DATETIME", "big": "INTEGER", "yes": "1", "no": "0"},
+# The statements of each new table, by its name; those of the counters are below.
+_FILE = Path(__file__).with_name("0056_tables.sql").read_text(encoding="utf-8")
+TABLES = {part.split()[2]: part for part in _FILE.rstrip().split("\n\n") if part.startswith("CREATE")}
+FIRST_ROWS = {"rules": first_rows.insert_rules, "saved_replies": first_rows.insert_replies}
+# In the order of bytes on both databases: the beginnings of tags are ranges of it, and equal counts are listed in it.
+COUNTERS = {
+    "day_counts": (
+        "kind VARCHAR(40) NOT NULL, day DATE NOT NULL, number BIGINT NOT NULL",
+        {},
+        "ix_day_counts_kind_day ON day_counts (kind, day)",
+    ),
+    "tag_counts": (
+        'tag VARCHAR(32) COLLATE "C" CONSTRAINT pk_tag_counts PRIMARY KEY NOT NULL, live_projects BIGINT NOT NULL',
+        {"ck_tag_counts_live_projects": "CHECK (live_projects >= 0)"},
+        "ix_tag_counts_live_projects_tag ON tag_counts (live_projects DESC, tag)",
+    ),
+    "user_submissions": (
+        "user_id BIGINT CONSTRAINT pk_user_submissions PRIMARY KEY NOT NULL, submissions BIGINT NOT NULL",
+        {
+            "ck_user_submissions_submissions": "CHECK (submissions >= 0)",
+            "fk_user_submissions_user_id_users": "FOREIGN KEY (user_id) REFERENCES users (id) ON DELETE CASCADE",
+        },
+        "ix_user_submissions_submissions_user_id ON user_submissions (submissions, user_id)",
+    ),
 }
+# The words of PostgreSQL, and those of SQLite in their place.
+SQLITE = {
+    r"BIGSERIAL (CONSTRAINT \w+ PRIMARY KEY)": r"INTEGER NOT NULL \1 AUTOINCREMENT", "BIGINT": "INTEGER", "JSONB": "JSON",
+    "BYTEA": "BLOB", "TIMESTAMP WITH TIME ZONE": "DATETIME", ' COLLATE "C"': "", "DEFAULT false": "DEFAULT 0",
+    "DEFAULT true": "DEFAULT 1",
+}  # fmt: skip
+INSTANT = "TIMESTAMP WITH TIME ZONE"
+FALSE = "BOOLEAN DEFAULT false NOT NULL"
 COLUMNS = {
-    "audit_entries": {"project_title": "VARCHAR(100)", "changes": "JSON", "votes": "JSON"},
+    "audit_entries": {
+        "project_title": "VARCHAR(100)", "changes": "JSON", "votes": "JSON", "category_id": "BIGINT", "rule_id": "BIGINT",
+    },
+    "projects": {
+        "author": "VARCHAR(100)", "repository_key": "VARCHAR(64)", "pictures": "JSON", "owner_since": INSTANT,
+        "closes_at": INSTANT, "change_requests": "INTEGER NOT NULL DEFAULT 0", "held_until": INSTANT,
+        "measured_from": INSTANT, "domain": "VARCHAR(255)", "text_key": "VARCHAR(32)", "decided_at": INSTANT,
+        "decided_by": "BIGINT", "appealed_at": INSTANT,
+    },
+    "sessions": {"by_passkey": FALSE, "by_provider": FALSE},
+    "tokens": {"parent_id": "BIGINT", "by_passkey": FALSE},
     "users": {
         # Defaults in the database: the version before adds users without these columns.
-        "last_seen_at": "{time} NOT NULL DEFAULT '1970-01-01 00:00:00.000000'",
-        "deleted_at": "{time}",
-        "email_verified_at": "{time}",
-        "notify": "BOOLEAN DEFAULT {yes} NOT NULL",
-        "may_rename": "BOOLEAN DEFAULT {no} NOT NULL",
+        "last_seen_at": f"{INSTANT} NOT NULL DEFAULT '1970-01-01 00:00:00.000000'", "deleted_at": INSTANT,
+        "email_verified_at": INSTANT, "notify": "BOOLEAN DEFAULT true NOT NULL", "may_rename": FALSE,
+        "review_categories": "JSONB", "role_source": "VARCHAR(16) NOT NULL DEFAULT 'local'", "must_verify": FALSE,
+        "feed_key_hash": "VARCHAR(64)", "is_reviewer": FALSE, "language": "VARCHAR(35)",
     },
-    "sessions": {"by_passkey": "BOOLEAN DEFAULT {no} NOT NULL"},
-    "tokens": {
-        "parent_id": "{big}",
-        "by_passkey": "BOOLEAN DEFAULT {no} NOT NULL",
-    },
-}
+}  # fmt: skip
 COLUMNS_OF_POSTGRESQL = {
     "changes": {"category_id": "BIGINT"},
     "project_search": {"live": "BOOLEAN NOT NULL DEFAULT true"},
 }
 INDEXES = {
+    "ix_audit_entries_action_at_waited_seconds_actor_id": "audit_entries (action, at, waited_seconds, actor_id)",
     "ix_audit_entries_action_id": "audit_entries (action, id)",
     "ix_audit_entries_at_id": "audit_entries (at, id)",
     "ix_deliveries_endpoint_id_state": "deliveries (endpoint, id, state)",
     "ix_deliveries_event_id": "deliveries (event, id)",
     "ix_deliveries_project_id_id": "deliveries (project_id, id)",
-    "ix_projects_logo": f"projects {WITH_LOGO}",
+    "ix_projects_appealed_at": "projects (appealed_at) WHERE appealed_at IS NOT NULL",
+    "ix_projects_closes_at": "projects (closes_at) WHERE closes_at IS NOT NULL",
+    "ix_projects_domain_status": "projects (domain, status) WHERE domain IS NOT NULL",
+    "ix_projects_held_until": "projects (held_until) WHERE held_until IS NOT NULL",
+    "ix_projects_logo": "projects (logo) WHERE logo IS NOT NULL",
+    "ix_projects_owner_id_url_key": "projects (owner_id, url_key)",
+    "ix_projects_queue": (
+        "projects (submitted_at, id) WHERE status = 'pending' AND owner_since IS NULL AND held_until IS NULL"
+    ),
+    "ix_projects_repository_key": "projects (repository_key) WHERE repository_key IS NOT NULL",
+    "ix_projects_text_key": "projects (text_key) WHERE status = 'rejected' AND text_key IS NOT NULL",
     "ix_projects_url_key": "projects (url_key)",
+    "ix_projects_with_owner": "projects (category_id) WHERE owner_since IS NOT NULL",
     "ix_tokens_parent_id": "tokens (parent_id)",
     "ix_upvotes_project_id_created_at_user_id": "upvotes (project_id, created_at, user_id)",
+    "ix_users_feed_key_hash": "users (feed_key_hash)",
     "ix_users_last_seen_at_id": "users (last_seen_at, id)",
 }
 INDEXES_OF_POSTGRESQL = {
     "ix_project_search_sample": "project_search USING gin (document) WHERE live AND (project_id & 65535) < 4096",
     "ix_project_search_title": "project_search USING gin (ts_filter(document, '{a}'))",
     "ix_project_search_brief": "project_search USING gin (ts_filter(document, '{a,b}'))",
+    "ix_users_reviewers": "users (status, id) WHERE is_reviewer",
 }
-OLD_INDEX = "ix_upvotes_project_id"
+INDEXES_OF_SQLITE = {"ix_users_reviewers": "users (status, id) WHERE is_reviewer = 1"}
+OLD_INDEXES = {"ix_upvotes_project_id": "upvotes (project_id)", "ix_audit_entries_action_at": "audit_entries (action, at)"}
+OF_COUNTER = {"user_submissions": "submissions"}  # the file with the triggers, where it has another name
+WORDS = {"project_search": "title, brief, description", "project_search_brief": "title, brief"}
 
 TAGS_COUNTED = (
     "SELECT t.tag, count(*) FROM project_tags t JOIN projects p ON p.id = t.project_id WHERE p.status = 'live' "
@@ -102,8 +156,14 @@ ADD_SUBMITTED = (
     "INSERT INTO user_submissions AS s SELECT * FROM unnest(CAST(:keys AS bigint[]), CAST(:sizes AS bigint[])) "
     "ON CONFLICT (user_id) DO UPDATE SET submissions = s.submissions + excluded.submissions"
 )
-SUBMITTED_BY = "FOREIGN KEY (user_id) REFERENCES users (id) ON DELETE CASCADE"
-SUBMITTED_BY_NAME = "fk_user_submissions_user_id_users"
+DAYS = {"upvotes": ("'upvotes'", "created_at"), "users": ("'signups'", "created_at"), "audit_entries": ("action", "at")}
+DAY = {"postgresql": "CAST({} AT TIME ZONE 'UTC' AS date)", "sqlite": "date({})"}
+# A kind and a day are one key there.
+ADD_DAYS = (
+    "INSERT INTO day_counts (kind, day, number) "
+    "SELECT split_part(key, ' ', 1), CAST(split_part(key, ' ', 2) AS date), size "
+    "FROM unnest(CAST(:keys AS text[]), CAST(:sizes AS bigint[])) AS counted (key, size)"
+)
 USED = (
     "SELECT user_id, last_seen_at AS at FROM sessions "
     "UNION ALL SELECT user_id, last_used_at FROM tokens WHERE last_used_at IS NOT NULL"
@@ -119,8 +179,22 @@ NOT_LIVE = sa.text(
     "SELECT id FROM projects WHERE id > :after AND status <> 'live' ORDER BY id LIMIT :most FOR NO KEY UPDATE"
 )
 HIDE = sa.text("UPDATE project_search SET live = false WHERE project_id = ANY(:ids) AND live")
+# The thread of a project that has a reason begins with that reason, as read.
+REASONED = "rejection_reason <> ''"
+COPY = (
+    "INSERT INTO messages (project_id, at, sender, kind, text) "
+    "SELECT id, updated_at, 'reviewers', CASE status WHEN 'rejected' THEN 'rejected' ELSE 'unpublished' END, "
+    f"rejection_reason FROM projects WHERE {REASONED}"
+)
+LAST = (
+    "(SELECT {} FROM audit_entries WHERE audit_entries.project_id = projects.id AND action = 'project.rejected' "
+    "ORDER BY audit_entries.id DESC LIMIT 1)"
+)
+REJECTED = "status = 'rejected'"
+DECIDED = f"UPDATE projects SET decided_at = {LAST.format('at')}, decided_by = {LAST.format('actor_id')} WHERE {REJECTED}"
+NEXT = "SELECT id FROM projects WHERE id > :after AND {} ORDER BY id LIMIT :size"
 
-LISTED = {"listed_at": TIME}
+LISTED = {"listed_at": sa.DateTime(timezone=True)}
 COUNTED = sa.text(
     "SELECT p.id, p.listed_at, p.upvotes, (SELECT count(*) FROM upvotes v JOIN users u ON u.id = v.user_id "
     "WHERE v.project_id = p.id AND u.status = 'active' AND NOT EXISTS (SELECT 1 FROM vote_discounts d "
@@ -145,33 +219,43 @@ def upgrade() -> None:
     bind = op.get_bind()
     if bind.dialect.name == "sqlite":
         upgrade_sqlite(bind)
-        return
-    with op.get_context().autocommit_block():
-        upgrade_postgresql(bind)
+    else:
+        with op.get_context().autocommit_block():
+            upgrade_postgresql(bind)
+    rewrite_keys(lambda project: (*url_keys(project), repository_key(project.repository_url)))
+    rewrite_words(search_index.columns, search_index.vector)
+    rewrite_rule_keys(keys_of)
 
 
 def upgrade_sqlite(bind: sa.Connection) -> None:
     """Change the tables, fill the counters, and then have triggers count."""
-    for make in TABLES.values():
-        make()
+    drop_triggers(bind)
+    for table in TABLES:
+        make_table(bind, table)
+    for table in COUNTERS:
+        make_counter(bind, table)
     op.execute("CREATE TABLE project_search_removals (projects bigint NOT NULL)")
     op.execute("INSERT INTO project_search_removals VALUES (0)")
     for table, columns in COLUMNS.items():
-        add_columns(table, columns)
+        add_columns(bind, table, columns)
     op.execute(f"ALTER TABLE projects ADD COLUMN logo VARCHAR(64) {LOGO_KEY} REFERENCES logos (digest)")
+    op.execute(f"DROP INDEX IF EXISTS {UNIQUE}")  # as a downgrade leaves it
+    rebuild_on_sqlite(bind, "projects", without=UNIQUE_RULE)
     rebuild_on_sqlite(bind, "tokens", having=PARENT_KEY)
-    for name, what in INDEXES.items():
+    for name, what in (INDEXES | INDEXES_OF_SQLITE).items():
         op.execute(f"CREATE INDEX {name} ON {what}")
-    op.drop_index(OLD_INDEX, "upvotes")
-    make_tag_counts(sa.CheckConstraint("live_projects >= 0", name=op.f("ck_tag_counts_live_projects")))
+    for name in OLD_INDEXES:
+        op.execute(f"DROP INDEX {name}")
+    for name, columns in WORDS.items():
+        op.execute(f"DROP TABLE IF EXISTS {name}")
+        op.execute(f"CREATE VIRTUAL TABLE {name} USING fts5({columns}, tokenize=\"ascii tokenchars '+#.='\")")
     op.execute(f"INSERT INTO tag_counts (tag, live_projects) {TAGS_COUNTED}")
-    make_submissions(
-        sa.CheckConstraint("submissions >= 0", name=op.f("ck_user_submissions_submissions")),
-        sa.ForeignKeyConstraint(["user_id"], ["users.id"], SUBMITTED_BY_NAME, ondelete="CASCADE"),
-    )
     op.execute(f"INSERT INTO user_submissions {SUBMITTED}")
+    op.execute(f"INSERT INTO day_counts (kind, day, number) {days_counted('sqlite')}")
     op.execute(SEEN.format(""))
-    sql_files.install(bind, "log", "revisions", "search_removals", "submissions", "tag_counts")
+    op.execute(f"{COPY} ORDER BY id")
+    op.execute(DECIDED)
+    sql_files.install(bind, *sql_files.names("sqlite", revision))
     correct(bind, COUNTED, bind.scalars(NOT_COUNTED))
 
 
@@ -179,39 +263,67 @@ def upgrade_postgresql(bind: sa.Connection) -> None:
     """Change the tables, build the indexes, and then fill what is derived, while others read and write."""
     change_tables(bind)
     build_indexes(bind, INDEXES | INDEXES_OF_POSTGRESQL)
-    op.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {OLD_INDEX}")
+    for name in OLD_INDEXES:
+        op.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {name}")
     for file in ("log", "revisions", "search_removals", "search"):
-        in_short_transaction(bind, lambda file=file: sql_files.install(bind, file))
-    fill_counters(bind, lambda: count_tags(bind), f'{TAGS_COUNTED} ORDER BY t.tag COLLATE "C"', ADD_TAGS)
-    add_constraint(bind, "tag_counts", "ck_tag_counts_live_projects", "CHECK (live_projects >= 0)")
-    fill_counters(bind, lambda: count_submissions(bind), f"{SUBMITTED} ORDER BY u.id", ADD_SUBMITTED)
-    add_constraint(bind, "user_submissions", "ck_user_submissions_submissions", "CHECK (submissions >= 0)")
-    add_constraint(bind, "user_submissions", SUBMITTED_BY_NAME, SUBMITTED_BY)
-    op.execute("ANALYZE user_submissions")
+        in_short_transaction(bind, partial(sql_files.install, bind, file))
+    count(bind, "tag_counts", "projects", f'{TAGS_COUNTED} ORDER BY t.tag COLLATE "C"', ADD_TAGS)
+    count(bind, "user_submissions", "users, projects", f"{SUBMITTED} ORDER BY u.id", ADD_SUBMITTED)
+    days = f"SELECT kind || ' ' || day, size FROM ({days_counted('postgresql')}) AS days"
+    count(bind, "day_counts", ", ".join(DAYS), days, ADD_DAYS)
     write_last_use(bind)
     in_short_transaction(bind, lambda: count_votes_that_count(bind))
     count_again(bind)
     hide_all(bind)
     in_short_transaction(bind, lambda: note_every_change(bind))
+    in_short_transaction(bind, lambda: refuse_duplicates_by_triggers(bind))
+    for file in sql_files.names("postgresql", revision):
+        in_short_transaction(bind, partial(sql_files.install, bind, file))
+    in_short_transaction(bind, lambda: op.execute("TRUNCATE messages"))  # of a run that was interrupted
+    some_at_a_time(bind, "copying reasons", REASONED, f"{COPY} AND id = ANY(:ids) ORDER BY id")
+    some_at_a_time(bind, "noting who decided", REJECTED, f"{DECIDED} AND id = ANY(:ids) AND decided_at IS NULL")
 
 
 def change_tables(bind: sa.Connection) -> None:
     """Make the tables and columns on PostgreSQL that an interrupted run has not made."""
-    for table, make in TABLES.items():
-        in_short_transaction(bind, lambda table=table, make=make: sa.inspect(bind).has_table(table) or make())
+    for table in TABLES:
+        in_short_transaction(bind, lambda table=table: sa.inspect(bind).has_table(table) or make_table(bind, table))
     in_short_transaction(bind, make_removals)
     for table, columns in (COLUMNS | COLUMNS_OF_POSTGRESQL).items():
-        in_short_transaction(bind, lambda table=table, columns=columns: add_columns(table, columns, "IF NOT EXISTS"))
+        in_short_transaction(bind, partial(add_columns, bind, table, columns, "IF NOT EXISTS"))
     in_short_transaction(bind, add_logo)
     in_short_transaction(bind, add_parent_key)
     for table, key in (("projects", LOGO_KEY), ("tokens", PARENT_KEY.partition(" FOREIGN")[0])):
         op.execute(f"ALTER TABLE {table} VALIDATE {key}")
 
 
-def add_columns(table: str, columns: dict[str, str], if_not_exists: str = "") -> None:
-    kinds = KINDS[op.get_bind().dialect.name]
+def make_table(bind: sa.Connection, table: str) -> None:
+    """Make a table with its indexes and first rows."""
+    for statement in in_words_of(bind, TABLES[table]).split(";\n"):
+        op.execute(statement)
+    if table in FIRST_ROWS:
+        FIRST_ROWS[table](bind)
+
+
+def make_counter(bind: sa.Connection, table: str) -> None:
+    """Make an empty table of counters; on PostgreSQL without constraints, for they are filled from both ends there."""
+    columns, constraints, index = COUNTERS[table]
+    added = [f"CONSTRAINT {name} {rule}" for name, rule in constraints.items()] if bind.dialect.name == "sqlite" else []
+    comma = ",\n    "
+    op.execute(in_words_of(bind, f"CREATE TABLE {table} (\n    {comma.join([columns, *added])}\n)"))
+    op.execute(f"CREATE INDEX {index}")
+
+
+def add_columns(bind: sa.Connection, table: str, columns: dict[str, str], if_not_exists: str = "") -> None:
     for name, kind in columns.items():
-        op.execute(f"ALTER TABLE {table} ADD COLUMN {if_not_exists} {name} {kind.format(**kinds)}")
+        op.execute(in_words_of(bind, f"ALTER TABLE {table} ADD COLUMN {if_not_exists} {name} {kind}"))
+
+
+def in_words_of(bind: sa.Connection, statement: str) -> str:
+    """The statement with the names of types of the database."""
+    for word, of_sqlite in SQLITE.items() if bind.dialect.name == "sqlite" else ():
+        statement = re.sub(word, of_sqlite, statement)
+    return statement
 
 
 def add_logo() -> None:
@@ -233,20 +345,30 @@ def make_removals() -> None:
     op.execute("INSERT INTO project_search_removals SELECT 0 WHERE NOT EXISTS (SELECT FROM project_search_removals)")
 
 
-def count_tags(bind: sa.Connection) -> None:
-    """Have triggers count tags on PostgreSQL from now on, in an empty table."""
-    op.execute("LOCK TABLE projects IN SHARE ROW EXCLUSIVE MODE")
-    op.execute("DROP TABLE IF EXISTS tag_counts")
-    make_tag_counts()
-    sql_files.install(bind, "tag_counts")
+def count(bind: sa.Connection, table: str, locked: str, base: str, merge: str) -> None:
+    """Have triggers count on PostgreSQL from now on, and add what was there before."""
+
+    def begin() -> None:
+        op.execute(f"LOCK TABLE {locked} IN SHARE ROW EXCLUSIVE MODE")
+        op.execute(f"DROP TABLE IF EXISTS {table}")
+        make_counter(bind, table)
+        sql_files.install(bind, OF_COUNTER.get(table, table))
+
+    fill_counters(bind, begin, base, merge)
+    for name, rule in COUNTERS[table][1].items():
+        add_constraint(bind, table, name, rule)
+    op.execute(f"ANALYZE {table}")
 
 
-def count_submissions(bind: sa.Connection) -> None:
-    """Have triggers count submissions on PostgreSQL from now on, in an empty table."""
-    op.execute("LOCK TABLE users, projects IN SHARE ROW EXCLUSIVE MODE")
-    op.execute("DROP TABLE IF EXISTS user_submissions")
-    make_submissions()
-    sql_files.install(bind, "submissions")
+def days_counted(dialect: str) -> str:
+    """The query for the kinds, the days and their numbers; of votes those until the day before yesterday."""
+    until = {"postgresql": "CAST(now() AT TIME ZONE 'UTC' AS date) - 2", "sqlite": "date('now', '-2 days')"}[dialect]
+    parts = [
+        f"SELECT {kind} AS kind, {DAY[dialect].format(at)} AS day, count(*) AS size FROM {table} GROUP BY 1, 2"
+        for table, (kind, at) in DAYS.items()
+    ]
+    days = f"SELECT kind, day, size FROM ({' UNION ALL '.join(parts)}) AS days"
+    return f"{days} WHERE kind <> 'upvotes' OR day <= {until} UNION ALL SELECT 'until', {until}, 0"
 
 
 def write_last_use(bind: sa.Connection) -> None:
@@ -323,235 +445,51 @@ def note_every_change(bind: sa.Connection) -> None:
     sql_files.install(bind, "standings", "notes")
 
 
-def make_tag_counts(*constraints: sa.Constraint) -> None:
-    op.create_table(
-        "tag_counts",
-        sa.Column("tag", TAG, nullable=False),
-        sa.Column("live_projects", BIG_ID, nullable=False),
-        *constraints,
-        sa.PrimaryKeyConstraint("tag", name=op.f("pk_tag_counts")),
-    )
-    op.create_index("ix_tag_counts_live_projects_tag", "tag_counts", [sa.text("live_projects DESC"), "tag"])
+def refuse_duplicates_by_triggers(bind: sa.Connection) -> None:
+    sql_files.install(bind, "duplicates")
+    op.execute(f"ALTER TABLE projects DROP CONSTRAINT IF EXISTS {UNIQUE}")
 
 
-def make_submissions(*constraints: sa.Constraint) -> None:
-    op.create_table(
-        "user_submissions",
-        sa.Column("user_id", BIG_ID, autoincrement=False, nullable=False),
-        sa.Column("submissions", BIG_ID, nullable=False),
-        *constraints,
-        sa.PrimaryKeyConstraint("user_id", name="pk_user_submissions"),
-    )
-    op.create_index("ix_user_submissions_submissions_user_id", "user_submissions", ["submissions", "user_id"])
-
-
-def make_audit_retention() -> None:
-    op.create_table(
-        "audit_retention",
-        sa.Column("before", TIME, nullable=False),
-        sa.PrimaryKeyConstraint("before", name=op.f("pk_audit_retention")),
-    )
-
-
-def make_mail_links() -> None:
-    op.create_table(
-        "mail_links",
-        sa.Column("id", BIG_ID, nullable=False),
-        sa.Column("user_id", BIG_ID),
-        sa.Column("purpose", sa.String(16), nullable=False),
-        sa.Column("email", sa.String(254), nullable=False),
-        sa.Column("nonce", sa.String(64), nullable=False),
-        sa.Column("token_hash", sa.String(64), nullable=False),
-        sa.Column("created_at", TIME, nullable=False),
-        sa.Column("expires_at", TIME, nullable=False),
-        sa.CheckConstraint(f"purpose IN ({PURPOSES})", name=op.f("ck_mail_links_purpose")),
-        of_user("mail_links"),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_mail_links")),
-        sa.UniqueConstraint("token_hash", name=op.f("uq_mail_links_token_hash")),
-        sqlite_autoincrement=True,
-    )
-    op.create_index(op.f("ix_mail_links_user_id"), "mail_links", ["user_id"])
-    op.create_index(op.f("ix_mail_links_expires_at"), "mail_links", ["expires_at"])
-
-
-def make_identities() -> None:
-    op.create_table(
-        "identities",
-        sa.Column("id", BIG_ID, nullable=False),
-        sa.Column("user_id", BIG_ID, nullable=False),
-        sa.Column("issuer", sa.String(500), nullable=False),
-        sa.Column("subject", sa.String(255), nullable=False),
-        sa.Column("email", sa.String(254)),
-        sa.Column("created_at", TIME, nullable=False),
-        sa.Column("last_used_at", TIME, nullable=False),
-        of_user("identities"),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_identities")),
-        sa.UniqueConstraint("issuer", "subject", name=op.f("uq_identities_issuer_subject")),
-        sqlite_autoincrement=True,
-    )
-    op.create_index(op.f("ix_identities_user_id"), "identities", ["user_id"])
-
-
-def make_sign_in_attempts() -> None:
-    op.create_table(
-        "sign_in_attempts",
-        sa.Column("id", BIG_ID, nullable=False),
-        sa.Column("state_hash", sa.String(64), nullable=False),
-        sa.Column("browser_hash", sa.String(64), nullable=False),
-        sa.Column("provider", sa.String(16), nullable=False),
-        sa.Column("next_path", sa.String(1000), nullable=False),
-        sa.Column("user_id", BIG_ID),
-        sa.Column("created_at", TIME, nullable=False),
-        sa.Column("expires_at", TIME, nullable=False),
-        of_user("sign_in_attempts"),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_sign_in_attempts")),
-        sa.UniqueConstraint("state_hash", name=op.f("uq_sign_in_attempts_state_hash")),
-        sqlite_autoincrement=True,
-    )
-    op.create_index(op.f("ix_sign_in_attempts_user_id"), "sign_in_attempts", ["user_id"])
-    op.create_index(op.f("ix_sign_in_attempts_expires_at"), "sign_in_attempts", ["expires_at"])
-
-
-def make_passkeys() -> None:
-    op.create_table(
-        "passkeys",
-        sa.Column("id", BIG_ID, nullable=False),
-        sa.Column("user_id", BIG_ID, nullable=False),
-        sa.Column("credential_id", sa.String(1400), nullable=False),
-        sa.Column("public_key", sa.String(2000), nullable=False),
-        sa.Column("sign_count", BIG_ID, nullable=False),
-        sa.Column("name", sa.String(100), nullable=False),
-        sa.Column("created_at", TIME, nullable=False),
-        sa.Column("last_used_at", TIME),
-        of_user("passkeys"),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_passkeys")),
-        sa.UniqueConstraint("credential_id", name=op.f("uq_passkeys_credential_id")),
-        sqlite_autoincrement=True,
-    )
-    op.create_index(op.f("ix_passkeys_user_id"), "passkeys", ["user_id"])
-
-
-def make_passkey_challenges() -> None:
-    op.create_table(
-        "passkey_challenges",
-        sa.Column("id", BIG_ID, nullable=False),
-        sa.Column("challenge_hash", sa.String(64), nullable=False),
-        sa.Column("session_id", BIG_ID),
-        sa.Column("created_at", TIME, nullable=False),
-        sa.Column("expires_at", TIME, nullable=False),
-        sa.ForeignKeyConstraint(
-            ["session_id"], ["sessions.id"], name=op.f("fk_passkey_challenges_session_id_sessions"), ondelete="CASCADE"
-        ),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_passkey_challenges")),
-        sa.UniqueConstraint("challenge_hash", name=op.f("uq_passkey_challenges_challenge_hash")),
-        sqlite_autoincrement=True,
-    )
-    op.create_index(op.f("ix_passkey_challenges_session_id"), "passkey_challenges", ["session_id"])
-    op.create_index(op.f("ix_passkey_challenges_expires_at"), "passkey_challenges", ["expires_at"])
-
-
-def make_logos() -> None:
-    op.create_table(
-        "logos",
-        sa.Column("digest", sa.String(64), nullable=False),
-        sa.Column("small_digest", sa.String(64), nullable=False),
-        sa.Column("large", sa.LargeBinary(), nullable=False),
-        sa.Column("small", sa.LargeBinary(), nullable=False),
-        sa.Column("stored_at", TIME, nullable=False),
-        sa.PrimaryKeyConstraint("digest", name=op.f("pk_logos")),
-        sa.UniqueConstraint("small_digest", name=op.f("uq_logos_small_digest")),
-    )
-    op.create_index(op.f("ix_logos_stored_at"), "logos", ["stored_at"])
-
-
-def make_revisions() -> None:
-    op.create_table(
-        "revisions",
-        sa.Column("project_id", BIG_ID, nullable=False, autoincrement=False),
-        sa.Column("changes", sa.JSON(), nullable=False),
-        sa.Column("category", sa.String(50)),
-        sa.Column("submitted_at", TIME),
-        sa.Column("reason", sa.String(1000)),
-        sa.Column("logo", sa.String(64)),
-        sa.CheckConstraint("submitted_at IS NULL OR reason IS NULL", name=op.f("ck_revisions_reason")),
-        sa.CheckConstraint("submitted_at IS NOT NULL OR category IS NULL", name=op.f("ck_revisions_category")),
-        of_project("revisions"),
-        sa.ForeignKeyConstraint(
-            ["category"],
-            ["categories.slug"],
-            name=op.f("fk_revisions_category_categories"),
-            onupdate="CASCADE",
-            ondelete="RESTRICT",
-        ),
-        sa.ForeignKeyConstraint(["logo"], ["logos.digest"], name=op.f("fk_revisions_logo_logos")),
-        sa.PrimaryKeyConstraint("project_id", name=op.f("pk_revisions")),
-    )
-    waiting = sa.text("submitted_at IS NOT NULL")
-    where = {"postgresql_where": waiting, "sqlite_where": waiting}
-    op.create_index("ix_revisions_submitted_at_project_id", "revisions", ["submitted_at", "project_id"], **where)
-    op.create_index(op.f("ix_revisions_category"), "revisions", ["category"])
-    op.execute(f"CREATE INDEX ix_revisions_logo ON revisions {WITH_LOGO}")
-
-
-def make_vote_discounts() -> None:
-    """It has no key to `users`, whose lock would be taken after a project's."""
-    op.create_table(
-        "vote_discounts",
-        sa.Column("user_id", BIG_ID, autoincrement=False, nullable=False),
-        sa.Column("project_id", BIG_ID, autoincrement=False, nullable=False),
-        of_project("vote_discounts"),
-        sa.PrimaryKeyConstraint("user_id", "project_id", name="pk_vote_discounts"),
-    )
-    op.create_index("ix_vote_discounts_project_id", "vote_discounts", ["project_id"])
-
-
-def of_user(table: str) -> sa.ForeignKeyConstraint:
-    """The reference to a user, with whose row these would go."""
-    name = op.f(f"fk_{table}_user_id_users")
-    return sa.ForeignKeyConstraint(["user_id"], ["users.id"], name=name, ondelete="CASCADE")
-
-
-def of_project(table: str) -> sa.ForeignKeyConstraint:
-    """The reference to a project, with whose row these go."""
-    name = op.f(f"fk_{table}_project_id_projects")
-    return sa.ForeignKeyConstraint(["project_id"], ["projects.id"], name=name, ondelete="CASCADE")
-
-
-TABLES = {
-    "audit_retention": make_audit_retention,
-    "mail_links": make_mail_links,
-    "identities": make_identities,
-    "sign_in_attempts": make_sign_in_attempts,
-    "passkeys": make_passkeys,
-    "passkey_challenges": make_passkey_challenges,
-    "logos": make_logos,
-    "revisions": make_revisions,
-    "vote_discounts": make_vote_discounts,
-}
+def some_at_a_time(bind: sa.Connection, step: str, which: str, statement: str) -> None:
+    """Run a statement on PostgreSQL for portions of the projects, in the order of their ids, as locks are taken."""
+    portions, after, work = Portions(step), 0, sa.text(statement)
+    while ids := list(bind.scalars(sa.text(NEXT.format(which)), {"after": after, "size": portions.size})):
+        these = work.bindparams(sa.bindparam("ids", ids, sa.ARRAY(sa.BigInteger)))
+        in_portion(bind, portions, len(ids), lambda these=these: bind.execute(these))
+        after = ids[-1]
 
 
 def downgrade() -> None:
     """Go back to release 0.1.0, and lose what it has no place for.
 
-    Search entries and keys of addresses stay as they are: the commands of that release replace them.
+    Search entries and keys of addresses stay as they are: the commands of that release replace them. Of two projects
+    that it takes for duplicates the later one gets a key apart, as its `flask recount` gives it.
     """
     bind = op.get_bind()
     if bind.dialect.name == "postgresql":
         op.execute("LOCK TABLE users, projects, upvotes, categories, standings IN ACCESS EXCLUSIVE MODE")
     drop_triggers(bind)
+    op.execute(
+        "UPDATE projects SET url_key = 'apart ' || id WHERE EXISTS (SELECT 1 FROM projects o "
+        "WHERE o.owner_id = projects.owner_id AND o.url_key = projects.url_key AND o.id < projects.id)"
+    )
     install_those_of_0_1_0(bind)
     correct(bind, CAST, bind.scalars(NOT_COUNTED))
     for name in (*INDEXES, *INDEXES_OF_POSTGRESQL):
         op.execute(f"DROP INDEX IF EXISTS {name}")
-    op.create_index(OLD_INDEX, "upvotes", ["project_id"])
+    for name, what in OLD_INDEXES.items():
+        op.execute(f"CREATE INDEX {name} ON {what}")
+    columns = COLUMNS | {"projects": (*COLUMNS["projects"], "logo")}
     if bind.dialect.name == "postgresql":
-        drop_columns(COLUMNS | COLUMNS_OF_POSTGRESQL | {"projects": ("logo",)})
+        drop_columns(columns | COLUMNS_OF_POSTGRESQL)
+        op.execute(f"ALTER TABLE projects ADD {UNIQUE_RULE}")
     else:
         rebuild_on_sqlite(bind, "projects", without=f"{LOGO_KEY} FOREIGN KEY(logo) REFERENCES logos (digest)")
         rebuild_on_sqlite(bind, "tokens", without=PARENT_KEY)
-        drop_columns(COLUMNS | {"projects": ("logo",)})
+        drop_columns(columns)
+        op.execute(f"CREATE UNIQUE INDEX {UNIQUE} ON projects (owner_id, url_key)")
         op.execute("DROP TABLE IF EXISTS project_search_brief")
-    for table in ("project_search_removals", "tag_counts", "user_submissions", *reversed(TABLES)):
+    for table in ("project_search_removals", *COUNTERS, *reversed(TABLES)):
         op.drop_table(table)
 
 

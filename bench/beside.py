@@ -1,0 +1,112 @@
+"""Measures this checkout beside another one, in turns: python -m bench.beside FOLDER. Needs wrk.
+
+The other checkout, usually an earlier commit, fills a database. This one migrates a copy of it. Both are served in
+production form, by the same packages, and each operation is asked of both right after one another, in an order that
+changes each round. What counts is the ratio, for the machine's pace changes from minute to minute.
+"""
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+from argparse import Namespace
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy.engine import make_url
+
+from bench.__main__ import DURABLE, ROOT, Filled, asked, served
+from bench.filling import flask
+from bench.load import GROWING, ONCE, OPERATIONS, SIGNED_IN, VISITED, Subjects
+from tests.support import servers
+
+PREPARE = (
+    "import dataclasses, json, os; from bench.filling import prepare; "
+    "print(json.dumps(dataclasses.asdict(prepare(os.environ['DATABASE_URL'], dict(os.environ)))))"
+)
+
+
+def main() -> None:
+    """Run."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path, help="the other checkout")
+    parser.add_argument("--size", type=int, default=100_000)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--seconds", type=int, default=3)
+    parser.add_argument("--connections", type=int, default=16)
+    every = [*OPERATIONS, *ONCE, *SIGNED_IN, *VISITED, *GROWING]
+    parser.add_argument("--ops", nargs="+", default=every, choices=every)
+    given = parser.parse_args(namespace=Namespace(out=ROOT / "bench" / ".run"))
+    given.out.mkdir(parents=True, exist_ok=True)
+    rates: dict[str, list[tuple[float, float]]] = {operation: [] for operation in given.ops}
+    with ExitStack() as stack:
+        postgres = stack.enter_context(servers.postgresql(**DURABLE))
+        directories = fill(given, postgres.url, stack.enter_context(servers.redis()).url)
+        for round_ in range(given.rounds + 1):
+            done = play(round_, directories, given, postgres)
+            for operation, pair in done.items() if round_ else ():  # the first fills the memories, and does not count
+                rates[operation].append(pair)
+    print(table(rates))
+
+
+def fill(given: Namespace, url: str, redis_url: str) -> tuple[Filled, Filled]:
+    """The directory as this checkout serves it, and as the other one does."""
+    environment = {
+        **os.environ, "DATABASE_URL": servers.create_database(url, "bench_before"), "REDIS_URL": redis_url,
+        "RATELIMIT_ENABLED": "false", "WEB_CONCURRENCY": "2", "THREADS": "8", "LOG_LEVEL": "INFO",
+        "SECRET_KEY": "of both, which read the cursors of the other",
+    }  # fmt: skip
+    other = given.folder.resolve()
+    run(other, environment, "-m", "flask", "db", "upgrade")
+    run(other, environment, "-m", "flask", "seed", "--projects", str(given.size))
+    subjects = Subjects(**json.loads(run(other, environment, "-c", PREPARE).splitlines()[-1]))
+    before = Filled(given.size, environment, subjects, other)
+    copy = servers.create_database(url, "bench_ours", template=str(make_url(environment["DATABASE_URL"]).database))
+    ours = Filled(given.size, {**environment, "DATABASE_URL": copy}, subjects)
+    flask(ours.environment, "db", "upgrade")
+    return ours, before
+
+
+def run(checkout: Path, environment: dict[str, str], *command: str) -> str:
+    """What Python prints in a checkout. Raises SystemExit with what it said where it fails."""
+    env = {**environment, "PYTHONPATH": str(checkout), "LOG_LEVEL": "WARNING"}
+    done = subprocess.run([sys.executable, *command], env=env, cwd=checkout, capture_output=True, text=True)
+    if done.returncode:
+        raise SystemExit(f"{checkout}: {' '.join(command)}: {done.stdout}{done.stderr}")
+    return done.stdout
+
+
+def play(round_: int, directories: tuple[Filled, Filled], given: Any, postgres: Any) -> dict[str, tuple[float, float]]:
+    """A round: the rates of each operation, here and there. Both have to count right afterwards."""
+    rates: dict[str, tuple[float, float]] = {}
+    with ExitStack() as stack:
+        both = [
+            stack.enter_context(served(name, directory, given))
+            for name, directory in zip(("ours", "before"), directories, strict=True)
+        ]
+        for n, operation in enumerate(given.ops):
+            order = both[:: 1 if (round_ + n) % 2 else -1]
+            found = {server.name: asked(operation, server, given, postgres)["rps"] for server in order}
+            rates[operation] = found["ours"], found["before"]
+            shown = f"{found['ours']:10,.1f} {found['before']:10,.1f} {found['ours'] / found['before']:6.2f}"
+            print(f"round {round_} {operation:16} {shown}", flush=True)
+    for directory in directories:
+        run(directory.root, directory.environment, "-m", "flask", "recount", "--check")
+    return rates
+
+
+def table(rates: dict[str, list[tuple[float, float]]]) -> str:
+    """Requests a second, medians; the ratio of the medians, and that of each round."""
+    lines = ["| operation | here | there | ratio | rounds |", "|---|---|---|---|---|"]
+    for operation, pairs in rates.items():
+        here, there = (statistics.median(each) for each in zip(*pairs, strict=True))
+        rounds = " ".join(f"{ours / before:.2f}" for ours, before in pairs)
+        lines.append(f"| {operation} | {here:,.1f} | {there:,.1f} | {here / there:.2f} | {rounds} |")
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    main()
