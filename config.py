@@ -39,29 +39,23 @@ RATELIMITS = {
     "RATELIMIT_WRITE": "60 per minute",
     "RATELIMIT_ADMIN": "600 per minute",
     "RATELIMIT_REPORTS": "5 per hour",
+    "RATELIMIT_PICTURES": "60 per hour",
     "RATELIMIT_READ": "",
 }
 
 
-# A command that does not serve needs none of these. A fault in them is its warning, and stops the server alone.
-SERVING = frozenset(
-    {
-        "HOST", "PORT", "THREADS", "SERVER_WORKER", "WEB_CONCURRENCY", "REDIS_URL", "RATELIMIT_ENABLED", "CORS_ORIGINS",
-        "TRUSTED_PROXIES", "RESPONSE_CACHE", "PUBLIC_MAX_AGE", "READS", "OPEN_PAGES",
-        "OIDC_PROVIDERS", "REQUIRE_PASSKEY", "SELF_REVIEW", "APPROVALS_REQUIRED", "CLAIM_MINUTES",
-        "METRICS_ENABLED", "HSTS_SUBDOMAINS",
-        "OTEL_EXPORTER_OTLP_ENDPOINT", "SENTRY_DSN", "WEB_ENABLED", "SITE_TAGLINE", "SITE_HEADLINE", "SITE_ACCENT",
-        "SITE_LOGO", "SITE_IMAGE", "SITE_LINKS", "SITE_DIR", "SECURITY_CONTACT", "LOG_LEVEL", "LOG_FORMAT",
-        *GITHUB, *RATELIMITS,
-    }
-)  # fmt: skip
-# Nor does one that causes no notification need these.
-DELIVERING = frozenset(
-    {
-        "WEBHOOK_ENDPOINTS", "WEBHOOK_WORKER", "REQUIRE_VERIFIED_EMAIL", "SITE_NAME", "SITE_URL", "SITE_LANGUAGE",
-        "SITE_LANGUAGES", *WEBHOOK, *MAIL,
-    }
-)  # fmt: skip
+EVERY, NOTIFYING = "every command", "commands that may notify somebody"
+# What needs a setting besides the server, which needs all: commands by name, or a kind of them. A fault in a setting is
+# a warning of a command that does not need it.
+NEEDED_BY: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("APP_ENV", "DATABASE_URL", "READ_ONLY", "SECRET_KEY", "SECRET_KEY_FALLBACKS"), (EVERY,)),
+    **dict.fromkeys(WEBHOOK | MAIL | {"WEBHOOK_ENDPOINTS", "WEBHOOK_WORKER", "REQUIRE_VERIFIED_EMAIL"}, (NOTIFYING,)),
+    **dict.fromkeys(("SITE_NAME", "SITE_URL", "SITE_LANGUAGE", "SITE_LANGUAGES", "REPORTS"), (NOTIFYING,)),
+    **dict.fromkeys(("AUDIT_RETENTION", "CHANGES_DAYS", "RULE_FACTS_DAYS"), ("tidy", "webhooks work")),
+    "ALLOW_INTERNAL_URLS": ("import", "seed"),
+    "REVIEWER_NAMES": ("users export",),
+    "SIGNUP_DOMAINS": ("users list",),
+}
 
 
 class ConfigError(SystemExit):
@@ -120,6 +114,7 @@ def load(environ: Mapping[str, str] | None = None) -> dict[str, Any]:
         "APPEALS": _choice(env, "APPEALS", "off", {"off", "on"}),
         "CHANGES_DAYS": _whole(env, "CHANGES_DAYS", 30, 0, 3650),
         "REVIEWER_NAMES": _choice(env, "REVIEWER_NAMES", "hidden", {"hidden", "shown"}),
+        "MEMBER_BYTES_PER_DAY": _whole(env, "MEMBER_BYTES_PER_DAY", 50_000_000, 0, 999_999_999),
         "RULE_FACTS_DAYS": _whole(env, "RULE_FACTS_DAYS", 365, 1, 3650),
         "AUDIT_RETENTION": _count(env, "AUDIT_RETENTION", 36_500),
         "METRICS_ENABLED": _flag(env, "METRICS_ENABLED", False),
@@ -189,10 +184,10 @@ def warnings(environ: Mapping[str, str] | None = None) -> list[str]:
     return found
 
 
-def load_without(needless: Set[str], environ: Mapping[str, str] | None = None) -> tuple[dict[str, Any], list[str]]:
-    """The settings, and a line for each fault in the settings `needless`, which are then left out.
+def load_for(command: Set[str], environ: Mapping[str, str] | None = None) -> tuple[dict[str, Any], list[str]]:
+    """The settings for a command, and a line for each fault in those that it does not need, which are left out.
 
-    Raises ConfigError for a fault in another setting.
+    `command` has its names and its kinds, as NEEDED_BY has them. Raises ConfigError for a fault in what it needs.
     """
     env = dict(_environment() if environ is None else environ)
     faults: list[str] = []
@@ -201,7 +196,7 @@ def load_without(needless: Set[str], environ: Mapping[str, str] | None = None) -
             return load(env), faults
         except ConfigError as fault:
             left_out = {given for name in fault.left_out for given in (name, f"{name}_FILE")} & env.keys()
-            if not (left_out and fault.left_out <= needless):
+            if not (left_out and all(command.isdisjoint(NEEDED_BY.get(name, ())) for name in fault.left_out)):
                 raise
             env = {name: value for name, value in env.items() if name not in left_out}
             faults.append(str(fault))
@@ -326,7 +321,16 @@ def _webhooks(env: Mapping[str, str]) -> list[dict[str, Any]]:
     secret = _read(
         env, "WEBHOOK_SECRET", "", lambda value: webhooks.signing_secrets(value.split(",") if value else [], style)
     )
-    return [{"name": "", "url": url, "format": style, "events": list(webhooks.DEFAULT_EVENTS), "secrets": secret}]
+    return [
+        {
+            "name": "",
+            "url": url,
+            "format": style,
+            "events": list(webhooks.DEFAULT_EVENTS),
+            "secrets": secret,
+            "names": True,
+        }
+    ]
 
 
 def _mail(env: Mapping[str, str]) -> dict[str, Any] | None:

@@ -21,14 +21,13 @@ OF_PAGES = {"SITE_DIR": "", "METRICS_ENABLED": False}  # what can stop the appli
 def application(words: list[str]) -> Flask:
     """The application, for the command of these words or, if there are none, for a server.
 
-    A command works although settings that only the server needs make no sense; it prints them as warnings.
+    A command works although settings that it does not need make no sense; it prints them as warnings.
     """
     if not words or words[0] in SERVES:
         made = create_app(config.load())
         made.config["WARNINGS"] = config.warnings() if words[:1] == ["check"] else []
         return made
-    is_silent = not NOTIFIES_NOBODY.isdisjoint({words[0], " ".join(words[:2])})
-    settings, faults = config.load_without(config.SERVING | (config.DELIVERING if is_silent else set()))
+    settings, faults = config.load_for(needs(words))
     try:
         made = create_app(settings)
     except SystemExit as fault:
@@ -37,6 +36,12 @@ def application(words: list[str]) -> Flask:
     for line in faults:
         click.echo(f"Warning: {line}", err=True)
     return made
+
+
+def needs(words: list[str]) -> set[str]:
+    """The names and the kinds of a command, by which settings say what needs them."""
+    names = {words[0], " ".join(words[:2])}
+    return names | {config.EVERY} | ({config.NOTIFYING} if NOTIFIES_NOBODY.isdisjoint(names) else set())
 
 
 def _words() -> list[str]:

@@ -6,7 +6,8 @@ DirectoryError
 │               AccountSuspended, EmailNotVerified, CrossSiteRequest, RegistrationClosed, RegistrationRefused,
 │               PasswordsOff
 ├── Conflict    InvalidTransition, ReportsSettled, NoAppeal, AppealNotPossible, NotVotable, Duplicate, LastAdmin,
-│               CategoryInUse, AccountDeleted, TooManyProjects, TooManyVotes, TooMany, Claimed, PreviewFirst
+│               CategoryInUse, AccountDeleted, TooManyProjects, TooManyVotes, TooMany, Claimed, PreviewFirst,
+│               DeliveryEmptied
 └── each of the others; each class says what it means, and has its code
 """
 
@@ -242,6 +243,13 @@ class InvalidTransition(Conflict):
         super().__init__(detail, current_status=current_status)
 
 
+class DeliveryEmptied(Conflict):
+    """The delivery was sent, and its project is gone since."""
+
+    code = InvalidTransition.code
+    default = _("The project is gone, and what was sent about it is not stored any more.")
+
+
 class NoAppeal(Conflict):
     """No appeal about the project is open."""
 
@@ -387,6 +395,18 @@ def _when_to_retry(seconds: int) -> str:
         "Too many requests. Try again in {number} hours.",
         -(-seconds // 3600),
     )
+
+
+class DayIsFull(RateLimited):
+    """A write that would store more than a member may in a day, which ends in `retry_after` seconds."""
+
+    def __init__(self, retry_after: int) -> None:
+        super().__init__(retry_after, "bytes")
+        self.detail = ngettext(
+            "You have stored as much as you may in a day. Try again in {number} hour.",
+            "You have stored as much as you may in a day. Try again in {number} hours.",
+            -(-retry_after // 3600),
+        )
 
 
 class Unavailable(DirectoryError):

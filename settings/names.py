@@ -9,6 +9,7 @@ SHARED = frozenset(
     {"ALLOW", "APP", "DATABASE", "ENV", "GITHUB", "LOG", "NO", "OTEL", "PUBLIC", "READ", "REDIS", "SECRET", "SENTRY"}
     | {"SERVER", "WEB"}
 )
+COLOUR = re.compile("COLOU?R")  # which SITE_ACCENT is
 NEARLY = 2  # letters to add, remove or replace
 # Docker and Kubernetes name the other services, by whatever name those have.
 OF_SERVICES = re.compile(r".+_(SERVICE_(HOST|PORT)(_.*)?|PORT_\d+_(TCP|UDP)(_.*)?)")
@@ -23,7 +24,8 @@ def misspelled(environ: Mapping[str, str], settings: Collection[str]) -> list[st
         prefix, mark, _ = name.partition("_")
         if name in settings or not mark or not _is_near(prefix, prefixes) or _is_of_service(name, environ[name]):
             continue
-        nearest = min(sorted(settings), key=lambda setting: _distance(name, setting))
+        meant = COLOUR.sub("ACCENT", name)
+        nearest = min(sorted(settings), key=lambda setting: _distance(meant, setting))
         if (prefix in prefixes and prefix not in SHARED) or _distance(name, nearest) <= NEARLY:
             found.append(f"{name} is not a setting, so nothing reads it; the nearest is {nearest}")
     return found

@@ -26,8 +26,8 @@ def endpoints(value: str) -> list[dict[str, Any]]:
 
 def _endpoint(given: dict[str, Any]) -> dict[str, Any]:
     """One endpoint with its defaults."""
-    if given.keys() - {"name", "url", "secret", "format", "events"}:
-        raise ValueError("an endpoint must have no members other than name, url, secret, format and events")
+    if given.keys() - {"name", "url", "secret", "format", "events", "names"}:
+        raise ValueError("an endpoint must have no members other than name, url, secret, format, events and names")
     name = given.get("name", "")
     if not isinstance(name, str) or ("name" in given and not NAME.fullmatch(name)):
         raise ValueError(
@@ -35,11 +35,14 @@ def _endpoint(given: dict[str, Any]) -> dict[str, Any]:
             "and must not begin with ., _ or -"
         )
     style = format_name(given.get("format", "standard"))
+    names = given.get("names", True)
+    if not isinstance(names, bool):
+        raise ValueError("an endpoint's names must be true or false")
     events = _events(given.get("events", list(DEFAULT_EVENTS)))
     url = address(given.get("url", ""))  # first: its errors explain the rest
     secret = given.get("secret", [])
     listed = signing_secrets([secret] if isinstance(secret, str) else secret, style)
-    return {"name": name, "url": url, "format": style, "events": events, "secrets": listed}
+    return {"name": name, "url": url, "format": style, "events": events, "secrets": listed, "names": names}
 
 
 def _events(value: Any) -> list[str]:

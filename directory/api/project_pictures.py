@@ -28,7 +28,7 @@ bp = Blueprint("pictures", __name__, url_prefix="/api/projects/<id:project_id>/p
 @documented(raises=(NotOwner, PreconditionFailed, TooMany))
 @operation(
     query=PictureQuery(), body=Upload(("image/png", "image/jpeg", "image/webp")), answer=ProjectDetail(), status=201,
-    etag=True, transactional=False,
+    tier="pictures", etag=True, transactional=False,
 )  # fmt: skip
 def add_picture(project_id: int, query: dict[str, Any], content: bytes) -> Any:
     """Add a picture to a project, after its others: a PNG, JPEG or WebP of at most 4 MiB.
@@ -45,7 +45,7 @@ def add_picture(project_id: int, query: dict[str, Any], content: bytes) -> Any:
 
 def add(project_id: int, made: MadePicture, alt: str) -> None:
     """Add a picture to a project in the name of the caller."""
-    picture = project_pictures.described(made, logos.keep(made.files), alt)
+    picture = project_pictures.described(made, logos.keep(made.files, by=caller().id), alt)
     change(project_id, lambda shown: project_pictures.with_one_more(shown, picture))
 
 
@@ -72,7 +72,7 @@ def describe_picture(project_id: int, picture_id: int, body: dict[str, Any]) -> 
 @bp.delete("/<id:picture_id>")
 @owner_required
 @documented(raises=(NotOwner, PreconditionFailed))
-@operation(status=204)
+@operation(status=204, tier="pictures")
 def delete_picture(project_id: int, picture_id: int) -> None:
     """Delete a picture of a project; of a live one after review, as its other changes."""
     change(project_id, lambda shown: project_pictures.without(shown, picture_id))

@@ -227,26 +227,29 @@ def delete(project_id: int) -> Any:
 @owner_required
 @documented(raises=(NotOwner, PreconditionFailed))
 @operation(
-    body=Upload(("image/png", "image/jpeg", "image/webp")), answer=ProjectDetail(), etag=True, transactional=False,
+    body=Upload(("image/png", "image/jpeg", "image/webp")), answer=ProjectDetail(), tier="pictures", etag=True,
+    transactional=False,
 )  # fmt: skip
 def upload_logo(project_id: int, content: bytes) -> Any:
     """Set the logo of a project: a PNG, JPEG or WebP picture of at most 1 MiB.
 
     It is stored as WebP of 64 and of 256 pixels a side, without metadata, whole and on a transparent ground where it is
-    not square. At most 4,096 pixels wide and high; a WebP of at most 5 million pixels, for its decoder takes much
-    memory. It is a change as any other: a rejected project goes back to the queue, and of a live one it waits for
-    review as a part of its `revision`.
+    not square. At most 8,192 pixels wide and high. A PNG has at most 18 million pixels, half as many with 16 bits a
+    colour; a WebP 5 million, for its decoder takes much memory. Of a JPEG its pixels times its scans count, at most 167
+    million (twice if its end is missing): a progressive one usually has ten scans, another one has one. A JPEG that
+    browsers do not show, such as one with arithmetic coding, is refused. It is a change as any other: a rejected
+    project goes back to the queue, and of a live one it waits for review as a part of its `revision`.
     """
     made = pictures.as_logo(content, by=caller().id)  # before the transaction: it takes a while
     versions = versions_allowed()
-    transaction(lambda: edit(project_id, {"logo": logos.store(made)}, versions))
+    transaction(lambda: edit(project_id, {"logo": logos.store(made, by=caller().id)}, versions))
     return catalog.one(project_id, viewer=caller())
 
 
 @bp.delete("/<id:project_id>/logo")
 @owner_required
 @documented(raises=(NotOwner, PreconditionFailed))
-@operation(status=204)
+@operation(status=204, tier="pictures")
 def remove_logo(project_id: int) -> None:
     """Remove the logo of a project; of a live one after review, as its other changes."""
     edit(project_id, {"logo": None}, versions_allowed())

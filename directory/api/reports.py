@@ -26,7 +26,9 @@ def create(project_id: int, body: dict[str, Any]) -> None:
 
     Each caller has at most one open report about a project: the kind and the text of a second one take the place of the
     first's, with the same answer. Where a project has a thousand open reports of anonymous callers, one more takes the
-    place of the newest. A report hides nothing by itself. Members see at `/mine` how theirs was settled.
+    place of the newest. A report hides nothing by itself. Members see at `/mine` how theirs was settled. Where it was
+    unfounded, and the project has not changed since, the same member's next one has the same answer and is shown to
+    nobody.
     Whether anonymous callers may report, or members alone, or nobody, is the operator's choice: REPORTS.
     """
     by = viewer()

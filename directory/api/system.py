@@ -84,7 +84,7 @@ def print_document() -> None:
 @operation(tier="read", etag=True)
 def reference() -> Response:
     """Show this document in Swagger UI, which works offline."""
-    return docs.page("docs.html", docs.SWAGGER_POLICY)
+    return docs.page("docs.html", docs.SWAGGER_POLICY, site=current_app.extensions["site"])
 
 
 @bp.get("/api/docs/<version>/<name>")

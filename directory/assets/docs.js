@@ -20,6 +20,37 @@ function opsFilter(taggedOperations, phrase) {
     .filter((tag) => tag.get("operations").size > 0);
 }
 
+// Swagger UI reads the document as YAML, and to resolve any part of it makes all of it anew: seconds each time. Ours is
+// JSON without circles, whose references all lead to its own parts.
+let described = {};
+
+const parsed = (_parse, { specActions }) => (text) => {
+  described = JSON.parse(text);
+  specActions.updateJsonSpec(described);
+};
+
+const resolved = (_resolve, { specActions, specSelectors }) => (path) => {
+  if (!specSelectors.specResolvedSubtree(path)) specActions.updateResolvedSubtree(path, whole(found(path)));
+};
+
+function found(path) {
+  return path.reduce((part, key) => part?.[key], described);
+}
+
+/** A part of the document with what its references lead to. */
+function whole(part) {
+  if (Array.isArray(part)) return part.map(whole);
+  if (part === null || typeof part !== "object") return part;
+  const { $ref, ...others } = part;
+  const own = Object.fromEntries(Object.entries(others).map(([key, value]) => [key, whole(value)]));
+  return $ref ? { ...whole(found($ref.slice(2).split("/"))), ...own, $$ref: $ref } : own;
+}
+
+function isFiltered(layoutSelectors) {
+  const phrase = layoutSelectors.currentFilter();
+  return typeof phrase === "string" && phrase.trim() !== "";
+}
+
 const pages = ({ React }) => {
   const element = React.createElement;
 
@@ -58,10 +89,17 @@ const pages = ({ React }) => {
   const withoutFilter = (Webhooks) => (props) =>
     props.layoutSelectors.currentFilter() ? null : element(Webhooks, props);
 
+  // The groups of operations are folded until one is opened, or something is looked for.
+  const folded = (OperationTag) => (props) => {
+    const docExpansion = isFiltered(props.layoutSelectors) ? "list" : "none";
+    return element(OperationTag, { ...props, getConfigs: () => ({ ...props.getConfigs(), docExpansion }) });
+  };
+
   return {
     fn: { opsFilter },
+    statePlugins: { spec: { wrapActions: { parseToJson: parsed, requestResolvedSubtree: resolved } } },
     components: { FilterContainer },
-    wrapComponents: { response: shortRefusal, Webhooks: withoutFilter },
+    wrapComponents: { OperationTag: folded, response: shortRefusal, Webhooks: withoutFilter },
   };
 };
 
@@ -71,6 +109,7 @@ window.ui = SwaggerUIBundle({
   dom_id: "#swagger-ui",
   deepLinking: true,
   filter: true,
+  docExpansion: "none",
   plugins: [pages],
   defaultModelsExpandDepth: 0,
   displayRequestDuration: true,

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from flask import Flask
+from werkzeug.routing import RequestRedirect
 
 from directory.cache.memo import Memo
 from directory.cache.reads import Read, read_from
@@ -35,10 +36,13 @@ class CacheMiddleware:
         read = read_from(environ, self._cookie, self._languages)
         if read is None or not self._responder.routes.covers(read.path):
             return self._app(environ, start_response)
+        read = self._responder.routes.asked(read)
         if read.credential is None:
             environ["HTTP_X_REQUEST_ID"] = read.request_id
         try:
             response = self._responder.respond(read)
+        except RequestRedirect:
+            response = None  # it keeps the parameters that the page passes over, so it is of the whole address
         except Exception as error:
             return hooks.answer_error(self._flask, error, environ, start_response)
         if response is None:

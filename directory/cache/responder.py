@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from flask import Flask
+from werkzeug.routing import RequestRedirect
 
 from directory.cache.bypass import Bypass
 from directory.cache.personal_body import PersonalParts, ShownProjects
@@ -104,6 +105,7 @@ class Responder:
             return None
         if read.credential is not None and self.bypass.includes(read.credential):
             return None
+        read = self.routes.asked(read)
         match = self.routes.find_by_id(read)
         if match is None and not (self._is_stored(read) if read.credential is None else self._fillable(read)):
             return None
@@ -137,7 +139,7 @@ class Responder:
                 self._record_uses([pending])
                 self._respond_to_reader(pending)
                 self._bypass_unknown([pending])
-        except DirectoryError:  # the address has no public response
+        except (DirectoryError, RequestRedirect):  # the address has no public response
             return None
         except Exception as error:  # the application answers
             log_failure(log, "no personal response", error)

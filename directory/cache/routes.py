@@ -1,6 +1,7 @@
 """Finds the route of a read without a Flask request, if it is one whose responses the cache can make."""
 
 import re
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from flask import Flask
@@ -9,7 +10,10 @@ from werkzeug.routing import Rule
 
 from directory.cache.reads import Read
 from directory.http.converters import ID
+from directory.http.languages import API, PARAMETER, in_query, of_app
+from directory.http.validation import PARAMETERS_MAX, read_loosely
 
+KNOWN_MAX = 256  # addresses whose known part is remembered
 ENDS_WITH_ID = re.compile(r"([^<]*)/<id:\w+>")
 
 
@@ -33,7 +37,8 @@ class CacheableRoutes:
     """The public routes whose responses are data or a page, with an ETag."""
 
     def __init__(self, flask: Flask) -> None:
-        self._urls = flask.url_map.bind("")
+        self._urls, self._languages = flask.url_map.bind(""), of_app(flask)
+        self._known_part = lru_cache(KNOWN_MAX)(self._without_unknown)
         views: dict[str, Any] = flask.view_functions
         self._views = {name: view for name, view in views.items() if _is_cacheable(view)}
         self._by_id: dict[str, tuple[str, Any]] = {}
@@ -46,14 +51,37 @@ class CacheableRoutes:
             if view.operation.cache.load_many is not None:
                 self._by_id[_path_before_id(rule)] = rule.rule, view
 
+    def asked(self, read: Read) -> Read:
+        """The read without the parameters that its page passes over, so that one response serves all of them."""
+        if not read.query or read.path.startswith(API):
+            return read
+        return read._replace(query=self._known_part(read.path, read.query))
+
+    def _without_unknown(self, path: str, query: str) -> str:
+        """The part of a query that the answer of a page depends on: the first of each parameter, as it is written."""
+        match = self._find(path)
+        known: bool | frozenset[str] = match is None or match.view.operation.parameters
+        if known is True:
+            return query
+        names = (known or frozenset()) | ({PARAMETER} if in_query(self._languages, query) else frozenset())
+        kept: dict[str, str] = {}
+        for pair in query.split("&")[:PARAMETERS_MAX]:
+            for name, value in read_loosely(pair.encode("latin-1")).items():
+                if name in names and (value or name != PARAMETER):
+                    kept.setdefault(name, pair)
+        return "&".join(kept.values())
+
     def covers(self, path: str) -> bool:
         """Whether a path may belong to a cacheable route, by its first word; any path of the API may."""
         return _first_word(path) in self._first_words
 
     def find(self, request: Read) -> Match | None:
         """The route of the request; None where no such route has its path."""
+        return self._find(request.path)
+
+    def _find(self, path: str) -> Match | None:
         try:
-            rule, arguments = self._urls.match(request.path, method="GET", return_rule=True)
+            rule, arguments = self._urls.match(path, method="GET", return_rule=True)
         except HTTPException:
             return None
         view = self._views.get(rule.endpoint)

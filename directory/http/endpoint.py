@@ -42,7 +42,8 @@ class Operation:
     after the caller's access, and before the rate limit, the query and the body. No cached route has one.
 
     A `page` is for people: it ignores unknown query parameters, is not in the OpenAPI document, and its view returns a
-    response or the bytes of its `media_type`. A page with `parameters` gets them as `query`.
+    response or the bytes of its `media_type`. A page with `parameters` gets them as `query`; if they are names, these
+    are the ones that its answer depends on, besides the language.
     """
 
     answer: Schema | None = None
@@ -58,7 +59,7 @@ class Operation:
     action: str = ""
     constant: bool = False
     page: bool = False
-    parameters: bool = False
+    parameters: bool | frozenset[str] = False
     media_type: str = HTML
     when: Callable[..., object] | None = None
 
@@ -86,7 +87,7 @@ class Operation:
         arguments = dict(path)
         if not self.page:
             arguments |= checked_query(self.query, exchange)
-        elif self.parameters:
+        elif self.parameters is not False:
             arguments["query"] = read_loosely(exchange.query.encode("latin-1"))
         return arguments if exchange.is_read else arguments | self.body.arguments()
 

@@ -68,7 +68,18 @@ def key_of(user: Caller | None) -> str:
 # account with this login.
 KEYS: dict[str, Callable[[], str]] = {
     **dict.fromkeys(
-        ("voting", "submission", "messages", "reviewer_messages", "reports", "write", "admin", "read", "new_address"),
+        (
+            "voting",
+            "submission",
+            "messages",
+            "reviewer_messages",
+            "reports",
+            "pictures",
+            "write",
+            "admin",
+            "read",
+            "new_address",
+        ),
         lambda: key_of(current().caller),
     ),
     **dict.fromkeys(("auth", "not_guessed", "recovery", "sign_in"), client_address),

@@ -3,6 +3,7 @@
 from directory.db.clock import now
 from directory.models.accounts import (
     STORED_ROLES,
+    DailyBytes,
     MailLink,
     Session,
     Token,

@@ -7,6 +7,7 @@ from sqlalchemy import (
     ColumnElement,
     ForeignKey,
     Index,
+    Integer,
     String,
     UniqueConstraint,
     case,
@@ -238,3 +239,15 @@ class Token(db.Model):  # type: ignore[name-defined,misc]
     last_used_at: Mapped[Instant | None]
     parent_id: Mapped[int | None] = mapped_column(BigId, ForeignKey("tokens.id", ondelete="CASCADE"))
     by_passkey: Mapped[bool] = mapped_column(default=False, server_default=false())
+
+
+class DailyBytes(db.Model):  # type: ignore[name-defined,misc]
+    """How many bytes an account has stored on the last day (by the calendar, of UTC) on which it stored any."""
+
+    __tablename__ = "daily_bytes"
+
+    account_id: Mapped[int] = mapped_column(
+        BigId, ForeignKey("users.id", ondelete="CASCADE"), primary_key=True, autoincrement=False
+    )
+    day: Mapped[int] = mapped_column(Integer)
+    bytes: Mapped[int] = mapped_column(BigId)

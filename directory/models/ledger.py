@@ -27,7 +27,8 @@ class AuditEntry(db.Model):  # type: ignore[name-defined,misc]
 
     `project_id` is not a foreign key: the entry outlives the project, and `url_key` ties it to a later submission of
     the same URL. `project_title` is the project's title after the change, `changes` what an edit changed: by field an
-    object with `from` and `to`. Both are null in entries older than the columns. `waited_seconds` is the time from
+    object with `from` and `to`. Both are null in entries older than the columns, and where the project went with its
+    owner's account. `waited_seconds` is the time from
     submission to this decision. `votes` has of a decision about votes their number and the ids of the voters.
     `category_id` is, in the entry of a deletion, the last category of the project. `rule_id` is the rule that was
     changed, or that decided.

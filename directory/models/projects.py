@@ -82,13 +82,15 @@ class CategorySlug(db.Model):  # type: ignore[name-defined,misc]
 class Logo(db.Model):  # type: ignore[name-defined,misc]
     """A logo of 256 and of 64 pixels, or a picture of at most 1,280 and 640, under the digests that are their names.
 
-    Projects with the same one share it. Housekeeping deletes those that nothing points to.
+    Projects with the same one share it. `stored_by` is the account that stored it last. Of those that nothing points to
+    an account keeps a few; housekeeping deletes the others later.
     """
 
     __tablename__ = "logos"
     __table_args__ = (
         UniqueConstraint("small_digest"),  # the address of the small picture
         Index(None, "stored_at"),  # those that may have to go, oldest first
+        Index(None, "stored_by", "stored_at"),  # those of an account
     )
 
     digest: Mapped[str] = mapped_column(String(64), primary_key=True)
@@ -96,6 +98,7 @@ class Logo(db.Model):  # type: ignore[name-defined,misc]
     large: Mapped[bytes] = mapped_column(LargeBinary)
     small: Mapped[bytes] = mapped_column(LargeBinary)
     stored_at: Mapped[Instant] = mapped_column(default=now)
+    stored_by: Mapped[int | None] = mapped_column(BigId)
 
 
 class Project(db.Model):  # type: ignore[name-defined,misc]

@@ -87,6 +87,8 @@ class RuleDay(db.Model):  # type: ignore[name-defined,misc]
 class RuleFacts(db.Model):  # type: ignore[name-defined,misc]
     """The facts of a submission, edit or registration by a member, as they were when it was judged.
 
+    Of a project's edits only the last one has some.
+
     `facts` has numbers, truths and the mail domain. Texts are stored as digests alone: the website's domain in `facts`,
     and the words, eight bytes each, in `words`. `project_id` is not a foreign key: the facts outlive the project, and
     go with the account.

@@ -14,6 +14,7 @@ from directory.api import account_deletion, auth, passkeys, providers, recovery
 from directory.api.schemas.accounts import DeletionInput, Email, Secret, Username
 from directory.db.transactions import transaction
 from directory.errors import NotFound
+from directory.http import daily_bytes
 from directory.http import feed as feeds
 from directory.http.access import for_unconfirmed, is_closed, login_required, needs_passkey, public
 from directory.http.authentication import caller
@@ -26,7 +27,7 @@ from directory.language.messages import _
 from directory.models import now
 from directory.pages.forms import EMPTY, NO_STORE, Form, same_as, see_other, shows, with_cookies
 from directory.pages.head import Head
-from directory.pages.layout import PageAnswer, address_with, bp, here, page_view, show, with_page
+from directory.pages.layout import PageAnswer, address_with, bp, here, page_of, show, with_page
 from directory.pages.sign_in_form import again, asks_to_sign_in
 from directory.services.accounts import accounts, api_tokens
 from directory.services.accounts import sessions as credentials
@@ -104,7 +105,8 @@ def account_form(
     page, headers = show(
         "account.html", Head(_("Your account"), indexed=False), here=HERE, entry="forms", user=user, at=at,
         has_passwords=has_passwords, has_password=has_passwords and user.password_hash,
-        form=form, empty=EMPTY, place=place, said=said, made=made, feed=feed, days=DAYS, agent=agent, **_lists(),
+        form=form, empty=EMPTY, place=place, said=said, made=made, feed=feed, days=DAYS, agent=agent,
+        stored=daily_bytes.of_account(by.id), **_lists(),
     )  # fmt: skip
     return page, {**headers, **NO_STORE}
 
@@ -147,7 +149,7 @@ def account_page(query: dict[str, str]) -> PageAnswer:
 
 @bp.get(LEFT)
 @public
-@page_view
+@page_of()
 def left_page(query: dict[str, str]) -> PageAnswer:
     """Say to a person who has no account any more that it is deleted."""
     return left()

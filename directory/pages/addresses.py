@@ -19,6 +19,7 @@ from directory.language.messages import _
 from directory.pages.build import media_type
 from directory.pages.head import Head, paged
 from directory.pages.layout import (
+    ADDRESSES,
     PAGE,
     PageAnswer,
     address_with,
@@ -114,7 +115,7 @@ def password_page() -> Any:
 
 def routes(own: Collection[str]) -> Blueprint:
     """The routes of the help and of the other names of pages, without those that are pages of the operator."""
-    made = Blueprint("addresses", __name__)
+    made = Blueprint(ADDRESSES, __name__)
     made.after_request(explain)
     for name, path in ALIASES.items():
         if name not in own:

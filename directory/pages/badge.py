@@ -17,7 +17,7 @@ from directory.services.catalog.periods import WEEK
 
 @bp.get("/p/<id:project_id>/badge.svg")
 @public
-@operation(tier="read", page=True, parameters=True, etag=True, cache=PAGE, media_type="image/svg+xml")
+@operation(tier="read", page=True, parameters=frozenset({"theme"}), etag=True, cache=PAGE, media_type="image/svg+xml")
 def badge(project_id: int, query: dict[str, str]) -> PageAnswer:
     """Give the badge of a live project, in the language of the site: it is shown on pages elsewhere."""
     project = catalog.one(project_id, viewer=None)

@@ -13,7 +13,7 @@ from directory.http import problem_details
 from directory.http.authentication import viewer
 from directory.http.exchange import READS, current
 from directory.pages.forms import NO_STORE
-from directory.pages.layout import MAILED_LINKS, OWN_PAGES, bp, explained, own_address, with_page
+from directory.pages.layout import ADDRESSES, MAILED_LINKS, OWN_PAGES, bp, explained, own_address, with_page
 from directory.pages.sign_in_form import GO_ON, sign_in_form
 
 KINDS = (problem_details.MEDIA_TYPE, "text/html")  # at an address without a route; the first where both are welcome
@@ -77,4 +77,4 @@ def _is_page(path: str) -> bool:
         endpoint = adapter.match(path, method="GET")[0] if adapter else ""
     except HTTPException:
         return False
-    return endpoint.partition(".")[0] in {bp.name, MAILED_LINKS, OWN_PAGES}
+    return endpoint.partition(".")[0] in {bp.name, MAILED_LINKS, OWN_PAGES, ADDRESSES}

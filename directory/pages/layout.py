@@ -14,7 +14,7 @@ from directory.errors import EmailNotVerified, NotFound
 from directory.http import access, docs, languages, problem_details, receivers
 from directory.http.authentication import viewer
 from directory.http.cache_policy import CachePolicy, CacheTags
-from directory.http.endpoint import HTML, operation, tag
+from directory.http.endpoint import HTML, Operation, operation, tag
 from directory.http.exchange import current
 from directory.language.catalogues import ENGLISH, Catalogue
 from directory.language.messages import CATEGORY, _
@@ -28,7 +28,7 @@ from directory.services.site import Site, path_of
 from directory.services.text import links, markdown
 
 bp = Blueprint("pages", __name__)
-MAILED_LINKS, OWN_PAGES = "mailed_links", "own"  # the blueprints of the other pages
+MAILED_LINKS, OWN_PAGES, ADDRESSES = "mailed_links", "own", "addresses"  # the blueprints of the other pages
 
 POLICY = (
     "default-src 'none'; script-src 'self'{}; style-src 'self'; img-src 'self' data:; font-src 'self'; "
@@ -80,8 +80,14 @@ class Page(bytes):
 
 
 PAGE = CachePolicy(tags=lambda page, _query: page.tags)  # of every operation that returns a Page
-# A page with parameters, which shows the caller.
-page_view = operation(tier="read", page=True, parameters=True, etag=True, personal=True, cache=PAGE)
+
+
+def page_of(*parameters: str) -> Operation:
+    """The operation of a page that shows the caller, and depends on these parameters."""
+    return operation(tier="read", page=True, parameters=frozenset(parameters), etag=True, personal=True, cache=PAGE)
+
+
+page_view = page_of("page")
 
 
 def show(

@@ -24,7 +24,7 @@ from directory.http.validation import FormBody
 from directory.language.messages import _
 from directory.pages.forms import EMPTY, NO_STORE, Form, same_as, see_other, shows
 from directory.pages.head import Head
-from directory.pages.layout import MAILED_LINKS, PageAnswer, address_with, explain, own_path, page_view, show
+from directory.pages.layout import MAILED_LINKS, PageAnswer, address_with, explain, own_path, page_of, show
 from directory.services.accounts import accounts
 from directory.services.sign_in import links as sign_in_links
 from directory.services.sign_in import recovery as links
@@ -55,7 +55,7 @@ class TokenForm(Strict):
 
 @bp.get("/forgot")
 @public
-@page_view
+@page_of("sent")
 def forgot_page(query: Query = None, form: Form = EMPTY) -> PageAnswer:
     """Show the form that has a link mailed for a new password. Raises NotFound where no mail is sent, PasswordsOff."""
     require_passwords()

@@ -24,7 +24,7 @@ from directory.http.project_lists import order, page_tags
 from directory.language.messages import CATEGORY, _, of_operator
 from directory.models import Category, now
 from directory.pages import head
-from directory.pages.layout import PageAnswer, address_with, bp, here, page_number, page_view, show, with_page
+from directory.pages.layout import PageAnswer, address_with, bp, here, page_number, page_of, page_view, show, with_page
 from directory.pages.links import links_for_programs
 from directory.pages.translated import by_name
 from directory.services.accounts import users
@@ -134,9 +134,12 @@ class Wanted:
         return [*searched, *within, *((_("tagged {tag}", tag=tag), self.toggling(tag)) for tag in self.tags)]
 
 
+list_view = page_of(*QUERY.fields, "category", "tag", "page")
+
+
 @bp.get("/")
 @public
-@page_view
+@list_view
 def home(query: dict[str, str]) -> Any:
     """Show the directory. A client that prefers JSON gets links in its place."""
     if (links := links_for_programs()) is not None:
@@ -152,7 +155,7 @@ def home(query: dict[str, str]) -> Any:
 
 @bp.get("/categories/<slug>")
 @public
-@page_view
+@list_view
 def category(slug: str, query: dict[str, str]) -> Any:
     """Show the projects of a category, also narrowed to tags."""
     _require_lower("/categories", slug, CATEGORY_SLUG_MAX, query)
@@ -161,7 +164,7 @@ def category(slug: str, query: dict[str, str]) -> Any:
 
 @bp.get("/tags/<tag>")
 @public
-@page_view
+@list_view
 def tag_page(tag: str, query: dict[str, str]) -> Any:
     """Show the projects that carry a tag. With more tags, or in a category, they have another address."""
     _require_lower("/tags", tag, TAG_MAX, query)

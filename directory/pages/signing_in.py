@@ -19,7 +19,7 @@ from directory.http.validation import KEPT
 from directory.language.messages import _
 from directory.pages.forms import EMPTY, NO_STORE, Form, same_as, see_other, shows, with_cookies
 from directory.pages.head import Head
-from directory.pages.layout import PageAnswer, address_with, bp, page_view, show, with_page
+from directory.pages.layout import PageAnswer, address_with, bp, page_of, show, with_page
 from directory.pages.sign_in_form import accepted, is_texts, next_page, sign_in_form
 
 AGAIN = _("What you want to do needs a session that was opened in the last ten minutes. Sign in again to go on.")
@@ -67,7 +67,7 @@ def _kept_form(to: str, signed: Response) -> Response | None:
 
 @bp.get("/sign-in")
 @public
-@page_view
+@page_of("sign-in", "reason", "again", "next")
 def sign_in_page(query: dict[str, str]) -> Any:
     """Show the form that signs in. A signed-in caller is sent on, except with `again`."""
     if "sign-in" in query:
@@ -117,7 +117,7 @@ def sign_up_form(form: Form = EMPTY, query: dict[str, str] | None = None, **_pat
 
 @bp.get("/sign-up")
 @public
-@page_view
+@page_of("next")
 def sign_up_page(query: dict[str, str]) -> Any:
     """Show the form that opens an account. A signed-in caller is sent on."""
     return see_other(next_page(query)) if viewer() else sign_up_form(query=query)

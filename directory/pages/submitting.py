@@ -105,7 +105,7 @@ def submit(query: dict[str, str], body: dict[str, Any]) -> Response:
     rate_limits.hit("submission")
 
     def work() -> Any:
-        stored = {"logo": logos.store(logo)} if logo else {}
+        stored = {"logo": logos.store(logo, by=caller().id)} if logo else {}
         return projects.create.view(body={**given, **stored})[0]  # type: ignore[attr-defined]
 
     try:
@@ -208,11 +208,13 @@ def edit(project_id: int, query: dict[str, str], body: dict[str, Any]) -> Respon
     if before["standing"].turn is Turn.APPEAL and not body.get("end_appeal") and not applies_at_once(before, caller()):
         return _asking(edit_form(_typed(), project_id=project_id, asks=True))
     logo, versions = chosen_logo(), Versions({body["version"]}, set())
+    if body.get("remove_logo"):
+        rate_limits.hit("pictures")
 
     def work() -> None:
         changes = filled(body)
         if logo or body.get("remove_logo"):
-            changes["logo"] = logos.store(logo) if logo else None
+            changes["logo"] = logos.store(logo, by=caller().id) if logo else None
         projects.edit(project_id, changes, versions, gives_back=gives_back)
         if gives_back:
             require_verified("submit")
@@ -245,6 +247,8 @@ def add_picture(project_id: int, query: dict[str, str], body: dict[str, Any]) ->
 def change_picture(project_id: int, picture_id: int, query: dict[str, str], body: dict[str, Any]) -> Response:
     """Change the words of a picture, and move it with these words, or delete it."""
     does, alt = body["do"], body.get("alt", "")
+    if does == "delete":
+        rate_limits.hit("pictures")
     if not alt and does != "delete":
         raise Invalid.field("alt", BLANK)
 

@@ -1,6 +1,6 @@
 """The append-only log of every change, written in the change's own transaction."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -8,15 +8,18 @@ from typing import Any
 from sqlalchemy import (
     ColumnElement,
     ScalarSelect,
+    and_,
     delete,
     func,
     insert,
     literal,
     literal_column,
+    null,
     or_,
     select,
     tuple_,
     union,
+    update,
 )
 from sqlalchemy.orm import aliased
 
@@ -24,7 +27,7 @@ from directory.db.paging import AnySelect, Position, Slice, Sort, Window, as_dic
 from directory.errors import NotFound
 from directory.extensions import db, modify
 from directory.models import AuditEntry, AuditRetention, Project, User
-from directory.services import bulk
+from directory.services import bulk, daily_bytes, service_words
 from directory.services.clock import database_clock
 from directory.services.deleting import oldest_expired
 from directory.services.identity import Caller
@@ -127,6 +130,8 @@ EDITS = {"edited", "edit_held"}
 def record(action: str, *, by: Caller | None, **facts: Any) -> None:
     """Add an entry to the current transaction. `by` is None for a command of the operator."""
     db.session.add(AuditEntry(action=action, actor_id=by.id if by else None, **facts))
+    if facts.get("changes"):
+        daily_bytes.note(facts["changes"], daily_bytes.ROW)
 
 
 def record_project(action: str, project: Any, *, by: Caller | None, **facts: Any) -> None:
@@ -156,6 +161,18 @@ def purge(days: int, most: int, *, guarded: bool = True) -> int:
         modify(delete(AuditEntry).where(AuditEntry.id.in_(ids)))
         modify(delete(AuditRetention))
     return len(ids)
+
+
+def gone(owner_id: int, project_ids: Collection[int]) -> AnySelect:
+    """The ids of the projects that are gone, of these and of all that an owner submitted, for a condition."""
+    submitted = and_(AuditEntry.actor_id == owner_id, AuditEntry.action == "project.submitted")
+    is_there = select(Project.id).where(Project.id == AuditEntry.project_id).exists()
+    return select(AuditEntry.project_id).where(or_(submitted, AuditEntry.project_id.in_(project_ids)), ~is_there)
+
+
+def erase(projects: AnySelect) -> None:
+    """Erase the titles and texts of projects that are gone: ids stay."""
+    modify(update(AuditEntry).where(AuditEntry.project_id.in_(projects)).values(project_title=None, changes=null()))
 
 
 def unmoved(project: Any) -> dict[str, Any]:
@@ -374,7 +391,7 @@ def _by(name: str, value: Any, sort: Sort) -> Scan:
 def _event(row: Any) -> dict[str, Any]:
     event = EVENTS[row.action]
     reason = row.reason if event in WITH_REASON else None
-    return {"at": row.at, "event": event} | ({} if reason is None else {"reason": reason})
+    return {"at": row.at, "event": event} | ({} if reason is None else {"reason": service_words.said(reason)})
 
 
 def _query() -> AnySelect:

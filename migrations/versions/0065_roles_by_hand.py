@@ -5,7 +5,7 @@ from alembic import op
 from directory.db.schema_changes import in_short_transaction
 
 revision = "0065"
-down_revision = "0062"
+down_revision = "0064"
 branch_labels = None
 depends_on = None
 

@@ -52,6 +52,7 @@ EXPORT |= below("projects[].history[]", "at", "event") | below(
     "votes[]", "project_id", "title", "created_at", "counted"
 )
 EXPORT |= below("messages[]", "project_id", *MESSAGE) | below("messages[].author", "id", "username")
+REPORTERS = below("reports[]", "kind", "at", "reporter", "reporter.id", "reporter.username")
 REPORTED = {"number", "kinds.spam", "first_at"} | below("texts[]", "text", "kind", "at")
 REPORTED |= below("project", "id", "slug", "title", "tagline", "url", "status", "version")
 REPORTED |= below("project", "category.slug", "category.name", "owner.id", "owner.username")
@@ -234,7 +235,9 @@ ANSWERS = {
     ),
     "GET /api/admin/audit": items(LOG, CURSORS),
     "GET /api/admin/users": items(USER, PAGES),
-    "GET /api/admin/users/<id:user_id>": USER | below("audit[]", *LOG - {"actor"}),
+    "GET /api/admin/users/<id:user_id>": USER
+    | below("audit[]", *LOG - {"actor"})
+    | below("stored_today", "bytes", "most"),
     "PUT /api/admin/users/<id:user_id>": USER | TAKEN_DOWN,
     "POST /api/admin/users/decisions": {"changed", "remaining"},
     "GET /api/admin/analytics": DASHBOARD,
@@ -253,10 +256,11 @@ ANSWERS = {
     "POST /api/admin/categories": CATEGORY,
     "PUT /api/admin/categories/<slug:slug>": CATEGORY,
     "GET /api/review/projects": items(QUEUED, PAGES),
-    "GET /api/review/reports": items(REPORTED | {"texts[].reporter"}, CURSORS),
+    "GET /api/review/reports": items(REPORTED | REPORTERS | {"texts[].reporter"}, CURSORS),
     "PUT /api/review/reports/<id:project_id>/settle": REPORTED
     | {"outcome", "reply", "settled_at"}
-    | below("texts[].reporter", "id", "username"),
+    | below("texts[].reporter", "id", "username")
+    | below("reports[]", "kind", "at", "reporter.id", "reporter.username"),
     "GET /api/review/replies": items(REPLY),
     "POST /api/review/replies": REPLY,
     "PUT /api/review/replies/<id:reply_id>": REPLY,
@@ -490,7 +494,8 @@ ELSEWHERE = {
     "POST /api/projects/<id:project_id>/appeal": below("author", "id", "username"),
     "PUT /api/review/projects/<id:project_id>/appeal": revised() | approved(),  # test_appeals.py
     "GET /api/review/reports": below("items[]", "outcome", "reply", "settled_at", "texts[].reporter.id")
-    | {"items[].texts[].reporter.username"},  # as a settlement answers
+    # As a settlement answers.
+    | {"items[].texts[].reporter.username"},
     **dict.fromkeys(  # test_revisions.py, test_approvals.py
         (
             f"PUT /api/{under}/projects/<id:project_id>/{decision}"

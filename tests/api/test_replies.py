@@ -105,3 +105,22 @@ def test_of_those_who_save_the_last_reply_at_once_one_does(app: Flask, world: Wo
     assert {each.json["code"] for each in found if each.status_code == 409} == {"too_many"}
     with app.app_context():
         assert db.session.scalar(select(func.count()).select_from(SavedReply)) == MOST
+
+
+@pytest.mark.parametrize(
+    "text", ["Dear {name}", "{Title}", "{title", "owner}", "{ title }", "{{title}}", "{titles}", "{имя}"]
+)
+def test_a_word_in_braces_that_stands_for_nothing_is_refused_with_those_that_do(admin: Api, text: str) -> None:
+    made = admin.post(REPLIES, REPLY).json["id"]
+    for answer in (
+        admin.post(REPLIES, {**REPLY, "name": "Other", "text": text}),
+        admin.put(f"{REPLIES}/{made}", {"text": text}),
+    ):
+        assert answer.status_code == 422
+        detail = "These alone may be in braces: {title}, {owner}, {site}."
+        assert answer.json["errors"] == [{"pointer": "#/text", "detail": detail}]
+
+
+def test_braces_without_a_word_are_letters_as_others(admin: Api) -> None:
+    text = "{title}{owner} :-} {} { } {site}"
+    assert admin.post(REPLIES, {**REPLY, "text": text}).json["text"] == text

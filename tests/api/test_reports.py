@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 from flask import Flask
-from sqlalchemy import select
+from sqlalchemy import func, select
 
 from directory.extensions import db
 from directory.models import Report
@@ -198,3 +198,45 @@ def test_the_summary_of_a_reviewer_counts_the_projects_with_open_reports(make_ap
     assert numbers() == [1, 2]
     assert every.put(f"/api/review/reports/{games}/settle", {"outcome": "unfounded"}).status_code == 200
     assert numbers() == [0, 1]
+
+
+def test_administrators_see_who_reported_with_words_or_without(make_app: Any) -> None:
+    app = make_app(REPORTS="everybody")
+    world = World(app)
+    project = world.project()
+    users = [world.user(f"user{number}") for number in range(3)]
+    for user in users:
+        world.caller(user).post(path(project), {"kind": "spam"})
+    world.caller(users[1]).post(path(project), {"kind": "other", "text": "Look."})
+    Api(app).post(path(project), {"kind": "spam"})
+    [group] = Api(app, world.caller(world.admin()).token).get("/api/review/reports").json["items"]
+    made = [(each["kind"], each["reporter"] and each["reporter"]["username"]) for each in group["reports"]]
+    assert made == [("spam", None), ("spam", "user2"), ("other", "user1"), ("spam", "user0")]
+    assert {*map(tuple, group["reports"])} == {("kind", "at", "reporter")}
+    [text] = group["texts"]
+    assert (text["text"], text["reporter"]["username"]) == ("Look.", "user1")
+    [seen] = world.caller(world.reviewer()).get("/api/review/reports").json["items"]
+    assert "reports" not in seen
+    assert "reporter" not in seen["texts"][0]
+
+
+def test_what_was_unfounded_is_not_reported_again_by_the_same_member_until_the_project_changes(make_app: Any) -> None:
+    app = make_app(REPORTS="members", REVIEW_ON_EDIT="never")
+    world = World(app)
+    owner, ada, bob = world.user("owner"), world.user("ada"), world.user("bob")
+    project, admin = world.project(owner), world.caller(world.admin())
+
+    def report(user: Any) -> int:
+        """How many open reports there are after another one."""
+        assert world.caller(user).post(path(project), {"kind": "spam"}).status_code == 202
+        return len(admin.get("/api/review/reports").json["items"])
+
+    assert report(ada) == 1
+    settle(admin, project, outcome="unfounded")
+    assert [report(ada) for _ in range(3)] == [0, 0, 0]
+    with app.app_context():
+        assert db.session.scalar(select(func.count()).select_from(Report)) == 1
+    assert report(bob) == 1
+    settle(admin, project, outcome="unfounded")
+    assert world.caller(owner).put(f"/api/projects/{project}", {"title": "Changed"}).status_code == 200
+    assert report(ada) == 1

@@ -55,3 +55,12 @@ def test_the_loop_borrows_the_connection_only_while_no_thread_uses_it(app: Flask
         assert is_connected
         assert queries.live().all([(project,)])[0] is not None
         assert not db.session.registry.has()
+
+
+def test_the_loop_answers_a_page_with_parameters_that_it_passes_over(app: Flask, world: World, api: Api) -> None:
+    world.project()
+    api.get("/")
+    cache = cache_of(app)
+    assert (pending := cache.pending(request_for("/", "utm_source=x&lang=x"))) is not None
+    assert pending.read.query == ""
+    assert cache.pending(request_for("/", "page=2")) is None

@@ -211,3 +211,40 @@ def test_an_error_before_the_route_is_known_is_500(app: Flask, api: Api, monkeyp
     assert (answer.status_code, answer.json["code"]) == (500, "internal")
     assert re.fullmatch("[0-9a-f]{32}", answer.headers["X-Request-ID"])
     assert answer.headers["Cache-Control"] == "no-store"
+
+
+PAGES = ("/?", "/?q=a&", "/best?", "/tags?", "/categories?", "/users/ada?", "/help?", "/p/1/{slug}?")
+PASSED_OVER = ("utm_source={}", "lang={}", "%ff{}", "fbclid={0}&gclid={0}", "={}", "{}", "&&{}=1")
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_parameters_that_a_page_passes_over_make_no_other_response(
+    app: Flask, world: World, api: Api, path: str
+) -> None:
+    project = world.project(world.user("ada"), title="A", tags=["a"])
+    path = path.format(slug=world.stored(project)["slug"])
+    store, first = cache_of(app).store, api.get(path.rstrip("?&"))
+    assert (first.status_code, len(store._entries)) == (200, 1)
+    for number, given in enumerate(PASSED_OVER * 2):
+        answer = api.get(path + given.format(f"x{number}"))
+        assert (answer.status_code, answer.data, len(store._entries)) == (200, first.data, 1), given
+
+
+def test_what_a_page_knows_makes_another_response(world: World, api: Api) -> None:
+    ada = world.user("ada")
+    for title in ("First", "Second"):
+        world.project(ada, title=title)
+    found = {path: api.get(path).data for path in ("/", "/?q=First", "/?utm_source=x&q=Second", "/?sort=upvotes")}
+    assert len(set(found.values())) == 4
+    assert b"Second</a>" in found["/?utm_source=x&q=Second"]
+    for path, data in found.items():
+        assert api.get(path).data == data
+
+
+def test_a_redirect_keeps_what_its_page_passes_over(world: World, api: Api) -> None:
+    world.project(category="tools", tags=["a"])
+    for _ in range(2):
+        for query in ("category=tools&utm_source=x", "category=tools&utm_source=y"):
+            answer = api.get(f"/?{query}")
+            assert answer.status_code in (301, 308)
+            assert answer.headers["Location"].endswith(f"/categories/tools?{query.partition('&')[2]}")

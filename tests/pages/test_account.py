@@ -13,7 +13,7 @@ from directory.pages import account
 from directory.services.sign_in import identities
 from tests.pages.conftest import text_of
 from tests.support.browsers import Browser
-from tests.support.factories import PASSWORD, Api
+from tests.support.factories import PASSWORD, Api, World
 
 NEW = "another fine password"
 
@@ -312,3 +312,14 @@ def test_no_other_site_sends_these_forms(browser):
 )  # fmt: skip
 def test_a_session_is_named_by_its_program_and_system(header, said):
     assert account.agent(header) == said
+
+
+def test_the_page_says_what_was_stored_today_and_how_much_may_be(make_app):
+    for bound, most in (("2000000", " of at most 2,000 KB"), ("0", "")):
+        app = make_app(MEMBER_BYTES_PER_DAY=bound)
+        world, name = World(app), f"ada{bound}"
+        ada = world.user(name)
+        edit = {"description": "b" * 9_000}
+        assert world.caller(ada).put(f"/api/projects/{world.project(ada, 'pending')}", edit).status_code == 200
+        said = section(Browser(app).sign_in(name).get("/account"), "profile")
+        assert f"Stored today: 9 KB{most}." in said

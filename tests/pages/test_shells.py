@@ -80,7 +80,13 @@ def test_at_any_other_path_people_get_a_page_and_programs_the_problem(api, path)
     assert 'content="noindex"' in head_of(page)
 
 
-@pytest.mark.parametrize("path", ["/submit", "/mine", "/admin/queue", "/sign-in", "/users/ada", "/tags/blue"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/submit", "/mine", "/admin/queue", "/sign-in", "/users/ada", "/tags/blue", "/best", "/feed", "/rss",
+        "/about", "/login", "/register", "/help",
+    ],
+)  # fmt: skip
 def test_a_slash_too_many_is_redirected(api, lamp, path):
     for query in ("", "?a=b&c=%20"):
         answer = api.get(f"{path}/{query}", headers=BROWSER)

@@ -6,6 +6,11 @@ from pathlib import Path
 
 import pytest
 
+import config
+import wsgi
+from directory.cli import COMMANDS
+from directory.cli.users import users
+from directory.cli.webhooks import webhooks
 from tests.conftest import ENVIRONMENT, migrate
 from tests.support.processes import free_port
 from tests.support.serving import ROOT, WITHIN
@@ -15,9 +20,12 @@ FLASK, PACKAGE = [sys.executable, "-m", "flask"], [sys.executable, "."]
 OF_SERVER = {
     "SITE_ACCENT": "no colour", "SITE_LOGO": "/nothing/here", "REDIS_URL": "nonsense", "WEB_CONCURRENCY": "many",
     "OIDC_PROVIDERS": "[", "GITHUB_CLIENT_ID": "alone", "CORS_ORIGINS": "*", "PORT": "x", "RATELIMIT_READ": "often",
-    "SENTRY_DSN": "nonsense",
+    "SENTRY_DSN": "nonsense", "APPEALS": "maybe", "PASSWORDS": "maybe", "SESSION_HOURS": "long", "SELF_REVIEW": "maybe",
+    "REVIEW_ON_EDIT": "maybe", "REGISTRATION_OPEN": "maybe", "MEMBER_BYTES_PER_DAY": "many", "CHANGES_DAYS": "many",
+    "REVIEWER_NAMES": "maybe", "SIGNUP_DOMAINS": "nonsense!", "AUDIT_RETENTION": "long",
 }  # fmt: skip
-OF_DELIVERY = {"MAIL_URL": "nonsense", "WEBHOOK_URL": "https://hooks.example/x", "SITE_URL": "nonsense"}
+OF_DELIVERY = {"MAIL_URL": "nonsense", "WEBHOOK_URL": "https://hooks.example/x", "SITE_URL": "nonsense",
+    "REPORTS": "maybe"}  # fmt: skip
 
 
 @pytest.fixture
@@ -103,3 +111,43 @@ def test_no_command_does_without_the_settings_of_the_data(environment: dict[str,
     ended = run(FLASK, "users list", environment | {name: "nonsense"})
     assert (ended.returncode, ended.stdout) == (1, "")
     assert ended.stderr.startswith(f"{name}: ")
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "stops", "goes_on"),
+    [
+        ("CHANGES_DAYS", "many", "tidy", "users list"),
+        ("RULE_FACTS_DAYS", "many", "webhooks work", "users export"),
+        ("REVIEWER_NAMES", "maybe", "users export", "tidy"),
+        ("SIGNUP_DOMAINS", "nonsense!", "users list", "users export"),
+        ("ALLOW_INTERNAL_URLS", "maybe", "import", "export"),
+        ("REPORTS", "maybe", "users delete", "backup"),
+        ("APPEALS", "maybe", "serve", "webhooks work"),
+    ],
+)
+def test_a_setting_stops_what_needs_it_alone(name: str, value: str, stops: str, goes_on: str, tmp_path: Path) -> None:
+    """Asked of the settings themselves, as `wsgi.py` does for a command."""
+    environ = {"DATABASE_URL": f"sqlite:///{tmp_path / 'x.db'}", "SECRET_KEY": "k" * 40, name: value}
+
+    def load(words: str) -> list[str]:
+        if words == "serve":
+            config.load(environ)
+        return config.load_for(wsgi.needs(words.split()), environ)[1]
+
+    with pytest.raises(config.ConfigError, match=f"^{name}: "):
+        load(stops)
+    [line] = load(goes_on)
+    assert line.startswith(f"{name}: ")
+
+
+def test_what_needs_a_setting_is_said_of_settings_and_commands_that_there_are() -> None:
+    asked = config._Asked({"SECRET_KEY": "k" * 40, "WEBHOOK_URL": "https://a.example", "WEBHOOK_FORMAT": "slack"})
+    config.load(asked)
+    assert config.NEEDED_BY.keys() - asked.names == set()
+    named = {word for needed in config.NEEDED_BY.values() for word in needed} - {config.EVERY, config.NOTIFYING}
+    known = {
+        *COMMANDS,
+        *(f"users {name}" for name in users.commands),
+        *(f"webhooks {name}" for name in webhooks.commands),
+    }
+    assert named - known == set()

@@ -13,6 +13,7 @@ from sqlalchemy.exc import SAWarning
 from directory.db.transactions import transaction
 from directory.extensions import db
 from directory.models import (
+    AuditEntry,
     Delivery,
     DeliveryAttempt,
     DeliveryState,
@@ -26,7 +27,9 @@ from directory.models import (
     now,
 )
 from directory.services.accounts import accounts, api_tokens, sessions
+from directory.services.delivery import claims
 from directory.services.delivery.outbox import ACTORS
+from directory.services.delivery.schedule import DeliveryPolicy
 from directory.services.identity import Caller
 from directory.services.sign_in import recovery
 from tests.support.account_deletion import HOOK, faults, rows
@@ -34,6 +37,7 @@ from tests.support.factories import Api, World
 from tests.support.mailbox import server
 
 # Every text about the user has the first word, every text of the user's projects the second.
+DAY = timedelta(days=1)
 USER, WORK = "zephyr", "quixot"
 BEFORE, NAME = f"{USER}-before", f"{USER}ine"
 PERSONAL = {
@@ -48,7 +52,13 @@ OF_PROJECTS |= {"project_search_data.block", "project_search_brief_data.block"}
 # Tables with what administrators write about no user; digests of pictures and descriptions, and ids of categories.
 OF_ADMINISTRATORS = {"rules", "rule_previews", "rule_actions", "saved_replies"}
 NOT_FILLED = {"logos.digest", "logos.small_digest", "projects.logo", "revisions.logo", "picture_uses.digest"}
-NOT_FILLED |= {"users.review_categories", "projects.text_key"}
+NOT_FILLED |= {
+    "known_time.name",
+    "users.review_categories",
+    "users.local_role",
+    "users.local_categories",
+    "projects.text_key",
+}
 
 
 @pytest.fixture
@@ -184,3 +194,49 @@ def test_no_text_of_any_table_names_a_deleted_user(notifying: Flask) -> None:
         assert root.delete(f"/api/projects/{project}").status_code == 204
     assert columns_with(notifying, WORK) <= OF_PROJECTS
     assert faults(notifying) == []
+
+
+def sent(delivery_id: int) -> None:
+    """Have a delivery sent: a deliverer takes it, and completes it."""
+    policy = DeliveryPolicy()
+    [endpoint] = db.session.scalars(select(Delivery.endpoint).where(Delivery.id == delivery_id))
+    db.session.execute(update(Delivery).values(lease_token=None, leased_until=None, next_attempt_at=now()))
+    db.session.execute(update(Delivery).where(Delivery.id != delivery_id).values(next_attempt_at=policy.clock() + DAY))
+    claim = claims.take(endpoint, policy)
+    assert claim is not None
+    assert claim.delivery_id == delivery_id
+    assert claims.complete(claim, claims.Outcome(200, None, 1), policy) == "delivered"
+
+
+def test_of_projects_that_go_with_their_owner_ids_alone_stay(notifying: Flask) -> None:
+    """In the log, and of what was sent; what is still to be sent loses its body once it is."""
+    world = World(notifying)
+    root = world.caller(world.admin("grace"))
+    ada = fill(notifying, world, root)
+    kept = AuditEntry.id, AuditEntry.action, AuditEntry.project_id, AuditEntry.reason
+    before = rows(notifying, *kept)
+    assert root.delete(f"/api/admin/users/{ada.id}").status_code == 204
+    assert rows(notifying, *kept)[: len(before)] == before
+    present = {project for (project,) in rows(notifying, Project.id)}
+    entries = rows(notifying, AuditEntry.project_id, AuditEntry.project_title, AuditEntry.changes)
+    named = {project for project, title, changes in entries if WORK in f"{title}{changes}".lower()}
+    assert named
+    assert named <= present
+    stored = rows(notifying, Delivery.id, Delivery.event, Delivery.project_id, Delivery.state, Delivery.payload)
+    about = [row for row in stored if row[2] is not None]
+    gone = {
+        state: [row for row in about if row[2] not in present and row[3] == state] for state in ("pending", "delivered")
+    }
+    assert all(WORK in payload for *_, payload in gone["pending"])
+    for number, event, project, _, payload in gone["delivered"]:
+        assert json.loads(payload) == {"type": event, "data": {"project": {"id": project}}}
+        answer = root.post(f"/api/admin/webhooks/deliveries/{number}/redeliver")
+        assert (answer.status_code, answer.json["code"]) == (409, "invalid_transition")
+    assert gone["delivered"]
+    [whole, *_] = (row[0] for row in about if row[2] in present and row[3] == "delivered")
+    assert root.post(f"/api/admin/webhooks/deliveries/{whole}/redeliver").status_code == 202
+    of_live = [row for row in about if row[2] in present and row[3] == "pending" and WORK in row[4]]
+    with notifying.app_context():
+        for (number, *_), stays in ((gone["pending"][-1], False), (of_live[-1], True)):
+            transaction(lambda number=number: sent(number))
+            assert (WORK in db.session.get_one(Delivery, number, populate_existing=True).payload) is stays

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 import config
+from directory.services.delivery.outbox import ACTORS
 from directory.services.delivery.webhooks import formats
 from directory.services.delivery.webhooks.formats import INVISIBLE, NAMES, fit
 from directory.services.site import NOWHERE, Site
@@ -274,3 +275,31 @@ def test_a_report_is_sent_with_its_kind(style: str) -> None:
 
     assert "Project reported" in " ".join(texts(message))
     assert "broken link" in " ".join(texts(message))
+
+
+@pytest.mark.parametrize("style", formats.FORMATS)
+@pytest.mark.parametrize("kind", ["approved", "rejected", "unpublished", "edited", "deleted", "changes_requested"])
+@pytest.mark.parametrize("names", [True, False])
+def test_without_names_nobody_who_decided_is_in_a_message(style: str, kind: str, *, names: bool) -> None:
+    given = event("x", f"project.{kind}")
+    del given["data"]["approved_by"]
+    member = ACTORS[f"project.{kind}"]
+    given["data"] |= {member: {"id": 7, "username": "decider"}, "reason": "Why."}
+    given["data"]["project"]["owner"] = {"id": 1, "username": "ada"}
+    body = formats.render(style, json.dumps(given), SITE, names=names).decode()
+    assert ("decider" in body) is names
+    assert "ada" in body
+    assert "Why." in body
+    if style == "standard" and not names:
+        assert json.loads(body) == {**given, "data": {**given["data"], member: None}}
+
+
+@pytest.mark.parametrize(
+    ("member", "stays"),
+    [("submitted_by", True), ("answered_by", True), ("edited_by", True), ("deleted_by", True), ("approved_by", False)],
+)
+def test_without_names_an_owner_stays_but_where_they_decided(member: str, *, stays: bool) -> None:
+    given = event("x")
+    given["data"] = {"project": given["data"]["project"], member: {"id": 1, "username": "ada"}}
+    body = json.loads(formats.render("standard", json.dumps(given), SITE, names=False))
+    assert (body["data"][member] is not None) is stays

@@ -84,6 +84,7 @@ def _consistent(tables: dict[str, list[dict[str, Any]]]) -> dict[str, list[dict[
     tables["audit_retention"] = tables["audit_retention"][:1]
     tables["category_slugs"] = [{"slug": "former", "category_id": FIRST_ID}]
     tables["rule_days"] = [{**row, "rule_id": FIRST_ID} for row in tables["rule_days"][:1]]
+    tables["daily_bytes"] = [{**row, "account_id": FIRST_ID} for row in tables["daily_bytes"][:1]]
     tables["approvals"] = [{**row, "project_id": FIRST_ID} for row in tables["approvals"][:1]]  # of the first user
     tables["vote_discounts"] = [{"user_id": FIRST_ID, "project_id": FIRST_ID}]
     tables["revisions"] = _revisions(tables["revisions"], tables["projects"])

@@ -145,7 +145,7 @@ def test_production_takes_https_and_this_machine(address):
     ("name", "nearest"),
     [
         ("SITE_ACENT", "SITE_ACCENT"),
-        ("SITE_COLOR", "SITE_LOGO"),
+        ("SITE_COLOR", "SITE_ACCENT"),
         ("WEBHOOKS_URL", "WEBHOOK_URL"),
         ("WEBHOOK_SECRETS", "WEBHOOK_SECRET"),
         ("MAIL_FORM", "MAIL_FROM"),

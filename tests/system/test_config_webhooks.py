@@ -35,6 +35,7 @@ def test_one_endpoint_comes_from_three_settings():
             "format": "standard",
             "events": ["project.approved"],
             "secrets": [SECRET, f"whsec_{SECRET}"],
+            "names": True,
         }
     ]
     discord = load(WEBHOOK_URL="https://discord.example/1/token", WEBHOOK_FORMAT="discord")["WEBHOOK_ENDPOINTS"]
@@ -50,6 +51,16 @@ def test_several_endpoints_come_from_a_json_list():
     assert (first["format"], first["events"], len(first["secrets"])) == ("standard", ["project.approved"], 2)
     assert (second["url"], second["format"]) == ("http://b.example:8080/x?y", "slack")
     assert second["events"] == ["project.rejected", "project.deleted"]
+
+
+def test_an_endpoint_may_be_kept_from_learning_who_decided():
+    given = [{"url": "https://a.example", "format": "slack"}]
+    given.append({"url": "https://b.example", "format": "slack", "names": False})
+    assert [each["names"] for each in load(WEBHOOK_ENDPOINTS=json.dumps(given))["WEBHOOK_ENDPOINTS"]] == [True, False]
+    for value in ("false", None, 0):
+        given[1]["names"] = value
+        line = refusal(WEBHOOK_ENDPOINTS=json.dumps(given))
+        assert line == "WEBHOOK_ENDPOINTS: an endpoint's names must be true or false"
 
 
 def test_an_endpoint_may_have_a_name():

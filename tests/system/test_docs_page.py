@@ -29,6 +29,7 @@ def opened(chromium, app, path, **options) -> Iterator:
 
 
 def open_operation(page, selector):
+    page.locator("#operations-tag-projects").click()
     page.locator(f"{selector} .opblock-summary-control").click()
     expect(page.locator(f"{selector} .responses-wrapper tr.response").first).to_be_visible()
 
@@ -49,11 +50,31 @@ def background(page):
 
 def test_the_document_is_as_dark_as_its_reader_prefers_and_follows_a_change(chromium, app):
     with opened(chromium, app, "/api/docs", color_scheme="dark") as page:
-        expect(page.locator(".opblock").first).to_be_visible()
+        expect(page.locator(".opblock-tag").first).to_be_visible()
         dark = background(page)
         page.emulate_media(color_scheme="light")
         expect(page.locator("html")).not_to_have_class("dark-mode")
         assert (dark, background(page)) == ("rgb(28, 32, 34)", "rgba(0, 0, 0, 0)")
+
+
+def test_the_page_begins_with_the_site_and_its_groups_folded(chromium, make_app):
+    with opened(chromium, make_app(SITE_NAME="Ours"), "/api/docs") as page:
+        expect(page.locator(".opblock-tag").first).to_be_visible()
+        expect(page.get_by_role("banner").get_by_role("link", name="Ours")).to_have_attribute("href", "/")
+        expect(page).to_have_title("API · Ours")
+        assert page.locator(".opblock").count() == 0
+        assert page.locator("*").count() < 709  # of the first page of the demo
+        page.locator("#operations-tag-projects").click()
+        expect(page.locator(".opblock").first).to_be_visible()
+
+
+def test_no_part_of_the_document_is_resolved_by_making_all_of_it_anew(chromium, app):
+    with opened(chromium, app, "/api/docs") as page:
+        expect(page.locator(".opblock-tag").first).to_be_visible()
+        page.evaluate("ui.specActions.requestResolvedSubtree(['paths', '/api/projects', 'post'])")
+        part = page.evaluate("ui.specSelectors.specResolvedSubtree(['paths', '/api/projects', 'post']).toJS()")
+        assert part["responses"]["429"]["headers"]["Retry-After"]["schema"]["type"] == "integer"
+        assert '"$ref"' not in str(part)
 
 
 def test_an_operation_lists_its_headers_once_and_a_refusal_shows_its_own_on_demand(chromium, app):
@@ -69,7 +90,7 @@ def test_an_operation_lists_its_headers_once_and_a_refusal_shows_its_own_on_dema
 
 def test_the_filter_finds_operations_by_their_method_path_and_summary(chromium, app):
     with opened(chromium, app, "/api/docs") as page:
-        expect(page.locator(".opblock").first).to_be_visible()
+        expect(page.locator(".opblock-tag").first).to_be_visible()
         for phrase, found in (
             ("UPVOTE", ["POST", "PUT", "DELETE"]),
             ("put upvote", ["PUT"]),

@@ -56,6 +56,16 @@ def test_warnings_stand_above_the_decision_and_are_asked_about_once(chromium, ap
         expect(dialog).to_have_count(0)
 
 
+@pytest.mark.parametrize("size", [{}, PHONE], ids=["desktop", "phone"])
+def test_a_key_is_named_where_there_are_keys(chromium, app, world, grace, size):
+    lamp = world.project(status="pending", title="Lamp")
+    with served(app) as site, visitor(chromium, site, **size) as person:
+        page = person.enter("grace").open(f"/admin/queue/{lamp}").page
+        page.locator(".q-actions").get_by_role("button", name="Ask for changes").click()
+        expect(page.get_by_role("dialog")).to_contain_text("The owner reads it.")
+        expect(page.get_by_text("Ctrl+Enter sends")).to_have_count(0 if size else 1)
+
+
 def test_on_a_phone_changes_are_asked_for_beside_approve_and_reject(chromium, app, world, grace, ada):
     lamp = world.project(ada, "pending", title="Lamp")
     with served(app) as site, visitor(chromium, site, **PHONE) as person:

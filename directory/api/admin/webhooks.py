@@ -4,10 +4,11 @@ from typing import Any
 
 from directory.api.blueprints import admin as bp
 from directory.api.schemas.webhooks import DeliveriesQuery, DeliveryOutput, DeliveryPage, EndpointList
+from directory.errors import DeliveryEmptied
 from directory.http import pagination
 from directory.http.access import admin_required
 from directory.http.authentication import caller
-from directory.http.endpoint import operation
+from directory.http.endpoint import documented, operation
 from directory.http.receivers import subscribers
 from directory.services.delivery import deliveries as outbox
 
@@ -45,7 +46,11 @@ def deliveries(query: dict[str, Any]) -> Any:
 
 @bp.post("/webhooks/deliveries/<id:delivery_id>/redeliver")
 @admin_required
+@documented(raises=(DeliveryEmptied,))
 @operation(answer=DeliveryOutput(), status=202)
 def redeliver(delivery_id: int) -> Any:
-    """Send a delivery again, under the same webhook-id."""
+    """Send a delivery again, under the same webhook-id.
+
+    Of what was delivered about a project that is gone only the ids are stored, so it cannot be sent again.
+    """
     return outbox.redeliver(delivery_id, by=caller())

@@ -6,7 +6,7 @@ from directory.api.schemas.paging import CursorPagination, CursorQuery
 from directory.api.schemas.projects import STATUSES, CategoryRef, UserRef
 from directory.http.fields import Prose, Strict, Timestamp, Whole, Word
 from directory.models import ReportKind, ReportOutcome
-from directory.services.review.reports import STATES, TEXTS_MAX
+from directory.services.review.reports import REPORTS_MAX, STATES, TEXTS_MAX
 
 KINDS, OUTCOMES = tuple(kind.value for kind in ReportKind), tuple(outcome.value for outcome in ReportOutcome)
 TEXT_MAX = 1000
@@ -63,6 +63,14 @@ class ReportText(Strict):
     reporter = fields.Nested(UserRef, allow_none=True)
 
 
+class ReportMade(Strict):
+    """A report, with or without a text, and who has made it; null for an anonymous caller."""
+
+    kind = Word(KINDS, required=True)
+    at = Timestamp(required=True)
+    reporter = fields.Nested(UserRef, required=True, allow_none=True)
+
+
 class ReportGroup(Strict):
     """The reports about a project. Settled ones have the outcome and the reply of the last settlement."""
 
@@ -79,6 +87,10 @@ class ReportGroup(Strict):
         fields.Nested(ReportText),
         required=True,
         metadata={"description": f"The newest {TEXTS_MAX} reports that have a text, the newest first."},
+    )
+    reports = fields.List(
+        fields.Nested(ReportMade),
+        metadata={"description": f"For administrators alone: the newest {REPORTS_MAX} reports, the newest first."},
     )
     outcome = Word(OUTCOMES)
     reply = fields.String(allow_none=True)

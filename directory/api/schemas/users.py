@@ -197,9 +197,19 @@ class UserDetail(UserOutput):
     stats = fields.Nested(Stats, required=True)
 
 
+class StoredToday(Strict):
+    """How many bytes of texts and pictures an account has stored since midnight UTC."""
+
+    bytes = fields.Integer(required=True, metadata={"minimum": 0})
+    most = fields.Integer(
+        required=True, allow_none=True, metadata={"description": "How many it may (MEMBER_BYTES_PER_DAY); null: any."}
+    )
+
+
 class UserProfile(UserDetail):
     """An account with its statistics and the latest twenty audit entries by or about the user, newest first."""
 
+    stored_today = fields.Nested(StoredToday, required=True)
     audit = fields.List(fields.Nested(AuditOutput), required=True)
 
 

@@ -38,11 +38,12 @@ class Endpoint:
 
 @dataclass(frozen=True, slots=True)
 class Webhook(Endpoint):
-    """A receiver over HTTP, with its secrets, the newest first."""
+    """A receiver over HTTP, with its secrets, the newest first; without `names` it does not learn who decided."""
 
     channel: ClassVar[str] = "webhook"
 
     secrets: tuple[str, ...] = field(default=(), repr=False)
+    names: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

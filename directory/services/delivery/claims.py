@@ -16,6 +16,7 @@ from sqlalchemy import ColumnElement, literal_column, or_, select, update
 from directory.extensions import db, modify
 from directory.models import Delivery, DeliveryAttempt, DeliveryState
 from directory.services.deleting import delete_some, require_minority
+from directory.services.delivery import outbox
 from directory.services.delivery.schedule import RETENTION, DeliveryPolicy
 
 # A literal: with a parameter neither database could use the partial index of the pending ones.
@@ -100,6 +101,8 @@ def complete(claim: Claim, outcome: Outcome, policy: DeliveryPolicy) -> str | No
     held = (Delivery.id == claim.delivery_id, Delivery.lease_token == claim.token)
     if modify(update(Delivery).where(*held).values(fate)) == 0:
         return None
+    if outcome.delivered:
+        outbox.empty_where_gone(claim.delivery_id)
     db.session.add(_attempt(claim, outcome))
     return str(fate["state"])
 

@@ -14,7 +14,7 @@ def webhooks(settings: Sequence[Mapping[str, Any]], site: Site) -> list[Webhook]
     return [
         Webhook(
             each["name"] or stable_name(each["url"]), each["url"], each["format"], frozenset(each["events"]), site,
-            tuple(each["secrets"]),
+            tuple(each["secrets"]), each["names"],
         )
         for each in settings
     ]  # fmt: skip

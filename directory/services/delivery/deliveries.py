@@ -8,7 +8,7 @@ import orjson
 from sqlalchemy import func, or_, select, update
 
 from directory.db.paging import Slice, Sort, Window, as_dict, fetch
-from directory.errors import NotFound
+from directory.errors import DeliveryEmptied, NotFound
 from directory.extensions import db, modify
 from directory.models import Delivery, DeliveryAttempt, DeliveryState
 from directory.services import audit
@@ -19,6 +19,7 @@ from directory.services.delivery.outbox import TEST, payload_of_test, rows_of
 from directory.services.delivery.schedule import DeliveryPolicy
 from directory.services.identity import Caller
 
+WHOLE = Delivery.payload.contains('"timestamp":')  # which every event has until `outbox.empty` has emptied it
 NEWEST = Sort((Delivery.id,), descending=True)
 COLUMNS = (
     Delivery.id,
@@ -56,11 +57,14 @@ def one(delivery_id: int) -> dict[str, Any]:
 
 
 def redeliver(delivery_id: int, *, by: Caller | None) -> dict[str, Any]:
-    """Make a delivery due at once, whatever became of it, with a whole schedule before it. Raises NotFound.
+    """Make a delivery due at once, whatever became of it, with a whole schedule before it.
 
-    A try that is under way loses its claim, so that its outcome cannot overwrite this decision.
+    A try that is under way loses its claim, so that its outcome cannot overwrite this decision. Raises NotFound, and
+    DeliveryEmptied if it was sent, and its project is gone.
     """
-    _make_due(Delivery.id == delivery_id)
+    if not _make_due(Delivery.id == delivery_id, WHOLE):
+        one(delivery_id)
+        raise DeliveryEmptied
     delivery = one(delivery_id)
     changes = {name: {"from": None, "to": str(delivery[name])} for name in ("id", "event", "endpoint")}
     audit.record("webhook.redelivered", by=by, project_id=delivery["project_id"], changes=changes)
@@ -75,7 +79,7 @@ def redeliver_all(
     Returns how many. A delivery that a deliverer is sending right now is left to it. Mail that was sent is left out
     unless `endpoint` names it: people recognise no repetition by an id, as receivers do.
     """
-    which: list[Any] = [free(database_clock(), DeliveryPolicy())]
+    which: list[Any] = [free(database_clock(), DeliveryPolicy()), WHOLE]
     if endpoint is None:
         which.append(or_(Delivery.endpoint != MAIL, Delivery.state != DeliveryState.DELIVERED))
     else:

@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import BigInteger, bindparam, func, select, text, update
+from sqlalchemy import BigInteger, ColumnElement, String, bindparam, case, cast, func, literal, select, text, update
 from sqlalchemy.dialects.postgresql import ARRAY
 
 from directory.db.transactions import on_postgresql
-from directory.extensions import UNSYNCHRONISED, db
+from directory.extensions import UNSYNCHRONISED, db, modify
 from directory.models import AccountStatus, Delivery, DeliveryState, Project, User, now
 from directory.services import bulk
 from directory.services.catalog import catalog
@@ -227,6 +227,23 @@ def forget_user(user_id: int, new_name: str) -> None:
         if rows:
             for statement in (_RENAME_ONE, _FORGET_ANSWERS_OF_ONE):
                 db.session.connection().execute(statement, rows)
+
+
+def empty(*which: ColumnElement[bool]) -> None:
+    """Leave of the payloads of delivered events nothing but the type and the id of their project.
+
+    Of deliveries that are still to be sent, which this locks, `claims.complete` does so later.
+    """
+    begin, middle, end = map(literal, ('{"type":"', '","data":{"project":{"id":', "}}}"))
+    left = begin + Delivery.event + middle + cast(Delivery.project_id, String) + end
+    payload = case((Delivery.state == DeliveryState.DELIVERED, left), else_=Delivery.payload)
+    modify(update(Delivery).where(*which).values(payload=payload))
+
+
+def empty_where_gone(delivery_id: int) -> None:
+    """The same for a delivery whose project is gone."""
+    is_gone = ~select(Project.id).where(Project.id == Delivery.project_id).exists()
+    empty(Delivery.id == delivery_id, Delivery.project_id.is_not(None), is_gone)
 
 
 def rows_of(

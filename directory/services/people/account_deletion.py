@@ -27,8 +27,8 @@ from directory.errors import (
 )
 from directory.extensions import db, modify
 from directory.language.messages import _
-from directory.models import LOCAL, AccountStatus, Project, Revision, Role, Status, Upvote, User, now
-from directory.services import audit
+from directory.models import LOCAL, AccountStatus, Delivery, Project, Revision, Role, Status, Upvote, User, now
+from directory.services import audit, daily_bytes
 from directory.services.accounts import accounts, mail_links, sessions
 from directory.services.delivery import outbox
 from directory.services.delivery.channels import Endpoint
@@ -67,7 +67,7 @@ def delete_account(*, by: Caller, known_hash: str, notify: list[Endpoint]) -> No
 
     The hash is empty for an account without a password. Sessions, tokens, identities, passkeys, votes, reports,
     revisions, and pending and rejected projects are deleted; live projects stay. Others can take the username and the
-    address. The audit log does not change: it contains ids, not names.
+    address. The audit log contains ids, not names; titles and texts of projects that are gone are erased from it.
     Raises Unauthenticated, WrongPassword, LastAdmin, TooManyProjects, TooManyVotes, Unavailable.
     """
     target = _lock_own(by, known_hash)
@@ -101,11 +101,14 @@ def _delete(target: Any, *, by: Caller | None, affected: set[int], notify: list[
     if by is not None and by.id == user_id:
         by = replace(by, username=name)
     audit.record("user.deleted", by=by, user_id=user_id, from_state=target.status, reason=reason)
-    _delete_unlisted(affected, owner_id=user_id, by=by, notify=notify)
+    gone = audit.gone(user_id, _delete_unlisted(affected, owner_id=user_id, by=by, notify=notify))
+    audit.erase(gone)
+    outbox.empty(Delivery.project_id.in_(gone))
     revisions.drop_all(user_id, by=by)
     thread.forget_user(user_id)
     reports.forget(user_id)
     facts.forget(user_id)
+    daily_bytes.forget(user_id)
     sessions.end_everything(user_id)
     mail_links.end_all(user_id)
     identities.end_all(user_id)
@@ -186,10 +189,11 @@ def _rename(user_id: int) -> str:
     return name
 
 
-def _delete_unlisted(locked: set[int], *, owner_id: int, by: Caller | None, notify: list[Endpoint]) -> None:
-    """Delete the locked projects that are pending or rejected."""
+def _delete_unlisted(locked: set[int], *, owner_id: int, by: Caller | None, notify: list[Endpoint]) -> list[int]:
+    """Delete the locked projects that are pending or rejected, and return their ids."""
     columns = select(Project.id, Project.url_key, Project.title, Project.status, Project.category_id)
     found = columns.where(Project.owner_id == owner_id, Project.status.in_(UNLISTED)).order_by(Project.id)
     projects = [project for project in db.session.execute(found) if project.id in locked]
     if projects:
         submissions.delete_each(projects, by=by, notify=notify)
+    return [project.id for project in projects]

@@ -18,7 +18,7 @@ from directory.db.paging import AnySelect, Slice, Sort, Window, as_dict, fetch
 from directory.errors import NotFound, OwnSubmission, ReportsSettled
 from directory.extensions import db, modify
 from directory.models import AccountStatus, Project, Report, ReportOutcome, Status, User, now
-from directory.services import audit, permissions
+from directory.services import audit, daily_bytes, permissions
 from directory.services.catalog import catalog
 from directory.services.clock import database_clock
 from directory.services.deleting import delete_some, require_minority
@@ -28,7 +28,7 @@ from directory.services.delivery.mail import report_mails
 from directory.services.identity import Caller, require_active
 
 STATES = ("open", "settled")
-TEXTS_MAX = 20  # of a project, in a list
+TEXTS_MAX, REPORTS_MAX = 20, 100  # of a project, in a list
 # What an anonymous caller has reported is kept for so long after it was settled.
 KEPT_DAYS = 90
 # The most open reports of anonymous callers about a project. One transaction settles all of them: of some 30,000, by as
@@ -37,7 +37,15 @@ STRANGERS_MAX = 1_000
 _BY_ID = Sort((Report.id,), descending=False)
 _BY_SETTLEMENT = Sort((Report.settled_at, Report.id), descending=True)
 _Other = aliased(Report)
-_COLUMNS = (Project.id, Project.title, Project.url_key, Project.status, Project.owner_id, Project.category_id)
+_COLUMNS = (
+    Project.id,
+    Project.title,
+    Project.url_key,
+    Project.status,
+    Project.owner_id,
+    Project.category_id,
+    Project.updated_at,
+)
 
 
 def make(
@@ -46,7 +54,8 @@ def make(
     """Report a live project, or replace the kind and the text of the caller's open report about it.
 
     `by` is None for an anonymous caller, whom `address_key` identifies. Where a project has STRANGERS_MAX open reports
-    of such callers, one more takes the place of the newest. Only a report that takes no place is sent to webhooks.
+    of such callers, one more takes the place of the newest. Only a report that takes no place is sent to webhooks. One
+    by a member whose last one was settled as unfounded, and whose project has not changed since, is not stored.
     Raises Unauthenticated, NotFound (also if the project is not live).
     """
     if by is not None:
@@ -56,7 +65,10 @@ def make(
         raise NotFound
     caller = Report.address_key == address_key if by is None else Report.reporter_id == by.id
     values = {"kind": kind, "text": text}
+    daily_bytes.note(values, daily_bytes.ROW)
     if modify(update(Report).where(Report.project_id == project_id, _is_open(Report), caller).values(values)):
+        return
+    if by is not None and _was_unfounded(project, by):
         return
     whose = {"address_key": address_key} if by is None else {"reporter_id": by.id}
     if by is None and len(newest := _newest_of_strangers(project_id)) == STRANGERS_MAX:
@@ -64,6 +76,13 @@ def make(
         return
     db.session.add(Report(project_id=project_id, **values, **whose))
     outbox.enqueue(outbox.REPORTED, project_id, by=None, endpoints=notify, kind=kind)
+
+
+def _was_unfounded(project: Any, by: Caller) -> bool:
+    """Whether a member's report of the project, as it is, was settled as unfounded."""
+    settled = Report.outcome == ReportOutcome.UNFOUNDED, Report.settled_at > project.updated_at
+    earlier = select(Report.id).where(Report.project_id == project.id, Report.reporter_id == by.id, *settled)
+    return db.session.scalar(earlier.limit(1)) is not None
 
 
 def _newest_of_strangers(project_id: int) -> list[int]:
@@ -131,8 +150,8 @@ def page(window: Window, *, by: Caller, state: str, kind: str | None) -> Slice:
 
     Only projects that `by` may review are listed, and only administrators see the names of reporters. `kind` leaves out
     reports of other kinds. Each item has the project, the number of its reports and of each kind, the time of the first
-    one, and the newest texts; of settled reports also the last outcome and reply. It takes a bounded number of
-    statements.
+    one, and the newest texts; for administrators who has made the newest reports; of settled reports also the last
+    outcome and reply. It takes a bounded number of statements.
     """
     return _page(window, permissions.within(Project.__table__.c.category_id, by), by, state, kind)
 
@@ -161,7 +180,10 @@ def _groups(
     if not ids:
         return []
     projects = {project["id"]: project for project in catalog.all_stored(ids)}
-    counted, texts = _counted(ids, state, kind), _texts(ids, state, kind, naming_reporters=naming_reporters)
+    counted, texts = _counted(ids, state, kind), _newest(ids, state, kind, TEXTS_MAX, Report.text != "")
+    made = _newest(ids, state, kind, REPORTS_MAX) if naming_reporters else {}
+    if not naming_reporters:
+        texts = {each: _without("reporter", some) for each, some in texts.items()}
     return [
         {
             **({} if state == "open" else {name: row[name] for name in ("outcome", "reply", "settled_at")}),
@@ -170,9 +192,14 @@ def _groups(
             "kinds": {name: number for name, number, _ in counted[row["project_id"]]},
             "first_at": min(at for _, _, at in counted[row["project_id"]]),
             "texts": texts[row["project_id"]],
+            **({"reports": _without("text", made[row["project_id"]])} if naming_reporters else {}),
         }
         for row in rows
     ]
+
+
+def _without(name: str, items: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [{key: value for key, value in item.items() if key != name} for item in items]
 
 
 def _counted(ids: list[int], state: str, kind: str | None) -> dict[int, list[tuple[str, int, Any]]]:
@@ -185,27 +212,20 @@ def _counted(ids: list[int], state: str, kind: str | None) -> dict[int, list[tup
     return {project_id: sorted(kinds) for project_id, kinds in found.items()}
 
 
-def _texts(ids: list[int], state: str, kind: str | None, *, naming_reporters: bool) -> dict[int, list[dict[str, Any]]]:
-    """By project, the newest reports that have a text, newest first."""
+def _newest(
+    ids: list[int], state: str, kind: str | None, most: int, *conditions: ColumnElement[bool]
+) -> dict[int, list[dict[str, Any]]]:
+    """By project, the newest reports that meet the conditions, newest first: each with its text and its reporter."""
     place = func.row_number().over(partition_by=Report.project_id, order_by=Report.id.desc()).label("place")
-    written = select(Report.id, place).where(
-        Report.project_id.in_(ids), Report.text != "", *_shown(Report, state, kind)
-    )
-    newest = written.subquery("newest")
-    query = select(
-        Report.project_id,
-        Report.text,
-        Report.kind,
-        Report.created_at.label("at"),
-        User.id.label("user_id"),
-        User.username,
-    )
-    query = query.join(newest, newest.c.id == Report.id).outerjoin(User, User.id == Report.reporter_id)
+    wanted = select(Report.id, place).where(Report.project_id.in_(ids), *conditions, *_shown(Report, state, kind))
+    newest = wanted.subquery("newest")
+    columns = (Report.project_id, Report.text, Report.kind, Report.created_at, User.id.label("user_id"), User.username)
+    query = select(*columns).join(newest, newest.c.id == Report.id).outerjoin(User, User.id == Report.reporter_id)
     found: dict[int, list[dict[str, Any]]] = {project_id: [] for project_id in ids}
-    for row in db.session.execute(query.where(newest.c.place <= TEXTS_MAX).order_by(Report.id.desc())):
+    for row in db.session.execute(query.where(newest.c.place <= most).order_by(Report.id.desc())):
         reporter = None if row.user_id is None else {"id": row.user_id, "username": row.username}
-        shown = {"text": row.text, "kind": row.kind, "at": row.at}
-        found[row.project_id].append(shown | ({"reporter": reporter} if naming_reporters else {}))
+        shown = {"text": row.text, "kind": row.kind, "at": row.created_at, "reporter": reporter}
+        found[row.project_id].append(shown)
     return found
 
 

@@ -10,13 +10,14 @@ from directory.db.errors import refusing
 from directory.errors import Duplicate, Invalid, NotFound, PreconditionFailed
 from directory.extensions import db, modify
 from directory.language.messages import _
-from directory.models import Project, Revision, Status, now
-from directory.services import audit, permissions
+from directory.models import Delivery, Project, Revision, Status, now
+from directory.services import audit, daily_bytes, permissions
 from directory.services.catalog import catalog, counters, fields, search_index
 from directory.services.catalog.ranking import hot
 from directory.services.delivery import outbox
 from directory.services.delivery.channels import Endpoint
 from directory.services.identity import Caller, require_active, require_verified
+from directory.services.pictures import logos
 from directory.services.pictures.project_pictures import Change
 from directory.services.review import claims, last_decision, reports, revisions, waiting
 from directory.services.review.last_decision import Overtaking
@@ -54,6 +55,7 @@ def submit(given: dict[str, Any], *, by: Caller, notify: list[Endpoint]) -> int:
         db.session.flush()  # assigns the id
     search_index.index([project])
     audit.record_project("project.submitted", project, by=by, at=at, to_state=Status.PENDING)
+    daily_bytes.note(given, daily_bytes.ROW)
     outbox.enqueue("project.submitted", project.id, by=by, endpoints=notify)
     return project.id
 
@@ -140,6 +142,7 @@ def remove(project_id: int, *, by: Caller, notify: list[Endpoint], versions: Con
     """Delete a project. Raises Unauthenticated, NotFound, NotOwner, PreconditionFailed."""
     require_active(by)
     delete_each([_locked(project_id, by, versions)], by=by, notify=notify)
+    logos.drop_unused(by.id)
 
 
 def delete_each(
@@ -159,6 +162,7 @@ def delete_each(
     counters.lock(ids, deleting=True)
     search_index.forget(*ids)
     modify(delete(Project).where(Project.id.in_(ids)))
+    outbox.empty(Delivery.project_id.in_(ids))
 
 
 def locked(project_id: int) -> Project:

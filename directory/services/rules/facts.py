@@ -98,7 +98,10 @@ def of_registration(email: str, *, is_confirmed: bool) -> Facts:
 
 
 def store(kind: Judged, facts: Facts, *, account_id: int, project_id: int | None, at: datetime) -> None:
-    """Store facts with what they are of, by one statement."""
+    """Store facts with what they are of, by one statement; those of an edit in the place of the project's last one."""
+    if kind is Judged.EDIT:
+        last = RuleFacts.account_id == account_id, RuleFacts.project_id == project_id, RuleFacts.kind == kind
+        modify(delete(RuleFacts).where(*last))
     dialect, words = db.engine.dialect.name, packed(facts.words)
     row = {"kind": kind.value, "at": at, "project_id": project_id, "account_id": account_id}
     _insert(dialect).all(

@@ -141,7 +141,11 @@ def _logged_later(*actions: str, after: Any) -> AnySelect:
 
 
 def _logged(on: list[str], since: datetime) -> int:
-    """How much members did in the period, by the log, which is kept for as long as AUDIT_RETENTION says."""
-    query = select(func.count()).select_from(AuditEntry).join(User, User.id == AuditEntry.actor_id)
+    """How much members did in the period, by the log, which is kept for as long as AUDIT_RETENTION says.
+
+    The edits of a project are one, as in the stored facts.
+    """
+    once = case((LOGGED[Judged.EDIT], AuditEntry.project_id), else_=-AuditEntry.id)
+    query = select(func.count(once.distinct())).select_from(AuditEntry).join(User, User.id == AuditEntry.actor_id)
     done = or_(*(LOGGED[kind] for kind in on))
     return db.session.scalar(query.where(done, AuditEntry.at >= since, User.role != Role.ADMIN)) or 0

@@ -9,6 +9,7 @@ from directory.services.accounts import accounts
 from directory.services.catalog import fields
 from directory.services.delivery.channels import Endpoint
 from directory.services.identity import Caller
+from directory.services.pictures import logos
 from directory.services.review import holding, moderation, revisions, submissions
 from directory.services.rules import judging, texts
 from directory.services.rules.judging import Judgement
@@ -40,6 +41,8 @@ def edit(project_id: int, given: dict[str, Any], *, by: Caller, notify: list[End
     An administrator's edit is not judged. Raises what that raises.
     """
     waits = submissions.edit(project_id, given, by=by, notify=notify, **terms)
+    if "logo" in given or terms.get("pictures"):
+        logos.drop_unused(by.id)
     if waits is not None and not by.is_admin:
         project, revision = waits
         values = _values(project, revision)

@@ -12,7 +12,7 @@ from html import unescape
 from typing import Any, NamedTuple
 from urllib.parse import unquote, urlsplit
 
-from directory.services.catalog.search_words import readable_host, units
+from directory.services.catalog.search_words import Unit, readable_host, units
 from directory.services.text import markdown
 from directory.services.text.characters import as_read
 from directory.services.text.keys import number_of
@@ -87,19 +87,26 @@ def words_of(given: Mapping[str, Any]) -> Words:
     texts += [picture["alt"] for picture in given.get("pictures") or ()]
     texts.append(readable_host(urlsplit(given["url"]).hostname or ""))
     ordered: list[int] = []
-    alone: dict[int, None] = {}
+    known: set[str] = set()
+    alone: dict[str, None] = {}
     for text in (each for written in texts for each in dict.fromkeys((written, as_read(written)))):
         found = units(text)
-        ordered += (number(part) for unit in found for part in unit.parts)
-        ordered.append(BETWEEN)
-        alone |= dict.fromkeys(number(unit.joined) for unit in found if unit.is_joined)
+        parts = [part for unit in found for part in unit.parts]
+        ordered += (*map(number, parts), BETWEEN)
+        known.update(parts)
+        alone |= dict.fromkeys(_joined(found))
     if shown.text.split() != given["description"].split():
         source = units(given["description"])
-        alone |= dict.fromkeys(number(word) for unit in source for word in (*unit.parts, unit.joined))
-    in_order = {*ordered}
-    return Words((*ordered, *_separate(each for each in alone if each not in in_order)))
+        alone |= dict.fromkeys([part for unit in source for part in unit.parts])
+        alone |= dict.fromkeys(_joined(source))
+    return Words((*ordered, *_separate(number(each) for each in alone if each not in known)))
 
 
+def _joined(found: Iterable[Unit]) -> list[str]:
+    return [unit.joined for unit in found if len(unit.parts) > 1 and unit.is_joined]
+
+
+@lru_cache(8_192)  # the frequent words of all texts
 def number(word: str) -> int:
     """The number that stands for a word."""
     return number_of(word) >> (_OLD_BITS - _STORED_BITS)

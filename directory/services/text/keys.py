@@ -48,7 +48,6 @@ def text_key(text: str) -> str | None:
     return None if len(text.strip()) < LEAST else _digest(" ".join(fold(text).split()), 16).hex()
 
 
-@lru_cache(8_192)  # the frequent words of all texts
 def number_of(word: str) -> int:
     """The number that stands for a word or a domain in stored facts."""
     return int.from_bytes(_digest(word, 8)) >> 1  # a signed number of 64 bits holds it

@@ -27,6 +27,7 @@ NAMES = {
     "project.reported": "Project reported",
     "webhook.test": "Test of this webhook",
 }
+DECIDERS = {"approved_by", "rejected_by", "unpublished_by", "requested_by"}
 COLOUR = 0x2E7D32
 INVISIBLE = "\u200b"
 DIRECTIONAL = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
@@ -52,11 +53,24 @@ class Format:
     message: Callable[[dict[str, Any], Site], dict[str, Any]] | None = None
 
 
-def render(style: str, payload: str, site: Site) -> bytes:
-    """The body of a request in a format of FORMATS for a stored event."""
-    if (message := FORMATS[style].message) is None:
+def render(style: str, payload: str, site: Site, *, names: bool = True) -> bytes:
+    """The body of a request in a format of FORMATS for a stored event; without `names` nobody who decided is in it."""
+    message = FORMATS[style].message
+    if message is None and names:
         return payload.encode()
-    return json.dumps(message(json.loads(payload), site), ensure_ascii=False, separators=(",", ":")).encode()
+    event = json.loads(payload)
+    if not names:
+        _leave_out_deciders(event["data"])
+    shown = event if message is None else message(event, site)
+    return json.dumps(shown, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def _leave_out_deciders(data: dict[str, Any]) -> None:
+    """Leave out who decided, be it the owner, and anybody else but the owner who did something."""
+    owner = data["project"]["owner"]["id"]
+    for member, actor in data.items():
+        if member in DECIDERS or (member.endswith("_by") and actor and actor["id"] != owner):
+            data[member] = None
 
 
 def discord(event: dict[str, Any], site: Site) -> dict[str, Any]:

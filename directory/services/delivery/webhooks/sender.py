@@ -75,7 +75,8 @@ class _Exchange:
         return Outcome(self._status, None, milliseconds, excerpt(self._body, secret_parts(self._endpoint)), asked)
 
     def _post(self, session: requests.Session) -> requests.Response:
-        body = formats.render(self._endpoint.format, self._claim.payload, self._endpoint.site)
+        endpoint = self._endpoint
+        body = formats.render(endpoint.format, self._claim.payload, endpoint.site, names=endpoint.names)
         secrets = self._endpoint.secrets if formats.FORMATS[self._endpoint.format].signed else ()
         signed = signing.headers(secrets, self._claim.webhook_id, body, at=int(now().timestamp()))
         return session.post(

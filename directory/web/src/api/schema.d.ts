@@ -685,7 +685,9 @@ export interface paths {
         put?: never;
         /**
          * Send a delivery again, under the same webhook-id
-         * @description Needs an administrator.
+         * @description Of what was delivered about a project that is gone only the ids are stored, so it cannot be sent again.
+         *
+         *     Needs an administrator.
          */
         post: operations["adminRedeliver"];
         delete?: never;
@@ -1643,9 +1645,11 @@ export interface paths {
         /**
          * Set the logo of a project: a PNG, JPEG or WebP picture of at most 1 MiB
          * @description It is stored as WebP of 64 and of 256 pixels a side, without metadata, whole and on a transparent ground where it is
-         *     not square. At most 4,096 pixels wide and high; a WebP of at most 5 million pixels, for its decoder takes much
-         *     memory. It is a change as any other: a rejected project goes back to the queue, and of a live one it waits for
-         *     review as a part of its `revision`.
+         *     not square. At most 8,192 pixels wide and high. A PNG has at most 18 million pixels, half as many with 16 bits a
+         *     colour; a WebP 5 million, for its decoder takes much memory. Of a JPEG its pixels times its scans count, at most 167
+         *     million (twice if its end is missing): a progressive one usually has ten scans, another one has one. A JPEG that
+         *     browsers do not show, such as one with arithmetic coding, is refused. It is a change as any other: a rejected
+         *     project goes back to the queue, and of a live one it waits for review as a part of its `revision`.
          *
          *     Needs the project's owner or an administrator.
          */
@@ -1798,7 +1802,9 @@ export interface paths {
          * Report a live project to the reviewers
          * @description Each caller has at most one open report about a project: the kind and the text of a second one take the place of the
          *     first's, with the same answer. Where a project has a thousand open reports of anonymous callers, one more takes the
-         *     place of the newest. A report hides nothing by itself. Members see at `/mine` how theirs was settled.
+         *     place of the newest. A report hides nothing by itself. Members see at `/mine` how theirs was settled. Where it was
+         *     unfounded, and the project has not changed since, the same member's next one has the same answer and is shown to
+         *     nobody.
          *     Whether anonymous callers may report, or members alone, or nobody, is the operator's choice: REPORTS.
          *
          *     Needs no sign-in where REPORTS is `everybody`, and a signed-in user where it is `members`.
@@ -3509,6 +3515,12 @@ export interface components {
             /** @description How many accounts the decision is still about: send it again. */
             remaining: number;
         };
+        /** @description How many bytes of texts and pictures an account has stored since midnight UTC. */
+        StoredToday: {
+            bytes: number;
+            /** @description How many it may (MEMBER_BYTES_PER_DAY); null: any. */
+            most: number | null;
+        };
         /** @description An account with its statistics and the latest twenty audit entries by or about the user, newest first. */
         UserProfile: {
             id: number;
@@ -3542,6 +3554,7 @@ export interface components {
              */
             deleted_at: string | null;
             stats: components["schemas"]["Stats"];
+            stored_today: components["schemas"]["StoredToday"];
             audit: components["schemas"]["Audit"][];
         };
         /** @description A new role or status, or both, or the categories of a reviewer. `review_categories` are those that a reviewer may review, null for all; no other role has any. `unpublish` and `reason` go with a suspension alone. */
@@ -4479,7 +4492,7 @@ export interface components {
         ReplyList: {
             items: components["schemas"]["Reply"][];
         };
-        /** @description A text for a decision. In `text`, `{title}`, `{owner}` and `{site}` stand for what the console fills in. */
+        /** @description A text for a decision. In `text`, `{title}`, `{owner}` and `{site}` stand for what the console fills in; no other word is in braces. */
         ReplyInput: {
             /** @example Web frameworks */
             name: string;
@@ -4488,7 +4501,7 @@ export interface components {
             /** @example Reads **CSV**: https://example.org/csv. */
             text: string;
         };
-        /** @description A text for a decision. In `text`, `{title}`, `{owner}` and `{site}` stand for what the console fills in. */
+        /** @description A text for a decision. In `text`, `{title}`, `{owner}` and `{site}` stand for what the console fills in; no other word is in braces. */
         ReplyChanges: {
             /** @example Web frameworks */
             name?: string;
@@ -4506,6 +4519,14 @@ export interface components {
             at: string;
             reporter?: components["schemas"]["UserRef"] | null;
         };
+        /** @description A report, with or without a text, and who has made it; null for an anonymous caller. */
+        ReportMade: {
+            /** @enum {string} */
+            kind: "broken_link" | "spam" | "harmful" | "wrong_facts" | "mine" | "other";
+            /** Format: date-time */
+            at: string;
+            reporter: components["schemas"]["UserRef"] | null;
+        };
         /** @description The reports about a project. Settled ones have the outcome and the reply of the last settlement. */
         ReportGroup: {
             project: components["schemas"]["ReportedProject"];
@@ -4518,6 +4539,8 @@ export interface components {
             first_at: string;
             /** @description The newest 20 reports that have a text, the newest first. */
             texts: components["schemas"]["ReportText"][];
+            /** @description For administrators alone: the newest 100 reports, the newest first. */
+            reports?: components["schemas"]["ReportMade"][];
             /** @enum {string} */
             outcome?: "acted" | "unfounded";
             reply?: string | null;
@@ -4783,7 +4806,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description - `rate_limited`: A rate limit is used up. Retry-After says in how many seconds to try again. */
+        /** @description - `rate_limited`: A rate limit is used up, or what a member may store in a day. Retry-After says in how many seconds to try again. */
         RateLimited: {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
@@ -8252,6 +8275,10 @@ export interface operations {
                      *         "upvotes_received": 1,
                      *         "last_submission_at": "2026-11-20T10:00:00.123456Z"
                      *       },
+                     *       "stored_today": {
+                     *         "bytes": 0,
+                     *         "most": 1
+                     *       },
                      *       "audit": [
                      *         {
                      *           "id": 42,
@@ -8604,7 +8631,7 @@ export interface operations {
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["AdminRequiredOrPasskeyRequiredOrEmailNotVerifiedOrCrossSiteRequest"];
             404: components["responses"]["NotFound"];
-            409: components["responses"]["OtherUser"];
+            409: components["responses"]["InvalidTransitionOrOtherUser"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["ValidationFailed"];
@@ -14511,6 +14538,16 @@ export interface operations {
                      *               }
                      *             }
                      *           ],
+                     *           "reports": [
+                     *             {
+                     *               "kind": "broken_link",
+                     *               "at": "2026-11-20T10:00:00.123456Z",
+                     *               "reporter": {
+                     *                 "id": 42,
+                     *                 "username": "ada"
+                     *               }
+                     *             }
+                     *           ],
                      *           "outcome": "acted",
                      *           "reply": null,
                      *           "settled_at": "2026-11-20T10:00:00.123456Z"
@@ -14596,6 +14633,16 @@ export interface operations {
                      *       "texts": [
                      *         {
                      *           "text": "Reads **CSV**: https://example.org/csv.",
+                     *           "kind": "broken_link",
+                     *           "at": "2026-11-20T10:00:00.123456Z",
+                     *           "reporter": {
+                     *             "id": 42,
+                     *             "username": "ada"
+                     *           }
+                     *         }
+                     *       ],
+                     *       "reports": [
+                     *         {
                      *           "kind": "broken_link",
                      *           "at": "2026-11-20T10:00:00.123456Z",
                      *           "reporter": {

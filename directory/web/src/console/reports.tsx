@@ -49,18 +49,21 @@ function outcomeOf({ outcome, reply }: Group): string {
   return outcome ? [m.outcomes[outcome], reply].filter(Boolean).join(": ") : "";
 }
 
-/** What the reporters wrote; administrators see who they are. */
-function Texts({ group: { texts } }: { group: Group }) {
-  if (!texts.length) return null;
+/** What the reporters wrote; administrators see who they are, also those who wrote nothing. */
+function Texts({ group: { texts, reports = [] } }: { group: Group }) {
+  const names = new Map(reports.flatMap(({ reporter }) => (reporter ? [[reporter.id, reporter]] : [])));
   return (
-    <ul class="q-log">
+    <>
+    {names.size > 0 && <p class="muted">{m.reportedBy} {[...names.values()].map((each, place) => <span key={each.id}>{place > 0 && ", "}<a href={personAt(each)}>{each.username}</a></span>)}</p>}
+    {texts.length > 0 && <ul class="q-log">
       {texts.map(({ text, kind, at, reporter }, place) => (
         <li key={place}>
           <p class="reason" dir="auto">{text}</p>
           <span class="muted">{m.kinds[kind]}{reporter && <>, <a href={personAt(reporter)}>{reporter.username}</a></>}, <Time at={at} /></span>
         </li>
       ))}
-    </ul>
+    </ul>}
+    </>
   );
 }
 

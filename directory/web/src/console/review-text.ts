@@ -4,6 +4,9 @@ import { count, ended, t } from "../text.ts";
 
 type Decision = "approve" | "reject" | "request_changes";
 
+// A touch screen has no such keys.
+const byKeys = globalThis.matchMedia?.("(pointer: coarse)").matches ? "" : " Ctrl+Enter sends.";
+
 const done: Record<string, string> = {
   approve: "Approved", reject: "Rejected", request_changes: "Asked for changes of",
   "project.approved": "approved", "project.rejected": "rejected", "project.unpublished": "took down",
@@ -123,7 +126,7 @@ export const r = {
     reject: {
       title: (number: number, title: string) => `Reject ${number > 1 ? count(number, "submission") : title}`,
       label: "Reason",
-      hint: "The owner reads it. Leave it empty to give none. Ctrl+Enter sends.",
+      hint: `The owner reads it. Leave it empty to give none.${byKeys}`,
       none: (number: number) =>
         `${number > 1 ? "The owners get" : "The owner gets"} no reason. Choose or write one, or press the button again to reject without it.`,
       action: (number: number) => (number > 1 ? r.rejectMany(number) : r.reject),
@@ -131,7 +134,7 @@ export const r = {
     request_changes: {
       title: (number: number, title: string) => `Ask for changes of ${number > 1 ? count(number, "submission") : title}`,
       label: "What has to be changed",
-      hint: "The owner reads it. Ctrl+Enter sends.",
+      hint: `The owner reads it.${byKeys}`,
       none: () => "Choose or write a text.",
       action: (number: number) => (number > 1 ? `Ask for changes of ${t.number(number)}` : "Ask for changes"),
     },

@@ -25,6 +25,7 @@ export const m = {
   tooFew: (names: string[]) => `Fewer people may review than have to approve. Nothing can be approved in: ${names.join(", ")}.`,
 
   reports: "Reports",
+  reportedBy: "Reported by",
   reportsNone: { title: "No open reports", why: "A report appears here when a visitor says that something is wrong with a project." },
   openOnes: "Open",
   settledOnes: "Settled",

@@ -81,7 +81,7 @@ function rowOf(project: Known): HTMLElement {
   name.append(link);
   name.dir = "auto";
   text.append(name, element("p", "tagline", tagline), ...(sent ? [sentOn(sent, id)] : []), ...(STATES[status] ? [element("span", `badge ${status}`, word(STATES[status]))] : []));
-  row.append(text, ...(status === "live" ? [voteOf(project)] : []));
+  row.append(text, ...(status === "live" && !sent ? [voteOf(project)] : []));
   return row;
 }
 
