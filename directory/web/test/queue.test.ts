@@ -39,12 +39,14 @@ interface Sent {
 }
 const sent: Sent[] = [];
 
-function item(id: number, version = 1, fields: object = {}) {
+function item(id: number, version = 1, fields: { status?: string; revision?: object; [name: string]: unknown } = {}) {
   const at = "2026-11-20T10:00:00.000000Z";
+  const isOver = fields.status && fields.status !== "pending" && !fields.revision;
+  const review = isOver ? null : { waiting_for: "review", since: at, closes_at: null, held: false, asked: null };
   return {
     id, version, slug: `p${id}`, title: `Project ${id}`, tagline: "", description: "", url: `https://example.org/${id}`, status: "pending",
     owner: { id: 9, username: "ada" }, category: { slug: "tools", name: "Tools" }, tags: [], submitted_at: at, updated_at: at,
-    owner_stats: { live: 0, pending: 1, rejected: 0 }, earlier: 0, warnings: [], resembles: { lookalike_title: null, same_repository: null }, ...fields,
+    owner_stats: { live: 0, pending: 1, rejected: 0 }, earlier: 0, review, warnings: [], resembles: { lookalike_title: null, same_repository: null }, ...fields,
   };
 }
 
