@@ -185,6 +185,11 @@ def test_the_largest_pictures_take_less_than_a_hundred_megabytes(tmp_path):
     assert max(taken.values()) < MEGABYTES, taken
 
 
+def test_a_second_head_of_a_jpeg_hides_no_coefficients_from_the_estimate():
+    progressive = jpeg(9, FULL, 0xC2, [(range(3), SMALLER)])
+    assert picture_files.read(progressive + jpeg(9, FULL, 0xC0, [(range(3), SEQUENTIAL)])[2:] + END).is_kept
+
+
 def refine(content, times):
     """A progressive JPEG with its first scan of refinements repeated: each goes over all pixels and changes none."""
     at = [found.start() for found in re.finditer(b"\xff\xda", content)]
