@@ -234,9 +234,11 @@ def upload_logo(project_id: int, content: bytes) -> Any:
     """Set the logo of a project: a PNG, JPEG or WebP picture of at most 1 MiB.
 
     It is stored as WebP of 64 and of 256 pixels a side, without metadata, whole and on a transparent ground where it is
-    not square. At most 4,096 pixels wide and high; a WebP of at most 5 million pixels, for its decoder takes much
-    memory. It is a change as any other: a rejected project goes back to the queue, and of a live one it waits for
-    review as a part of its `revision`.
+    not square. At most 8,192 pixels wide and high. A PNG has at most 18 million pixels, half as many with 16 bits a
+    colour; a WebP 5 million, for its decoder takes much memory. Of a JPEG its pixels times its scans count, at most 167
+    million (twice if its end is missing): a progressive one usually has ten scans, another one has one. A JPEG that
+    browsers do not show, such as one with arithmetic coding, is refused. It is a change as any other: a rejected
+    project goes back to the queue, and of a live one it waits for review as a part of its `revision`.
     """
     made = pictures.as_logo(content, by=caller().id)  # before the transaction: it takes a while
     versions = versions_allowed()

@@ -6,12 +6,14 @@ from typing import Any, NamedTuple
 
 from directory.language.catalogues import ENGLISH, Catalogue
 from directory.language.messages import END_ISOLATE, ISOLATE
+from directory.services.pictures import cards
 from directory.services.site import Site, path_of
 
 HEIGHT, SPACE, NAME_MAX = 28, 10, 40
-NARROW, WIDE = 7.2, 13.0  # pixels of a letter, and of one of the scripts with wide ones
+SIZE = 12  # pixels of the font
+NARROW, WIDE = 7.2, 13.0  # pixels of a letter that the cards' font lacks, and of one of the scripts with wide ones
 UNSEEN = {"Cf", "Mn"}  # categories of characters that take no room: isolates, and marks over letters
-FONT = 'font-family="system-ui,-apple-system,Segoe UI,Roboto,sans-serif" font-size="12" text-anchor="middle"'
+FONT = f'font-family="system-ui,-apple-system,Segoe UI,Roboto,sans-serif" font-size="{SIZE}" text-anchor="middle"'
 
 
 class Colours(NamedTuple):
@@ -52,8 +54,12 @@ def drawn(name: str, votes: str, colours: Colours, language: Catalogue = ENGLISH
 def _width(text: str) -> int:
     """The width of a part in pixels, as fonts differ; `_text` fits the text into it."""
     shown = (letter for letter in text if unicodedata.category(letter) not in UNSEEN)
-    letters = sum(WIDE if unicodedata.east_asian_width(letter) in "WF" else NARROW for letter in shown)
-    return round(letters) + 2 * SPACE
+    return round(sum(map(_advance, shown))) + 2 * SPACE
+
+
+def _advance(letter: str) -> float:
+    advance = cards.advance(" " if letter.isspace() else letter, SIZE)
+    return advance or (WIDE if unicodedata.east_asian_width(letter) in "WF" else NARROW)
 
 
 def _text(text: str, x: float, width: int, y: int, colour: str) -> str:

@@ -94,7 +94,7 @@ def breadcrumbs(site: Site, *steps: tuple[str, str]) -> dict[str, Any]:
 
 
 def software(project: dict[str, Any], site: Site) -> dict[str, Any]:
-    """JSON-LD of a project."""
+    """JSON-LD of a project, without its author: whether that is a person or an organisation is not known."""
     links = [link for link in (project["url"], project["repository_url"]) if link]
     published = project["published_at"]
     logo = site.address(project["logo"]["256"]) if project["logo"] else project["logo_url"]
@@ -108,8 +108,6 @@ def software(project: dict[str, Any], site: Site) -> dict[str, Any]:
         **({"screenshot": [site.address(each["1280"]) for each in project["pictures"]]} if project["pictures"] else {}),
         "applicationCategory": project["category"]["name"],
         "keywords": ", ".join(project["tags"]),
-        # Without a type: whether it is a person or an organisation is not known.
-        **({"author": {"name": project["author"]}} if project["author"] else {}),
         **({"datePublished": f"{published:%Y-%m-%d}"} if published else {}),
         "interactionStatistic": {
             "@type": "InteractionCounter",

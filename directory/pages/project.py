@@ -11,7 +11,6 @@ from werkzeug.routing import RequestRedirect
 
 from directory.api import projects
 from directory.db.paging import Window
-from directory.errors import NotFound
 from directory.http import rate_limits
 from directory.http.access import for_other_sites, login_required, owner_required, public
 from directory.http.authentication import caller, pressed_vote, viewer, vote_cookie
@@ -73,15 +72,14 @@ def _head(project: dict[str, Any]) -> head.Head:
     path = path_of(project)
     steps = ((category["name"], f"/categories/{category['slug']}"), (project["title"], path))
     is_live = project["status"] == "live"
-    has_card = is_live and cards.has_letters_of(project["title"])
     logo = project["logo"]["256"] if project["logo"] else project["logo_url"] or ""
     return head.Head(
         project["title"],
         project["tagline"],
         path,
         indexed=is_live,
-        image=f"/p/{project['id']}/card.png" if has_card else logo,
-        is_card=has_card,
+        image=f"/p/{project['id']}/card.png" if is_live else logo,
+        is_card=is_live,
         kind="article",
         data=[head.software(project, site), head.breadcrumbs(site, *steps)] if is_live else [],
     )
@@ -91,15 +89,14 @@ def _head(project: dict[str, Any]) -> head.Head:
 @public
 @operation(tier="read", page=True)
 def card_of_project(project_id: int) -> Response:
-    """Give the picture of a live project for previews of links, if the fonts have the letters of its title."""
+    """Give the picture of a live project for previews of links."""
     project = catalog.one(project_id, viewer=None)
-    if not cards.has_letters_of(project["title"]):
-        raise NotFound
+    site = here().name
     card = cards.Card(
-        project["title"], project["tagline"], letters(project["title"]),
+        project["title"], project["tagline"], letters(cards.drawable(project["title"]) or site),
         logo=project["logo"] and logos.digest_of(project["logo"]["256"]),
         picture=logos.digest_of(project["pictures"][0]["640"]) if project["pictures"] else None,
-        site=here().name, accent=current_app.config["SITE_ACCENT"].get("light", cards.ACCENT),
+        site=site, accent=current_app.config["SITE_ACCENT"].get("light", cards.ACCENT),
     )  # fmt: skip
     has_it = request.if_none_match.contains_weak(card.name)
     response = Response(b"" if has_it else cards.drawn(card), content_type="image/png")

@@ -36,10 +36,13 @@ LABELS = {
 REASONS: dict[str, str] = {
     pictures.NOT_ONE: _("It is not a PNG, JPEG or WebP picture, or it is damaged. Choose another file."),
     pictures.TOO_LARGE: _("It must be at most {number} pixels wide and high.", number=f"{pictures.SIDE_MAX:,}"),
-    pictures.TOO_MANY: _("It has too many pixels for its format. Send it smaller."),
-    pictures.TOO_SLOW: _("It has too many parts. Save it as a JPEG with ten scans or fewer, or as a PNG."),
+    pictures.TOO_MANY: _(
+        "It has too many pixels: at most {png} million as a PNG, half as many with 16 bits, and {webp} million as a "
+        "WebP. Send it as a JPEG that is not progressive.", **pictures.MILLIONS,
+    ),
+    pictures.TOO_SLOW: _("It has too many scans for its pixels. Send it as a JPEG that is not progressive."),
     pictures.UNSEEN: _("It is transparent everywhere. Choose another file."),
-}
+}  # fmt: skip
 ASKED = tuple(field for field in BODY if field.name in LABELS)  # a logo is a file, whose address the form does not ask
 
 

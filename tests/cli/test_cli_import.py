@@ -533,14 +533,14 @@ def test_a_logo_is_exported_and_imported_again(app: Flask, world: World, run: An
 
 
 def test_a_logo_is_held_to_what_an_upload_is(app: Flask, run: Any) -> None:
-    text, wide = b64encode(b"GIF89a, or so").decode(), b64encode(png(5000, 1, b"")).decode()
+    text, wide = b64encode(b"GIF89a, or so").decode(), b64encode(png(9000, 1, b"")).decode()
     given = ["%%%", text, wide, "A" * (rows.LOGO_MAX + 4), 7, None, b64encode(RED).decode()]
     result = run([project(number, logo=logo) for number, logo in enumerate(given)])
     assert result.stdout == "imported 2, unchanged 0, refused 5\n"
     assert [line.partition(": ")[2] for line in result.stderr.splitlines() if line.startswith("line")] == [
         "logo: Is not base64.",
         "logo: Is not a PNG, JPEG or WebP picture, or it is damaged.",
-        "logo: Must be at most 4,096 pixels wide and high.",
+        "logo: Must be at most 8,192 pixels wide and high.",
         "logo: Must be a picture of at most 1,048,576 bytes in base64.",
         "logo: Must be a picture of at most 1,048,576 bytes in base64.",
     ]

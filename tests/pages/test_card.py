@@ -5,7 +5,7 @@ from io import BytesIO
 import pytest
 from PIL import Image
 
-from directory.services.pictures import cards
+from directory.services.pictures import cards, turns
 from tests.support.factories import Api
 
 
@@ -31,13 +31,15 @@ def test_an_edit_makes_another_card(world, api):
     assert api.get(f"/p/{project}/card.png").headers["ETag"] != before.headers["ETag"]
 
 
-def test_a_title_of_letters_that_the_fonts_lack_has_none_and_the_page_names_the_logo(make_app, world):
-    project = world.project(title="水 Lamp", logo_url="https://logos.example/1.png")
+@pytest.mark.parametrize("title", ["水 Lamp", "🦊", "مصباح", "Lampe\u202f: nuit", "→"])
+def test_a_title_of_any_letters_has_one_that_its_page_names(make_app, world, title):
+    project = world.project(title=title, logo_url="https://logos.example/1.png")
     api = Api(make_app(SITE_URL="https://projects.example"))
-    assert api.get(f"/p/{project}/card.png").status_code == 404
+    answer = api.get(f"/p/{project}/card.png")
+    assert Image.open(BytesIO(answer.data)).size == (1200, 630)
     page = api.get(f"/p/{project}/{world.stored(project)['slug']}").text
-    assert '<meta property="og:image" content="https://logos.example/1.png">' in page
-    assert '<meta name="twitter:card" content="summary">' in page
+    assert f'<meta property="og:image" content="https://projects.example/p/{project}/card.png">' in page
+    assert '<meta name="twitter:card" content="summary_large_image">' in page
 
 
 @pytest.mark.parametrize("status", ["pending", "rejected"])
@@ -50,7 +52,7 @@ def test_a_project_that_is_not_live_has_none_even_for_its_owner(world, api, stat
 
 def test_while_another_is_drawn_too_long_the_answer_is_503_with_retry_after(world, api, monkeypatch):
     project = world.project(title="Waiting lamp")
-    monkeypatch.setattr(cards, "WAIT", 0.01)
-    with cards._one:
+    monkeypatch.setattr(turns, "WAIT", 0.01)
+    with cards._turns.turn(""):
         answer = api.get(f"/p/{project}/card.png")
     assert (answer.status_code, answer.headers["Retry-After"]) == (503, "2")

@@ -1,16 +1,18 @@
 """Cards: the pictures of projects in previews of links, what they show, and what they cost."""
 
 from collections import OrderedDict
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import nullcontext
 from dataclasses import replace
 from io import BytesIO
+from threading import Event
 from unittest.mock import Mock
 
 import pytest
 from PIL import Image, ImageChops, ImageFont
 
 from directory.errors import Unavailable
-from directory.services.pictures import cards, pictures
+from directory.services.pictures import cards, pictures, turns
 from tests.services.test_pictures import noise
 from tests.support import cpu
 from tests.support.pictures import picture
@@ -59,21 +61,36 @@ def test_each_text_is_drawn_and_names_another_card(changes):
     assert replace(PLAIN, **changes).name != PLAIN.name
 
 
-def test_a_text_of_other_letters_is_left_out_of_a_card():
-    assert ImageChops.difference(shown(tagline="水"), shown(tagline="")).getbbox() is None
-    assert shown(site="水", letters="水") is not None
+def looks_like(one, other):
+    return ImageChops.difference(one, other).getbbox() is None
+
+
+@pytest.mark.parametrize(("text", "drawn"), [
+    ("Lamp 🦊", "Lamp"), ("Desk → lamp", "Desk lamp"), ("水 Lamp", "Lamp"), ("مصباح Lamp 3000", "Lamp 3000"),
+    ("Lampe\u202f: «\u00a0Nuit\u2009»", "Lampe : « Nuit »"), ("Wide\u3000space", "Wide space"), ("Größe №", "Größe №"),
+    ("水と火 a", ""), ("مشروع", ""), ("🦊", ""), ("🦊🦊🦊 Go", ""), ("", ""),
+])  # fmt: skip
+def test_letters_that_the_fonts_lack_are_left_out_of_a_text_and_spaces_are_spaces(text, drawn):
+    assert cards.drawable(text) == drawn
+    assert looks_like(shown(title=text, tagline=text), shown(title=drawn, tagline=drawn if drawn else "水"))
+
+
+def test_a_title_of_which_less_than_half_is_left_is_a_card_of_monogram_and_site_alone():
+    alone = shown(title="ランプ L", tagline="Lights a desk", letters="L")
+    assert looks_like(alone, shown(title="Project Directory", tagline="", site="", letters="L"))
+    assert shown(title="水", site="水", letters="水").size == (1200, 630)
 
 
 def test_the_fonts_have_every_letter_of_the_pattern_and_others_are_not_in_it():
     for weight in ("Bold", "Regular"):
         font = ImageFont.truetype(str(cards.FONTS / f"NotoSans-{weight}.ttf"), 20)
         missing = bytes(font.getmask("\U0010fff0"))
-        letters = [each for each in map(chr, range(0x2200)) if cards.has_letters_of(each)]
+        letters = [each for each in map(chr, range(0x2200)) if not cards.OTHERS.match(each)]
         assert len(letters) > 1_000
         unseen = [each for each in letters if bytes(font.getmask(each)) == missing]
         assert unseen == [" ", "\xa0", "\xad"]  # what is missing shows nothing, and nor do spaces
-    assert all(map(cards.has_letters_of, ("Ωμέγα", "Проект", "Đường", "Größe – “x” €", "C++ & C#")))
-    assert not any(map(cards.has_letters_of, ("水", "مشروع", "नमस्ते", "🦊", "a\u0301\u0323水")))
+    texts = ("Ωμέγα", "Проект", "Đường", "Größe – “x” €", "C++ & C#")
+    assert [cards.drawable(each) for each in texts] == [*texts]
 
 
 WORST = {
@@ -105,23 +122,38 @@ def test_the_latest_cards_are_kept_and_the_oldest_dropped(monkeypatch):
 
 
 def test_a_card_that_another_drew_meanwhile_is_not_drawn_again(monkeypatch):
-    turn = Mock()
-    turn.acquire.side_effect = lambda timeout: cards._keep(PLAIN.name, b"drawn") or True
-    monkeypatch.setattr(cards, "_one", turn)
+    taken = Mock()
+    taken.turn.side_effect = lambda refusal: nullcontext(cards._keep(PLAIN.name, b"drawn"))
+    monkeypatch.setattr(cards, "_turns", taken)
     monkeypatch.setattr(cards, "_draw", None)
     assert cards.drawn(PLAIN) == b"drawn"
 
 
-def test_one_card_is_drawn_at_a_time_and_one_that_waits_for_the_same_does_not_draw_it_again(monkeypatch):
+def test_while_a_card_is_drawn_one_other_waits_and_all_more_are_refused_at_once(monkeypatch):
+    drawn, may_end = [], Event()
+    monkeypatch.setattr(turns, "WAIT", 3600)
+    monkeypatch.setattr(
+        cards, "_draw", lambda card: may_end.wait(60) and (drawn.append(card) or Image.new("L", (4, 4)))
+    )
+    with ThreadPoolExecutor(48) as pool:
+        asked = [pool.submit(cards.drawn, replace(PLAIN, title=str(number))) for number in range(48)]
+        refused = [each for _, each in zip(range(46), as_completed(asked, 60), strict=False)]
+        assert {type(each.exception()) for each in refused} == {Unavailable}
+        assert not drawn
+        may_end.set()
+    assert len(drawn) == len([each for each in asked if each not in refused and each.result()]) == 2
+
+
+def test_one_that_waits_for_the_same_card_does_not_draw_it_again_and_a_kept_one_waits_for_none(monkeypatch):
     drawn = []
     monkeypatch.setattr(cards, "_draw", lambda card: drawn.append(card) or Image.new("RGB", (4, 4)))
-    with ThreadPoolExecutor(2) as pool:
-        with cards._one:
-            waiting = [pool.submit(cards.drawn, PLAIN) for _ in range(2)]
-        assert len({each.result(60) for each in waiting}) == 1
+    with ThreadPoolExecutor(1) as pool:
+        with cards._turns.turn(""):
+            waiting = pool.submit(cards.drawn, PLAIN)
+        assert waiting.result(60) == cards.drawn(PLAIN)
     assert len(drawn) == 1
-    monkeypatch.setattr(cards, "WAIT", 0.01)
-    with cards._one:
+    monkeypatch.setattr(turns, "WAIT", 0.01)
+    with cards._turns.turn(""):
         assert cards.drawn(PLAIN)  # it is kept
         with pytest.raises(Unavailable):
             cards.drawn(replace(PLAIN, title="Another"))

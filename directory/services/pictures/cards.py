@@ -4,38 +4,39 @@ A card is named by what it shows. One is drawn at a time in a process, which kee
 """
 
 import re
-import threading
 from collections import OrderedDict
 from dataclasses import astuple, dataclass
+from functools import lru_cache
 from hashlib import sha256
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from unicodedata import category
 
-from directory.errors import Unavailable
 from directory.language.messages import _
 from directory.services.pictures import logos
+from directory.services.pictures.turns import Turns
 
 if TYPE_CHECKING:
     from PIL.Image import Image
     from PIL.ImageFont import FreeTypeFont
 
 FONTS = Path(__file__).parents[2] / "data"
-DRAWING = 1  # another number makes other names: for a change of how cards are drawn
+DRAWING = 2  # another number makes other names: for a change of how cards are drawn
 KEPT, KEPT_BYTES = 1_000, 64 * 2**20  # of the cards of a process
-WAIT = 4.0  # seconds to wait for the drawing of another card
+UNSEEN = {"Cf", "Mn", "Zs"}  # categories of characters that are not counted: signs, marks over letters, spaces
 SIZE, MARGIN = (1_200, 630), 72
 INK, MUTED, PAPER, ACCENT = "#1b2321", "#5a6461", "#faf9f6", "#0b6b62"
 LOGO, PICTURE = 128, (440, 486)  # pixels: a side, and the most of the picture at the right
 TITLES, TAGLINE, SITE = (76, 62, 50), 36, 30  # pixels of the fonts
 TITLE_LINES, TAGLINE_LINES = 2, 3
-# The characters of the fonts: Latin, Greek, Cyrillic, and their marks.
-LETTERS = re.compile(
-    "[\u0020-\u007e\u00a0-\u024f\u0370-\u0377\u037a-\u037f\u0384-\u038a\u038c\u038e-\u03a1\u03a3-\u03e1\u03f0-\u045f"
-    "\u0490\u0491\u1e00-\u1eff\u2010-\u2027\u2030\u2032\u2033\u2039\u203a\u20ac\u2116\u2122]*"
+# What is none of the characters of the fonts: Latin, Greek, Cyrillic, and their marks.
+OTHERS = re.compile(
+    "[^\u0020-\u007e\u00a0-\u024f\u0370-\u0377\u037a-\u037f\u0384-\u038a\u038c\u038e-\u03a1\u03a3-\u03e1\u03f0-\u045f"
+    "\u0490\u0491\u1e00-\u1eff\u2010-\u2027\u2030\u2032\u2033\u2039\u203a\u20ac\u2116\u2122]"
 )
 
-_one = threading.BoundedSemaphore(1)
+_turns = Turns(waiting=1)
 _cards: OrderedDict[str, bytes] = OrderedDict()  # by their names, the latest last
 
 
@@ -57,9 +58,20 @@ class Card:
         return sha256(repr((DRAWING, *astuple(self))).encode()).hexdigest()
 
 
-def has_letters_of(text: str) -> bool:
-    """Whether the fonts have all characters of a text."""
-    return LETTERS.fullmatch(text) is not None
+def drawable(text: str) -> str:
+    """What the fonts have of a text, with plain spaces; nothing where that is less than half of it."""
+    spaced = " ".join(text.split())
+    left = " ".join(OTHERS.sub("", spaced).split())
+    return left if 2 * _seen(left) >= _seen(spaced) else ""
+
+
+def advance(letter: str, size: int) -> float | None:
+    """The width of a letter in the bold font of a size; None if the font lacks it."""
+    return _font("Bold", size).getlength(letter) if not OTHERS.match(letter) else None
+
+
+def _seen(text: str) -> int:
+    return sum(category(letter) not in UNSEEN for letter in text)
 
 
 def drawn(card: Card) -> bytes:
@@ -67,14 +79,10 @@ def drawn(card: Card) -> bytes:
     name = card.name
     if (kept := _cards.get(name)) is not None:
         return kept
-    if not _one.acquire(timeout=WAIT):
-        raise Unavailable(_("Other cards are being drawn. Try again shortly."))
-    try:
+    with _turns.turn(_("Other cards are being drawn. Try again shortly.")):
         if name not in _cards:
             _keep(name, _encoded(_draw(card)))
         return _cards[name]
-    finally:
-        _one.release()
 
 
 def _keep(name: str, content: bytes) -> None:
@@ -94,17 +102,19 @@ def _draw(card: Card) -> "Image":
     end = SIZE[0] - MARGIN if card.picture is None else _draw_picture(image, draw, card.picture) - 48
     width = end - MARGIN
     top = MARGIN + LOGO + 28
-    lines, font = _title(card.title, width)
+    title, tagline, site = map(drawable, (card.title, card.tagline, card.site))
+    if not title:
+        title, tagline, site = site, "", ""
+    lines, font = _title(title, width)
     for line in lines:
         draw.text((MARGIN, top), line, INK, font)
         top += round(font.size * 1.15)
     font = _font("Regular", TAGLINE)
-    for line in _lines(card.tagline if has_letters_of(card.tagline) else "", font, width, TAGLINE_LINES):
+    for line in _lines(tagline, font, width, TAGLINE_LINES):
         draw.text((MARGIN, top + 12), line, MUTED, font)
         top += round(font.size * 1.3)
-    if has_letters_of(card.site):
-        font = _font("Bold", SITE)
-        [line] = _lines(card.site, font, width, 1)
+    font = _font("Bold", SITE)
+    for line in _lines(site, font, width, 1):
         draw.text((MARGIN, SIZE[1] - 92), line, card.accent, font)
     return image
 
@@ -116,8 +126,8 @@ def _draw_logo(image: "Image", draw: Any, card: Card) -> None:
         image.paste(logo, box[:2], logo)
         return
     draw.rounded_rectangle(box, 24, card.accent)
-    if has_letters_of(card.letters):
-        draw.text((MARGIN + LOGO / 2, MARGIN + LOGO / 2), card.letters, "#ffffff", _font("Bold", 54), anchor="mm")
+    middle = MARGIN + LOGO / 2
+    draw.text((middle, middle), drawable(card.letters), "#ffffff", _font("Bold", 54), anchor="mm")
 
 
 def _draw_picture(image: "Image", draw: Any, digest: str) -> int:
@@ -137,6 +147,7 @@ def _stored(digest: str) -> "Image":
     return Image.open(BytesIO(logos.picture(digest)), formats=("WEBP",)).convert("RGBA")
 
 
+@lru_cache
 def _font(weight: str, size: int) -> "FreeTypeFont":
     from PIL import ImageFont
 

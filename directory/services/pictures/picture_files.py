@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 PROFILE_MAX = 2**20  # bytes of a colour profile; larger ones are left out
-SCANS_MAX = 20  # of a JPEG; encoders write about ten, and each goes over all pixels
+SCANS_MAX = 20  # of a JPEG; encoders write about ten
 SEGMENTS_MAX = 2_000  # of a JPEG; a profile of a megabyte has 16
 ENTRIES_MAX = 500  # of EXIF; cameras write some tens
 ORIENTATION = 0x0112  # of EXIF
@@ -19,6 +19,9 @@ PNG_KEPT = {b"IHDR", b"PLTE", b"tRNS", b"IEND"}
 DEEP_RGB = bytes([16, 2])  # depth and kind of colour in the head of a PNG
 JPEG_HEAD, JPEG_END = b"\xff\xd8", b"\xff\xd9"
 EXIF_HEAD, ICC_HEAD = b"Exif\0\0", b"ICC_PROFILE\0"
+FRAMES = set(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}  # the kinds of a JPEG
+PROGRESSIVE = 0xC2
+SHOWN = {0xC0, 0xC1, PROGRESSIVE}  # the kinds that browsers show; others, as with arithmetic coding, can cost much more
 # Without the bytes that may fill up before it. Markers that have no segment are left with the pixels between them.
 MARKER = re.compile(rb"\xff([^\x00\x01\xd0-\xd7\xff])", re.DOTALL)
 SCAN, END, APP0, APP1, APP2, ADOBE, LAST_APP, COMMENT = 0xDA, 0xD9, 0xE0, 0xE1, 0xE2, 0xEE, 0xEF, 0xFE
@@ -31,12 +34,19 @@ class TooManyScans(ValueError):
 
 @dataclass(slots=True)
 class PictureFile:
-    """A file with pixels alone, and what was said of them. `is_cut` if the mark of its end is missing."""
+    """A file with pixels alone, and what was said of them.
+
+    Of a JPEG its scans and the number of its components, whether its end is missing, and whether a decoder keeps all of
+    its coefficients.
+    """
 
     content: bytes
     orientation: int = 1
     profile: bytes = b""
+    scans: int = 0
+    parts: bytes = b""
     is_cut: bool = False
+    is_kept: bool = False
 
 
 def read(content: bytes) -> PictureFile:
@@ -100,7 +110,7 @@ def _inflated(data: bytes) -> bytes:
 
 def _jpeg(content: bytes) -> PictureFile:
     """A JPEG without its metadata. Raises TooManyScans, ValueError."""
-    found, pieces, profile, scans, at = PictureFile(b""), [JPEG_HEAD], {}, 0, 2
+    found, pieces, profile, at = PictureFile(b""), [JPEG_HEAD], {}, 2
     while marker := MARKER.search(content, at):
         kind = marker[1][0]
         start = marker.end()
@@ -109,24 +119,35 @@ def _jpeg(content: bytes) -> PictureFile:
             break
         end = start + max(2, int.from_bytes(content[start : start + 2]))
         data = content[start + 2 : end]
-        scans += kind == SCAN
-        if scans > SCANS_MAX or len(pieces) > 2 * SEGMENTS_MAX:
+        _note(found, kind, data)
+        if found.scans > SCANS_MAX or len(pieces) > 2 * SEGMENTS_MAX:
             raise TooManyScans
-        pieces.append(content[at : marker.start()] if scans else b"")  # the pixels before the marker
-        if kind == APP1 and data.startswith(EXIF_HEAD):
-            found.orientation = _orientation(data[6:])
-        elif kind == APP2 and data.startswith(ICC_HEAD):
+        pieces.append(content[at : marker.start()] if found.scans else b"")  # the pixels before the marker
+        if kind == APP2 and data.startswith(ICC_HEAD):
             profile[data[12:13]] = data[14:]
         if not (APP0 < kind <= LAST_APP or kind == COMMENT) or kind == ADOBE:
             pieces.append(content[marker.end() - 2 : end])
         at = end
     else:
-        found.is_cut, found.content = True, b"".join([*pieces, content[at:]])
-    if not scans:
+        found.is_cut, found.content = True, b"".join([*pieces, content[at:].rstrip(b"\xff")])
+    if not found.scans:
         raise ValueError("no pixels")  # the decoder would search for them byte by byte
     joined = b"".join(profile[number] for number in sorted(profile))
     found.profile = joined if len(joined) <= PROFILE_MAX else b""
     return found
+
+
+def _note(found: PictureFile, kind: int, data: bytes) -> None:
+    """Note what a segment of a JPEG says of its pixels. Raises ValueError for a JPEG that no browser shows."""
+    if kind in FRAMES:
+        if kind not in SHOWN:
+            raise ValueError("no browser shows it")
+        found.is_kept, found.parts = kind == PROGRESSIVE, data[5:6]
+    elif kind == SCAN:
+        found.scans += 1
+        found.is_kept = found.is_kept or data[:1] != found.parts
+    elif kind == APP1 and data.startswith(EXIF_HEAD):
+        found.orientation = _orientation(data[6:])
 
 
 def _webp(content: bytes) -> PictureFile:

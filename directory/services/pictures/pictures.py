@@ -7,6 +7,7 @@ import logging
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from io import BytesIO
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -14,6 +15,7 @@ from directory.errors import Invalid, Unavailable
 from directory.language.messages import _
 from directory.services.pictures import picture_files
 from directory.services.pictures.picture_files import PictureFile
+from directory.services.pictures.turns import Turns
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -24,23 +26,30 @@ T = TypeVar("T")
 
 LARGE, SMALL = 256, 64  # pixels a side of a logo
 WIDE, NARROW = 1_280, 640  # pixels of the longer side of a picture, at most
-LOGO_QUALITY, PICTURE_QUALITY = 88, 80  # of WebP
+# Of WebP. Smooth transparency in full would cost more than all else, and is no better to look at.
+LOGO_SAVED = {"quality": 88, "method": 4}
+PICTURE_SAVED = {"quality": 80, "method": 3, "alpha_quality": 75}
 UPLOAD_MAX, PICTURE_MAX = 2**20, 2**22  # bytes of a logo, of a picture
-SIDE_MAX = 4_096  # pixels
+SIDE_MAX = 8_192  # pixels
 MEMORY_MAX = 88 * 2**20  # bytes that decoding may take, estimated from the header by measurements of each format
-WEBP_PIXEL, PIXEL = 17, 4  # bytes: libwebp holds several canvases
+WEBP_PIXEL, PNG_PIXEL, JPEG_PIXEL = 17, 5, 4  # bytes: libwebp holds several canvases
+PNG_DEPTH = 24  # where a PNG says its bits
+SCANNED_MAX = 10 * 2**24  # pixels that the scans of a JPEG may go over
 BAND = 16  # rows of the reduced picture that are computed at once
-WAIT = 4.0  # seconds to wait for the conversion of another picture
 FORMATS = ("PNG", "JPEG", "WEBP")
 NOT_ONE = _("Is not a PNG, JPEG or WebP picture, or it is damaged.")
 TOO_LARGE = _("Must be at most {number} pixels wide and high.", number=f"{SIDE_MAX:,}")
-TOO_MANY = _("Has too many pixels for its format. Send it smaller.")
-TOO_SLOW = _("Has too many parts. Save it as a JPEG with ten scans or fewer, or as a PNG.")
+MILLIONS = {"png": MEMORY_MAX // PNG_PIXEL // 10**6, "webp": MEMORY_MAX // WEBP_PIXEL // 10**6}
+TOO_MANY = _(
+    "Has too many pixels: at most {png} million as a PNG, half as many with 16 bits, and {webp} million as a WebP. "
+    "Send it as a JPEG that is not progressive.", **MILLIONS,
+)  # fmt: skip
+TOO_SLOW = _("Has too many scans for its pixels. Send it as a JPEG that is not progressive.")
 UNSEEN = _("Is transparent everywhere.")
 MULTI_PROCESS = b"mpet"  # the kind of a profile whose conversion may take any number of steps
 PADDING = b"Z" * 64  # see _reduced
 
-_one = threading.BoundedSemaphore(1)
+_turns_of_all = Turns(waiting=2)
 _owners: set[int] = set()  # whose pictures are being converted
 _owners_lock = threading.Lock()
 
@@ -68,13 +77,8 @@ def as_picture(content: bytes, *, by: int | None = None) -> MadePicture:
 
 
 def _in_turn(work: Callable[[], T], by: int | None) -> T:
-    with _turn_of(by):
-        if not _one.acquire(timeout=WAIT):
-            raise Unavailable(_("Other pictures are being converted. Try again shortly."))
-        try:
-            return work()
-        finally:
-            _one.release()
+    with _turn_of(by), _turns_of_all.turn(_("Other pictures are being converted. Try again shortly.")):
+        return work()
 
 
 @contextmanager
@@ -120,30 +124,35 @@ def _reduced(file: PictureFile, side: int) -> "Image":
     """The picture, turned upright, reduced to a longer side of `side` to twice as many pixels.
 
     A JPEG may lack the mark of its end. The decoder fills pixels that are missing too without an error. So it is
-    decoded twice, the second time with bytes that change the picture unless its pixels are complete.
+    decoded twice, the second time with bytes that change the picture unless its pixels are complete. Its scans count
+    twice.
     """
     if not file.is_cut:
-        return _decoded(file.content, file.orientation, side)
+        return _decoded(file, side)
     end = picture_files.JPEG_END
-    image, other = (_decoded(file.content + more + end, file.orientation, side) for more in (b"", PADDING))
+    image, other = (_decoded(replace(file, content=file.content + more + end), side) for more in (b"", PADDING))
     if image.tobytes() != other.tobytes():
         raise _refusal(NOT_ONE)
     return image
 
 
-def _decoded(content: bytes, orientation: int, side: int) -> "Image":
+def _decoded(file: PictureFile, side: int) -> "Image":
     from PIL import Image  # imported late: most commands do not need it
 
     Image.MAX_IMAGE_PIXELS = None  # we have limits of our own, and opening a PNG or a JPEG decodes nothing
-    _require_small_webp(content)
-    with Image.open(BytesIO(content), formats=FORMATS) as image:
-        if max(image.size) > SIDE_MAX:
+    _require_small_webp(file.content)
+    with Image.open(BytesIO(file.content), formats=FORMATS) as image:
+        longer, pixels = max(image.size), image.width * image.height
+        if longer > SIDE_MAX:
             raise _refusal(TOO_LARGE)
-        if _memory(image) > MEMORY_MAX:
+        # A JPEG can be decoded at a smaller scale.
+        image.draft("RGB", (max(1, image.width * side // longer), max(1, image.height * side // longer)))
+        if _memory(image, file, pixels) > MEMORY_MAX:
             raise _refusal(TOO_MANY)
-        image.draft("RGB", (side, side))  # a JPEG can be decoded at a smaller scale
+        if pixels * file.scans * (2 if file.is_cut else 1) > SCANNED_MAX:
+            raise _refusal(TOO_SLOW)
         image.load()
-        turn = _turns().get(orientation)
+        turn = _turns().get(file.orientation)
         reduced = _in_bands(image, max(1, max(image.size) // side))
     return reduced if turn is None else reduced.transpose(turn)
 
@@ -168,18 +177,19 @@ def _require_small_webp(content: bytes) -> None:
         raise _refusal(TOO_MANY)
 
 
-def _memory(image: Any) -> int:
+def _memory(image: Any, file: PictureFile, pixels: int) -> int:
     """An estimate of the memory that decoding takes; 0 for a WebP, which was checked before.
 
-    For a progressive JPEG the decoder keeps all coefficients: two bytes for each sample of a component.
+    A PNG of 16 bits counts twice, for the bytes of its rows cost time. Of a JPEG whose parts come in several scans the
+    decoder keeps all coefficients, two bytes for each sample of a component, next to the pixels.
     """
-    pixels = int(image.width * image.height)
-    if image.format != "JPEG":
-        return pixels * PIXEL if image.format == "PNG" else 0
-    if "progressive" not in image.info:
+    if image.format == "PNG":
+        return pixels * PNG_PIXEL * (2 if file.content[PNG_DEPTH] == 16 else 1)
+    if not file.is_kept:
         return 0
     full = max(h for _, h, _, _ in image.layer) * max(v for _, _, v, _ in image.layer)
-    return int(2 * pixels * sum(h * v for _, h, v, _ in image.layer) // full)
+    kept = 2 * pixels * sum(h * v for _, h, v, _ in image.layer) // full
+    return int(kept + JPEG_PIXEL * image.width * image.height)
 
 
 def _in_bands(image: "Image", factor: int) -> "Image":
@@ -236,12 +246,12 @@ def _squares(image: "Image") -> tuple[bytes, bytes]:
     shown = _scaled(image, LARGE)
     square = Image.new("RGBA", (LARGE, LARGE))
     square.paste(shown, ((LARGE - shown.width) // 2, (LARGE - shown.height) // 2))
-    return _encoded(_scaled(square, SMALL), LOGO_QUALITY), _encoded(square, LOGO_QUALITY)
+    return _encoded(_scaled(square, SMALL), LOGO_SAVED), _encoded(square, LOGO_SAVED)
 
 
 def _sizes(image: "Image") -> MadePicture:
     small = _scaled(image, min(NARROW, max(image.size)))
-    return MadePicture((_encoded(small, PICTURE_QUALITY), _encoded(image, PICTURE_QUALITY)), *image.size)
+    return MadePicture((_encoded(small, PICTURE_SAVED), _encoded(image, PICTURE_SAVED)), *image.size)
 
 
 def _scaled(image: "Image", side: int) -> "Image":
@@ -253,9 +263,9 @@ def _scaled(image: "Image", side: int) -> "Image":
     return image.resize(size, Image.Resampling.LANCZOS)
 
 
-def _encoded(image: "Image", quality: int) -> bytes:
+def _encoded(image: "Image", saved: dict[str, int]) -> bytes:
     file = BytesIO()
-    image.save(file, "WEBP", quality=quality, method=4)
+    image.save(file, "WEBP", **saved)
     return file.getvalue()
 
 
