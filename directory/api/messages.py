@@ -6,7 +6,7 @@ from flask import Blueprint
 
 from directory.api.schemas.messages import AnswerInput, MessageOutput, MessagePage, MessagesQuery, ReadInput
 from directory.errors import EmailNotVerified, InvalidTransition
-from directory.http import pagination
+from directory.http import languages, pagination
 from directory.http.access import own_required, require_verified, shows_reviewers
 from directory.http.authentication import caller
 from directory.http.endpoint import documented, operation
@@ -27,7 +27,7 @@ def index(project_id: int, query: dict[str, Any]) -> Any:
     """
     window = pagination.window(query)
     found = thread.of_owner(project_id, window, by=caller(), naming=shows_reviewers())
-    return pagination.by_cursor(found, window)
+    return languages.threads(pagination.by_cursor(found, window))
 
 
 @bp.post("")

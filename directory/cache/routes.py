@@ -13,7 +13,7 @@ from directory.http.converters import ID
 from directory.http.languages import API, PARAMETER, in_query, of_app
 from directory.http.validation import PARAMETERS_MAX, read_loosely
 
-KNOWN_MAX = 2_000  # addresses whose known part is remembered
+KNOWN_MAX = 256  # addresses whose known part is remembered
 ENDS_WITH_ID = re.compile(r"([^<]*)/<id:\w+>")
 
 

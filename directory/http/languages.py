@@ -75,6 +75,14 @@ def of_exchange(exchange: Exchange) -> Catalogue:
     return languages.catalogue(exchange.language)
 
 
+def threads(page: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
+    """A page of entries of a thread, with what the service wrote in the language of the answer, and its headers."""
+    site, language = of_app(), chosen()
+    for entry in page["items"]:
+        entry["text"] = language.say(entry["text"])
+    return page, {**varying(site), **({"Content-Language": language.tag} if site.named else {})}
+
+
 def joined(sentences: Iterable[str]) -> str:
     """Sentences in the language of the answer, one after the other."""
     return chosen().locale.between.join(sentences)

@@ -213,7 +213,10 @@ KINDS = {
         "the first hundred, and errors_truncated is true.",
     ),
     "rate_limited": Kind(
-        429, _("Too many requests"), "A rate limit is used up. Retry-After says in how many seconds to try again."
+        429,
+        _("Too many requests"),
+        "A rate limit is used up, or what a member may store in a day. Retry-After says in how many seconds to try "
+        "again.",
     ),
     "internal": Kind(500, _("Internal error"), "The service failed. The log has the details under the request's id."),
     "provider_failed": Kind(502, _("Provider failed"), "The provider's answer was not valid; reason says why."),

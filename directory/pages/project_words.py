@@ -7,7 +7,7 @@ from typing import Any
 from directory.http.access import shows_reviewers
 from directory.language.messages import Message, _
 from directory.models import MessageKind
-from directory.services import turn_words, turns
+from directory.services import service_words, turn_words, turns
 from directory.services.catalog.fields import OWNED
 from directory.services.identity import Caller
 from directory.services.review import thread
@@ -80,7 +80,8 @@ def _state(project: dict[str, Any], standing: Standing, written: Mapping[Any, di
 def _quoted(project: dict[str, Any], standing: Standing, written: Mapping[Any, dict[str, Any]]) -> Any:
     """What the reviewers asked for, and the reason of the last rejection or unpublishing."""
     request, decision = (written.get((project["id"], is_request)) for is_request in (True, False))
-    reason = project["rejection_reason"] or (project["revision"] or {}).get("reason")
+    given = project["rejection_reason"] or (project["revision"] or {}).get("reason")
+    reason = given and service_words.said(given)
     was_down = decision is not None and decision["kind"] == MessageKind.UNPUBLISHED
     if standing.asked is Asked.CHANGES:
         reason = decision["text"] if decision and was_down and not standing.of_changes else None

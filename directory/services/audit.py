@@ -27,7 +27,7 @@ from directory.db.paging import AnySelect, Position, Slice, Sort, Window, as_dic
 from directory.errors import NotFound
 from directory.extensions import db, modify
 from directory.models import AuditEntry, AuditRetention, Project, User
-from directory.services import bulk, daily_bytes
+from directory.services import bulk, daily_bytes, service_words
 from directory.services.clock import database_clock
 from directory.services.deleting import oldest_expired
 from directory.services.identity import Caller
@@ -391,7 +391,7 @@ def _by(name: str, value: Any, sort: Sort) -> Scan:
 def _event(row: Any) -> dict[str, Any]:
     event = EVENTS[row.action]
     reason = row.reason if event in WITH_REASON else None
-    return {"at": row.at, "event": event} | ({} if reason is None else {"reason": reason})
+    return {"at": row.at, "event": event} | ({} if reason is None else {"reason": service_words.said(reason)})
 
 
 def _query() -> AnySelect:

@@ -5,7 +5,6 @@ for it. The reviewers' turn ends when they ask for changes or take the project d
 gives it back. A rule may hold it out of the queue, and an open appeal stands before everything else.
 """
 
-import re
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -17,9 +16,9 @@ from sqlalchemy import ColumnElement, and_, func, literal_column, select, union_
 from directory.db.paging import AnySelect
 from directory.extensions import db
 from directory.models import Effect, Project, Revision, RuleAction, Status
+from directory.services import service_words
 
 P, R = Project.__table__.c, Revision.__table__.c
-TIME_PASSED = re.compile(r"No answer within \d+ days\.")  # the service's own reason, as `waiting.reason_of` gives it
 PENDING: ColumnElement[str] = literal_column(f"'{Status.PENDING}'")
 
 
@@ -154,7 +153,7 @@ def _with_outcome(found: Standing, decided_by: int | None, reason: str | None, i
         return found
     if is_by_rule:
         return replace(found, outcome=Outcome.BY_RULE)
-    is_by_time = decided_by is None and TIME_PASSED.fullmatch(reason or "") is not None
+    is_by_time = decided_by is None and service_words.is_time_passed(reason)
     return replace(found, outcome=Outcome.BY_TIME) if is_by_time else found
 
 

@@ -30,7 +30,7 @@ LIVE = ("/unpublish", "/reports")  # what is done to live projects alone
 PROJECT = {field.name for field in BODY}
 WRITABLE = {
     "POST /api/projects": PROJECT,
-    "PUT /api/projects/<id:project_id>": PROJECT,
+    "PUT /api/projects/<id:project_id>": PROJECT | {"give_back"},
     "PUT /api/projects/<id:project_id>/pictures": {"order"},
     "PUT /api/projects/<id:project_id>/pictures/<id:picture_id>": {"alt"},
     "POST /api/projects/<id:project_id>/messages": {"text", "resubmit"},

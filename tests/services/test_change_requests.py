@@ -639,7 +639,7 @@ def later(app: Flask, project: int, days: float) -> None:
     with app.app_context():
         for table, key in ((Project, Project.id), (Revision, Revision.project_id)):
             for times in db.session.execute(
-                select(table.owner_since, table.closes_at).where(key == project)
+                select(table.owner_since, table.closes_at, table.reminded_at).where(key == project)
             ).mappings():
                 moved = {name: at and at - timedelta(days=days) for name, at in times.items()}
                 db.session.execute(update(table).where(key == project).values(moved))

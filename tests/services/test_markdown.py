@@ -265,6 +265,7 @@ def test_an_address_costs_steps_wherever_it_is():
     ("https://a.org/&a;&b;!", f"{link('https://a.org/')}&amp;a;&amp;b;!"),
     (f"https://{'a' * 254} https://a.org/{'b' * 2_048}", f"https://{'a' * 254} https://a.org/{'b' * 2_048}"),
     ("[a](https://é%zz.org)", "a"),
+    ("http[://a.org]", "http[://a.org]"),
 ])  # fmt: skip
 def test_an_address_ends_here(text, expected):
     assert markdown.html(text) == f'<p dir="auto">{expected}</p>\n'

@@ -11,6 +11,7 @@ from sqlalchemy import func, select
 from directory.db.transactions import transaction
 from directory.extensions import db
 from directory.models import Delivery, now
+from directory.services import service_words
 from directory.services.delivery.channels import MAIL
 from directory.services.identity import Caller
 from directory.services.rules import reverting
@@ -87,7 +88,7 @@ def test_what_a_rule_did_goes_back_to_its_place_and_the_owner_learns_of_it(
         assert (entry["action"], entry["rule_id"], entry["actor"]["id"]) == ("project.returned", rule_id, root.id)
         assert (entry["from"], entry["to"]) == states
         last = owner.get(f"/api/projects/{project}/messages").json["items"][-1]
-        assert (last["from"], last["kind"], last["text"]) == ("service", "message", reverting.TEXT)
+        assert (last["from"], last["kind"], last["text"]) == ("service", "message", service_words.RETURNED)
     assert owner.get("/api/session").json["user"]["unread"] > 0
     with app.app_context():
         told = select(Delivery.endpoint, func.count()).where(Delivery.event == "project.returned")
@@ -139,7 +140,7 @@ def test_a_reviewer_releases_one_thing_that_a_rule_rejected_and_the_others_stay(
         assert (entry["action"], entry["rule_id"]) == ("project.returned", rule_id)
         assert (entry["from"], entry["to"]) == states
         last = owner.get(f"/api/projects/{project}/messages").json["items"][-1]
-        assert (last["from"], last["kind"], last["text"]) == ("service", "message", reverting.TEXT)
+        assert (last["from"], last["kind"], last["text"]) == ("service", "message", service_words.RETURNED)
         again = reviewer.put(f"/api/review/projects/{project}/release")
         assert again.json == answer.json  # unchanged
     assert queue(admin) == [first, changed]

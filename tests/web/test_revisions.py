@@ -84,7 +84,7 @@ def test_the_owner_reads_why_changes_were_refused_and_withdraws_others(chromium,
     assert admin.put(f"/api/admin/projects/{lamp}/reject", {"reason": "No casinos."}).status_code == 200
     with served(app) as site, visitor(chromium, site) as owner:
         page = owner.enter("ada").open("/mine").page
-        expect(page.get_by_text("Your last changes were not accepted")).to_be_visible()
+        expect(page.get_by_text("The last changes were not accepted")).to_be_visible()
         expect(page.get_by_text("No casinos.")).to_be_visible()
         owner.open(f"/p/{lamp}/lamp")
         expect(page.locator(".banner.rejected")).to_contain_text("No casinos.")

@@ -26,7 +26,8 @@ repeats. `Link` names the neighbouring pages.
 `If-Match`, so that no edit overwrites another.
 
 **Limits.** Votes, submissions, sign-in and other writes are limited, by user or by address. `RateLimit`
-shows the remaining requests, `RateLimit-Policy` the limits, `Retry-After` when to try again.
+shows the remaining requests, `RateLimit-Policy` the limits, `Retry-After` when to try again. What a member stores in a
+day, texts and pictures, is limited too: a write that would store more is 429 as well, until midnight UTC.
 
 **Other methods.** HEAD works wherever GET does, and OPTIONS everywhere. Any other method is 405, with `Allow`.
 

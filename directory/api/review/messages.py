@@ -5,7 +5,7 @@ from typing import Any
 from directory.api.blueprints import review
 from directory.api.schemas.messages import MessageOutput, MessagePage, MessagesQuery, ReviewerMessageInput
 from directory.errors import OwnSubmission
-from directory.http import pagination
+from directory.http import languages, pagination
 from directory.http.access import decides, reviewer_required
 from directory.http.authentication import caller
 from directory.http.endpoint import documented, operation
@@ -27,7 +27,7 @@ def messages(project_id: int, query: dict[str, Any]) -> Any:
     """
     by, window = caller(), pagination.window(query)
     catalog.for_review(project_id, by=by)
-    return pagination.by_cursor(thread.for_reviewers(project_id, window, by=by), window)
+    return languages.threads(pagination.by_cursor(thread.for_reviewers(project_id, window, by=by), window))
 
 
 @review.post("/projects/<id:project_id>/messages")

@@ -123,7 +123,8 @@ def begin() -> None:
         names = ", ".join(each.name for each in everything)
         connection.exec_driver_sql(f"LOCK TABLE {names} IN SHARE ROW EXCLUSIVE MODE")
     modify(delete(Rule).where(Rule.version == 1, Rule.state == RuleState.OFF))  # those that come with the service
-    of_service = [and_(SavedReply.name == name, SavedReply.text == words) for name, words in first_rows.REPLIES.items()]
+    replies = (each for of_decision in first_rows.REPLIES.values() for each in of_decision.items())
+    of_service = [and_(SavedReply.name == name, SavedReply.text == words) for name, words in replies]
     modify(delete(SavedReply).where(or_(*of_service)))
     filled = [each.name for each in everything if connection.execute(select(each).limit(1)).first()]
     if filled:

@@ -52,7 +52,6 @@ BETWEEN_MAILS = timedelta(minutes=10)  # of what is written in one thread
 MAIL_ACTORS |= {"project.closing": "requested_by", WRITTEN: "written_by", "project.returned": "returned_by"}
 MAIL_ACTORS |= {"project.appeal_upheld": "settled_by", "project.appeal_reversed": "settled_by"}
 TEST = "webhook.test"
-EMPTIED = '","data":{"project":{"id":'  # follows the type in a payload that was emptied
 # No project has this id, and the event's type is another than an approval's: nobody takes a test for one.
 TEST_PROJECT = {
     "id": None,
@@ -235,8 +234,8 @@ def empty(*which: ColumnElement[bool]) -> None:
 
     Of deliveries that are still to be sent, which this locks, `claims.complete` does so later.
     """
-    project_id = cast(Delivery.project_id, String)
-    left = literal('{"type":"') + Delivery.event + literal(EMPTIED) + project_id + literal("}}}")
+    begin, middle, end = map(literal, ('{"type":"', '","data":{"project":{"id":', "}}}"))
+    left = begin + Delivery.event + middle + cast(Delivery.project_id, String) + end
     payload = case((Delivery.state == DeliveryState.DELIVERED, left), else_=Delivery.payload)
     modify(update(Delivery).where(*which).values(payload=payload))
 

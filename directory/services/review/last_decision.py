@@ -11,6 +11,7 @@ from enum import StrEnum
 from typing import Any
 
 from directory.models import Project
+from directory.services import service_words
 from directory.services.identity import Caller
 from directory.services.review import thread
 from directory.services.turns import Asked, Outcome, Standing
@@ -22,9 +23,9 @@ OVERTAKEN: dict[str, Any] = {"decided_at": None, "decided_by": None, "appealed_a
 class Overtaking(StrEnum):
     """What ends an appeal without an outcome, as the thread says it."""
 
-    DECISION = "The appeal has ended without an outcome, because the reviewers made another decision."
-    EDIT = "The appeal has ended without an outcome, because the project was edited."
-    WITHDRAWAL = "The appeal has ended without an outcome, because the changes were withdrawn."
+    DECISION = service_words.BY_DECISION
+    EDIT = service_words.BY_EDIT
+    WITHDRAWAL = service_words.BY_WITHDRAWAL
 
 
 def made(by: Caller | None, at: datetime) -> dict[str, Any]:

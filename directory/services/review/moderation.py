@@ -16,7 +16,7 @@ from directory.errors import DirectoryError, Duplicate, NotFound, OwnSubmission
 from directory.extensions import UNSYNCHRONISED, db, modify
 from directory.models import MessageKind, Project, Revision, Status, now
 from directory.models.base import UtcDateTime
-from directory.services import audit, permissions
+from directory.services import audit, permissions, turns
 from directory.services.catalog import catalog, counters
 from directory.services.catalog.ranking import hot
 from directory.services.delivery import outbox
@@ -114,14 +114,13 @@ def close(most: int, *, notify: list[Endpoint]) -> int:
     Nobody has decided it.
     """
     at = now()
-    columns = select(Project.id, Project.owner_since, Project.closes_at).where(Project.status == Status.PENDING)
+    columns = select(Project.id, Project.owner_since, Project.closes_at).where(turns.on_owner(Project))
     revised = select(Revision.project_id, Revision.owner_since, Revision.closes_at)
+    revised = revised.where(turns.revision_on_owner(Revision))
     due: list[Any] = [
         each
         for query, table in ((columns, Project), (revised, Revision))
-        for each in db.session.execute(
-            query.where(table.closes_at <= at, table.owner_since.is_not(None)).order_by(table.closes_at).limit(most)
-        )
+        for each in db.session.execute(query.where(table.closes_at <= at).order_by(table.closes_at).limit(most))
     ]
     due = sorted(due, key=lambda each: each.closes_at)[:most]
     reasons = {each[0]: waiting.reason_of(each.owner_since, each.closes_at) for each in due}

@@ -15,7 +15,7 @@ from directory.errors import NotFound
 from directory.extensions import db, modify
 from directory.models import Message, MessageKind, Project, Sender, User
 from directory.models.base import HIGHEST_ID
-from directory.services import audit, bulk, daily_bytes
+from directory.services import audit, bulk, daily_bytes, service_words
 from directory.services.identity import Caller
 
 OLDEST = Sort((Message.id,), descending=False)
@@ -229,4 +229,5 @@ def _viewed(row: Any) -> dict[str, Any]:
 def _view(*values: Any) -> dict[str, Any]:
     number, at, sender, kind, text, author_id, username = values
     author = None if author_id is None else {"id": author_id, "username": username}
+    text = service_words.said(text) if sender == Sender.SERVICE else text
     return {"id": number, "at": at, "from": str(sender), "kind": str(kind), "text": text, "author": author}

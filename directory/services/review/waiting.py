@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from directory.models import Project, Revision
-from directory.services import turns
+from directory.services import service_words, turns
 from directory.services.turns import Turn
 
 PATIENCE = 3  # so many requests of one submission leave it its place in the queue
@@ -30,7 +30,7 @@ def within(days: int) -> timedelta | None:
 
 def reason_of(owner_since: datetime, closes_at: datetime) -> str:
     """The reason of a rejection of what was not answered in time."""
-    return f"No answer within {(closes_at - owner_since).days} days."
+    return str.__str__(service_words.time_passed((closes_at - owner_since).days))
 
 
 def on_owner(project: Project, revision: Revision | None) -> Project | Revision | None:

@@ -1,8 +1,8 @@
 """Judges what members submit, edit and register, by the rules that are on or dry, in the transaction of the change.
 
-Judging takes one statement for the facts, and one to store them; what matches is counted and noted by one each. A
-process keeps the compiled rules, and reads them again when the statement for the facts says that they have changed. A
-rule that fails is passed over, logged and counted: nobody's submission stops for a rule.
+Judging takes one statement for the facts, and one to store them, of an edit two; what matches is counted and noted by
+one each. A process keeps the compiled rules, and reads them again when the statement for the facts says that they have
+changed. A rule that fails is passed over, logged and counted: nobody's submission stops for a rule.
 """
 
 import logging

@@ -10,7 +10,7 @@ from directory.db.paging import AnySelect
 from directory.errors import NotFound
 from directory.extensions import db, modify
 from directory.models import Effect, MessageKind, Project, Revision, Rule, RuleAction, Status, now
-from directory.services import audit
+from directory.services import audit, service_words
 from directory.services.catalog import catalog, counters
 from directory.services.delivery import outbox
 from directory.services.delivery.channels import Endpoint
@@ -20,10 +20,6 @@ from directory.services.review.last_decision import Overtaking
 
 AT_ONCE = 1_000
 RETURNED = "project.returned"
-TEXT = (
-    "A rule of this site had held this for a closer look, or rejected it. That was undone: it is in the review queue "
-    "again, at its old place."
-)
 A = RuleAction
 # An edit, a decision and an appeal raise the version of a project, so that what the rule did is over.
 _LASTS: ColumnElement[bool] = and_(A.acted.is_(True), A.version == Project.version)
@@ -96,7 +92,7 @@ def _return(found: list[Any], rule_id: int, *, by: Caller, notify: list[Endpoint
         for row in found
     ]
     audit.record_each(moves, by=by, action=RETURNED, at=at, rule_id=rule_id)
-    thread.record_each(MessageKind.MESSAGE, found, TEXT, by=None, at=at)
+    thread.record_each(MessageKind.MESSAGE, found, service_words.RETURNED, by=None, at=at)
     if outbox.wanting(RETURNED, notify):
         projects = catalog.all_stored([row.id for row in found])
         outbox.enqueue_each(RETURNED, projects, by=by, endpoints=notify)

@@ -397,11 +397,12 @@ Deno.test("changes since the last review are put together, and what ended as it 
   assertEquals(changesOf(edits), [
     { field: "title", from: "A", to: "C" }, { field: "repository_url", from: "", to: "z" }, { field: "tags", from: "a", to: "a, b" },
   ]);
+  const shown = { id: 1, updated_at: "2026-11-19T10:00:00.000000Z", revision: null, review: null };
   const told = storyOf([...edits, entry(1, "project.rejected"), entry(4, "project.deleted"), entry(1, "project.edited"), entry(3, "project.edited"),
-    entry(3, "project.rejected", { reason: "Spam" }), entry(4, "project.submitted")], 1, "2026-11-19T10:00:00.000000Z");
+    entry(3, "project.rejected", { reason: "Spam" }), entry(4, "project.submitted")], shown);
   assertEquals([told.changes.length, told.later, told.own.length], [3, null, 4]);
   assertEquals(told.others.map((each) => [each.id, each.last.action]), [[4, "project.deleted"], [3, "project.rejected"]]);
-  assertEquals(storyOf(edits, 1, "2026-11-19T10:00:00.000000Z").changes, [], "never reviewed: nothing changed since");
+  assertEquals(storyOf(edits, shown).changes, [], "never reviewed: nothing changed since");
 });
 
 Deno.test("words that differ are found, and both texts can be made of the parts", () => {

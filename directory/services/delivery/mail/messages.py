@@ -20,7 +20,7 @@ from directory.language.catalogues import Catalogue
 from directory.models import AccountStatus, Delivery, MailLink, MessageKind, Sender, User, now
 from directory.models import Message as ThreadMessage
 from directory.models.base import HIGHEST_ID
-from directory.services import turns
+from directory.services import service_words, turns
 from directory.services.accounts import mail_links
 from directory.services.delivery.channels import MailServer, NotToBeSent
 from directory.services.delivery.claims import Claim
@@ -118,12 +118,15 @@ def _link(link_id: int) -> Any:
 
 def _decision(claim: Claim, event: dict[str, Any], server: MailServer) -> Message:
     owner, address = _notified(event["project"]["owner"]["id"], server)
+    standing, by_nobody = _standing(claim.event, event["project"]["id"]), event.get("rejected_by") is None
+    language = _language(owner, server)
     if claim.event == WRITTEN:
         reason: str | None = _unread(claim, event["project"]["id"], event["message_id"])
+    elif "message_id" in event:
+        reason = _text_of(event["message_id"])
     else:
-        reason = _text_of(event["message_id"]) if "message_id" in event else event.get("reason")
-    facts = (owner.username, event["project"], reason, address, _language(owner, server))
-    standing, by_nobody = _standing(claim.event, event["project"]["id"]), event.get("rejected_by") is None
+        reason = language.say(service_words.said(event["reason"])) if event.get("reason") else None
+    facts = (owner.username, event["project"], reason, address, language)
     mail = templates.decision(server.site, claim.event, *facts, standing=standing, by_nobody=by_nobody)
     return _with_switch(message(mail, to=owner.email, server=server, message_id=claim.webhook_id), address)
 

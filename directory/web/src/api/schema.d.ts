@@ -4806,7 +4806,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description - `rate_limited`: A rate limit is used up. Retry-After says in how many seconds to try again. */
+        /** @description - `rate_limited`: A rate limit is used up, or what a member may store in a day. Retry-After says in how many seconds to try again. */
         RateLimited: {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];

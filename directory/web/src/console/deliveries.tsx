@@ -20,9 +20,9 @@ type Endpoint = Schemas["Endpoint"];
 /** Each event that is delivered, in the order of the API; a list without one of them does not compile. */
 const EVENTS: Record<NonNullable<Query<"/api/admin/webhooks/deliveries">["event"]>, true> = {
   "project.approved": true, "project.submitted": true, "project.rejected": true, "project.unpublished": true,
-  "project.deleted": true, "project.edited": true, "project.changes_requested": true, "project.closing": true, "project.answered": true,
+  "project.deleted": true, "project.edited": true, "project.changes_requested": true, "project.answered": true,
   "project.appealed": true, "project.reported": true, "webhook.test": true, "project.edit_approved": true, "project.edit_rejected": true,
-  "project.message": true, "project.returned": true, "project.appeal_upheld": true, "project.appeal_reversed": true,
+  "project.closing": true, "project.message": true, "project.returned": true, "project.appeal_upheld": true, "project.appeal_reversed": true,
   "report.settled": true, "account.password_reset": true, "account.email_verification": true,
   "account.email_changed": true, "account.password_changed": true,
   "account.passkey_added": true, "account.passkey_removed": true,

@@ -30,7 +30,7 @@ export function rulesOf(warnings: readonly string[]): string[] {
 
 export function Lanes() {
   return (
-    <nav class="tabs q-lanes" aria-label={r.lanesOf} ref={showPresent}>
+    <nav class="tabs q-lanes" aria-label={r.lanesOf} ref={(nav) => showPresent(nav)}>
       {(Object.keys(LANES) as Lane[]).filter(isShown).map((lane) => {
         const number = numberOf(lane);
         return <a key={lane} href={addressOfLane(lane)} aria-current={isInLane(lane) ? "page" : undefined}>{r.lanes[lane]}{number ? <span class="count">{t.number(number)}</span> : null}</a>;

@@ -77,7 +77,7 @@ function Actions({ item: shown }: { item: Item }) {
   const isMany = selected.value.size > 0; // the keys are about those
   return (
     <div class="q-actions">
-      {isMine(shown) ? <strong>{m.yours(shown)}</strong> : (
+      {isMine(shown) ? <strong class="small">{m.yours(shown)}</strong> : (
         <button type="button" class="button primary good" data-decides disabled={readOnly.value} onClick={(event) => once(event, () => approve([current.peek()]))}>
           {r.approve} {!isMany && <kbd>a</kbd>}
         </button>

@@ -156,9 +156,6 @@ export const w = {
   received: "Votes received",
   since: "Member since",
   seen: "Last seen",
-  storedToday: "Stored today",
-  kilobytes: (bytes: number, most: number | null) =>
-    `${n.format(Math.round(bytes / 1000))} KB${most === null ? "" : ` of at most ${n.format(Math.round(most / 1000))} KB`}`,
   never: "Never",
   deletedOn: "Deleted on",
   usersNone: { title: "No users yet", why: "A user appears here after signing up." },

@@ -65,7 +65,7 @@ function Facts({ user }: { user: User }) {
     [w.since, day(user.created_at)],
     [w.seen, user.last_seen_at ? <Time at={user.last_seen_at} /> : w.never],
     [w.submittedAt, last_submission_at ? <Time at={last_submission_at} /> : w.never],
-    [w.storedToday, w.kilobytes(user.stored_today.bytes, user.stored_today.most)],
+    [u.storedToday, u.kilobytes(user.stored_today.bytes, user.stored_today.most)],
   ];
   const numbers: [string, number][] = [
     [w.live, projects.live], [w.pending, projects.pending], [w.rejected, projects.rejected], [w.given, upvotes_given], [w.received, upvotes_received],

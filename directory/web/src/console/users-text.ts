@@ -1,10 +1,13 @@
-// What the console says about roles, and about decisions about many users.
-import { count } from "../text.ts";
+// What the console says about roles, about one user, and about decisions about many.
+import { count, t } from "../text.ts";
 
 const words = { suspend: ["Suspend", "suspended"], delete: ["Delete", "deleted"] } as const;
 type Decision = keyof typeof words;
 
 export const u = {
+  storedToday: "Stored today",
+  kilobytes: (bytes: number, most: number | null) =>
+    `${t.number(Math.round(bytes / 1000))} KB${most === null ? "" : ` of at most ${t.number(Math.round(most / 1000))} KB`}`,
   some: (decision: Decision, number: number) => `${words[decision][0]} ${count(number, "account")}`,
   all: (decision: Decision, number: number) => `${words[decision][0]} all ${count(number, "account")} found…`,
   title: (decision: Decision, number: number) => `${words[decision][0]} ${count(number, "account")}?`,

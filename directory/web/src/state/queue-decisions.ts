@@ -118,7 +118,7 @@ export function confirmApproval(): void {
 /** Ask for the text of a decision. */
 export function askReason(decision: Explained, ids: readonly number[] = chosen()): void {
   if (readOnly.peek()) return tell(r.readOnly, true);
-  const open = ids.filter((id) => waits(itemOf(id) ?? { status: "rejected" }));
+  const open = ids.filter((id) => waits(itemOf(id) ?? {}));
   if (open.length) asking.value = { decision, ids: open };
 }
 

@@ -36,8 +36,8 @@ export function isDecision(entry: Entry): boolean {
 }
 
 /** Whether a project, or changes of it, wait for review, and no appeal about it is open. */
-export function waits({ status, revision, review }: Pick<Schemas["ProjectDetail"], "status" | "revision" | "review">): boolean {
-  return review?.waiting_for !== "appeal" && (status === "pending" || Boolean(revision?.submitted_at));
+export function waits({ review }: Pick<Schemas["ProjectDetail"], "review">): boolean {
+  return Boolean(review) && review?.waiting_for !== "appeal";
 }
 
 /** Since when an item waits. */
