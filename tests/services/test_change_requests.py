@@ -774,12 +774,17 @@ def test_pictures_alone_do_not_give_back(app: Flask, world: World, admin: Api, a
 def test_only_its_owner_gives_it_back_and_nothing_happens_where_nothing_waits(
     app: Flask, world: World, admin: Api, ada: Caller
 ) -> None:
-    project = world.project(ada, "pending")
-    with app.app_context():
-        transaction(lambda: conversation.give_back(project, by=ada, notify=[]))
-        assert shown(admin, project)["version"] == 1
-        ask(admin, project)
-        with pytest.raises(NotFound):
-            transaction(lambda: conversation.give_back(project, by=world.user(), notify=[]))
-        transaction(lambda: conversation.give_back(project, by=ada, notify=[]))
-    assert shown(admin, project)["review"]["waiting_for"] == "review"
+    project, other = world.project(ada, "pending"), world.user()
+
+    def give(by: Caller) -> Any:
+        with app.app_context():
+            transaction(lambda: conversation.give_back(project, by=by, notify=[]))
+        return shown(admin, project)
+
+    before = shown(admin, project)
+    assert give(ada) == before
+    waits = ask(admin, project).json["review"]
+    with pytest.raises(NotFound):
+        give(other)
+    assert shown(admin, project)["review"] == waits
+    assert give(ada)["review"]["waiting_for"] == "review"
