@@ -99,9 +99,10 @@ def _bad_changes(body: dict[str, Any]) -> Errors:
 
 
 def _require_registration(**_path: Any) -> None:
-    """Raise PasswordsOff or RegistrationClosed where nobody opens an account by a password."""
+    """Raise PasswordsOff or RegistrationClosed where nobody opens an account by a password; the latter is counted."""
     require_passwords()
     if not registration_open():
+        rate_limits.hit("auth")
         raise RegistrationClosed
 
 

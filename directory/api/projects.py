@@ -15,7 +15,7 @@ from directory.api.schemas.lists import (
     ProjectQuery,
     RelatedOutput,
 )
-from directory.api.schemas.projects import CheckOutput, CheckQuery, ProjectChange, ProjectDetail, ProjectInput
+from directory.api.schemas.projects import CheckOutput, CheckQuery, ProjectChanges, ProjectDetail, ProjectInput
 from directory.api.schemas.votes import VoteOutput
 from directory.db.transactions import transaction
 from directory.errors import Duplicate, EmailNotVerified, NotOwner, NotVotable, PreconditionFailed, Unauthenticated
@@ -182,7 +182,7 @@ def create(body: dict[str, Any]) -> Any:
 @bp.put("/<id:project_id>")
 @owner_required
 @documented(raises=(NotOwner, Duplicate, PreconditionFailed, EmailNotVerified))
-@operation(body=JsonBody(ProjectChange(partial=True), check=screening.refusals), answer=ProjectDetail(), etag=True)
+@operation(body=JsonBody(ProjectChanges(partial=True), check=screening.refusals), answer=ProjectDetail(), etag=True)
 def update(project_id: int, body: dict[str, Any]) -> Any:
     """Change a project: any subset of the writable fields.
 

@@ -70,9 +70,9 @@ class Operation:
         def run(**path: Any) -> Response:
             exchange = current()
             access.check(exchange, path)
-            if self.when is not None:
-                self.when(**path)
             with rate_limits.counted("read" if exchange.is_read and self.tier else self.tier):
+                if self.when is not None:
+                    self.when(**path)
                 arguments = self.input(exchange, path)
             if exchange.is_read or not self.transactional:
                 return respond(view(**arguments), self)

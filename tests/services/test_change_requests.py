@@ -12,12 +12,13 @@ from flask import Flask
 from sqlalchemy import func, select, update
 
 from directory.db.transactions import transaction
+from directory.errors import NotFound
 from directory.extensions import db
 from directory.models import AuditEntry, Message, Project, Revision, User, now
 from directory.runtime import housekeeping
 from directory.services.delivery.schedule import DeliveryPolicy
 from directory.services.identity import Caller
-from directory.services.review import deadlines, moderation
+from directory.services.review import conversation, deadlines, moderation
 from tests.support.factories import Api, World
 from tests.support.mailbox import Mailbox
 from tests.support.outbox import delivery_thread, quick, send_all
@@ -768,3 +769,22 @@ def test_pictures_alone_do_not_give_back(app: Flask, world: World, admin: Api, a
     logo = owner.put(f"/api/projects/{project}", {"logo_url": "https://example.org/logo.png"})
     assert (logo.status_code, logo.json["review"], turn(owner, project)) == (200, waits, waits)
     assert owner.put(f"/api/projects/{project}", {"title": "Version two"}).json["review"]["waiting_for"] == "review"
+
+
+def test_only_its_owner_gives_it_back_and_nothing_happens_where_nothing_waits(
+    app: Flask, world: World, admin: Api, ada: Caller
+) -> None:
+    project, other = world.project(ada, "pending"), world.user()
+
+    def give(by: Caller) -> Any:
+        with app.app_context():
+            transaction(lambda: conversation.give_back(project, by=by, notify=[]))
+        return shown(admin, project)
+
+    before = shown(admin, project)
+    assert give(ada) == before
+    waits = ask(admin, project).json["review"]
+    with pytest.raises(NotFound):
+        give(other)
+    assert shown(admin, project)["review"] == waits
+    assert give(ada)["review"]["waiting_for"] == "review"

@@ -16,7 +16,7 @@ from PIL import Image, ImageCms, ImageFile
 
 from directory.errors import Invalid, Unavailable
 from directory.services.pictures import picture_files, pictures, turns
-from tests.support import cpu
+from tests.support import cpu, effort
 from tests.support.dear_pictures import (
     END,
     FIRST,
@@ -26,6 +26,7 @@ from tests.support.dear_pictures import (
     REFINED,
     SEQUENTIAL,
     SMALLER,
+    every_shape,
     jpeg,
     rows_of_png,
     smooth,
@@ -184,6 +185,11 @@ def test_the_largest_pictures_take_less_than_a_hundred_megabytes(tmp_path):
     assert max(taken.values()) < MEGABYTES, taken
 
 
+def test_a_second_head_of_a_jpeg_hides_no_coefficients_from_the_estimate():
+    progressive = jpeg(9, FULL, 0xC2, [(range(3), SMALLER)])
+    assert picture_files.read(progressive + jpeg(9, FULL, 0xC0, [(range(3), SEQUENTIAL)])[2:] + END).is_kept
+
+
 def refine(content, times):
     """A progressive JPEG with its first scan of refinements repeated: each goes over all pixels and changes none."""
     at = [found.start() for found in re.finditer(b"\xff\xda", content)]
@@ -305,6 +311,20 @@ def test_no_picture_costs_much(name, recwarn):
         with cpu.at_most(SECONDS), suppress(Invalid):
             convert(content)
     assert not recwarn.list
+
+
+@pytest.mark.slow
+def test_no_shape_of_a_picture_costs_much():
+    shapes, taken = [*every_shape()], 0
+    for what, make in random.Random(effort.SEED).sample(shapes, int(effort.ASKED or 60)):
+        content = make()
+        try:
+            with cpu.at_most(SECONDS), suppress(Invalid):
+                pictures.as_picture(content)
+                taken += 1
+        except AssertionError:
+            pytest.fail(what)
+    assert taken > 0
 
 
 LARGER = {

@@ -6,6 +6,7 @@ from itertools import product
 import pytest
 from playwright.sync_api import expect
 
+from tests.support.axe import inspector
 from tests.support.chromium import served, text_without_ages
 from tests.support.factories import PASSWORD
 from tests.support.visitor import visitor
@@ -159,6 +160,7 @@ def test_on_a_phone_a_sheet_has_the_categories_and_tags_within_one_screen(chromi
             assert box["x"] + box["width"] <= 390
             assert box["y"] + box["height"] <= 844
         if with_script:
+            assert inspector(page)() == []
             page.keyboard.press("Escape")
         else:
             person.link("Close the filter").click()
@@ -192,6 +194,7 @@ def test_a_picture_opens_over_its_page_with_the_others_and_a_link_without_the_sc
         page.locator(".pictures a").nth(1).click()
         dialog = page.get_by_role("dialog")
         expect(dialog.get_by_role("img", name="Back")).to_be_visible()
+        assert inspector(page)() == []
         person.button("Next picture").click()
         expect(dialog.get_by_role("img", name="Inside")).to_be_visible()
         page.keyboard.press("ArrowRight")

@@ -81,7 +81,7 @@ def test_in_read_only_mode_it_says_so_and_a_vote_is_taken_back(chromium, make_ap
         expect(page.get_by_label("Username or e-mail")).to_have_value("ada")
 
 
-def test_over_the_limit_the_vote_is_taken_back_with_the_seconds_to_wait(chromium, make_app, world):
+def test_over_the_limit_the_vote_is_taken_back_with_the_time_to_wait(chromium, make_app, world):
     app = make_app(RATELIMIT_ENABLED="true", RATELIMIT_VOTING="1 per hour")
     world.user("ada")
     world.project(title="Lamp")
@@ -92,7 +92,9 @@ def test_over_the_limit_the_vote_is_taken_back_with_the_seconds_to_wait(chromium
         expect(pressed).to_have_attribute("aria-pressed", "true")
         person.settle()
         pressed.click()
-        expect(page.locator(".notice")).to_contain_text("seconds")
+        expect(page.locator(".notice")).to_have_text(
+            "Your vote was not withdrawn. Too many requests. Try again in 60 minutes."
+        )
         expect(pressed).to_have_attribute("aria-pressed", "true")
 
 

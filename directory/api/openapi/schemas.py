@@ -16,7 +16,7 @@ def name_of(schema: Any) -> str:
     """The name of a schema in the document: Project for ProjectOutput, ProjectChanges for a partial ProjectInput."""
     own = (schema if isinstance(schema, type) else type(schema)).__name__
     if getattr(schema, "partial", None):
-        return str(own.removesuffix("Input")) + "Changes"
+        return str(own.removesuffix("Input").removesuffix("Changes")) + "Changes"
     return str(own.removesuffix("Output"))
 
 

@@ -66,7 +66,7 @@ class ProjectInput(Strict):
         include: ClassVar = {field.name: _taken(field) for field in BODY}
 
 
-class ProjectChange(ProjectInput):
+class ProjectChanges(ProjectInput):
     """A change of a project: any of its fields."""
 
     give_back = fields.Boolean(

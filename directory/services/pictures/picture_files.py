@@ -142,7 +142,7 @@ def _note(found: PictureFile, kind: int, data: bytes) -> None:
     if kind in FRAMES:
         if kind not in SHOWN:
             raise ValueError("no browser shows it")
-        found.is_kept, found.parts = kind == PROGRESSIVE, data[5:6]
+        found.is_kept, found.parts = found.is_kept or kind == PROGRESSIVE, data[5:6]
     elif kind == SCAN:
         found.scans += 1
         found.is_kept = found.is_kept or data[:1] != found.parts

@@ -4264,7 +4264,7 @@ export interface components {
             capped: boolean;
         };
         /** @description A change of a project: any of its fields. */
-        ProjectChangeChanges: {
+        ProjectChanges: {
             /** @example Flask */
             title?: string;
             /** @example A lightweight web framework */
@@ -11477,7 +11477,7 @@ export interface operations {
                  *       "give_back": true
                  *     }
                  */
-                "application/json": components["schemas"]["ProjectChangeChanges"];
+                "application/json": components["schemas"]["ProjectChanges"];
             };
         };
         responses: {

@@ -15,7 +15,6 @@ export function startCard(): void {
   picture.alt = "";
   monogram.setAttribute("aria-hidden", "true");
   text.append(name, tagline, meta);
-  row.append(picture, monogram, text);
   place.append(element("h2", "", word("How it will look")), row);
   place.hidden = false;
   for (const kind of ["input", "logo"]) form.addEventListener(kind, show);
@@ -28,9 +27,8 @@ export function startCard(): void {
     const category = fieldOf(form as HTMLFormElement, "category") as unknown as HTMLSelectElement;
     name.textContent = title || word("Title");
     tagline.textContent = value("tagline") || word("Your tagline");
-    picture.hidden = !logo;
-    monogram.hidden = Boolean(logo);
-    if (logo) picture.src = logo;
+    picture.src = logo;
+    row.replaceChildren(logo ? picture : monogram, text);
     monogram.className = `monogram${title && ` tint-${tint(title)}`}`;
     monogram.textContent = title && letters(title);
     const tags = tagsOf(value("tags")).slice(0, 3).map((tag) => element("span", "tag", tag));
