@@ -6,7 +6,7 @@ from sqlalchemy import select
 from directory.extensions import db
 from directory.http.validation import JsonBody
 from directory.services.catalog.fields import BODY
-from tests.support.routes import Targets, body, operation, unsafe
+from tests.support.routes import ALL_ON, Targets, body, operation, unsafe
 
 MORE = {
     "is_admin", "current", "has_upvoted", "owner", "actor", "stats", "pagination", "queue_position", "from", "to",
@@ -16,10 +16,12 @@ NAMED = 50  # fields in a body; an answer names at most 100
 VALUE = {"role": "admin", "status": "live", "is_admin": True}
 
 # Absent without a mail server; tests/api/test_recovery.py has one.
-MAILED = {f"POST /api/auth/{path}" for path in ("password/forgot", "password/reset", "email/verify")}
-MAILED |= {"POST /api/auth/identities"}  # absent without a provider; tests/api/test_providers.py has one
-# They need what a token and an invented body have not; tests/api/test_passkeys.py has it.
-PASSKEYS = {
+# They need what a token and an invented body have not; tests/api/test_passkeys.py, test_providers.py and those of mailed
+# links have it.
+LACKING = {
+    "POST /api/auth/password/reset": 422,
+    "POST /api/auth/email/verify": 422,
+    "POST /api/auth/identities": 404,
     "POST /api/auth/passkeys": 403,
     "PUT /api/auth/passkeys/<id:passkey_id>": 404,
     "POST /api/auth/passkeys/login": 401,
@@ -93,7 +95,7 @@ def everything(app):
 
 @pytest.fixture
 def app(make_app):
-    return make_app(REPORTS="everybody", APPEALS="on")
+    return make_app(**ALL_ON)
 
 
 @pytest.fixture
@@ -149,7 +151,7 @@ def test_the_same_body_without_the_extra_field_is_taken(app, admin, targets):
         path, project_id = targets.path(route.rule, "live" if route.rule.endswith(LIVE) else "pending")
         if body(route, project_id) is not None and route.name != "DELETE /api/auth/me":  # that has a wrong password
             answer = admin.call(route.method, path, body(route, project_id))
-            expected = {404} if route.name in MAILED else {PASSKEYS.get(route.name, 200), 201, 202, 204}
+            expected = {LACKING.get(route.name, 200), 201, 202, 204}
             if answer.status_code not in expected:
                 refused.append(f"{route.name}: {answer.status_code} {answer.json}")
     assert refused == []

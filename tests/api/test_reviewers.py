@@ -104,6 +104,7 @@ def test_the_summary_counts_what_the_reviewer_may_review(world: World, waiting: 
         "reports": None,
         "too_few_reviewers": [],
         "appeals": False,
+        **dict.fromkeys(("held", "messages", "waiting_for_appeal", "waiting_for_owner"), 0),
     }
     assert reviewer(world, "empty").get("/api/review/summary").json == nothing
     with_none = world.reviewer("empty")

@@ -250,9 +250,10 @@ def test_an_edit_costs_few_statements(world: World, statements: Statements, migr
     statements.clear()
     caller.put(f"/api/projects/{project}", {"tagline": "Other"})
     # who calls, may they, their account and the project locked, its revision, that it waits, the project's version, the
-    # log, the answer; the facts by which rules judge, read and stored
-    assert len(statements) == 11
+    # log, the answer; the facts by which rules judge, read, and stored in the place of those of the edit before; and what
+    # the member stores in a day
+    assert len(statements) == 13
     statements.clear()
     caller.put(f"/api/projects/{project}", {"tags": ["other"]})
     # the same, with the change and the index (two tables on SQLite) in place of the revision and the version
-    assert len(statements) == (9 if migrated.backend == "postgresql" else 10)
+    assert len(statements) == (10 if migrated.backend == "postgresql" else 11)

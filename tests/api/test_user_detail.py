@@ -43,8 +43,9 @@ def test_a_user_is_shown_as_in_the_list_with_the_latest_entries(world: World, ad
     admin.put(f"/api/admin/users/{bob.id}", {"role": "admin"})
     detail = shown(admin, bob.id)
     [listed] = [item for item in admin.get("/api/admin/users").json["items"] if item["username"] == "bob"]
-    entries = detail.pop("audit")
+    entries, stored = detail.pop("audit"), detail.pop("stored_today")
     assert detail == listed
+    assert stored == {"bytes": 0, "most": 50_000_000}
     assert [(entry["action"], entry["actor"]["username"]) for entry in entries] == [
         ("user.role_changed", "root"), ("project.submitted", "bob"),
     ]  # fmt: skip
@@ -76,7 +77,7 @@ def test_a_user_costs_the_same_statements_whatever_there_is_to_tell(
     shown(admin, bob.id)
     statements.clear()
     shown(admin, bob.id)
-    assert len(statements) == 4  # who calls, the user, the statistics, the entries
+    assert len(statements) == 5  # who calls, the user, the statistics, the entries, what was stored today
 
 
 def test_who_never_signed_in_was_never_seen_and_a_sign_out_is_not_forgotten(

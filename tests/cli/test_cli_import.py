@@ -511,9 +511,9 @@ def test_an_export_into_an_empty_directory_is_exported_again_as_it_was(
 
 @pytest.mark.parametrize("form", ["jsonl", "csv"])
 def test_a_logo_is_exported_and_imported_again(app: Flask, world: World, run: Any, form: str) -> None:
-    with_logo, _without = world.project(), world.project()
+    with_logo, _without, owner = world.project(), world.project(), world.user().id
     with app.app_context():
-        addresses = transaction(lambda: logos.store(pictures.as_logo(picture((300, 200), "red"))))
+        addresses = transaction(lambda: logos.store(pictures.as_logo(picture((300, 200), "red")), by=owner))
         change = update(Project).where(Project.id == with_logo).values(logo=addresses)
         transaction(lambda: db.session.execute(change))
     before = app.test_cli_runner(catch_exceptions=False).invoke(args=["export", "--format", form]).stdout

@@ -86,6 +86,7 @@ def example(kind):
         errors.Duplicate: (["url"],),
         errors.InvalidTransition: ("live", "rejected"),
         errors.RateLimited: (7,),
+        errors.DayIsFull: (7,),
         errors.ReportsSettled: ("acted",),
         errors.NoAppeal: ("live",),
         errors.RegistrationRefused: (SimpleNamespace(acting=SimpleNamespace(reason="No."), rule_id=1),),

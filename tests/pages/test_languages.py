@@ -156,12 +156,12 @@ def test_problems_are_in_an_accepted_language_and_data_in_none(site: Flask) -> N
 
 def test_the_switch_sets_the_cookie_and_leads_back(site: Flask) -> None:
     browser = Browser(site)
-    page = browser.call("GET", "/categories?lang=ar&x=1").text
+    page = browser.call("GET", "/tags?lang=ar&page=1").text
     [form] = re.findall(r'<form class="languages".*?</form>', page, re.DOTALL)
-    assert '<input type="hidden" name="next" value="/categories?x=1">' in form
+    assert '<input type="hidden" name="next" value="/tags?page=1">' in form
     assert 'value="ar" lang="ar" dir="rtl" aria-current="true">العربية' in form
-    answer = browser.call("POST", "/language", data={"language": "de", "next": "/categories?x=1"})
-    assert (answer.status_code, answer.headers["Location"]) == (303, "/categories?x=1")
+    answer = browser.call("POST", "/language", data={"language": "de", "next": "/tags?page=1"})
+    assert (answer.status_code, answer.headers["Location"]) == (303, "/tags?page=1")
     assert "lang=de" in answer.headers["Set-Cookie"]
     assert "Max-Age=31536000" in answer.headers["Set-Cookie"]
     assert language_of(browser.call("GET", "/categories")) == "de"

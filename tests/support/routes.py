@@ -1,5 +1,6 @@
 """Every route of the service, from its map, with targets and bodies that would do: for tests that walk all of them."""
 
+import json
 import re
 from collections.abc import Iterator
 from itertools import count
@@ -21,6 +22,15 @@ from tests.support.pictures import RED
 
 _numbers = count(1)
 RULE = {"on": ["submission"], "when": [{"fact": "links", "is": ">=", "value": 9}], "then": "mark"}
+
+# Everything on that a setting can switch off: what is off is refused before the query and the body.
+COMPANY = {
+    "name": "company", "label": "Example Inc.", "issuer": "http://127.0.0.1:9", "client_id": "x", "client_secret": "y",
+}  # fmt: skip
+ALL_ON = {
+    "MAIL_URL": "smtp://localhost", "MAIL_FROM": "directory@example.org", "OIDC_PROVIDERS": json.dumps([COMPANY]),
+    "SITE_URL": "http://localhost", "REPORTS": "everybody", "APPEALS": "on",
+}  # fmt: skip
 
 # These end the credentials of all callers, those of a walk over all routes too.
 ENDING = {"DELETE /api/admin/sessions", "DELETE /api/admin/tokens"}

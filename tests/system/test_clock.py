@@ -137,7 +137,7 @@ def kept(make_app: Any, world: World) -> Flask:
             attempts.begin("company", "browser", "/", None, mark="")
             passkeys.sign_in_options(passkeys.RelyingParty("http://localhost", "localhost", "x"))
             link_mails.queue(LinkPurpose.VERIFY, db.session.get(User, ada.id), "ada@example.org", server)
-            logos.store((b"small", b"large"))
+            logos.store((b"small", b"large"), by=ada.id)
             settled = {"outcome": "unfounded", "settled_at": before}
             db.session.add(Report(project_id=project, kind="spam", text="", **settled))
             db.session.add(RuleFacts(kind="submission", at=before, account_id=ada.id, facts={}, words=b""))

@@ -9,15 +9,12 @@ import pytest
 from flask import Flask
 
 from tests.support.factories import Api, World
-from tests.support.routes import ENDING, Route, Targets, routes, sending
+from tests.support.routes import COMPANY, ENDING, Route, Targets, routes, sending
 
 DOCUMENT = json.loads((Path(__file__).resolve().parents[2] / "docs" / "openapi.json").read_text())
 PROBLEM = "application/problem+json"
 MAIL = {"MAIL_URL": "smtp://localhost", "MAIL_FROM": "directory@example.org"}
 TIERS = ("READ", "WRITE", "ADMIN", "AUTH", "VOTING", "SUBMISSION", "MESSAGES", "REPORTS")
-PROVIDER = {
-    "name": "company", "label": "Example Inc.", "issuer": "http://127.0.0.1:9", "client_id": "x", "client_secret": "y",
-}  # fmt: skip
 SETTINGS: list[dict[str, str]] = [
     {},
     {"REQUIRE_PASSKEY": "admins"},
@@ -30,7 +27,7 @@ SETTINGS: list[dict[str, str]] = [
     {"READS": "members", "SIGNUP_DOMAINS": "example.org", **MAIL},
     {"SITE_LANGUAGE": "de"},
     {"SITE_LANGUAGES": "en,de"},
-    {"OIDC_PROVIDERS": json.dumps([PROVIDER]), "SITE_URL": "http://localhost"},
+    {"OIDC_PROVIDERS": json.dumps([COMPANY]), "SITE_URL": "http://localhost"},
     {"WEB_ENABLED": "false"},
     {"SELF_REVIEW": "refuse", "REPORTS": "members", "APPEALS": "on", "APPROVALS_REQUIRED": "2"},
     {"RATELIMIT_ENABLED": "true", **{f"RATELIMIT_{tier}": "1 per hour" for tier in TIERS}},

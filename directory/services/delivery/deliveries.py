@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any
 
 import orjson
-from sqlalchemy import func, or_, select, update
+from sqlalchemy import func, literal, or_, select, update
 
 from directory.db.paging import Slice, Sort, Window, as_dict, fetch
 from directory.errors import DeliveryEmptied, NotFound
@@ -19,7 +19,8 @@ from directory.services.delivery.outbox import TEST, payload_of_test, rows_of
 from directory.services.delivery.schedule import DeliveryPolicy
 from directory.services.identity import Caller
 
-WHOLE = Delivery.payload.contains('"timestamp":')  # which every event has until `outbox.empty` has emptied it
+# Not as `outbox.empty` has left it: that has no time after the type.
+WHOLE = Delivery.payload.not_like(literal('{"type":"') + Delivery.event + literal('","data":%'))
 NEWEST = Sort((Delivery.id,), descending=True)
 COLUMNS = (
     Delivery.id,
