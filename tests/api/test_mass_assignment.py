@@ -15,9 +15,7 @@ MORE = {
 NAMED = 50  # fields in a body; an answer names at most 100
 VALUE = {"role": "admin", "status": "live", "is_admin": True}
 
-# Absent without a mail server; tests/api/test_recovery.py has one.
-# They need what a token and an invented body have not; tests/api/test_passkeys.py, test_providers.py and those of mailed
-# links have it.
+# They need what a token and an invented body have not. The tests of passkeys, providers and mailed links have it.
 LACKING = {
     "POST /api/auth/password/reset": 422,
     "POST /api/auth/email/verify": 422,

@@ -250,8 +250,8 @@ def test_an_edit_costs_few_statements(world: World, statements: Statements, migr
     statements.clear()
     caller.put(f"/api/projects/{project}", {"tagline": "Other"})
     # who calls, may they, their account and the project locked, its revision, that it waits, the project's version, the
-    # log, the answer; the facts by which rules judge, read, and stored in the place of those of the edit before; and what
-    # the member stores in a day
+    # log, the answer; the facts by which rules judge, read, and stored in place of those of the edit before; what the
+    # member has stored today
     assert len(statements) == 13
     statements.clear()
     caller.put(f"/api/projects/{project}", {"tags": ["other"]})
