@@ -19,6 +19,7 @@ bp = Blueprint("messages", __name__, url_prefix="/api/projects/<id:project_id>/m
 
 @bp.get("")
 @own_required
+@documented(optional_headers=("Content-Language",))
 @operation(query=MessagesQuery(), answer=MessagePage(), tier="read")
 def index(project_id: int, query: dict[str, Any]) -> Any:
     """List the thread of a project of the caller, oldest first: messages, and decisions with their reasons.

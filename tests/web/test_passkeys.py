@@ -63,7 +63,7 @@ def test_an_administrator_gets_into_the_console_by_a_passkey(chromium: Browser, 
         page = one.enter("root").open("/admin").page
         expect(page.get_by_role("heading", name="Sign in with a passkey")).to_be_visible()
         one.link("Add a passkey").click()
-        expect(page.get_by_text("Administrators sign in with a passkey here.")).to_be_visible()
+        expect(page.get_by_text("Administrators sign in by a passkey here.")).to_be_visible()
         add(one)
         one.open("/admin")
         one.button("Sign in with a passkey").click()

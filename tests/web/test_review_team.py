@@ -302,7 +302,7 @@ def test_administrators_write_the_saved_replies_and_reviewers_choose_them(chromi
         rows_of_table, dialog = page.locator("table.list tbody tr"), page.get_by_role("dialog")
         expect(rows_of_table).to_have_count(8)  # they come with the service
         for decision, text in (
-            ("Ask for changes", "Dear {owner}, {title} needs {more}."),
+            ("Ask for changes", "Dear {owner}, {title} needs more."),
             ("Take down", "Gone: {title}"),
         ):
             person.button("New reply").click()
@@ -329,7 +329,7 @@ def test_administrators_write_the_saved_replies_and_reviewers_choose_them(chromi
         choices = dialog.locator("label", has=page.get_by_role("radio"))
         expect(choices).to_have_text(["1A longer description", "2A picture", "3Another address", "4More"])
         page.keyboard.press("4")
-        expect(dialog.get_by_label("What has to be changed")).to_have_value("Dear ada, Lamp needs {more}.")
+        expect(dialog.get_by_label("What has to be changed")).to_have_value("Dear ada, Lamp needs more.")
         page.keyboard.press("Escape")
         page.locator(".q-rows a").first.focus()
         for key in ("x", "j", "x", "e"):
@@ -349,8 +349,8 @@ def test_administrators_write_the_saved_replies_and_reviewers_choose_them(chromi
         world.caller(owner).get(f"/api/projects/{each}/messages") for owner, each in ((ada, ids[0]), (eve, ids[1]))
     ]
     assert [each.json["items"][0]["text"] for each in asked] == [
-        "Dear ada, Lamp needs {more}.",
-        "Dear eve, {owner} <b> needs {more}.",
+        "Dear ada, Lamp needs more.",
+        "Dear eve, {owner} <b> needs more.",
     ]
     assert world.row(live).rejection_reason == "Gone: Torch"
 

@@ -349,7 +349,7 @@ async function around(): Promise<void> {
   expect("ready", [(await good(anyone.GET("/readyz"))).checks?.database.ok, true]);
   await good(anyone.GET("/api/openapi.json"));
   const { html } = await good(anyone.POST("/api/markdown", { body: { text: "A **lamp**" } }));
-  expect("markdown", [html, "<p>A <strong>lamp</strong></p>\n"]);
+  expect("markdown", [html, "<p dir=\"auto\">A <strong>lamp</strong></p>\n"]);
 }
 
 const ids = await submissions();

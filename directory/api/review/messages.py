@@ -18,7 +18,7 @@ from directory.services.review import conversation, thread
 @review.get("/projects/<id:project_id>/messages")
 @reviewer_required
 @decides
-@documented(raises=(OwnSubmission,))
+@documented(optional_headers=("Content-Language",), raises=(OwnSubmission,))
 @operation(query=MessagesQuery(), answer=MessagePage(), tier="read")
 def messages(project_id: int, query: dict[str, Any]) -> Any:
     """List the thread of a project, oldest first, with the notes of reviewers.

@@ -11853,6 +11853,8 @@ export interface operations {
                     Vary: components["headers"]["Vary"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    /** @description The language of a problem's `title` and `detail`, by `Accept-Language`; not where the site has English alone. */
+                    "Content-Language"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -13708,6 +13710,8 @@ export interface operations {
                     Vary: components["headers"]["Vary"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    /** @description The language of a problem's `title` and `detail`, by `Accept-Language`; not where the site has English alone. */
+                    "Content-Language"?: string;
                     [name: string]: unknown;
                 };
                 content: {
