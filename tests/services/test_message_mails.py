@@ -162,3 +162,13 @@ def test_reviewers_write_ten_times_as_many_messages_as_owners(make_app: Any) -> 
     assert '"reviewer_messages-3600s";q=10;w=3600' in answers[-1].headers["RateLimit-Policy"]
     assert judge.put(f"/api/review/projects/{project}/request-changes", {"message": "Why?"}).status_code == 200
     assert world.caller(ada).post(f"/api/projects/{project}/messages", {"text": "Here."}).status_code == 201
+
+
+def test_a_request_for_changes_that_was_erased_is_not_sent(thread: Thread) -> None:
+    path = f"/api/review/projects/{thread.project}"
+    assert thread.admin.put(f"{path}/request-changes", {"message": "A secret."}).status_code == 200
+    [entry] = thread.admin.get(f"{path}/messages").json["items"]
+    thread.admin.delete(f"/api/admin/messages/{entry['id']}")
+    assert thread.send() == []
+    with thread.app.app_context():
+        assert [*db.session.scalars(select(Delivery.state))] == ["dead"]
