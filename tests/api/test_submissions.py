@@ -257,3 +257,10 @@ def test_an_edit_costs_few_statements(world: World, statements: Statements, migr
     caller.put(f"/api/projects/{project}", {"tags": ["other"]})
     # the same, with the change and the index (two tables on SQLite) in place of the revision and the version
     assert len(statements) == (10 if migrated.backend == "postgresql" else 11)
+
+
+@pytest.mark.parametrize("value", ["false", 0, None])
+def test_whether_an_edit_gives_back_is_true_or_false_and_nothing_like_it(world: World, value: Any) -> None:
+    bob = world.user()
+    answer = world.caller(bob).put(f"/api/projects/{world.project(bob, 'pending')}", {"give_back": value})
+    assert (answer.status_code, [each["pointer"] for each in answer.json["errors"]]) == (422, ["#/give_back"])

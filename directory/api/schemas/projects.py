@@ -7,6 +7,7 @@ from marshmallow import ValidationError, fields, validates_schema
 
 from directory.http.fields import (
     Few,
+    Flag,
     Line,
     Link,
     OptionalLine,
@@ -69,7 +70,7 @@ class ProjectInput(Strict):
 class ProjectChanges(ProjectInput):
     """A change of a project: any of its fields."""
 
-    give_back = fields.Boolean(
+    give_back = Flag(
         metadata={
             "description": "False leaves what waits for its owner there, so that more can follow; true by default."
         }
