@@ -24,7 +24,6 @@ from directory.models.projects import (
     PictureUse,
     Project,
     ProjectTag,
-    Revision,
     TagCount,
     Upvote,
     VoteDiscount,
@@ -32,5 +31,14 @@ from directory.models.projects import (
 )
 from directory.models.replies import ReplyDecision, SavedReply
 from directory.models.reports import Report, ReportKind, ReportOutcome
-from directory.models.reviews import Approval, ReviewClaim
+from directory.models.reviews import (
+    REJECTIONS,
+    Approval,
+    Asked,
+    Outcome,
+    Review,
+    ReviewClaim,
+    Reviewed,
+    Turn,
+)
 from directory.models.rules import Effect, Judged, Rule, RuleAction, RuleDay, RuleFacts, RulePreview, RuleState

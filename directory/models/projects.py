@@ -9,12 +9,10 @@ from sqlalchemy import (
     Float,
     ForeignKey,
     Index,
-    Integer,
     LargeBinary,
     String,
     Text,
     UniqueConstraint,
-    text,
 )
 from sqlalchemy.orm import Mapped, mapped_column
 
@@ -25,7 +23,6 @@ from directory.models.base import (
     Id,
     Instant,
     JsonList,
-    JsonObject,
     LogoAddresses,
     Pictures,
     Status,
@@ -35,8 +32,6 @@ from directory.models.base import (
 )
 
 WITH_LOGO = only_where("logo IS NOT NULL")
-CLOSING = only_where("closes_at IS NOT NULL")
-HELD = only_where("held_until IS NOT NULL")
 # The key, or a part of it, of rows that go with their project.
 OfProject = Annotated[
     int, mapped_column(BigId, ForeignKey("projects.id", ondelete="CASCADE"), primary_key=True, autoincrement=False)
@@ -102,21 +97,14 @@ class Logo(db.Model):  # type: ignore[name-defined,misc]
 
 
 class Project(db.Model):  # type: ignore[name-defined,misc]
-    """A submission, in one of three states.
+    """A submission, in one of three states. What is under review of it, and how it was decided, is in `reviews`.
 
     `url_key` and `repository_key` are hashes of the normalised addresses. Triggers refuse two projects of an owner with
     one `url_key`, unless both have a repository and their `repository_key` differs. `hot` is the stored rank of
-    sort=popular, `listed_at` the time by which sort=newest goes, `version` what an ETag names. `owner_since` is when a
-    pending project was taken down, or changes were asked for: from then on it waits for its owner, and is not in the
-    queue. At `closes_at` it is rejected; `reminded_at` is when its owner was last told so by
-    a second mail. `change_requests` counts the requests since the last approval or rejection.
-    Until `held_until` a rule holds it out of the queue. The time of its review is measured from `measured_from`; null
-    means from `submitted_at`. `domain` is the registrable domain of the
+    sort=popular, `listed_at` the time by which sort=newest goes, `version` what an ETag names. `submitted_at`, which
+    everybody reads, is the place of its last case as a submission. `domain` is the registrable domain of the
     website, `text_key` a digest of the description (services/text/keys.py).
-    `decided_at` and `decided_by` are those of a rejection or unpublishing that the owner may still appeal against, also
-    of a rejected revision; `appealed_at` is since when an appeal is open. `decided_by` is not a foreign key: accounts
-    are never removed, and are locked before projects. Triggers keep `project_tags`, `picture_uses`, `standings` and the
-    categories' counters.
+    Triggers keep `project_tags`, `picture_uses`, `standings` and the categories' counters.
     """
 
     __tablename__ = "projects"
@@ -132,21 +120,10 @@ class Project(db.Model):  # type: ignore[name-defined,misc]
         Index(None, "status", "listed_at", "id"),
         Index(None, "status", "category_id", "listed_at", "id"),
         Index(None, "status", "submitted_at", "id"),  # the projects of a state, oldest first
-        # The review queue, and a project's place in it; those that are not in it.
-        Index(
-            "ix_projects_queue",
-            "submitted_at",
-            "id",
-            **only_where("status = 'pending' AND owner_since IS NULL AND held_until IS NULL"),
-        ),
-        Index("ix_projects_with_owner", "category_id", **only_where("owner_since IS NOT NULL")),
-        Index(None, "closes_at", **CLOSING),  # what its owner did not answer in time
-        Index(None, "held_until", **HELD),  # what a rule holds
         Index(None, "domain", "status", **only_where("domain IS NOT NULL")),  # the projects of a domain, by state
         # Whether a rejected project has a description.
         Index("ix_projects_text_key", "text_key", **only_where("status = 'rejected' AND text_key IS NOT NULL")),
-        Index(None, "appealed_at", **only_where("appealed_at IS NOT NULL")),  # the open appeals
-        Index(None, "category_id", "status", "submitted_at", "id"),  # the queue of a category; its projects
+        Index(None, "category_id", "status", "submitted_at", "id"),  # its projects, oldest first
         Index(None, "owner_id", "status", "listed_at", "id"),  # an owner's projects; a user's statistics
         Index(None, "listed_at", "id"),  # an administrator's list of every state
         Index(None, "logo", **WITH_LOGO),  # whether a logo is used
@@ -170,7 +147,6 @@ class Project(db.Model):  # type: ignore[name-defined,misc]
     pictures: Mapped[list[dict[str, Any]]] = mapped_column(Pictures(), nullable=True, default=list)
     tags: Mapped[list[str]] = mapped_column(JsonList, default=list)
     status: Mapped[str] = mapped_column(String(16), default=Status.PENDING)
-    rejection_reason: Mapped[str | None] = mapped_column(String(1000))
     upvotes: Mapped[int] = mapped_column(BigId, default=0)
     hot: Mapped[float] = mapped_column(Float(53))
     version: Mapped[int] = mapped_column(BigId, default=1)
@@ -178,66 +154,17 @@ class Project(db.Model):  # type: ignore[name-defined,misc]
     updated_at: Mapped[Instant]
     submitted_at: Mapped[Instant]
     published_at: Mapped[Instant | None]
-    owner_since: Mapped[Instant | None]
-    closes_at: Mapped[Instant | None]
-    change_requests: Mapped[int] = mapped_column(Integer, default=0, server_default=text("0"))
-    held_until: Mapped[Instant | None]
-    measured_from: Mapped[Instant | None]
-    reminded_at: Mapped[Instant | None]
     domain: Mapped[str | None] = mapped_column(String(255))
     text_key: Mapped[str | None] = mapped_column(String(32))
-    decided_at: Mapped[Instant | None]
-    decided_by: Mapped[int | None] = mapped_column(BigId)
-    appealed_at: Mapped[Instant | None]
     listed_at: Mapped[datetime] = mapped_column(
         UtcDateTime(), Computed("COALESCE(published_at, created_at)", persisted=True)
     )
 
 
-class Revision(db.Model):  # type: ignore[name-defined,misc]
-    """Changes of a live project that wait for review, or a note that the last ones were refused.
-
-    `changes` has the new values by field, as callers write them. The new category is in a column of its own, because
-    it may be renamed meanwhile, and must not be deleted. A refused revision has no changes and no `submitted_at`, the
-    `reason` of the refusal, if one was given, and in `rejected` the values by field, the category too; `waited_since`
-    is what `submitted_at` was. `logo` is the one in the changes or in `rejected`, so that it is kept. `owner_since`,
-    `closes_at`, `change_requests`, `held_until`, `measured_from` and `reminded_at` are as those of a project. A trigger
-    deletes the revision of a project that is no longer live.
-    """
-
-    __tablename__ = "revisions"
-    __table_args__ = (
-        CheckConstraint("submitted_at IS NULL OR reason IS NULL", name="reason"),
-        CheckConstraint("submitted_at IS NOT NULL OR category IS NULL", name="category"),
-        Index(None, "submitted_at", "project_id", **only_where("submitted_at IS NOT NULL")),  # the review queue
-        Index(None, "category"),  # a category that is renamed or deleted
-        Index(None, "closes_at", **CLOSING),  # what its owner did not answer in time
-        Index(None, "held_until", **HELD),  # what a rule holds
-        Index(None, "logo", **WITH_LOGO),  # whether a logo is used
-    )
-
-    project_id: Mapped[OfProject]
-    changes: Mapped[dict[str, Any]] = mapped_column(JsonObject)
-    category: Mapped[str | None] = mapped_column(
-        String(50), ForeignKey("categories.slug", onupdate="CASCADE", ondelete="RESTRICT")
-    )
-    logo: Mapped[dict[str, str] | None] = mapped_column(LogoAddresses(), ForeignKey("logos.digest"))
-    submitted_at: Mapped[Instant | None]
-    reason: Mapped[str | None] = mapped_column(String(1000))
-    rejected: Mapped[dict[str, Any] | None] = mapped_column(JsonObject)
-    owner_since: Mapped[Instant | None]
-    closes_at: Mapped[Instant | None]
-    change_requests: Mapped[int] = mapped_column(Integer, default=0, server_default=text("0"))
-    held_until: Mapped[Instant | None]
-    measured_from: Mapped[Instant | None]
-    reminded_at: Mapped[Instant | None]
-    waited_since: Mapped[Instant | None]
-
-
 class PictureUse(db.Model):  # type: ignore[name-defined,misc]
-    """A picture in the list of a project, or in its revision (`is_held`), so that it stays stored.
+    """A picture in the list of a project, or in the changes of a case (`is_held`), so that it stays stored.
 
-    Triggers keep the table from `projects.pictures` and from `changes` and `rejected` of the revisions.
+    Triggers keep the table from `projects.pictures` and `reviews.changes`.
     """
 
     __tablename__ = "picture_uses"

@@ -6,12 +6,12 @@ from typing import Any
 
 from directory.http.access import shows_reviewers
 from directory.language.messages import Message, _
-from directory.models import MessageKind
-from directory.services import service_words, turn_words, turns
+from directory.models import Asked, MessageKind, Outcome, Turn
+from directory.services import service_words, turn_words
 from directory.services.catalog.fields import OWNED
 from directory.services.identity import Caller
 from directory.services.review import thread
-from directory.services.turns import Asked, Outcome, Standing, Turn
+from directory.services.turns import Standing
 
 _NAMES: dict[str, str] = {
     each: each
@@ -57,8 +57,6 @@ class State:
 def states(projects: list[dict[str, Any]], by: Caller) -> dict[int, State]:
     """The states of projects, as `by`, their owner or an administrator, sees them; by id."""
     found: dict[int, Standing] = {project["id"]: project["standing"] for project in projects}
-    rejected = [number for number, one in found.items() if one.outcome is Outcome.REJECTED]
-    found |= turns.of_each(rejected) if rejected else {}
     asked = [number for number, one in found.items() if one.asked is Asked.CHANGES]
     written = thread.newest(asked) if asked else {}
     return {project["id"]: _state(project, found[project["id"]], written, by) for project in projects}

@@ -18,7 +18,7 @@ from directory.http.exchange import current
 from directory.http.receivers import subscribers
 from directory.http.validation import FormBody
 from directory.language.messages import CATEGORY, _, of_operator
-from directory.models import now
+from directory.models import Turn, now
 from directory.pages.forms import BLANK, EMPTY, NO_STORE, Form, same_as, see_other, shows
 from directory.pages.head import Head
 from directory.pages.layout import PageAnswer, address_with, bp, show, with_page
@@ -49,7 +49,6 @@ from directory.services.pictures import logos
 from directory.services.pictures import project_pictures as lists
 from directory.services.pictures.project_pictures import ALT_MAX, PICTURES_MAX, PictureList
 from directory.services.review import conversation, submissions
-from directory.services.turns import Turn
 
 PRESSED_TWICE = timedelta(minutes=1)
 MOVES = {"words": 0, "earlier": -1, "later": 1}  # places by which a button moves a picture

@@ -26,7 +26,7 @@ from directory.services.deleting import MostWouldGo
 from directory.services.delivery import claims
 from directory.services.delivery.schedule import DeliveryPolicy
 from directory.services.pictures import logos
-from directory.services.review import approvals, deadlines, holding, moderation, reports
+from directory.services.review import approvals, deadlines, holding, reports
 from directory.services.review import claims as review_claims
 from directory.services.rules import facts
 from directory.services.sign_in import attempts, passkeys
@@ -70,7 +70,7 @@ def by_clock(app: Flask) -> dict[str, Callable[[int], int]]:
     notify, due = app.extensions["webhooks"], {"holds": holding.release_due}
     if not app.config["CHANGES_DAYS"]:
         return {**due, "promises": deadlines.promise_nothing}
-    closing = {"projects": partial(moderation.close, notify=notify)}
+    closing = {"projects": partial(deadlines.close, notify=notify)}
     return {**due, **closing, "reminders": partial(deadlines.remind, notify=notify)}
 
 

@@ -17,8 +17,9 @@ from directory.models import (
     AuditEntry,
     Category,
     Project,
-    Revision,
+    Review,
     Status,
+    Turn,
     Upvote,
     User,
     UserCount,
@@ -29,7 +30,7 @@ from directory.models import (
 from directory.models.base import UtcDateTime
 from directory.services import day_counts
 from directory.services.day_counts import Counts
-from directory.services.turns import in_appeal, in_queue, revision_in_queue, with_owner
+from directory.services.turns import in_queue, is_turn
 
 TOP = 10
 LOGGED = {
@@ -91,15 +92,15 @@ def _review(since: datetime, counted: Counts, reviewers: list[dict[str, Any]]) -
 
     What nobody decided, the service or a rule, is in no rate and no median.
     """
-    pending, changed, oldest, oldest_change, with_owners, appeals = db.session.execute(_review_query()).one()
+    queued, oldest, with_owners, appeals = db.session.execute(_review_query()).one()
     settled = {name: _number(counted, (kind,), since.date(), date.max) for kind, name in APPEALS.items()}
     approvals, rejections = (sum(each[name] for each in reviewers) for name in ("approved", "rejected"))
     decisions = approvals + rejections
     return {
-        "queue_length": pending + changed,
+        "queue_length": queued,
         "waiting_for_owner": with_owners,
         "appeals": {"open": appeals, **settled},
-        "oldest_submitted_at": min((at for at in (oldest, oldest_change) if at is not None), default=None),
+        "oldest_submitted_at": oldest,
         "median_seconds_to_decision": _median_wait(since),
         "approval_rate": approvals / decisions if decisions else None,
     }
@@ -107,14 +108,10 @@ def _review(since: datetime, counted: Counts, reviewers: list[dict[str, Any]]) -
 
 @cache
 def _review_query() -> AnySelect:
-    is_pending, is_changed = in_queue(Project), revision_in_queue(Revision)
     queries: tuple[AnySelect, ...] = (
-        select(func.count()).where(is_pending),
-        select(func.count()).where(is_changed),
-        select(func.min(Project.submitted_at)).where(is_pending),
-        select(func.min(Revision.submitted_at)).where(is_changed),
-        select(func.count()).select_from(with_owner().subquery("with_owner")),
-        select(func.count()).select_from(in_appeal().subquery("in_appeal")),
+        select(func.count()).select_from(Review).where(in_queue()),
+        select(func.min(Review.place)).where(in_queue()),
+        *(select(func.count()).select_from(Review).where(is_turn(turn)) for turn in (Turn.OWNER, Turn.APPEAL)),
     )
     return select(*(query.scalar_subquery() for query in queries))
 

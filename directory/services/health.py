@@ -22,13 +22,13 @@ from directory.models import (
     DeliveryState,
     MailLink,
     PasskeyChallenge,
-    Project,
-    Revision,
+    Review,
     Role,
     Rule,
     RuleDay,
     Session,
     SignInAttempt,
+    Turn,
     User,
     UserCount,
     now,
@@ -39,7 +39,7 @@ from directory.services.delivery.claims import PENDING, RECIPIENT_REFUSED
 from directory.services.delivery.schedule import DELAYS, RETENTION
 from directory.services.review import approvals
 from directory.services.review.reports import number_open
-from directory.services.turns import in_appeal, in_queue, revision_in_queue
+from directory.services.turns import in_queue, is_turn, of_changes
 
 T = TypeVar("T")
 MIGRATIONS = Path(__file__).resolve().parents[2] / "migrations"
@@ -61,10 +61,9 @@ FAILED_MAILS = select(func.count()).where(
     Delivery.state == DeliveryState.DEAD, Delivery.attempts >= len(DELAYS), NOT_REFUSED
 )
 EXPIRIES = (SignInAttempt.expires_at, PasskeyChallenge.expires_at, MailLink.expires_at)
-QUEUE = (
-    select(func.min(Project.submitted_at)).where(in_queue(Project)),
-    select(func.min(Revision.submitted_at)).where(revision_in_queue(Revision)),
-)
+QUEUE = select(func.count(), func.min(Review.place)).where(in_queue())
+CHANGES = select(func.count()).where(in_queue(), of_changes())
+APPEALS = select(func.count()).where(is_turn(Turn.APPEAL))
 SCRAPE_SECONDS = 3.0  # a scrape waits no longer for `ledger`
 REVIEWERS = select(func.count()).where(User.is_reviewer, User.status == AccountStatus.ACTIVE)
 COUNTED = ("project.submitted", "project.approved", "project.rejected", "project.unpublished")
@@ -235,11 +234,11 @@ def ledger(
         oldest = {**dict(connection.execute(by_endpoint).all()), MAIL: connection.scalar(OLDEST_MAIL)}
         failed = connection.scalar(FAILED_MAILS) or 0
         due = connection.scalar(select(func.min(free)).where(PENDING))
-        pending = connection.scalar(select(func.count()).where(in_queue(Project))) or 0
-        since = _earliest(connection.execute(select(*(each.scalar_subquery() for each in QUEUE))).one())
+        queued, since = connection.execute(QUEUE).one()
+        pending = queued - (connection.scalar(CHANGES) or 0)
         expired = _expired_since(connection, audit_days)
         partly = connection.scalar(approvals.pending(approvals_required)) if approvals_required > 1 else 0
-        appeals = connection.scalar(select(func.count()).select_from(in_appeal().subquery("in_appeal")))
+        appeals = connection.scalar(APPEALS)
         matches = [(name, state, int(number)) for name, state, number in connection.execute(RULE_MATCHES)]
         transaction, connections = None, Connections()
         if engine.dialect.name == "postgresql":

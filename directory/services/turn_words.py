@@ -7,8 +7,9 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 
 from directory.language.messages import Message, _, pgettext
+from directory.models import Asked, Outcome, Turn
 from directory.services.catalog.periods import MONTHS
-from directory.services.turns import Asked, Outcome, Standing, Turn
+from directory.services.turns import Standing
 
 
 class Words(NamedTuple):

@@ -265,7 +265,7 @@ def upgrade_postgresql(bind: sa.Connection) -> None:
     build_indexes(bind, INDEXES | INDEXES_OF_POSTGRESQL)
     for name in OLD_INDEXES:
         op.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {name}")
-    for file in ("log", "revisions", "search_removals", "search"):
+    for file in ("log", "search_removals", "search"):
         in_short_transaction(bind, partial(sql_files.install, bind, file))
     count(bind, "tag_counts", "projects", f'{TAGS_COUNTED} ORDER BY t.tag COLLATE "C"', ADD_TAGS)
     count(bind, "user_submissions", "users, projects", f"{SUBMITTED} ORDER BY u.id", ADD_SUBMITTED)

@@ -14,7 +14,7 @@ from directory.http.authentication import caller
 from directory.http.endpoint import documented, operation, versions_allowed
 from directory.http.receivers import subscribers
 from directory.http.validation import JsonBody
-from directory.services.review import appeals, waiting
+from directory.services.review import appeals, case
 
 
 def _require_some(project_id: int) -> None:
@@ -47,5 +47,5 @@ def _rules() -> dict[str, Any]:
         "notify": subscribers(),
         "is_on": config["APPEALS"] == "on",
         "self_review": config["SELF_REVIEW"],
-        "answer_within": waiting.within(config["CHANGES_DAYS"]),
+        "answer_within": case.within(config["CHANGES_DAYS"]),
     }

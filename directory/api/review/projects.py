@@ -35,7 +35,7 @@ from directory.http.validation import JsonBody
 from directory.services import audit, permissions
 from directory.services.catalog import additions, catalog
 from directory.services.catalog.filters import review_scope
-from directory.services.review import approvals, cases, claims, moderation, reports, waiting
+from directory.services.review import approvals, case, claims, moderation, reports
 from directory.services.rules import reverting
 
 QUEUE_FILTERS = {*QueueQuery().fields} - {*PageQuery().fields, "sort"}
@@ -158,7 +158,7 @@ def request_changes(project_id: int, body: dict[str, Any]) -> Any:
     the end. Without an answer it is rejected at `closes_at`. Reviewers may decide meanwhile. The same request again
     changes nothing; another one is refused while it waits for its owner: write a message.
     """
-    return _decided(project_id, cases.REQUEST, body)
+    return _decided(project_id, case.Act.REQUEST, body)
 
 
 @review.put("/projects/<id:project_id>/release")
@@ -200,11 +200,11 @@ def withdraw_approval(project_id: int) -> Any:
     approvals.withdraw(project_id, by=caller())
 
 
-def _terms(body: dict[str, Any]) -> moderation.Terms:
+def _terms(body: dict[str, Any]) -> case.Terms:
     """What each decision comes with, by the body and the settings."""
     config = current_app.config
-    reason, answer_within = body.get("message", body.get("reason")), waiting.within(config["CHANGES_DAYS"])
-    return moderation.Terms(reason, config["SELF_REVIEW"], _required(), answer_within)
+    reason, answer_within = body.get("message", body.get("reason")), case.within(config["CHANGES_DAYS"])
+    return case.Terms(reason, config["SELF_REVIEW"], _required(), answer_within)
 
 
 @admin.post("/projects/decisions", endpoint="decide")
@@ -250,7 +250,7 @@ def _outcome(project_id: int, decision: str, code: str | None, project: dict[str
     outcome |= {} if code is None else {"code": code}
     if project is None:
         return outcome
-    if code is None and decision == "approve" and approvals.waits(project):
+    if code is None and decision == "approve" and project["standing"].can_be_approved:
         outcome["status"] = 202
     warned = {"warnings": [additions.OWNER_SUSPENDED]} if additions.is_of_suspended(project) else {}
     return {**outcome, "project": project, **warned}

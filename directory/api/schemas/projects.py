@@ -114,7 +114,7 @@ class UserRef(Strict):
 
 # How a field is written into an answer.
 GIVEN: dict[Kind, Callable[..., AnyField]] = {
-    **dict.fromkeys((Kind.WORDS, Kind.LINE, Kind.PROSE, Kind.LINK, Kind.REPOSITORY, Kind.SLUG), fields.String),
+    **dict.fromkeys((Kind.REASON, Kind.LINE, Kind.PROSE, Kind.LINK, Kind.REPOSITORY, Kind.SLUG), fields.String),
     Kind.INTEGER: fields.Integer,
     Kind.FLAG: fields.Boolean,
     Kind.TIME: Timestamp,

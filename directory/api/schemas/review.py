@@ -25,7 +25,7 @@ from directory.models.base import HIGHEST_ID
 from directory.services.catalog.additions import BY_RULE, OWNER_SUSPENDED, WARNINGS
 from directory.services.catalog.filters import KINDS
 from directory.services.catalog.orders import SORTS
-from directory.services.review.cases import REQUEST
+from directory.services.review.case import Act
 from directory.services.text.rules import CATEGORY_SLUG_MAX
 
 
@@ -263,12 +263,12 @@ class DecisionsInput(Strict):
 
     rules: ClassVar[dict[str, Any]] = {
         "oneOf": [{"required": ["items"]}, {"required": ["ids"]}],
-        "if": {"properties": {"decision": {"const": REQUEST}}, "required": ["decision"]},
+        "if": {"properties": {"decision": {"const": Act.REQUEST.value}}, "required": ["decision"]},
         "then": {"required": ["message"], "properties": {"reason": False}},
         "else": {"properties": {"message": False}},
     }
 
-    decision = Word(("approve", "reject", "unpublish", REQUEST, "delete"), required=True)
+    decision = Word(("approve", "reject", "unpublish", Act.REQUEST, "delete"), required=True)
     items = Few(fields.Nested(DecisionItem), 1, 100, of="project", key=lambda item: item["id"])
     ids = Few(Number(metadata={"minimum": 1, "maximum": HIGHEST_ID}), 1, 100, of="id")
     reason = Prose(0, 1000, allow_none=True)
@@ -287,7 +287,7 @@ class DecisionsInput(Strict):
 
     @validates_schema(pass_original=True, skip_on_field_errors=False)
     def _one_text(self, _data: object, given: dict[str, Any], **_kwargs: object) -> None:
-        asks = given.get("decision") == REQUEST
+        asks = given.get("decision") == Act.REQUEST
         if asks and "message" not in given:
             raise ValidationError(_("Missing data for required field."), "message")
         if asks and "reason" in given:
@@ -304,7 +304,7 @@ class DecisionsInput(Strict):
 class ReviewDecisionsInput(DecisionsInput):
     """One decision about many projects: `items`, or `ids` for whichever versions there are."""
 
-    decision = Word(("approve", "reject", "unpublish", REQUEST), required=True)
+    decision = Word(("approve", "reject", "unpublish", Act.REQUEST), required=True)
 
 
 class Decision(Strict):

@@ -1,27 +1,26 @@
 """Data that some lists add to their projects: places in the queue, and for administrators the background of each."""
 
 from dataclasses import replace
-from datetime import datetime
 from functools import cache
 from typing import Any
 
-from sqlalchemy import String, bindparam, case, cast, func, literal_column, select, tuple_, union_all
+from sqlalchemy import String, bindparam, cast, func, literal_column, or_, select, tuple_, union_all
 from sqlalchemy.orm import aliased
 
 from directory.db.paging import AnySelect, Window
 from directory.db.statements import Prepared, Row, among
 from directory.extensions import db
-from directory.models import Message, Project, Revision, RuleAction, Status
+from directory.models import Message, Project, Review, Reviewed, RuleAction, Status, Turn
 from directory.services import permissions
 from directory.services.catalog import catalog, resembled
-from directory.services.catalog.columns import waiting
 from directory.services.catalog.filters import Filters
 from directory.services.identity import Caller
 from directory.services.text import markdown
 from directory.services.text.characters import has_lookalikes
 from directory.services.text.equal_addresses import repository_key
+from directory.services.turns import in_queue
 
-P, R, M = Project.__table__.c, Revision.__table__.c, RuleAction.__table__.c
+P, R, M = Project.__table__.c, Review.__table__.c, RuleAction.__table__.c
 LOOKALIKES = "lookalike_title"  # letters of the title look like those of another script
 OWNER_SUSPENDED = "owner_suspended"  # the owner's account is suspended
 SAME_REPOSITORY = "same_repository"  # another project has its repository, as repository or as website
@@ -74,7 +73,7 @@ def summary(by: Caller) -> dict[str, Any]:
     """How much waits for review in the categories of `by`, and since when, and the numbers of the other LANES there."""
     categories = permissions.categories(by)
     found = catalog.page(Filters(waiting="true", categories=categories), "oldest", Window(1), viewer=by, reviews=True)
-    oldest = _waits_since(found.items[0]) if found.items else None
+    oldest = found.items[0]["standing"].since if found.items else None
     numbers = {name: catalog.total(replace(lane, categories=categories)) for name, lane in LANES.items()}
     return {"queue_length": found.total, "oldest_submitted_at": oldest, **numbers}
 
@@ -137,21 +136,14 @@ def counts(owner_ids: set[int]) -> dict[int, dict[str, int]]:
 
 def add_queue_positions(items: list[dict[str, Any]]) -> None:
     """Add to each project of a page its place in the queue (None if it does not wait), by at most one statement."""
-    waits = [(since, item["id"]) for item in items if (since := _waits_since(item)) is not None]
+    waits = [(item["standing"].since, item["id"]) for item in items if item["standing"].turn is Turn.REVIEWERS]
     positions: dict[int, int] = {}
     if waits:
         last_at, last_id = max(waits)
         given = {"ids": [project_id for _, project_id in waits], "last_at": last_at, "last_id": last_id}
-        positions = dict(db.session.execute(_positions(db.engine.dialect.name), given).all())
+        positions = dict(db.session.execute(_positions(), given).all())
     for item in items:
         item["queue_position"] = positions.get(item["id"])
-
-
-def _waits_since(item: dict[str, Any]) -> datetime | None:
-    """The time since which a project or its revision waits for review; None if neither does."""
-    if item["status"] == Status.PENDING:
-        return item["submitted_at"]  # type: ignore[no-any-return]
-    return item["revision"] and item["revision"]["submitted_at"]  # type: ignore[no-any-return]
 
 
 def _rows(query: Prepared, ids: set[int]) -> list[Row]:
@@ -187,15 +179,14 @@ def _answered(dialect: str) -> AnySelect:
 
 
 def _marked(dialect: str) -> AnySelect:
-    """The rules that have matched each project, or its changes, since these were submitted."""
-    revised = M.of_revision.is_(True)
-    since = case((revised, R.submitted_at), else_=P.submitted_at)
-    kind: Any = (literal_column(f"'{BY_RULE}'").op("||")(M.rule_name).label("kind"), cast(P.id, String).label("key"))
+    """The rules that have matched each submission since, or changes that wait."""
+    is_of_case = M.of_revision == (R.kind == literal_column(f"'{Reviewed.CHANGES}'"))
+    marked = literal_column(f"'{BY_RULE}'").op("||")(M.rule_name)
+    kind: Any = (marked.label("kind"), cast(M.project_id, String).label("key"))
     numbers: Any = (literal_column("0").label("first"), literal_column("0").label("last"))
-    query: AnySelect = select(*kind, *numbers).join_from(M.id.table, P.id.table, P.id == M.project_id)
-    query = query.outerjoin(R.project_id.table, R.project_id == P.id)
-    is_live = P.status == literal_column(f"'{Status.LIVE}'")
-    return query.where(among(M.project_id, dialect), M.of_revision == is_live, M.at >= since).distinct()
+    query: AnySelect = select(*kind, *numbers).join_from(M.id.table, R.id.table, R.project_id == M.project_id)
+    is_shown = or_(R.outcome.is_(None), ~M.of_revision)
+    return query.where(among(M.project_id, dialect), R.is_current, is_of_case, is_shown, M.at >= R.place).distinct()
 
 
 def _keyed(kind: str, column: Any, dialect: str) -> AnySelect:
@@ -205,12 +196,11 @@ def _keyed(kind: str, column: Any, dialect: str) -> AnySelect:
 
 
 @cache
-def _positions(dialect: str) -> AnySelect:
+def _positions() -> AnySelect:
     """The places of some projects, by one scan of the queue up to the last of them."""
-    waits = waiting(dialect).c
-    order = (waits.submitted_at, waits.id)
-    last = tuple_(bindparam("last_at", type_=P.submitted_at.type), bindparam("last_id", type_=P.id.type))
-    place = func.row_number().over(order_by=order).label("place")
-    queue = select(waits.id, place).where(tuple_(*order) <= last).subquery("queue")
-    query: AnySelect = select(queue.c.id, queue.c.place)
-    return query.where(queue.c.id.in_(bindparam("ids", expanding=True)))
+    order = (R.place, R.project_id)
+    last = tuple_(bindparam("last_at", type_=R.place.type), bindparam("last_id", type_=P.id.type))
+    number = func.row_number().over(order_by=order).label("number")
+    queue = select(R.project_id, number).where(in_queue(), tuple_(*order) <= last).subquery("queue")
+    query: AnySelect = select(queue.c.project_id, queue.c.number)
+    return query.where(queue.c.project_id.in_(bindparam("ids", expanding=True)))

@@ -34,7 +34,7 @@ from directory.services.catalog import (
     shapes,
     tags,
 )
-from directory.services.catalog.columns import DESCRIPTION, ID, NAMES, OWNER, REVISION, STATUS, after, revision
+from directory.services.catalog.columns import DESCRIPTION, ID, NAMES, OWNER, STATUS, after
 from directory.services.catalog.filters import Filters
 from directory.services.identity import Caller
 
@@ -358,13 +358,11 @@ def _view(row: Row, viewer: Caller | None, *, reviews: bool = False) -> dict[str
     project["owner"] = {"id": owner_id, "username": project.pop("owner_username")}
     project["owner_has_page"] = project.pop("owner_status") == AccountStatus.ACTIVE  # for pages; no answer shows it
     if reviews or _sees_all(viewer, owner_id):
-        waits = len(NAMES) + len(REVISION)
-        project["revision"] = revision(*row[len(NAMES) : waits])
-        standing = turns.standing(turns.Facts(*row[waits : after(signed_in=True)]))
+        facts = turns.Facts(*row[len(NAMES) : after(signed_in=True)])
+        project["rejection_reason"], project["revision"] = turns.rejection_reason(facts), turns.revision(facts)
+        standing = turns.standing(facts, facts.published_at)
         project["review"] = standing.review
         project["standing"] = standing  # for pages; no answer shows it
-    else:
-        del project["rejection_reason"]
     return project
 
 

@@ -1,6 +1,5 @@
 """The columns of a project in answers."""
 
-from datetime import datetime
 from typing import Any
 
 from sqlalchemy import (
@@ -11,25 +10,24 @@ from sqlalchemy import (
     case,
     func,
     literal,
-    literal_column,
     select,
     tuple_,
-    union_all,
 )
 from sqlalchemy.sql.operators import custom_op
 
 from directory.db.paging import AnySelect
-from directory.models import Category, Message, Project, Revision, Upvote, User
+from directory.models import Category, Message, Project, Review, Upvote, User
 from directory.services import turns
 from directory.services.catalog import orders
 from directory.services.catalog.fields import FIELDS, Kind
-from directory.services.turns import in_queue, revision_in_queue
+from directory.services.turns import CURRENT, in_queue
 
 projects, categories, users = Project.__table__, Category.__table__, User.__table__
-upvotes, revisions = Upvote.__table__, Revision.__table__
-P, R = projects.c, revisions.c
+upvotes, reviews = Upvote.__table__, Review.__table__
+P, R = projects.c, reviews.c
 
-COMPOSED = {Kind.CATEGORY, Kind.FLAG, Kind.OWNER, Kind.REVISION, Kind.REVIEW}  # made from columns with other names
+# Made from columns with other names.
+COMPOSED = {Kind.CATEGORY, Kind.FLAG, Kind.OWNER, Kind.REASON, Kind.REVISION, Kind.REVIEW}
 COLUMNS = (
     *(P[field.name] for field in FIELDS if field.kind not in COMPOSED),
     P.category_id,
@@ -41,13 +39,14 @@ COLUMNS = (
 )
 NAMES = (*(column.name for column in COLUMNS), "has_upvoted")
 ID, STATUS, OWNER, DESCRIPTION = (NAMES.index(name) for name in ("id", "status", "owner_id", "description"))
-# The additional columns for a signed-in caller, which only owners and reviewers see: the revision, and `turns.COLUMNS`.
-REVISION = (R.changes, R.category, R.submitted_at, R.reason, R.rejected)
 
 
 def after(signed_in: bool) -> int:
-    """The index of the first column after those of the project, such as the total of a page."""
-    return len(NAMES) + (len(REVISION) + len(turns.COLUMNS) if signed_in else 0)
+    """The index of the first column after those of the project, such as the total of a page.
+
+    A signed-in caller gets `turns.COLUMNS` in addition, which only owners and reviewers see.
+    """
+    return len(NAMES) + (len(turns.COLUMNS) if signed_in else 0)
 
 
 def unindexed(column: Any, dialect: str) -> Any:
@@ -69,32 +68,15 @@ def viewed(signed_in: bool, viewer: ColumnElement[Any] | None = None) -> AnySele
     )
 
 
-def with_revision(viewer: ColumnElement[Any] | None = None) -> AnySelect:
-    """The columns of a project for a signed-in caller, those of its revision, and `turns.COLUMNS`."""
-    labels = [column.label(f"revision_{column.name}") for column in REVISION]
-    labels += [column.label(f"waits_{column.table.name}_{column.name}") for column in turns.COLUMNS]
-    return viewed(signed_in=True, viewer=viewer).outerjoin(revisions, R.project_id == P.id).add_columns(*labels)
+def with_case(viewer: ColumnElement[Any] | None = None) -> AnySelect:
+    """The columns of a project for a signed-in caller, and `turns.COLUMNS` of its current case."""
+    labels = [column.label(f"case_{column.name}") for column in turns.COLUMNS]
+    return viewed(signed_in=True, viewer=viewer).outerjoin(reviews, CURRENT).add_columns(*labels)
 
 
 def shown(signed_in: bool) -> AnySelect:
     """The columns of a project for any caller."""
-    return with_revision() if signed_in else viewed(signed_in=False)
-
-
-def revision(
-    changes: dict[str, Any] | None,
-    category: str | None,
-    submitted_at: datetime | None,
-    reason: str | None,
-    rejected: dict[str, Any] | None,
-) -> dict[str, Any] | None:
-    """The revision in these columns as its owner sees it; None without one. A refused one has what was written."""
-    if changes is None:
-        return None
-    if category is not None:
-        changes = {**changes, "category": category}
-    shown = {"changes": changes, "submitted_at": submitted_at, "reason": reason}
-    return shown if submitted_at is not None else {**shown, "rejected": rejected or {}}
+    return with_case() if signed_in else viewed(signed_in=False)
 
 
 def answered() -> AnySelect:
@@ -103,35 +85,19 @@ def answered() -> AnySelect:
 
 
 def waiting(dialect: str) -> Subquery:
-    """The table of the queue: projects that are `in_queue`, and live ones whose changes are.
+    """The table of the queue: the projects whose cases are `in_queue`; `submitted_at` is their place.
 
-    `submitted_at` is that of the project, or of its changes. Each kind is read in the order of its index: PostgreSQL
-    does so only if each part has its own ORDER BY, SQLite only if it has none. `unindexed` prevents SQLite from looking
-    up the changes of each project, which it did if its last ANALYZE had found no changes.
+    `unindexed` prevents SQLite from looking up the case of each project.
     """
-    named = {"status": P.status, "category_id": P.category_id, "owner_id": P.owner_id, **orders.keys()}
+    named = {"status": P.status, "category_id": R.category_id, "owner_id": P.owner_id, **orders.keys()}
     columns = [column for name, column in named.items() if name not in {"id", "submitted_at"}]
-    pending = select(P.id, P.submitted_at, *columns).where(in_queue())
-    changed = select(R.project_id.label("id"), R.submitted_at, *columns).join(
-        projects, P.id == unindexed(R.project_id, dialect)
-    )
-    changed = changed.where(revision_in_queue())
-    if dialect == "postgresql":
-        pending = select(pending.order_by(P.submitted_at, P.id).subquery())
-        changed = select(changed.order_by(R.submitted_at, R.project_id).subquery())
-    return union_all(pending, changed).subquery("waiting")
+    queue = select(R.project_id.label("id"), R.place.label("submitted_at"), *columns)
+    return queue.join(projects, P.id == unindexed(R.project_id, dialect)).where(in_queue()).subquery("waiting")
 
 
 def queue_position() -> ColumnElement[Any]:
-    """The project's place in the queue, from 1; null if it is not there. For a statement of `with_revision`."""
-    since = case((in_queue(), P.submitted_at), (revision_in_queue(), R.submitted_at))
-    pending, changed = projects.alias("pending"), revisions.alias("changed")
-    here = tuple_(since, P.id)
-    first = select(func.count()).select_from(pending).where(in_queue(pending.c))
-    second = select(func.count()).select_from(changed).where(revision_in_queue(changed.c))
-    numbers = (
-        first.where(tuple_(pending.c.submitted_at, pending.c.id) <= here),
-        second.where(tuple_(changed.c.submitted_at, changed.c.project_id) <= here),
-    )
-    counted = (number.correlate(projects, revisions).scalar_subquery() for number in numbers)
-    return func.nullif(sum(counted, start=literal_column("0")), 0)
+    """The project's place in the queue, from 1; null if it is not there. For a statement of `with_case`."""
+    queue = reviews.alias("queue")
+    before = tuple_(queue.c.place, queue.c.project_id) <= tuple_(R.place, R.project_id)
+    number = select(func.count()).select_from(queue).where(in_queue(queue.c), before).correlate(reviews)
+    return case((in_queue(), number.scalar_subquery()))

@@ -24,7 +24,7 @@ Changes = dict[str, dict[str, Any]]  # for each field an object with `from` and 
 class Kind(Enum):
     """The type of a field's value."""
 
-    INTEGER, FLAG, TIME, WORDS, LINE, PROSE, LINK, REPOSITORY, SLUG, TAGS = range(10)
+    INTEGER, FLAG, TIME, REASON, LINE, PROSE, LINK, REPOSITORY, SLUG, TAGS = range(10)
     CATEGORY, STATUS, OWNER, LOGO, PICTURES, REVISION, REVIEW = range(10, 17)
 
 
@@ -139,7 +139,7 @@ FIELDS = (
         "version", Kind.INTEGER, 3, limits=(1, None), in_webhook=False, in_export=False,
         description="Grows with each edit, decision and change of the revision, not with votes. For `If-Match`.",
     ),
-    Field("rejection_reason", Kind.WORDS, None, writer=Writer.IMPORT, **NOTED),
+    Field("rejection_reason", Kind.REASON, None, writer=Writer.IMPORT, **NOTED),
     Field("revision", Kind.REVISION, None, in_export=False, **NOTED),
     Field("review", Kind.REVIEW, None, in_export=False, **NOTED),
 )  # fmt: skip

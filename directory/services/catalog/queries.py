@@ -27,16 +27,15 @@ from sqlalchemy import (
 from directory.db.batched_query import BatchedQuery
 from directory.db.paging import AnySelect, Sort, carried, directed, windowed
 from directory.db.statements import Prepared, among
-from directory.models import Category, Project, ProjectTag, Revision, Status, Upvote, VoteRanking
+from directory.models import Category, Project, ProjectTag, Review, Status, Upvote, VoteRanking
 from directory.services.catalog import search
 from directory.services.catalog.category_slugs import id_asked_for
 from directory.services.catalog.columns import (
     queue_position,
     shown,
-    unindexed,
     viewed,
     waiting,
-    with_revision,
+    with_case,
 )
 from directory.services.catalog.orders import BEST, SORTS, keys
 from directory.services.catalog.shapes import (
@@ -53,11 +52,11 @@ from directory.services.catalog.shapes import (
     has_tags,
     without_query,
 )
-from directory.services.turns import PENDING, out_of_queue, revision_in_queue
+from directory.services.turns import elsewhere, in_queue, of_changes
 
 projects, categories, tags = Project.__table__, Category.__table__, ProjectTag.__table__
 vote_rankings, upvotes = VoteRanking.__table__, Upvote.__table__
-P, S, R = projects.c, vote_rankings.c, Revision.__table__.c
+P, S, R = projects.c, vote_rankings.c, Review.__table__.c
 
 COUNTERS = {
     Status.LIVE: categories.c.live_projects,
@@ -256,44 +255,30 @@ def _capped_total(shape: ListShape) -> AnySelect:
 
 
 def _counters(shape: ListShape) -> AnySelect:
-    """The total by the counters of the categories; for the queue plus the pending revisions, which are few.
+    """The total by the counters of the categories; for the queue plus the changes in it, which are few.
 
-    Pending projects that wait for their owners, or are held, are not in the queue.
+    Pending projects that wait for somebody else, who are few too, are not in the queue.
     """
     counters = list(COUNTERS.values()) if shape.status is None else [COUNTERS[Status(shape.status)]]
     if "waiting" in shape.filters:
         counters = [COUNTERS[Status.PENDING]]
     total: ColumnElement[Any] = func.coalesce(func.sum(sum(counters[1:], start=counters[0])), 0)
     if "waiting" in shape.filters:
-        total += _changed(shape).scalar_subquery()
-        for is_away in out_of_queue():
-            total -= _pending(shape, is_away).scalar_subquery()
+        total += _cases(shape, in_queue(), of_changes())
+        total -= _cases(shape, elsewhere(), ~of_changes(), R.outcome.is_(None))
     query: AnySelect = select(total).select_from(categories)
     if "category" in shape.filters:
         query = query.where(categories.c.id == id_asked_for())
     return query.where(among(categories.c.id, shape.dialect, "categories")) if "categories" in shape.filters else query
 
 
-def _by_category(shape: ListShape) -> list[ColumnElement[bool]]:
-    """The filters by category alone, as conditions that SQLite begins with no index for: the other rows are few."""
-    category_id = unindexed(P.category_id, shape.dialect)
-    found = {"category": category_id == id_asked_for(), "categories": among(category_id, shape.dialect, "categories")}
-    return [found[name] for name in shape.filters if name in found]
-
-
-def _changed(shape: ListShape) -> AnySelect:
-    """The number of live projects with pending changes."""
-    query: AnySelect = select(func.count()).select_from(R.project_id.table).where(revision_in_queue())
-    if conditions := _by_category(shape):
-        query = query.join(projects, P.id == unindexed(R.project_id, shape.dialect)).where(*conditions)
-    return query.correlate(None)
-
-
-def _pending(shape: ListShape, *conditions: ColumnElement[bool]) -> AnySelect:
-    """The number of pending projects that meet the conditions, of which an index has few."""
-    is_pending = unindexed(P.status, shape.dialect) == PENDING
-    query: AnySelect = select(func.count()).select_from(projects)
-    return query.where(*conditions, is_pending, *_by_category(shape)).correlate(None)
+def _cases(shape: ListShape, *conditions: ColumnElement[bool]) -> ColumnElement[int]:
+    """The number of cases that meet the conditions, of which an index has few, in the categories of a list."""
+    among_these = among(R.category_id, shape.dialect, "categories")
+    known = {"category": R.category_id == id_asked_for(), "categories": among_these}
+    narrowed = (condition for name, condition in known.items() if name in shape.filters)
+    query: AnySelect = select(func.count()).select_from(R.id.table).where(*conditions, *narrowed)
+    return query.correlate(None).scalar_subquery()
 
 
 @lru_cache
@@ -319,7 +304,7 @@ def live() -> BatchedQuery:
 @lru_cache
 def several() -> AnySelect:
     """The projects of a list of ids, for a reviewer."""
-    query = with_revision().add_columns(queue_position().label("queue_position"))
+    query = with_case().add_columns(queue_position().label("queue_position"))
     return query.where(P.id.in_(bindparam("project_ids", expanding=True)))
 
 

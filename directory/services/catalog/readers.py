@@ -30,17 +30,9 @@ from directory.db.paging import AnySelect
 from directory.models import Project, Role, Status, Upvote, User, role_of
 from directory.services import turns
 from directory.services.accounts import sessions
-from directory.services.catalog.columns import (
-    REVISION,
-    categories,
-    queue_position,
-    revision,
-    revisions,
-    users,
-    with_revision,
-)
+from directory.services.catalog.columns import categories, queue_position, reviews, users, with_case
 
-upvotes, P, R = Upvote.__table__, Project.__table__.c, revisions.c
+upvotes, P, R = Upvote.__table__, Project.__table__.c, reviews.c
 reader = User.__table__.alias("reader")
 IS_ADMIN = reader.c.role == literal_column(f"'{Role.ADMIN}'")
 CREDENTIALS: dict[str, Any] = {"session": String(), "token": String()}
@@ -78,19 +70,22 @@ def votes(dialect: str) -> BatchedQuery:
 def _rest(dialect: str) -> AnySelect:
     """The fields of a project that only its owner and administrators see, as JSON."""
     array = func.json_build_array if dialect == "postgresql" else func.json_array
-    changes, rejected = (column if dialect == "postgresql" else func.json(column) for column in (R.changes, R.rejected))
-    columns = (P.id, P.rejection_reason, changes, *REVISION[1:-1], rejected, *turns.COLUMNS)
-    return select(array(*columns)).select_from(P.id.table.outerjoin(revisions, R.project_id == P.id))
+    columns = (func.json(each) if each is R.changes and dialect == "sqlite" else each for each in turns.COLUMNS)
+    return select(array(P.id, *columns)).select_from(P.id.table.outerjoin(reviews, turns.CURRENT))
 
 
 def seen_by_owner(own: str | None) -> Iterator[tuple[str, dict[str, Any]]]:
     """The ids, as texts, and the private members of projects, from the last column of `votes`."""
-    for project_id, reason, changes, category, revised_at, note, rejected, *columns in orjson.loads(own or "[]"):
-        held = revision(changes, category, _instant(revised_at), note, rejected)
-        times = map(_instant, columns[turns.TIMES_FROM :])
-        facts = turns.Facts(*columns[: turns.TIMES_FROM], *times)
-        review = turns.standing(facts).review
-        yield str(project_id), {"rejection_reason": reason, "revision": held, "review": review}
+    for project_id, *columns in orjson.loads(own or "[]"):
+        facts = turns.Facts(*columns[: turns.TIMES_FROM], *map(_instant, columns[turns.TIMES_FROM :]))
+        yield (
+            str(project_id),
+            {
+                "rejection_reason": turns.rejection_reason(facts),
+                "revision": turns.revision(facts),
+                "review": turns.standing(facts, facts.published_at).review,
+            },
+        )
 
 
 def _instant(text: str | None) -> Any:
@@ -126,12 +121,12 @@ def projects() -> BatchedQuery:
             reader.outerjoin(Project.__table__, and_(P.id == project_id, is_shown))
             .outerjoin(categories, categories.c.id == P.category_id)
             .outerjoin(users, users.c.id == P.owner_id)
-            .outerjoin(revisions, R.project_id == P.id)
+            .outerjoin(reviews, turns.CURRENT)
         )
         values = {"id": reader.c.id, "username": reader.c.username, "role": role_of(reader.c)}
         who = (value.label(f"reader_{name}") for name, value in values.items())
         position = case((sees_all, queue_position()), else_=null()).label("queue_position")
-        columns = select(*who, *with_revision(reader.c.id).selected_columns, position)
+        columns = select(*who, *with_case(reader.c.id).selected_columns, position)
         return columns.select_from(found).where(sessions.names_user(reader, session, token))
 
     return BatchedQuery({**CREDENTIALS, "project_id": BigInteger()}, query, sessions.reader_parameters)

@@ -22,13 +22,13 @@ from sqlalchemy import (
 
 from directory.db.paging import AnySelect
 from directory.db.statements import among
-from directory.models import AuditEntry, Project, ProjectTag, Status, Upvote, User
+from directory.models import AuditEntry, Project, ProjectTag, Status, Turn, Upvote, User
 from directory.models.base import UtcDateTime
 from directory.services.catalog import search
 from directory.services.catalog.category_slugs import id_asked_for
 from directory.services.catalog.claimed import C, claimed
 from directory.services.catalog.columns import answered, unindexed
-from directory.services.turns import PENDING, held, in_appeal, with_owner
+from directory.services.turns import PENDING, waiting_for
 
 projects, users, tags, upvotes = Project.__table__, User.__table__, ProjectTag.__table__, Upvote.__table__
 P = projects.c
@@ -94,9 +94,9 @@ class ListShape:
             "owner": lambda: owner_id == owner.correlate(None).scalar_subquery(),
             "owner_id": lambda: owner_id == bindparam("owner_id"),
             "voter_id": lambda: project_id.in_(select(upvotes.c.project_id).where(BY_VOTER)),
-            "with_owner": lambda: project_id.in_(with_owner()),
-            "held": lambda: project_id.in_(held()),
-            "in_appeal": lambda: project_id.in_(in_appeal()),
+            "with_owner": lambda: project_id.in_(waiting_for(Turn.OWNER)),
+            "held": lambda: project_id.in_(waiting_for(Turn.RULE)),
+            "in_appeal": lambda: project_id.in_(waiting_for(Turn.APPEAL)),
             "answered": lambda: project_id.in_(answered()),
             "tag": lambda: project_id.in_(tagged),
             "tag_of_each": lambda: is_tagged(project_id),

@@ -45,6 +45,7 @@ from directory.models import (
     PictureUse,
     Project,
     ProjectTag,
+    Review,
     ReviewClaim,
     Rule,
     RuleState,
@@ -144,6 +145,7 @@ def copy(source: Connection, each: Table, advance: Callable[[int], None]) -> Con
                 bulk.load(each, names, rows)
                 if each is Project.__table__:
                     search_index.index(rows)
+                    db.session.execute(delete(Review))  # those that the database makes: all are copied
             except DBAPIError as error:
                 if is_unavailable(error):
                     raise

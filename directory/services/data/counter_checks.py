@@ -1,4 +1,4 @@
-"""Compare the counters of categories, users, tags and days, and the revisions, with the rows, and repair them.
+"""Compare the counters of categories, users, tags and days, and the changes that wait, with the rows, and repair them.
 
 Each `Check` looks without locks, and confirms under them, as `recount` does with the projects.
 """
@@ -17,19 +17,20 @@ from directory.models import (
     AuditEntry,
     Category,
     Project,
-    Revision,
+    Review,
     Status,
     TagCount,
     Upvote,
     User,
     UserCount,
     UserSubmissions,
+    now,
 )
-from directory.services import day_counts
+from directory.services import day_counts, turns
 from directory.services.catalog import fields
 from directory.services.catalog.queries import COUNTERS
 from directory.services.data.recount import Fault, record_repair
-from directory.services.review import revisions
+from directory.services.review.case import Act, advance, changes_of, current
 
 
 class Check(NamedTuple):
@@ -173,45 +174,40 @@ def _repair_days(_faults: list[Fault]) -> None:
     db.session.execute(insert(DAY_COUNTS).from_select(["kind", "day", "number"], rows))
 
 
-def _compared_revisions() -> Iterator[Fault]:
-    """The fields that each revision has, and those of them that need a decision: none if the project is not live.
-
-    The note of a rejection has no fields.
-    """
-    found = db.session.execute(
-        select(Revision, Project).join(Project, Project.id == Revision.project_id).order_by(Project.id),
-        execution_options={"populate_existing": True},
-    )
-    for revision, project in found:
-        held, is_live = revisions.changes_of(revision), project.status == Status.LIVE
-        if revision.submitted_at is None:
-            yield Fault("revision", project.id, ["refusal"], ["refusal"] if is_live else [])
-            continue
-        differing = fields.differences(fields.current(project, held), held) if is_live else {}
+def _compared_changes() -> Iterator[Fault]:
+    """The fields of the changes that wait of each live project, and those of them that need a decision."""
+    query = select(Review, Project).join(Project, Project.id == Review.project_id).order_by(Project.id)
+    query = query.where(Review.is_current, turns.of_changes(), Review.outcome.is_(None), Project.status == Status.LIVE)
+    for review, project in db.session.execute(query, execution_options={"populate_existing": True}):
+        held = changes_of(review)
+        differing = fields.differences(fields.current(project, held), held)
         yield Fault("revision", project.id, list(held) or ["nothing"], list(differing))
 
 
-def _lock_revisions() -> None:
-    """Lock the projects of the revisions."""
-    ids = select(Project.id).join(Revision, Revision.project_id == Project.id).order_by(Project.id)
+def _lock_changes() -> None:
+    """Lock the projects of the changes."""
+    ids = select(Project.id).join(Review, Review.project_id == Project.id).order_by(Project.id)
+    ids = ids.where(Review.is_current, turns.of_changes())
     db.session.execute(ids.with_for_update(key_share=True, of=Project))
 
 
-def _repair_revisions(faults: list[Fault]) -> None:
+def _repair_changes(faults: list[Fault]) -> None:
+    """Leave the fields out that need no decision, and withdraw what then has none."""
     for fault in faults:
-        revision = db.session.get_one(Revision, fault.project_id)
-        db.session.get_one(Project, fault.project_id).version += 1
-        if not fault.right:
-            db.session.delete(revision)
+        case = current(db.session.get_one(Project, fault.project_id))
+        case.project.version += 1
+        if not fault.right or case.review is None:
+            advance(case, Act.WITHDRAW, by=None, at=now())
             continue
-        revision.changes = {name: value for name, value in revision.changes.items() if name in fault.right}
-        revision.category = revision.category if "category" in fault.right else None
+        changes = case.review.changes or {}
+        case.review.changes = {name: value for name, value in changes.items() if name in fault.right}
+        case.review.category = case.review.category if "category" in fault.right else None
 
 
 CATEGORIES = Check(_compared_categories, _lock_categories, _repair_categories)
 USERS = Check(_compared_users, partial(_lock_tables, UserCount, UserSubmissions), _repair_users)
 TAGS = Check(_compared_tags, partial(_lock_tables, TagCount), _repair_tags)
-REVISIONS = Check(_compared_revisions, _lock_revisions, _repair_revisions)
+REVISIONS = Check(_compared_changes, _lock_changes, _repair_changes)
 DAYS = Check(_compared_days, _lock_days, _repair_days)
 CHECKS = (CATEGORIES, USERS, TAGS, DAYS, REVISIONS)
 

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
-from sqlalchemy import func, select
+from sqlalchemy import and_, func, select
 
 from directory.db.errors import refusing
 from directory.db.paging import as_dict
 from directory.errors import Duplicate, Invalid
 from directory.extensions import db
-from directory.models import AccountStatus, Category, Logo, Project, Revision, Role, Status, User, now
-from directory.services import audit
+from directory.models import AccountStatus, Category, Logo, Project, Review, Role, Status, User, now
+from directory.services import audit, turns
 from directory.services.accounts.usernames import is_reserved
 from directory.services.catalog import categories, category_slugs
 from directory.services.catalog.fields import FIELDS, OWNED, filled
@@ -38,6 +38,7 @@ NOWHERE = "imported.invalid"  # RFC 2606: no mail ever gets there
 _SOURCES = {
     "category": Category.slug.label("category"),
     "owner": User.username.label("owner"),
+    "rejection_reason": Review.reason.label("rejection_reason"),
     "logo": select(Logo.large).where(Logo.digest == Project.logo).scalar_subquery().label("logo"),
 }
 
@@ -66,6 +67,7 @@ def given(status: str | None = None, *, pictures: bool = False) -> Iterator[dict
     columns: list[Any] = [_SOURCES.get(name, getattr(Project, name, None)) for name in (*WRITABLE, *READ_ONLY)]
     columns += [Project.pictures] if pictures else []
     query = select(*columns).join(Category, Category.id == Project.category_id).join(User, User.id == Project.owner_id)
+    query = query.outerjoin(Review, and_(turns.CURRENT, ~turns.of_changes()))
     if status is not None:
         query = query.where(Project.status == status)
     query = query.order_by(Project.id).limit(READ_WITH_PICTURES if pictures else READ_AT_ONCE)
@@ -104,7 +106,7 @@ def batches(rows: Iterable[T], pictures_of: Callable[[T], int]) -> Iterator[list
 
 def waiting_changes() -> int:
     """The number of live projects whose changes wait for review. An export leaves these changes out."""
-    waiting = select(func.count()).select_from(Revision).where(Revision.submitted_at.is_not(None))
+    waiting = select(func.count()).where(Review.is_current, turns.of_changes(), Review.outcome.is_(None))
     return db.session.scalars(waiting).one()
 
 

@@ -1,7 +1,7 @@
 """Compare the copies and counters of each project that triggers maintain with the rows, and repair them.
 
 Counted again are the votes that count, the rank, the standing, the tags, the key of the address, the search entry, and
-the keys that rules count by. Projects that are not pending no longer wait for their owners. `counter_checks` checks all
+the keys that rules count by. Each project has the case that its status says, at its place. `counter_checks` checks all
 else.
 
 A look takes no locks, so what it finds is a suspicion: a vote may come between two of its statements. `confirm` looks
@@ -24,6 +24,7 @@ from sqlalchemy import (
     delete,
     func,
     insert,
+    literal,
     select,
     table,
     update,
@@ -34,14 +35,18 @@ from directory.db.paging import AnySelect
 from directory.db.transactions import lift_time_limits, on_postgresql
 from directory.extensions import db, modify
 from directory.models import (
+    Outcome,
     Project,
     ProjectTag,
+    Review,
+    Reviewed,
     Status,
+    Turn,
     Upvote,
     VoteRanking,
 )
 from directory.models.base import HIGHEST_ID
-from directory.services import audit
+from directory.services import audit, turns
 from directory.services.catalog import search_counts, search_index
 from directory.services.catalog.ranking import hot
 from directory.services.review import submissions
@@ -77,6 +82,10 @@ class Fault(NamedTuple):
         if self.kind == "search":
             state = "missing or out of date in" if self.right else "gone, but still in"
             return f"project {self.project_id}: {state} the search index"
+        if self.kind == "case":
+            return f"project {self.project_id}: {self.right}, but its case is of a project that is {self.stored}"
+        if self.kind == "place":
+            return f"project {self.project_id}: its case has another place or category"
         if self.kind == "tagged":
             return f"tag {self.name}: live_projects {_shown(self.stored)} instead of {_shown(self.right)}"
         if self.kind == "standing":
@@ -119,9 +128,11 @@ def look(scope: Scope) -> Look:
     """Compare the projects of a scope with their copies and counters."""
     lift_time_limits()
     stands = and_(*(getattr(VoteRanking, name) == getattr(Project, name) for name in _STANDING)).label("stands")
-    counters = (Project.id, Project.upvotes, Project.hot, Project.listed_at, Project.status, Project.owner_since)
-    columns = (*counters, Project.tags, *_TEXTS, *_ADDRESS, stands)
+    counters = (Project.id, Project.upvotes, Project.hot, Project.listed_at, Project.status)
+    case = (turns.status_of_case().label("reviewed"), turns.is_in_place().label("in_place"))
+    columns = (*counters, Project.tags, *_TEXTS, *_ADDRESS, stands, *case)
     found = select(*columns).outerjoin(VoteRanking, VoteRanking.project_id == Project.id)
+    found = found.outerjoin(Review, turns.CURRENT)
     in_order = found.where(scope(Project.id.expression)).order_by(Project.id)  # of duplicates the oldest keeps the key
     projects = list(db.session.execute(in_order))
     votes = _votes(scope)
@@ -211,8 +222,10 @@ def _faults(project: Any, votes: dict[int, int], tags: dict[int, set[str]], inde
     yield from _key_faults(project)
     if not project.stands:
         yield Fault("standing", project.id, project.stands is not None, True)
-    if project.owner_since is not None and project.status != Status.PENDING:
-        yield Fault("owner_since", project.id, f"{project.owner_since:%Y-%m-%d}", None)
+    if project.reviewed != project.status:
+        yield Fault("case", project.id, project.reviewed, project.status)
+    elif not project.in_place:
+        yield Fault("place", project.id, False, True)
     if (tagged := tags.get(project.id, set())) != set(project.tags):
         yield Fault("tags", project.id, sorted(tagged), sorted(project.tags))
     if project.id not in indexed:
@@ -277,8 +290,37 @@ def _rekey(fault: Fault) -> None:
     modify(update(Project).where(Project.id == project.id).values(**keys, domain=domain, text_key=text_key))
 
 
-def _release(fault: Fault) -> None:
-    modify(update(Project).where(Project.id == fault.project_id).values(owner_since=None))
+def _review_again(fault: Fault) -> None:
+    """Give a project the case that its status says: what is pending is in the queue. Who rejected is not known."""
+    own = (Review.project_id == fault.project_id, Review.is_current)
+    past: dict[str, Any] = {
+        "turn": None,
+        "until": None,
+        "category": None,
+        "logo": None,
+        "changes": None,
+        "reason": None,
+    }
+    outcome = func.coalesce(Review.outcome, Outcome.WITHDRAWN.value)
+    modify(update(Review).where(*own).values(is_current=False, outcome=outcome, **past))
+    if fault.right == Status.LIVE:
+        return
+    is_open = fault.right == Status.PENDING
+    ends: Any = {"turn": Turn.REVIEWERS} if is_open else {"outcome": Outcome.REJECTED}
+    words = [literal(word.value).label(name) for name, word in ({"kind": Reviewed.SUBMISSION} | ends).items()]
+    columns = [Project.id, Project.submitted_at, Project.submitted_at, Project.category_id, literal(1), *words]
+    names = ["project_id", "since", "place", "category_id", "is_current", "kind", *ends]
+    made: AnySelect = select(*(column.label(f"n{n}") for n, column in enumerate(columns)))
+    db.session.execute(insert(Review).from_select(names, made.where(Project.id == fault.project_id)))
+
+
+def _place(fault: Fault) -> None:
+    """Have the case of a project agree with what everybody reads of it."""
+    project = select(Project.submitted_at, Project.category_id).where(Project.id == fault.project_id)
+    at, category_id = db.session.execute(project).one()
+    own = update(Review).where(Review.project_id == fault.project_id, Review.is_current)
+    modify(own.values(category_id=category_id))
+    modify(own.where(~turns.of_changes()).values(place=at))
 
 
 def _reindex(fault: Fault) -> None:
@@ -291,5 +333,5 @@ def _reindex(fault: Fault) -> None:
 
 _REPAIRS = {
     "upvotes": _recount, "hot": _recount, "standing": _stand, "tags": _retag, "search": _reindex, "url_key": _rekey,
-    "repository_key": _rekey, "domain": _rekey, "text_key": _rekey, "owner_since": _release,
+    "repository_key": _rekey, "domain": _rekey, "text_key": _rekey, "case": _review_again, "place": _place,
 }  # fmt: skip

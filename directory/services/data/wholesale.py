@@ -14,7 +14,7 @@ from sqlalchemy import select
 from directory.db.errors import refusing
 from directory.errors import Duplicate
 from directory.extensions import db
-from directory.models import AuditEntry, Project, Status, Upvote
+from directory.models import AuditEntry, Outcome, Project, Review, Reviewed, Status, Upvote
 from directory.models.base import logo_addresses
 from directory.services import bulk
 from directory.services.catalog import search_index
@@ -67,6 +67,8 @@ def write(drafts: Sequence[Draft], *, decided_by: int | None, imported: bool = F
     with refusing(uq_projects_owner_id_url_key=Duplicate((), "A URL of these has been submitted already.")):
         bulk.load_dicts(Project, [_project(*pair) for pair in zip(drafts, keys, strict=True)])
     written = drafts if drafts[0].id is not None else _numbered(drafts, keys)
+    # The database makes the cases of those that are pending.
+    bulk.load_dicts(Review, [_rejection(draft, decided_by) for draft in written if draft.status is Status.REJECTED])
     search_index.index(SimpleNamespace(id=draft.id, **draft.fields) for draft in written)
     pairs = zip(written, keys, strict=True)
     if imported:
@@ -130,7 +132,6 @@ def _project(draft: Draft, key: str) -> dict[str, Any]:
         "domain": domain_of(draft.fields["url"]),
         "text_key": text_key(draft.fields["description"]),
         "status": draft.status.value,
-        "rejection_reason": draft.rejection_reason,
         "upvotes": draft.upvotes,
         "hot": hot(draft.upvotes, published or created),
         "version": 2 if draft.decided_at else 1,
@@ -140,6 +141,13 @@ def _project(draft: Draft, key: str) -> dict[str, Any]:
         "published_at": published,
     }
     return columns if draft.id is None else {"id": draft.id, **columns}
+
+
+def _rejection(draft: Draft, decided_by: int | None) -> dict[str, Any]:
+    """The case of a rejected project; its owner cannot appeal."""
+    about = {"project_id": draft.id, "category_id": draft.category_id, "kind": Reviewed.SUBMISSION.value}
+    outcome = {"outcome": Outcome.REJECTED.value, "reason": draft.rejection_reason, "decided_by": decided_by}
+    return {**about, **outcome, "since": draft.decided_at or draft.submitted_at, "place": draft.submitted_at}
 
 
 def _entry(action: str, at: datetime, draft: Draft, key: str, **values: Any) -> dict[str, Any]:

@@ -27,7 +27,7 @@ from directory.errors import (
 )
 from directory.extensions import db, modify
 from directory.language.messages import _
-from directory.models import LOCAL, AccountStatus, Delivery, Project, Revision, Role, Status, Upvote, User, now
+from directory.models import LOCAL, AccountStatus, Delivery, Project, Review, Role, Status, Upvote, User, now
 from directory.services import audit, daily_bytes
 from directory.services.accounts import accounts, mail_links, sessions
 from directory.services.delivery import outbox
@@ -160,11 +160,11 @@ def _lock_other(user_id: int, by: Caller | None) -> Any:
 
 
 def _affected(user_id: int, *, is_limited: bool = True) -> set[int]:
-    """The ids of the projects that change: to be deleted, with a revision, or with a vote or a report of the user.
+    """The ids of the projects that change: to be deleted, with changes that wait, or with a vote or report of the user.
 
     With `is_limited` it raises TooManyProjects, TooManyVotes.
     """
-    revised = select(Revision.project_id).where(Revision.project_id == Project.id).exists()
+    revised = select(Review.id).where(Review.project_id == Project.id, Review.is_current).exists()
     unlisted = select(Project.id).where(Project.owner_id == user_id, or_(Project.status.in_(UNLISTED), revised))
     voted = select(Upvote.project_id).where(Upvote.user_id == user_id)
     own = set(db.session.scalars(unlisted.limit(PROJECTS_MAX + 1 if is_limited else None)))

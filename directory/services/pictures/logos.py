@@ -15,7 +15,7 @@ from directory.db.statements import Prepared
 from directory.db.transactions import on_postgresql
 from directory.errors import NotFound
 from directory.extensions import db, modify
-from directory.models import Logo, PictureUse, Project, Revision, now
+from directory.models import Logo, PictureUse, Project, Review, now
 from directory.models.base import IMAGES, logo_addresses, small_digest
 from directory.services import daily_bytes
 from directory.services.clock import database_clock
@@ -85,7 +85,7 @@ def _picture() -> Prepared:
 
 
 def purge(most: int) -> int:
-    """Delete at most `most` logos and pictures that no project or revision uses, and return the number."""
+    """Delete at most `most` logos and pictures that no project or case uses, and return the number."""
     before = database_clock() - UNUSED_FOR
     old = select(Logo.digest).where(Logo.stored_at < before, *_unused()).order_by(Logo.stored_at).limit(most)
     digests = list(db.session.scalars(old))
@@ -96,5 +96,5 @@ def purge(most: int) -> int:
 def _unused() -> list[ColumnElement[bool]]:
     return [
         ~select(pointing).where(pointing == Logo.digest, pointing.is_not(None)).exists()
-        for pointing in (Project.logo, Revision.logo, PictureUse.digest)
+        for pointing in (Project.logo, Review.logo, PictureUse.digest)
     ]

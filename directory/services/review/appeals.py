@@ -1,34 +1,35 @@
 """Appeals: the owner of a project asks for another look at a rejection or unpublishing, and another person settles it.
 
 While an appeal is open the project waits for its outcome alone: it is not in the queue, and does not close. What ends
-an appeal without an outcome is in `last_decision`.
+an appeal without an outcome is in the table of `case`.
 """
 
 from collections.abc import Container
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 from sqlalchemy import select
 
 from directory.errors import AppealNotPossible, NoAppeal, NotFound, OwnDecision, OwnSubmission, PreconditionFailed
 from directory.extensions import db
-from directory.models import MessageKind, Project, Revision, Sender, Status, now
-from directory.services import audit, permissions, turns
+from directory.models import MessageKind, Project, Review, Sender, Status, Turn, now
+from directory.services import permissions, turns
 from directory.services.delivery import outbox
 from directory.services.delivery.channels import MAIL, Endpoint
 from directory.services.identity import Caller, require_active
-from directory.services.review import last_decision, revisions, submissions, thread, waiting
+from directory.services.review import submissions, thread
+from directory.services.review.case import Act, Case, Terms, current, move
 
 APPEALED = "project.appealed"
-UPHELD, REVERSED = "upheld", "reversed"
+UPHELD, REVERSED = Act.UPHOLD.value, Act.REVERSE.value
 KINDS = {UPHELD: MessageKind.APPEAL_UPHELD, REVERSED: MessageKind.APPEAL_REVERSED}  # of the entries in the threads
 
 
 def is_possible(project_id: int) -> bool:
     """Whether the owner of a project may appeal, by one statement, which locks nothing."""
-    query = select(Project.decided_at, *turns.COLUMNS).outerjoin(Revision, Revision.project_id == Project.id)
-    decided_at, *columns = db.session.execute(query.where(Project.id == project_id)).one()
-    return last_decision.may_be_appealed(decided_at, turns.standing(turns.Facts(*columns)), now())
+    query = select(Project, Review).outerjoin(Review, turns.CURRENT).where(Project.id == project_id)
+    project, review = db.session.execute(query).one()
+    return Case(project, review).may_be_appealed
 
 
 def appeal(project_id: int, text: str, *, by: Caller, notify: list[Endpoint], naming: bool = False) -> dict[str, Any]:
@@ -40,14 +41,12 @@ def appeal(project_id: int, text: str, *, by: Caller, notify: list[Endpoint], na
     at, project = now(), submissions.locked(project_id)
     if project.owner_id != by.id:
         raise NotFound
-    revision = revisions.of(project_id) if project.status == Status.LIVE else None
-    if not last_decision.may_be_appealed(project.decided_at, turns.of_locked(project, revision), at):
+    case = current(project)
+    if not case.may_be_appealed:
         raise AppealNotPossible
-    project.appealed_at, project.closes_at = at, None
-    project.version += 1
     entry = thread.Entry(MessageKind.APPEAL, project_id, by.id, text)
     added = thread.add(entry, sender=Sender.OWNER, by=by, at=at)
-    _record(APPEALED, project, project.status, by=by, at=at)
+    move([case], Act.APPEAL, by=by, at=at)
     outbox.enqueue(APPEALED, project_id, by=by, endpoints=notify, message_id=added["id"])
     return thread.for_owner(added, naming=naming)
 
@@ -57,11 +56,11 @@ def require_one(project_id: int, *, by: Caller) -> None:
 
     Raises NotFound unless `by` may review the project.
     """
-    columns = select(Project.category_id, Project.appealed_at).where(Project.id == project_id)
-    project = db.session.execute(columns).one_or_none()
+    columns = select(Project.category_id, Review.turn).outerjoin(Review, turns.CURRENT)
+    project = db.session.execute(columns.where(Project.id == project_id)).one_or_none()
     if project is None or not permissions.may(by, "review", project.category_id):
         raise NotFound
-    if project.appealed_at is None and thread.last_judgement(project_id) not in KINDS.values():
+    if project.turn != Turn.APPEAL and thread.last_judgement(project_id) not in KINDS.values():
         raise AppealNotPossible
 
 
@@ -85,68 +84,45 @@ def settle(
     Raises Unauthenticated, NotFound, OwnSubmission, OwnDecision, PreconditionFailed, NoAppeal, AppealNotPossible.
     """
     require_active(by)
-    at, project = now(), submissions.locked(project_id)
-    _require_judge(project, by, self_review)
-    if project.appealed_at is None and thread.last_judgement(project_id) == KINDS[outcome]:
+    at, case = now(), current(submissions.locked(project_id))
+    project, was = case.project, case.project.status
+    _require_judge(case, by, self_review)
+    is_open = case.review is not None and case.review.turn == Turn.APPEAL
+    if not is_open and thread.last_judgement(project_id) == KINDS[outcome]:
         return
     if versions is not None and project.version not in versions:
         raise PreconditionFailed
-    if project.appealed_at is None:
+    if not is_open:
         raise NoAppeal(project.status) if is_on else AppealNotPossible
-    was = project.status
-    project.version += 1
-    project.decided_at = project.appealed_at = None
-    if outcome == REVERSED:
-        _reverse(project, at)
-    elif was == Status.PENDING:
-        waiting.leave_out(project, at)
-        project.owner_since, project.closes_at = at, waiting.closing(at, answer_within)
+    is_live_again = was == Status.PENDING and outcome == REVERSED
     entry = thread.Entry(KINDS[outcome], project_id, project.owner_id, reason)
     added = thread.add(entry, sender=Sender.REVIEWERS, by=by, at=at)
-    _record(f"project.{KINDS[outcome]}", project, was, by=by, at=at)
-    _notify(project, was, outcome, added["id"], by=by, endpoints=notify)
+    # The reason is in the thread alone, where it can be erased.
+    move([case], Act(outcome), by=by, at=at, terms=Terms(answer_within=answer_within))
+    _notify(case, outcome, added["id"], is_live_again, by=by, endpoints=notify)
 
 
-def _require_judge(project: Project, by: Caller, self_review: str) -> None:
+def _require_judge(case: Case, by: Caller, self_review: str) -> None:
     """Raise NotFound, OwnSubmission or OwnDecision unless `by` may settle appeals about the project.
 
     Who made the decision against which one is open may not, unless nobody else may.
     """
+    project, review = case.project, case.review
     if not permissions.may(by, "review", project.category_id):
         raise NotFound
     if permissions.is_refused_own(by, project.owner_id, self_review):
         raise OwnSubmission
     barred = {by.id, project.owner_id} if self_review == "refuse" else {by.id}
-    is_own = project.appealed_at is not None and project.decided_by == by.id
+    is_own = review is not None and review.turn == Turn.APPEAL and review.decided_by == by.id
     if is_own and permissions.somebody_else_may(barred, "review", project.category_id):
         raise OwnDecision
 
 
-def _reverse(project: Project, at: datetime) -> None:
-    """Undo a rejection of a locked project or of its revision, or an unpublishing."""
-    if project.status == Status.LIVE:
-        revision = revisions.of(project.id)
-        if revision is None or revision.submitted_at is not None:
-            raise NoAppeal(project.status)
-        revisions.restore(revision, at)
-        return
-    project.status = Status.PENDING if project.status == Status.REJECTED else Status.LIVE
-    project.rejection_reason, project.updated_at = None, at
-    for name, value in waiting.ENDED.items():
-        setattr(project, name, value)
-    project.measured_from = at  # the first review ended by the rejection
-
-
-def _record(action: str, project: Project, was: str, *, by: Caller, at: datetime) -> None:
-    """Log an appeal or its outcome. The texts are in the thread alone, where they can be erased."""
-    audit.record_project(action, project, by=by, at=at, from_state=was, to_state=project.status)
-
-
 def _notify(
-    project: Project, was: str, outcome: str, message_id: int, *, by: Caller, endpoints: list[Endpoint]
+    case: Case, outcome: str, message_id: int, is_live_again: bool, *, by: Caller, endpoints: list[Endpoint]
 ) -> None:
     """Send the outcome to the owner, and to webhooks that a project is live again. The owner gets one mail."""
-    outbox.enqueue(f"project.{KINDS[outcome]}", project.id, by=by, endpoints=endpoints, message_id=message_id)
-    if was != Status.LIVE and project.status == Status.LIVE:
+    outbox.enqueue(f"project.{KINDS[outcome]}", case.id, by=by, endpoints=endpoints, message_id=message_id)
+    if is_live_again:
         webhooks = [endpoint for endpoint in endpoints if endpoint.format != MAIL]
-        outbox.enqueue("project.approved", project.id, by=by, endpoints=webhooks)
+        outbox.enqueue("project.approved", case.id, by=by, endpoints=webhooks)

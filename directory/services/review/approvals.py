@@ -5,12 +5,13 @@ whatever raises the version voids it: an edit, a rejection, an unpublishing, and
 trigger (sql/*/reviewers.sql) deletes the approvals of a person who may no longer review the project.
 """
 
+from collections import Counter
 from collections.abc import Collection, Container, Iterable
 from datetime import datetime
 from functools import cache
 from typing import Any
 
-from sqlalchemy import ColumnElement, delete, func, literal, select, true, tuple_
+from sqlalchemy import delete, func, literal, select, tuple_
 from sqlalchemy.dialects import postgresql, sqlite
 
 from directory.db.paging import AnySelect
@@ -19,7 +20,7 @@ from directory.db.transactions import on_postgresql
 from directory.errors import NotFound
 from directory.extensions import UNSYNCHRONISED, db, modify
 from directory.language.messages import _
-from directory.models import Approval, Category, Project, Status, User
+from directory.models import Approval, Category, Project, User
 from directory.models.base import UtcDateTime
 from directory.services import audit, permissions
 from directory.services.identity import Caller, require_active
@@ -28,17 +29,15 @@ A, P = Approval.__table__.c, Project.__table__.c
 GIVEN, WITHDRAWN = "project.approval_given", "project.approval_withdrawn"
 
 
-def are_enough(required: int) -> ColumnElement[bool]:
-    """The condition of a project that may be approved: that many people have approved its version.
+def enough(project_ids: Collection[int], required: int) -> set[int]:
+    """Those of the locked projects whose version that many people have approved.
 
-    The statement that moves the state has it. It locks the approvals, so that it waits for the demotion or suspension
-    of one of these people.
+    The approvals are locked, so that the decision waits for the demotion or suspension of one of these people.
     """
-    if required == 1:
-        return true()
-    counting = select(A.user_id).where(A.project_id == P.id, A.version == P.version).correlate(P.id.table)
-    counted = counting.with_for_update(read=True).subquery("counted")
-    return select(func.count()).select_from(counted).correlate(P.id.table).scalar_subquery() >= required
+    counting = select(A.project_id).join(P.id.table, (P.id == A.project_id) & (P.version == A.version))
+    counting = counting.where(A.project_id.in_(project_ids)).order_by(A.project_id, A.user_id)
+    found = Counter(db.session.scalars(counting.with_for_update(read=True, of=A.user_id.table)))
+    return {project_id for project_id, number in found.items() if number >= required}
 
 
 def give(project_ids: Collection[int], *, by: Caller, at: datetime) -> set[int]:
@@ -91,7 +90,7 @@ def add(projects: list[dict[str, Any]], required: int) -> None:
 
     It is None where one person is enough or nothing waits, else the number `required` and who has approved.
     """
-    waiting = {each["id"] for each in projects if required > 1 and waits(each)}
+    waiting = {each["id"] for each in projects if required > 1 and each["standing"].can_be_approved}
     given: dict[int, list[dict[str, Any]]] = {project_id: [] for project_id in waiting}
     rows = _given(db.engine.dialect.name).all({"ids": sorted(waiting)}) if waiting else []
     for project_id, user_id, username, at in rows:
@@ -99,12 +98,6 @@ def add(projects: list[dict[str, Any]], required: int) -> None:
     for project in projects:
         found = given.get(project["id"])
         project["approvals"] = None if found is None else {"required": required, "given": found}
-
-
-def waits(project: dict[str, Any]) -> bool:
-    """Whether a project, or its revision, can be approved."""
-    revision = project.get("revision")
-    return project["status"] == Status.PENDING or (revision is not None and revision["submitted_at"] is not None)
 
 
 @cache

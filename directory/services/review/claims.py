@@ -18,7 +18,7 @@ from directory.db.statements import Prepared, among
 from directory.db.transactions import on_postgresql
 from directory.errors import Claimed, InvalidTransition, NotFound
 from directory.extensions import UNSYNCHRONISED, db, modify
-from directory.models import Project, ReviewClaim, Revision, User, now
+from directory.models import Project, Review, ReviewClaim, Turn, User, now
 from directory.services import permissions
 from directory.services.catalog import catalog
 from directory.services.catalog.claimed import C, holds
@@ -26,9 +26,8 @@ from directory.services.catalog.filters import Filters
 from directory.services.clock import database_clock
 from directory.services.identity import Caller, require_active
 from directory.services.timestamps import timestamp
-from directory.services.turns import has_appeal, revision_with_reviewers, with_reviewers
 
-P, R = Project.__table__.c, Revision.__table__.c
+P, R = Project.__table__.c, Review.__table__.c
 
 
 def take(project_id: int, *, by: Caller, minutes: int, take_over: bool = False) -> dict[str, Any]:
@@ -38,8 +37,8 @@ def take(project_id: int, *, by: Caller, minutes: int, take_over: bool = False) 
     `take_over`.
     """
     require_active(by)
-    changes = select(R.project_id).where(R.project_id == P.id, revision_with_reviewers()).exists()
-    waits = or_(with_reviewers(), changes, has_appeal()).label("waits")
+    with_somebody = R.turn.in_([Turn.REVIEWERS, Turn.RULE, Turn.APPEAL])
+    waits = select(R.project_id).where(R.project_id == P.id, with_somebody).exists().label("waits")
     columns = select(P.version, P.status, P.category_id, waits)
     query = columns.where(P.id == project_id).with_for_update(read=True, of=P.id.table)
     project = db.session.execute(query).one_or_none()

@@ -4,14 +4,13 @@ from datetime import datetime
 from typing import Any
 
 from directory.errors import InvalidTransition, NotFound
-from directory.extensions import db
-from directory.models import MessageKind, Project, Revision, Sender, Status, now
+from directory.models import MessageKind, Sender, now
 from directory.services import audit, permissions
 from directory.services.delivery import outbox
 from directory.services.delivery.channels import Endpoint
 from directory.services.identity import Caller, require_active
-from directory.services.review import last_decision, revisions, submissions, thread, waiting
-from directory.services.review.last_decision import Overtaking
+from directory.services.review import submissions, thread
+from directory.services.review.case import Case, current
 
 
 def answer(
@@ -19,7 +18,7 @@ def answer(
 ) -> dict[str, Any]:
     """Add a message of the owner to the thread of a project in any state, and return it as the owner sees it.
 
-    With `resubmit` what waits for its owner, the project or its revision, goes back to the queue. A message alone
+    With `resubmit` what waits for its owner, the project or its changes, goes back to the queue. A message alone
     raises no version. `naming` shows the author. Raises Unauthenticated, NotFound for everybody but the owner, and
     InvalidTransition if nothing waits for the owner.
     """
@@ -28,7 +27,7 @@ def answer(
     if project.owner_id != by.id:
         raise NotFound
     if resubmit:
-        _resubmit(project, by=by, at=at)
+        _resubmit(current(project), by=by, at=at)
     entry = thread.Entry(MessageKind.MESSAGE, project_id, by.id, text)
     added = thread.add(entry, sender=Sender.OWNER, by=by, at=at)
     outbox.enqueue(submissions.ANSWERED, project_id, by=by, endpoints=notify, message_id=added["id"])
@@ -44,8 +43,9 @@ def give_back(project_id: int, *, by: Caller, notify: list[Endpoint]) -> None:
     project = submissions.locked(project_id)
     if project.owner_id != by.id:
         raise NotFound
-    if _on_owner(project) is not None:
-        _resubmit(project, by=by, at=now())
+    case = current(project)
+    if case.waits_for_owner:
+        _resubmit(case, by=by, at=now())
         outbox.enqueue(submissions.ANSWERED, project_id, by=by, endpoints=notify)
 
 
@@ -67,20 +67,11 @@ def write(project_id: int, text: str, *, by: Caller, notify: list[Endpoint], int
     return added
 
 
-def _on_owner(project: Project) -> Project | Revision | None:
-    """What of a locked project waits for its owner."""
-    return waiting.on_owner(project, revisions.of(project.id) if project.status == Status.LIVE else None)
-
-
-def _resubmit(project: Project, *, by: Caller, at: datetime) -> None:
-    given = _on_owner(project)
-    if given is None:
+def _resubmit(case: Case, *, by: Caller, at: datetime) -> None:
+    """Give back what waits for its owner, and log it. Raises InvalidTransition."""
+    project = case.project
+    if not case.waits_for_owner:
         raise InvalidTransition(project.status, "given back")
+    submissions.give_back(case, by=by, at=at)
     project.version += 1
-    if given is project:
-        submissions.give_back(project, at)
-        last_decision.overtake(project, Overtaking.EDIT, by=by, at=at)
-    else:
-        waiting.give_back(given, at)
-    db.session.flush()
     audit.record_project("project.resubmitted", project, by=by, at=at, **audit.unmoved(project))

@@ -1,31 +1,39 @@
-"""The time that owners have for an answer: the mail a week before its end, and the end of what was promised.
-
-`moderation.close` rejects what was not answered. `reminded_at` of a project or a revision counts if it is later than
-`owner_since`, so that a further request is reminded of again.
-"""
+"""The time that owners have for an answer: the mail a week before its end, its end, and what was promised of it."""
 
 from datetime import datetime, timedelta
-from typing import Any
 
 from sqlalchemy import ColumnElement, and_, or_, select, update
 
 from directory.extensions import UNSYNCHRONISED, db, modify
-from directory.models import Project, Revision, now
-from directory.services import turns
+from directory.models import Asked, Project, Review, Turn, now
+from directory.services import service_words
 from directory.services.catalog import catalog
 from directory.services.delivery import outbox
 from directory.services.delivery.channels import Endpoint
-from directory.services.review import thread
-from directory.services.review.cases import Case, locked
-from directory.services.turns import Asked
+from directory.services.review import moderation, thread
+from directory.services.review.case import Act, Case, Terms, locked
+from directory.services.turns import is_turn
 
 BEFORE = timedelta(days=7)
 CLOSING = "project.closing"
-Table = Any
-TABLES: tuple[tuple[Table, Any, ColumnElement[bool]], ...] = (
-    (Project, Project.id, turns.on_owner(Project)),
-    (Revision, Revision.project_id, turns.revision_on_owner(Revision)),
-)
+WITH_OWNER = is_turn(Turn.OWNER)
+
+
+def close(most: int, *, notify: list[Endpoint]) -> int:
+    """Reject at most `most` projects and changes that their owners did not answer in time; return their number.
+
+    All of one transaction had the same time to answer, which the reason names, so there may be more until it is 0.
+    Nobody has decided it.
+    """
+    columns = select(Review.project_id, Review.since, Review.until).where(WITH_OWNER, Review.until <= now())
+    due = list(db.session.execute(columns.order_by(Review.until).limit(most)))
+    days = {each.project_id: (each.until - each.since).days for each in due}
+    together = [project_id for project_id, number in days.items() if number == days[due[0].project_id]]
+    if together:
+        reason = str.__str__(service_words.time_passed(days[together[0]]))
+        terms = Terms(reason, is_late=True)
+        moderation.decide_by_nobody(Act.REJECT, together, notify=notify, terms=terms)
+    return len(together)
 
 
 def remind(most: int, *, notify: list[Endpoint]) -> int:
@@ -35,22 +43,21 @@ def remind(most: int, *, notify: list[Endpoint]) -> int:
     """
     if not outbox.wanting(CLOSING, notify):
         return 0
-    at, due, marked = now(), set[int](), set[int]()
-    for table, key, waits in TABLES:
-        query = select(key).where(waits, _is_due(table, at)).order_by(table.closes_at).limit(most)
-        due |= set(db.session.scalars(query))
-    cases = locked(sorted(due)[:most])
-    ids = [case.id for case in cases]
-    for table, key, waits in TABLES:  # what another process has reminded of meanwhile is not due any more
-        marking = update(table).where(key.in_(ids), waits, _is_due(table, at)).values(reminded_at=at).returning(key)
-        marked |= set(db.session.scalars(marking, execution_options=UNSYNCHRONISED))
+    at = now()
+    due = select(Review.project_id).where(WITH_OWNER, _is_due(at)).order_by(Review.until).limit(most)
+    cases = locked(db.session.scalars(due))
+    # What another process has reminded of meanwhile is not due any more.
+    marking = update(Review).where(Review.project_id.in_([case.id for case in cases]), WITH_OWNER, _is_due(at))
+    marking = marking.values(reminded_at=at).returning(Review.project_id)
+    marked = set(db.session.scalars(marking, execution_options=UNSYNCHRONISED)) if cases else set()
     _mail([case for case in cases if case.id in marked], notify)
     return len(cases)
 
 
-def _is_due(table: Table, at: datetime) -> ColumnElement[bool]:
-    is_unsaid = or_(table.reminded_at.is_(None), table.reminded_at < table.owner_since)
-    return and_(table.closes_at > at, table.closes_at <= at + BEFORE, is_unsaid)
+def _is_due(at: datetime) -> ColumnElement[bool]:
+    """Whether it closes soon, and its owner was not reminded of this request."""
+    is_unsaid = or_(Review.reminded_at.is_(None), Review.reminded_at < Review.since)
+    return and_(Review.until > at, Review.until <= at + BEFORE, is_unsaid)
 
 
 def _mail(cases: list[Case], notify: list[Endpoint]) -> None:
@@ -65,10 +72,8 @@ def _mail(cases: list[Case], notify: list[Endpoint]) -> None:
 
 def promise_nothing(most: int) -> int:
     """Take the end of the time from what waits, because CHANGES_DAYS is 0 now; return the number, at most `most`."""
-    ended = 0
-    for table, key, _waits in TABLES:
-        found = list(db.session.scalars(select(key).where(table.closes_at.is_not(None)).order_by(key).limit(most)))
-        locking = select(Project.id).where(Project.id.in_(found)).order_by(Project.id).with_for_update(key_share=True)
-        ids = list(db.session.scalars(locking))
-        ended += modify(update(table).where(key.in_(ids)).values(closes_at=None)) if ids else 0
-    return min(ended, most)
+    closing = select(Review.project_id).where(WITH_OWNER, Review.until.is_not(None)).order_by(Review.project_id)
+    ids = list(db.session.scalars(closing.limit(most)))
+    locking = select(Project.id).where(Project.id.in_(ids)).order_by(Project.id).with_for_update(key_share=True)
+    found = list(db.session.scalars(locking)) if ids else []
+    return modify(update(Review).where(Review.project_id.in_(found), WITH_OWNER).values(until=None)) if found else 0

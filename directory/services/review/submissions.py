@@ -10,7 +10,7 @@ from directory.db.errors import refusing
 from directory.errors import Duplicate, Invalid, NotFound, PreconditionFailed
 from directory.extensions import db, modify
 from directory.language.messages import _
-from directory.models import Delivery, Project, Revision, Status, now
+from directory.models import Delivery, Project, Reviewed, Status, Turn, now
 from directory.services import audit, daily_bytes, permissions
 from directory.services.catalog import catalog, counters, fields, search_index
 from directory.services.catalog.ranking import hot
@@ -19,8 +19,8 @@ from directory.services.delivery.channels import Endpoint
 from directory.services.identity import Caller, require_active, require_verified
 from directory.services.pictures import logos
 from directory.services.pictures.project_pictures import Change
-from directory.services.review import claims, last_decision, reports, revisions, waiting
-from directory.services.review.last_decision import Overtaking
+from directory.services.review import claims, reports, revisions, thread
+from directory.services.review.case import Act, Case, Overtaking, Stage, advance, current, flush, move
 from directory.services.text.equal_addresses import Address, repository_key, url_key
 
 ADDRESS = frozenset({"url", "repository_url"})  # the fields that make duplicates
@@ -72,33 +72,33 @@ def edit(
     pictures: Change | None = None,
     needs_verified: bool = False,
     gives_back: bool = True,
-) -> tuple[Project, Revision | None] | None:
+) -> Case | None:
     """Change validated fields of a project, and with `pictures` the list of its pictures.
 
     A rejected project goes back to review. What waits for its owner goes back to its place in the queue, but not by a
-    logo or pictures alone, and not unless `gives_back`. When a
-    member edits a live project, the fields that need review wait as its revision, and the others apply at once. An
-    administrator's edit applies at once and does not change the state; with `self_review` "refuse" that of their own
-    project is as a member's. An edit that changes nothing is not logged.
+    logo or pictures alone, and not unless `gives_back`. When a member edits a live project, the fields that need review
+    wait, as a case of their own, and the others apply at once. An administrator's edit applies at once and does not
+    change the state; with `self_review` "refuse" that of their own project is as a member's. An edit that changes
+    nothing is not logged.
     `versions` are those that If-Match allows; None allows any. With `needs_verified` only members with a confirmed
     address give back.
     Raises Unauthenticated, NotFound, NotOwner, PreconditionFailed, Invalid, Duplicate, EmailNotVerified, and what
-    `pictures` raises. Returns the project, and its revision if it is live, if the edit changed what waits for review.
+    `pictures` raises. Returns the case if the edit changed what waits for review.
     """
     require_active(by)
     project = _locked(project_id, by, versions)
     by = permissions.as_editor(by, project.owner_id, self_review)
     was, at = project.status, now()
     is_live = was == Status.LIVE
-    revision = revisions.of(project_id) if is_live else None
+    case = current(project)
     if pictures is not None:
-        given = {**given, "pictures": pictures(revisions.pictures_of(project, revision, by))}
+        given = {**given, "pictures": pictures(revisions.pictures_of(case, by))}
     review = review_on_edit if is_live and not by.is_admin else "never"
-    planned = revisions.plan(project, revision, given, review, is_replacing=not by.is_admin)
+    planned = revisions.plan(project, case.review, given, review, is_replacing=not by.is_admin)
     if not planned.changes and not planned.revision_changes:
         return None
     project.version += 1
-    is_answer = not by.is_admin and _go_on(project, revision, planned, gives_back, needs_verified, by=by, at=at)
+    is_answer = not by.is_admin and _go_on(case, planned, gives_back, needs_verified, by=by, at=at)
     if planned.changes:
         _write(project, planned.changes, at)
         states = {"from_state": was, "to_state": project.status}
@@ -107,35 +107,31 @@ def edit(
             outbox.enqueue("project.edited", project_id, by=by, endpoints=notify, changes=planned.changes)
     if not ADDRESS.isdisjoint(planned.revision_changes):
         _require_free(project, planned.after)
-    waits = revisions.hold(project, revision, planned, by=by, at=at)
+    if is_live:
+        revisions.hold(case, planned, by=by, at=at)
     if is_answer:
         outbox.enqueue(ANSWERED, project_id, by=by, endpoints=notify)
     _carry_claim(project, planned, by)
-    return (project, waits) if _leaves_waiting(project, planned) else None
+    return case if _leaves_waiting(project, planned) else None
 
 
 def _leaves_waiting(project: Project, planned: revisions.Plan) -> bool:
-    """Whether an edit changed what waits for review: a pending project, or the revision of a live one."""
+    """Whether an edit changed what waits for review: a pending project, or the changes of a live one."""
     if project.status == Status.LIVE:
         return bool(planned.revision_changes and planned.after)
     return project.status == Status.PENDING
 
 
 def withdraw(project_id: int, *, by: Caller, versions: Container[int] | None = None) -> None:
-    """Delete the revision of a project, pending or rejected.
+    """Withdraw the changes of a live project, waiting or rejected.
 
-    Raises Unauthenticated, NotFound (also without a revision), NotOwner, PreconditionFailed.
+    Raises Unauthenticated, NotFound (also without any), NotOwner, PreconditionFailed.
     """
     require_active(by)
-    project = _locked(project_id, by, versions)
-    revision = revisions.of(project_id)
-    if revision is None:
+    case = current(_locked(project_id, by, versions))
+    if case.step(Act.WITHDRAW) is None:
         raise NotFound
-    project.version += 1
-    last_decision.overtake(project, Overtaking.WITHDRAWAL, by=by, at=now())
-    db.session.delete(revision)
-    db.session.flush()
-    audit.record_project("project.edit_withdrawn", project, by=by, **revisions.NO_MOVE)
+    move([case], Act.WITHDRAW, by=by)
 
 
 def remove(project_id: int, *, by: Caller, notify: list[Endpoint], versions: Container[int] | None = None) -> None:
@@ -190,8 +186,7 @@ def _carry_claim(project: Project, planned: revisions.Plan, by: Caller) -> None:
 
 
 def _go_on(
-    project: Project,
-    revision: Revision | None,
+    case: Case,
     planned: revisions.Plan,
     gives_back: bool,
     needs_verified: bool,
@@ -203,27 +198,29 @@ def _go_on(
 
     Returns whether the owner has answered by it. Raises EmailNotVerified if the owner may not.
     """
-    waits = waiting.on_owner(project, revision)
-    stays = waits is not None and (not gives_back or planned.changes.keys() | planned.revision_changes.keys() <= SHOWN)
-    is_answer = waits is not None and not stays and not (waits is revision and not planned.after)
+    review, of_changes = case.review, case.kind is Reviewed.CHANGES
+    if review is None:
+        return False
+    changed = planned.changes.keys() | planned.revision_changes.keys()
+    stays = case.waits_for_owner and (not gives_back or changed <= SHOWN)
+    is_answer = case.waits_for_owner and not stays and not (of_changes and not planned.after)
     if is_answer and needs_verified:
         require_verified(by)
-    if is_answer and revision is not None:
-        waiting.give_back(revision, at)
-    elif not stays:
-        give_back(project, at)
-    last_decision.overtake(project, Overtaking.EDIT, by=by, at=at)
+    if review.turn == Turn.APPEAL:
+        thread.record_of_service([case.project], Overtaking.EDIT, by=by, at=at)
+    if is_answer or (not of_changes and not stays and case.stage not in {Stage.QUEUED, Stage.HELD}):
+        give_back(case, by=by, at=at)
+    elif case.stage is Stage.DOWN:
+        review.decided_at = None
     return is_answer
 
 
-def give_back(project: Project, at: datetime) -> None:
-    """Send a project that is rejected or waits for its owner back to the queue; the latter to its place there."""
-    if project.status == Status.REJECTED:
-        project.status, project.rejection_reason, project.submitted_at = Status.PENDING, None, at
-        project.change_requests = 0
-    elif project.owner_since is not None:
-        project.rejection_reason = None
-        waiting.give_back(project, at)
+def give_back(case: Case, *, by: Caller, at: datetime) -> None:
+    """Send what is rejected or waits for its owner back to the queue; the latter to its place there."""
+    advance(case, Act.RESUBMIT, by=by, at=at)
+    flush()
+    if case.kind is Reviewed.SUBMISSION and case.review is not None:
+        case.project.status, case.project.submitted_at = Status.PENDING, case.review.place
 
 
 def _write(project: Project, changes: fields.Changes, at: datetime) -> None:

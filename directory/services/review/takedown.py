@@ -9,20 +9,21 @@ wait only for the last statements.
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import case, literal, select, update
+from sqlalchemy import case as sql_case
+from sqlalchemy import literal, select, update
 
 from directory.errors import TooManyProjects
 from directory.extensions import db, modify
 from directory.language.messages import _
-from directory.models import MessageKind, Project, Status, now
+from directory.models import MessageKind, Project, Status, Turn, now
 from directory.models.base import UtcDateTime
 from directory.services import audit
 from directory.services.catalog import catalog, counters
 from directory.services.delivery import outbox
 from directory.services.delivery.channels import Endpoint
 from directory.services.identity import Caller
-from directory.services.review import last_decision, reports, thread, waiting
-from directory.services.review.last_decision import Overtaking
+from directory.services.review import reports, thread
+from directory.services.review.case import Act, Case, Overtaking, Terms, advance, current_of, flush
 
 AT_ONCE = 1_000  # the most projects that one request takes down
 TOO_MANY = _(
@@ -41,42 +42,42 @@ def take_down(user_id: int, *, by: Caller | None, notify: list[Endpoint], reason
     Each project gets the audit entries and notifications of a single decision, a live project those of both.
     Raises TooManyProjects.
     """
-    found, at = _locked(user_id), now()
-    entries = [(project, entry) for project in found for entry in _entries(project, at)]
+    cases, at = _locked(user_id), now()
+    found = [case.project for case in cases]
+    entries = [(case.project, entry) for case in cases for entry in _entries(case, at)]
     audit.record_each(entries, by=by, at=at, reason=reason)
     if any(outbox.wanting(event, notify) for event in EVENTS):
         _notify(found, by=by, endpoints=notify, at=at, reason=reason)
     gone = [project for project in found if project.status == Status.LIVE]
     reports.mail_acted([project.id for project in gone], notify=notify)
-    _reject(found, by=by, at=at, reason=reason)
-    last_decision.end_appeals(found, Overtaking.DECISION, by=by, at=at)
+    appealed = [case.project for case in cases if case.review is not None and case.review.turn == Turn.APPEAL]
+    _reject(cases, by=by, at=at, reason=reason)
+    if appealed:
+        thread.record_of_service(appealed, Overtaking.DECISION, by=by, at=at)
     thread.record_each(MessageKind.UNPUBLISHED, gone, reason, by=by, at=at)
     thread.record_each(MessageKind.REJECTED, found, reason, by=by, at=at)
     return {"unpublished": len(gone), "rejected": len(found)}
 
 
-def _locked(user_id: int) -> list[Any]:
-    """The user's live and pending projects, locked. Raises TooManyProjects."""
-    columns = (Project.id, Project.owner_id, Project.status, Project.title, Project.url_key, Project.submitted_at)
-    query = (
-        select(*columns, Project.owner_since, Project.held_until, Project.measured_from, Project.appealed_at)
-        .where(Project.owner_id == user_id, Project.status.in_(OPEN))
-        .order_by(Project.id)
-    )
+def _locked(user_id: int) -> list[Case]:
+    """The user's live and pending projects with their cases, locked. Raises TooManyProjects."""
+    columns = (Project.id, Project.owner_id, Project.status, Project.title, Project.url_key, Project.category_id)
+    query = select(*columns).where(Project.owner_id == user_id, Project.status.in_(OPEN)).order_by(Project.id)
     found = list(db.session.execute(query.limit(AT_ONCE + 1).with_for_update(key_share=True)))
     if len(found) > AT_ONCE:
         raise TooManyProjects(TOO_MANY)
-    return found
+    reviews = current_of([project.id for project in found])
+    return [Case(project, reviews.get(project.id)) for project in found]
 
 
-def _entries(project: Any, at: datetime) -> list[dict[str, Any]]:
+def _entries(case: Case, at: datetime) -> list[dict[str, Any]]:
     """What each audit entry of a project has of its own. The rejection of one in the queue alone has a waiting time."""
     live, pending, rejected = Status.LIVE.value, Status.PENDING.value, Status.REJECTED.value
     step = {"action": "project.unpublished", "from_state": live, "to_state": pending, "waited_seconds": None}
     last = {"action": "project.rejected", "from_state": pending, "to_state": rejected}
-    if project.status == Status.LIVE:
+    if case.project.status == Status.LIVE:
         return [step, {**last, "waited_seconds": None}]
-    return [{**last, "waited_seconds": waiting.seconds(project, at)}]
+    return [{**last, "waited_seconds": case.waited(at)}]
 
 
 def _notify(
@@ -94,19 +95,21 @@ def _notify(
         outbox.enqueue_each(event, after, by=by, endpoints=endpoints, reason=reason)
 
 
-def _reject(projects: list[Any], *, by: Caller | None, at: datetime, reason: str | None) -> None:
-    """Lock the counters of the projects, then reject all in one statement."""
-    ids = [project.id for project in projects]
+def _reject(cases: list[Case], *, by: Caller | None, at: datetime, reason: str | None) -> None:
+    """Lock the counters of the projects, then reject all together."""
+    for case in cases:
+        if case.project.status == Status.LIVE:
+            advance(case, Act.UNPUBLISH, by=by, at=at)
+        advance(case, Act.REJECT, by=by, at=at, terms=Terms(reason))
+    flush()
+    ids = [case.id for case in cases]
     counters.lock(ids)
     was_live = Project.status == Status.LIVE
     values = {
         "status": Status.REJECTED,
-        "rejection_reason": reason,
-        **waiting.ENDED,
-        **last_decision.made(by, at),
         "updated_at": at,
-        "submitted_at": case((was_live, literal(at, UtcDateTime())), else_=Project.submitted_at),
-        "version": Project.version + case((was_live, 2), else_=1),
+        "submitted_at": sql_case((was_live, literal(at, UtcDateTime())), else_=Project.submitted_at),
+        "version": Project.version + sql_case((was_live, 2), else_=1),
     }
     rejecting = update(Project).where(Project.id.in_(ids)).values(values)
     modify(rejecting)

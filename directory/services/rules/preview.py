@@ -15,7 +15,7 @@ from sqlalchemy import ColumnElement, and_, case, func, literal_column, or_, sel
 from directory.db.paging import AnySelect
 from directory.db.transactions import reading
 from directory.extensions import db
-from directory.models import AccountStatus, AuditEntry, Judged, Project, Revision, Role, RuleFacts, Status, User
+from directory.models import AccountStatus, AuditEntry, Judged, Project, Review, Reviewed, Role, RuleFacts, Status, User
 from directory.services.catalog import catalog
 from directory.services.clock import database_clock
 from directory.services.rules.conditions import Compiled, compiled
@@ -96,7 +96,7 @@ def _stored(on: list[str], since: datetime, conditions: Compiled) -> Iterator[An
     query: AnySelect = (
         select(RuleFacts.facts, words, RuleFacts.project_id, Project.id.is_not(None), _outcome())
         .outerjoin(Project, Project.id == RuleFacts.project_id)
-        .outerjoin(Revision, Revision.project_id == RuleFacts.project_id)
+        .outerjoin(Review, and_(Review.project_id == RuleFacts.project_id, Review.is_current))
         .join(User, User.id == RuleFacts.account_id)
         .where(RuleFacts.kind.in_(on), RuleFacts.at >= since)
         .order_by(RuleFacts.at.desc(), RuleFacts.id.desc())
@@ -116,7 +116,7 @@ def _outcome() -> ColumnElement[str]:
     decision = decided.with_only_columns(AuditEntry.action).order_by(AuditEntry.id).limit(1).scalar_subquery()
     of_live = case(
         (decision == "project.edit_rejected", REJECTED),
-        (and_(decision.is_(None), Revision.submitted_at.is_not(None)), WAITING),
+        (and_(decision.is_(None), Review.kind == Reviewed.CHANGES, Review.outcome.is_(None)), WAITING),
         else_=APPROVED,
     )
     return case(

@@ -1,40 +1,37 @@
 """Takes back what a rule held or rejected: it waits for review again, at its old place in the queue."""
 
-from collections.abc import Collection
 from datetime import datetime
-from typing import Any
 
-from sqlalchemy import ColumnElement, and_, case, func, or_, select, update
+from sqlalchemy import ColumnElement, and_, func, or_, select
+from sqlalchemy import case as sql_case
 
 from directory.db.paging import AnySelect
 from directory.errors import NotFound
-from directory.extensions import db, modify
-from directory.models import Effect, MessageKind, Project, Revision, Rule, RuleAction, Status, now
-from directory.services import audit, service_words
-from directory.services.catalog import catalog, counters
-from directory.services.delivery import outbox
+from directory.extensions import db
+from directory.models import Effect, Project, Review, Reviewed, Rule, RuleAction, Turn, now
+from directory.services.catalog import counters
 from directory.services.delivery.channels import Endpoint
 from directory.services.identity import Caller, require_active
-from directory.services.review import holding, last_decision, revisions, thread
-from directory.services.review.last_decision import Overtaking
+from directory.services.review import holding
+from directory.services.review.case import Act, Case, Terms, locked, move
+from directory.services.turns import is_turn
 
 AT_ONCE = 1_000
-RETURNED = "project.returned"
 A = RuleAction
 # An edit, a decision and an appeal raise the version of a project, so that what the rule did is over.
 _LASTS: ColumnElement[bool] = and_(A.acted.is_(True), A.version == Project.version)
 # An appeal, which raises the version, is none of these for a release, which ends it.
 _UNDECIDED: ColumnElement[bool] = and_(
     A.acted.is_(True),
-    A.version == case((Project.appealed_at.is_(None), Project.version), else_=Project.version - 1),
+    A.version == sql_case((is_turn(Turn.APPEAL, Review), Project.version - 1), else_=Project.version),
 )
-_HELD = A.effect == Effect.HOLD.value
 _REJECTED = A.effect == Effect.REJECT.value
-_STANDS: ColumnElement[bool] = or_(
-    and_(_HELD, A.of_revision.is_(False), Project.status == Status.PENDING, Project.held_until.is_not(None)),
-    and_(_HELD, A.of_revision.is_(True), Project.status == Status.LIVE, Revision.held_until.is_not(None)),
-    and_(_REJECTED, A.of_revision.is_(False), Project.status == Status.REJECTED),
-    and_(_REJECTED, A.of_revision.is_(True), Project.status == Status.LIVE, Revision.rejected.is_not(None)),
+_STANDS: ColumnElement[bool] = and_(
+    A.of_revision == (Review.kind == Reviewed.CHANGES.value),
+    or_(
+        and_(A.effect == Effect.HOLD.value, is_turn(Turn.RULE, Review)),
+        and_(_REJECTED, Review.outcome.is_not(None)),
+    ),
 )
 
 
@@ -50,12 +47,11 @@ def revert(rule_id: int, since: datetime, *, by: Caller, notify: list[Endpoint],
         raise NotFound
     done = _done(A.rule_id == rule_id, A.at >= since, _LASTS)
     done = done.where(Project.owner_id != by.id) if self_review == "refuse" else done
-    wanted = list(db.session.scalars(done.with_only_columns(Project.id).limit(AT_ONCE)))
-    locking = select(Project.id).where(Project.id.in_(wanted)).order_by(Project.id).with_for_update(key_share=True)
-    locked = list(db.session.scalars(locking))
-    found = list(db.session.execute(done.where(Project.id.in_(locked)))) if locked else []
+    wanted = list(db.session.scalars(done.limit(AT_ONCE)))
+    cases = locked(wanted)
+    found = set(db.session.scalars(done.where(Project.id.in_([case.id for case in cases])))) if cases else set()
     if found:
-        _return(found, rule_id, by=by, notify=notify)
+        _return([case for case in cases if case.id in found], rule_id, by=by, notify=notify)
     return len(found)
 
 
@@ -65,54 +61,22 @@ def release(project_id: int, *, by: Caller, notify: list[Endpoint], self_review:
     That goes back as by `revert`, and ends an appeal. Raises what `holding.release` raises.
     """
     holding.release(project_id, by=by, self_review=self_review)
-    found = db.session.execute(_done(Project.id == project_id, _REJECTED, _UNDECIDED)).all()
-    for row in found:  # one, or none
-        last_decision.end_appeals([row], Overtaking.DECISION, by=by, at=now())
-        _return([row], row.rule_id, by=by, notify=notify)
+    rule_id = db.session.scalar(_done(Project.id == project_id, _REJECTED, _UNDECIDED).with_only_columns(A.rule_id))
+    if rule_id is not None:
+        _return(locked([project_id]), rule_id, by=by, notify=notify)
 
 
 def _done(*which: ColumnElement[bool]) -> AnySelect:
-    """The projects in which stands what one of these actions of rules did, in the order of their ids."""
+    """The ids of the projects in which stands what one of these actions of rules did, in their order."""
     last = select(func.max(A.id)).where(A.project_id == Project.id, A.acted.is_(True)).correlate(Project)
-    columns = (Project.id, Project.owner_id, Project.url_key, Project.title, Project.status, Project.appealed_at)
-    query: AnySelect = select(*columns, A.rule_id, A.effect, A.of_revision).join(A, A.project_id == Project.id)
-    query = query.outerjoin(Revision, Revision.project_id == Project.id)
-    query = query.where(*which, _STANDS, A.id == last.scalar_subquery())
+    query: AnySelect = (
+        select(Project.id).join(A, A.project_id == Project.id).join(Review, Review.project_id == Project.id)
+    )
+    query = query.where(*which, Review.is_current, _STANDS, A.id == last.scalar_subquery())
     return query.order_by(Project.id)
 
 
-def _return(found: list[Any], rule_id: int, *, by: Caller, notify: list[Endpoint]) -> None:
-    at = now()
-    rejected = [row for row in found if row.effect == Effect.REJECT]
-    holding.end([row.id for row in found if row.effect == Effect.HOLD])
-    _undo_rejections([row.id for row in rejected if not row.of_revision], at)
-    _restore([row.id for row in rejected if row.of_revision], at)
-    moves = [
-        (row, {"from_state": row.status, "to_state": Status.LIVE if row.of_revision else Status.PENDING})
-        for row in found
-    ]
-    audit.record_each(moves, by=by, action=RETURNED, at=at, rule_id=rule_id)
-    thread.record_each(MessageKind.MESSAGE, found, service_words.RETURNED, by=None, at=at)
-    if outbox.wanting(RETURNED, notify):
-        projects = catalog.all_stored([row.id for row in found])
-        outbox.enqueue_each(RETURNED, projects, by=by, endpoints=notify)
-
-
-def _undo_rejections(project_ids: Collection[int], at: datetime) -> None:
-    """Have rejected projects wait again at their old place, for a review that is measured from `at`."""
-    if not project_ids:
-        return
-    counters.lock(project_ids)
-    values: dict[str, Any] = {"status": Status.PENDING, "rejection_reason": None, "updated_at": at}
-    values |= {"version": Project.version + 1, "measured_from": at, **last_decision.OVERTAKEN}
-    modify(update(Project).where(Project.id.in_(project_ids)).values(values))
-
-
-def _restore(project_ids: Collection[int], at: datetime) -> None:
-    """Have rejected changes of live projects wait again as they were."""
-    if not project_ids:
-        return
-    for revision in revisions.of_each(project_ids).values():
-        revisions.restore(revision, at)
-    raising = {"version": Project.version + 1, **last_decision.OVERTAKEN}
-    modify(update(Project).where(Project.id.in_(project_ids)).values(raising))
+def _return(cases: list[Case], rule_id: int, *, by: Caller, notify: list[Endpoint]) -> None:
+    """Put locked cases back into the queue."""
+    counters.lock([case.id for case in cases])
+    move(cases, Act.RETURN, by=by, at=now(), notify=notify, terms=Terms(rule_id=rule_id))

@@ -4,13 +4,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from directory.extensions import db
-from directory.models import Effect, Project, Revision, User, now
+from directory.models import Effect, Project, Reviewed, User, now
 from directory.services.accounts import accounts
 from directory.services.catalog import fields
 from directory.services.delivery.channels import Endpoint
 from directory.services.identity import Caller
 from directory.services.pictures import logos
-from directory.services.review import holding, moderation, revisions, submissions
+from directory.services.review import moderation, submissions
+from directory.services.review.case import Act, Case, Stage, Terms, advance, changes_of, current, flush
 from directory.services.rules import judging, texts
 from directory.services.rules.judging import Judgement
 
@@ -31,7 +32,7 @@ def submit(given: dict[str, Any], *, by: Caller, notify: list[Endpoint]) -> int:
     if not by.is_admin:
         values = {**fields.filled(given), "pictures": []}
         judgement = judging.submission(values, project_id=project_id, by=by, at=now())
-        _act(judgement, project_id, 1, None, by=by, notify=notify)
+        _act(judgement, project_id, 1, Reviewed.SUBMISSION, by=by, notify=notify)
     return project_id
 
 
@@ -40,14 +41,13 @@ def edit(project_id: int, given: dict[str, Any], *, by: Caller, notify: list[End
 
     An administrator's edit is not judged. Raises what that raises.
     """
-    waits = submissions.edit(project_id, given, by=by, notify=notify, **terms)
+    case = submissions.edit(project_id, given, by=by, notify=notify, **terms)
     if "logo" in given or terms.get("pictures"):
         logos.drop_unused(by.id)
-    if waits is not None and not by.is_admin:
-        project, revision = waits
-        values = _values(project, revision)
-        judgement = judging.edit(values, project_id=project_id, by=by, at=now(), is_live=revision is not None)
-        _act(judgement, project_id, project.version, revision, by=by, notify=notify)
+    if case is not None and not by.is_admin:
+        is_live = case.kind is Reviewed.CHANGES
+        judgement = judging.edit(_values(case), project_id=project_id, by=by, at=now(), is_live=is_live)
+        _act(judgement, project_id, case.project.version, case.kind, by=by, notify=notify)
 
 
 def register(
@@ -64,27 +64,26 @@ def register(
     return user
 
 
-def _values(project: Project, revision: Revision | None) -> dict[str, Any]:
+def _values(case: Case) -> dict[str, Any]:
     """The values of a project as they are reviewed."""
-    shown = {name: getattr(project, name) for name in fields.NAMES if name != "category"}
-    return shown | revisions.changes_of(revision)
+    shown = {name: getattr(case.project, name) for name in fields.NAMES if name != "category"}
+    return shown | changes_of(case.review)
 
 
 def _act(
-    judgement: Judgement,
-    project_id: int,
-    version: int,
-    revision: Revision | None,
-    *,
-    by: Caller,
-    notify: list[Endpoint],
+    judgement: Judgement, project_id: int, version: int, kind: Reviewed, *, by: Caller, notify: list[Endpoint]
 ) -> None:
-    """Store a judgement, and hold or reject what was judged if a rule says so."""
+    """Store a judgement, and hold or reject what was judged if a rule says so. Another edit makes no hold longer."""
     acting = judgement.acting
     is_rejected = acting is not None and acting.effect is Effect.REJECT
-    subject = judging.Subject(project_id, of_revision=revision is not None, version=version + is_rejected)
+    of_changes = kind is Reviewed.CHANGES
+    subject = judging.Subject(project_id, of_revision=of_changes, version=version + is_rejected)
     judging.record(judgement, account_id=by.id, of=subject)
     if acting is not None and acting.effect is Effect.HOLD:
-        holding.hold(db.session.get_one(Project, project_id), revision, at=judgement.at)
+        case = current(db.session.get_one(Project, project_id))
+        if case.stage is Stage.QUEUED:
+            advance(case, Act.HOLD, by=None, at=judgement.at)
+            flush()
     elif acting is not None and is_rejected:
-        moderation.reject_by_rule(project_id, acting.id, acting.reason or "", notify=notify)
+        terms = Terms(acting.reason or "", rule_id=acting.id)
+        moderation.decide_by_nobody(Act.REJECT, [project_id], notify=notify, terms=terms)

@@ -1,4 +1,4 @@
--- Which stored pictures the lists of projects and their revisions name: a copy, whose foreign key keeps them stored.
+-- Which stored pictures the lists of projects name: a copy, whose foreign key keeps them stored.
 --
 -- A bulk load of projects without pictures runs none of these functions.
 
@@ -12,23 +12,7 @@ BEGIN
     RETURN NULL;
 END $$;
 
-CREATE OR REPLACE FUNCTION revisions_pictured() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-    IF TG_OP <> 'INSERT' THEN
-        DELETE FROM picture_uses WHERE project_id = OLD.project_id AND is_held;
-    END IF;
-    IF TG_OP <> 'DELETE' THEN
-        INSERT INTO picture_uses (project_id, is_held, digest)
-            SELECT DISTINCT NEW.project_id, true, substr(p ->> '1280', 9, 64)
-            FROM (VALUES (NEW.changes -> 'pictures'), (NEW.rejected -> 'pictures')) AS l (list),
-                json_array_elements(l.list) AS p ORDER BY 3;
-    END IF;
-    RETURN NULL;
-END $$;
-
 CREATE OR REPLACE TRIGGER projects_pictured_in AFTER INSERT ON projects
     FOR EACH ROW WHEN (NEW.pictures IS NOT NULL) EXECUTE FUNCTION projects_pictured();
 CREATE OR REPLACE TRIGGER projects_pictured_over AFTER UPDATE OF pictures ON projects
     FOR EACH ROW WHEN (OLD.pictures::text IS DISTINCT FROM NEW.pictures::text) EXECUTE FUNCTION projects_pictured();
-CREATE OR REPLACE TRIGGER revisions_pictured AFTER INSERT OR DELETE OR UPDATE OF changes, rejected ON revisions
-    FOR EACH ROW EXECUTE FUNCTION revisions_pictured();

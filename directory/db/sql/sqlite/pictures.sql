@@ -1,4 +1,4 @@
--- Which stored pictures the lists of projects and their revisions name: a copy, whose foreign key keeps them stored.
+-- Which stored pictures the lists of projects name: a copy, whose foreign key keeps them stored.
 --
 -- A trigger may use json_each, but not json_extract: the schema is not trusted.
 
@@ -15,30 +15,4 @@ BEGIN
     INSERT INTO picture_uses (project_id, is_held, digest)
         SELECT DISTINCT NEW.id, 0, substr(m.value, 9, 64) FROM json_each(NEW.pictures) AS p, json_each(p.value) AS m
         WHERE m.key = '1280';
-END;
-
-CREATE TRIGGER revisions_pictured_in AFTER INSERT ON revisions
-BEGIN
-    INSERT INTO picture_uses (project_id, is_held, digest)
-        SELECT NEW.project_id, 1, substr(m.value, 9, 64)
-        FROM json_each(NEW.changes, '$.pictures') AS p, json_each(p.value) AS m WHERE m.key = '1280'
-        UNION
-        SELECT NEW.project_id, 1, substr(m.value, 9, 64)
-        FROM json_each(NEW.rejected, '$.pictures') AS p, json_each(p.value) AS m WHERE m.key = '1280';
-END;
-
-CREATE TRIGGER revisions_pictured_over AFTER UPDATE OF changes, rejected ON revisions
-BEGIN
-    DELETE FROM picture_uses WHERE project_id = NEW.project_id AND is_held;
-    INSERT INTO picture_uses (project_id, is_held, digest)
-        SELECT NEW.project_id, 1, substr(m.value, 9, 64)
-        FROM json_each(NEW.changes, '$.pictures') AS p, json_each(p.value) AS m WHERE m.key = '1280'
-        UNION
-        SELECT NEW.project_id, 1, substr(m.value, 9, 64)
-        FROM json_each(NEW.rejected, '$.pictures') AS p, json_each(p.value) AS m WHERE m.key = '1280';
-END;
-
-CREATE TRIGGER revisions_pictured_out AFTER DELETE ON revisions
-BEGIN
-    DELETE FROM picture_uses WHERE project_id = OLD.project_id AND is_held;
 END;

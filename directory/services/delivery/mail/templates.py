@@ -8,10 +8,11 @@ from urllib.parse import quote
 
 from directory.language.catalogues import ENGLISH, Catalogue
 from directory.language.messages import END_ISOLATE, ISOLATE, Message, _
+from directory.models import Asked, Outcome, Turn
 from directory.services import turn_words
 from directory.services.site import Site, path_of
 from directory.services.text.rules import isolated
-from directory.services.turns import GONE, Asked, Outcome, Standing, Turn
+from directory.services.turns import GONE, Standing
 
 SUBJECT_MAX = 200
 # Line breaks and controls, and what turns the text around it. A subject is a header: no title may end it.

@@ -1,0 +1,478 @@
+"""The review of a project as a table of transitions, and the one function that makes them.
+
+`move` locks nothing: the calling function has the cases from `locked`, or the project from `submissions.locked` and its
+case from `current`. A project is locked before its case, and both before the counters that triggers change.
+"""
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+from sqlalchemy import case as sql_case
+from sqlalchemy import func, literal, select, update
+
+from directory.db.errors import refusing
+from directory.errors import Invalid, InvalidTransition
+from directory.extensions import db, modify
+from directory.models import Asked, MessageKind, Outcome, Project, Review, Reviewed, Status, Turn, now
+from directory.models.base import UtcDateTime
+from directory.services import audit, service_words, turns
+from directory.services.catalog import catalog, category_slugs, fields
+from directory.services.catalog.fields import Changes
+from directory.services.catalog.ranking import hot
+from directory.services.delivery import outbox
+from directory.services.delivery.channels import Endpoint
+from directory.services.identity import Caller
+from directory.services.review import thread
+from directory.services.turns import Standing
+
+PATIENCE = 3  # so many requests of one submission leave it its place in the queue
+LONGEST = timedelta(days=14)  # of a hold
+APPEAL_WITHIN = timedelta(days=180)
+
+
+class Act(StrEnum):
+    """What moves a case. The first four are decisions, by the words of the routes."""
+
+    APPROVE = "approve"
+    REJECT = "reject"
+    UNPUBLISH = "unpublish"
+    REQUEST = "request_changes"
+    RESUBMIT = "resubmit"
+    HOLD = "hold"
+    RELEASE = "release"
+    RETURN = "return"
+    APPEAL = "appeal"
+    UPHOLD = "upheld"
+    REVERSE = "reversed"
+    WITHDRAW = "withdraw"
+
+
+class Stage(StrEnum):
+    """Where the review of a project is, as far as it determines what can follow."""
+
+    NONE = "none"  # nothing of a live project is under review
+    QUEUED = "queued"
+    HELD = "held"
+    ASKED = "asked"  # the owner is asked for changes
+    DOWN = "down"  # the owner has a project that was taken down
+    DOWN_APPEALED = "down_appealed"
+    REJECTED = "rejected"
+    APPEALED = "appealed"  # against a rejection
+
+
+class Step(NamedTuple):
+    """What an act leads to: whose turn it is, the state of the project, and how the case ended, if it did.
+
+    `event` is that of the log and of webhooks; `ends` what the thread says if it ends an open appeal. The version of
+    the project is raised, which voids approvals and claims, unless the step keeps it or its caller has raised it.
+    """
+
+    turn: Turn | None
+    status: Status
+    outcome: Outcome | None
+    event: str
+    ends: str | None = None
+    raises_version: bool = True
+
+
+class Overtaking(StrEnum):
+    """What ends an appeal without an outcome, as the thread says it."""
+
+    DECISION = service_words.BY_DECISION
+    EDIT = service_words.BY_EDIT
+    WITHDRAWAL = service_words.BY_WITHDRAWAL
+
+
+_S, _C = Reviewed.SUBMISSION, Reviewed.CHANGES
+_LIVE, _PENDING, _REFUSED = Status.LIVE, Status.PENDING, Status.REJECTED
+_QUEUED, _HELD, _ASKED, _DOWN = Stage.QUEUED, Stage.HELD, Stage.ASKED, Stage.DOWN
+_REJECTED, _APPEALED, _DOWN_APPEALED = Stage.REJECTED, Stage.APPEALED, Stage.DOWN_APPEALED
+_OPEN = (_QUEUED, _HELD, _ASKED, _DOWN, _DOWN_APPEALED)
+_BY_DECISION, _BY_EDIT, _BY_WITHDRAWAL = Overtaking
+# What a case is about, where it is, and what is done; then whose turn it is, the project's state and the outcome.
+_ROWS: tuple[tuple[Reviewed, Collection[Stage], Act, Step], ...] = (
+    (_S, _OPEN, Act.APPROVE, Step(None, _LIVE, Outcome.APPROVED, "project.approved", _BY_DECISION)),
+    (_C, _OPEN, Act.APPROVE, Step(None, _LIVE, Outcome.APPROVED, "project.edit_approved", _BY_DECISION, False)),
+    (_S, _OPEN, Act.REJECT, Step(None, _REFUSED, Outcome.REJECTED, "project.rejected", _BY_DECISION)),
+    (_C, _OPEN, Act.REJECT, Step(None, _LIVE, Outcome.REJECTED, "project.edit_rejected", _BY_DECISION)),
+    (_S, (Stage.NONE,), Act.UNPUBLISH, Step(Turn.OWNER, _PENDING, None, "project.unpublished")),
+    (_C, tuple(Stage), Act.UNPUBLISH, Step(Turn.OWNER, _PENDING, None, "project.unpublished", _BY_DECISION)),
+    (_S, _OPEN, Act.REQUEST, Step(Turn.OWNER, _PENDING, None, "project.changes_requested", _BY_DECISION)),
+    (_C, _OPEN, Act.REQUEST, Step(Turn.OWNER, _LIVE, None, "project.changes_requested", _BY_DECISION)),
+    (_S, (_ASKED, _DOWN, _DOWN_APPEALED, _REJECTED, _APPEALED), Act.RESUBMIT,
+     Step(Turn.REVIEWERS, _PENDING, None, "project.resubmitted", _BY_EDIT)),
+    (_C, (_ASKED,), Act.RESUBMIT, Step(Turn.REVIEWERS, _LIVE, None, "project.resubmitted", _BY_EDIT)),
+    (_S, (_QUEUED,), Act.HOLD, Step(Turn.RULE, _PENDING, None, "", None, False)),
+    (_C, (_QUEUED,), Act.HOLD, Step(Turn.RULE, _LIVE, None, "", None, False)),
+    (_S, (_HELD,), Act.RELEASE, Step(Turn.REVIEWERS, _PENDING, None, "project.released", None, False)),
+    (_C, (_HELD,), Act.RELEASE, Step(Turn.REVIEWERS, _LIVE, None, "project.released", None, False)),
+    (_S, (_HELD,), Act.RETURN, Step(Turn.REVIEWERS, _PENDING, None, "project.returned", None, False)),
+    (_C, (_HELD,), Act.RETURN, Step(Turn.REVIEWERS, _LIVE, None, "project.returned", None, False)),
+    (_S, (_REJECTED, _APPEALED), Act.RETURN,
+     Step(Turn.REVIEWERS, _PENDING, None, "project.returned", _BY_DECISION)),
+    (_C, (_REJECTED, _APPEALED), Act.RETURN,
+     Step(Turn.REVIEWERS, _LIVE, None, "project.returned", _BY_DECISION)),
+    (_S, (_REJECTED,), Act.APPEAL, Step(Turn.APPEAL, _REFUSED, Outcome.REJECTED, "project.appealed")),
+    (_S, (_DOWN,), Act.APPEAL, Step(Turn.APPEAL, _PENDING, None, "project.appealed")),
+    (_C, (_REJECTED,), Act.APPEAL, Step(Turn.APPEAL, _LIVE, Outcome.REJECTED, "project.appealed")),
+    (_S, (_APPEALED,), Act.UPHOLD, Step(None, _REFUSED, Outcome.REJECTED, "project.appeal_upheld")),
+    (_S, (_DOWN_APPEALED,), Act.UPHOLD, Step(Turn.OWNER, _PENDING, None, "project.appeal_upheld")),
+    (_C, (_APPEALED,), Act.UPHOLD, Step(None, _LIVE, Outcome.REJECTED, "project.appeal_upheld")),
+    (_S, (_APPEALED,), Act.REVERSE, Step(Turn.REVIEWERS, _PENDING, None, "project.appeal_reversed")),
+    (_S, (_DOWN_APPEALED,), Act.REVERSE, Step(None, _LIVE, Outcome.REVERSED, "project.appeal_reversed")),
+    (_C, (_APPEALED,), Act.REVERSE, Step(Turn.REVIEWERS, _LIVE, None, "project.appeal_reversed")),
+    (_C, tuple(Stage), Act.WITHDRAW, Step(None, _LIVE, Outcome.WITHDRAWN, "project.edit_withdrawn", _BY_WITHDRAWAL)),
+)  # fmt: skip
+STEPS = {(kind, stage, act): step for kind, stages, act, step in _ROWS for stage in stages}
+# The entries in the threads, and the acts of which webhooks and owners hear by `move`.
+ENTRIES = {
+    Act.APPROVE: MessageKind.APPROVED, Act.REJECT: MessageKind.REJECTED, Act.UNPUBLISH: MessageKind.UNPUBLISHED,
+    Act.REQUEST: MessageKind.CHANGES_REQUESTED, Act.RETURN: MessageKind.MESSAGE,
+}  # fmt: skip
+PAST = {
+    Act.APPROVE: "approved", Act.REJECT: "rejected", Act.UNPUBLISH: "unpublished", Act.REQUEST: "asked to be changed",
+    Act.RESUBMIT: "given back",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What a decision comes with: the reason, or the message of a request for changes; and its consequences.
+
+    With `self_review` "refuse" nobody decides about their own. An approval moves the state if `required` people have
+    approved the version. `answer_within` is how long the owner has to answer where the decision leaves something with
+    the owner, None for ever. `rule_id` is the rule that decides. `is_late` is set if the time for an answer is over:
+    then it leaves out what does not wait for its owner, or not long enough.
+    """
+
+    reason: str | None = None
+    self_review: str = "allow"
+    required: int = 1
+    answer_within: timedelta | None = None
+    rule_id: int | None = None
+    is_late: bool = False
+
+
+PLAIN = Terms()
+
+
+@dataclass(slots=True)
+class Case:
+    """A locked project and its current case; and the message by which changes were asked for, while it waits."""
+
+    project: Any
+    review: Review | None
+    request: str | None = None
+
+    @property
+    def id(self) -> int:
+        """The project's id."""
+        return int(self.project.id)
+
+    @property
+    def kind(self) -> Reviewed:
+        """What it is about. A live project without a case was a submission."""
+        return _S if self.review is None else Reviewed(self.review.kind)
+
+    @property
+    def stage(self) -> Stage:
+        """Where the review is."""
+        if self.review is None:
+            return Stage.NONE
+        if self.review.turn is None:
+            return Stage.REJECTED
+        if self.review.turn == Turn.APPEAL:
+            return Stage.DOWN_APPEALED if self.review.outcome is None else Stage.APPEALED
+        if self.review.turn == Turn.OWNER:
+            return Stage.DOWN if self.review.asked == Asked.UNPUBLISHED else Stage.ASKED
+        return Stage.HELD if self.review.turn == Turn.RULE else Stage.QUEUED
+
+    @property
+    def standing(self) -> Standing:
+        """Whose turn it is, as people read it."""
+        return turns.standing(self.review, self.project.published_at)
+
+    @property
+    def waits_for_owner(self) -> bool:
+        """Whether it is the owner's turn."""
+        return self.review is not None and self.review.turn == Turn.OWNER
+
+    @property
+    def is_late(self) -> bool:
+        """Whether it waits for its owner, and the time for an answer is over."""
+        return self.waits_for_owner and self.until is not None and self.until <= now()
+
+    @property
+    def until(self) -> datetime | None:
+        """When it is closed or released."""
+        return self.review and self.review.until
+
+    @property
+    def may_be_appealed(self) -> bool:
+        """Whether the owner may appeal: once, in time, and while nothing has overtaken the decision."""
+        decided_at = self.review and self.review.decided_at
+        return self.step(Act.APPEAL) is not None and decided_at is not None and decided_at > now() - APPEAL_WITHIN
+
+    def step(self, act: Act) -> Step | None:
+        """What an act leads to from here; None if it is not possible."""
+        return STEPS.get((self.kind, self.stage, act))
+
+    def waited(self, at: datetime) -> float | None:
+        """How many seconds it has waited for review; None if it waits for its owner, or is held."""
+        if self.review is None or self.review.turn != Turn.REVIEWERS:
+            return None
+        return (at - (self.review.measured_from or self.review.place)).total_seconds()
+
+
+def locked(project_ids: Iterable[int]) -> list[Case]:
+    """The projects that exist, locked in the order of their ids, with their cases."""
+    columns = (Project.id, Project.owner_id, Project.url_key, Project.title, Project.status, Project.version)
+    query = select(*columns, Project.category_id, Project.upvotes, Project.published_at)
+    query = query.where(Project.id.in_(list(project_ids))).order_by(Project.id)
+    projects = list(db.session.execute(query.with_for_update(key_share=True)))
+    # In a separate statement: a join would read the case as it was before the wait for the lock.
+    reviews = current_of([project.id for project in projects]) if projects else {}
+    return [Case(project, reviews.get(project.id)) for project in projects]
+
+
+def current_of(project_ids: Collection[int]) -> dict[int, Review]:
+    """The current cases of projects, by the ids of the projects. The calling function has locked the projects.
+
+    The cases are locked too, because renaming a category changes those that name it.
+    """
+    query = select(Review).where(Review.project_id.in_(project_ids), Review.is_current)
+    query = query.order_by(Review.project_id).with_for_update()
+    found = db.session.scalars(query, execution_options={"populate_existing": True})
+    return {review.project_id: review for review in found}
+
+
+def current(project: Project) -> Case:
+    """A locked project with its case."""
+    return Case(project, current_of([project.id]).get(project.id))
+
+
+def changes_of(review: Review | None) -> dict[str, Any]:
+    """The values that wait for review, by field and in the order of the fields. Rejected ones do not."""
+    if review is None or review.changes is None or review.outcome is not None:
+        return {}
+    values = review.changes if review.category is None else {**review.changes, "category": review.category}
+    return {name: values[name] for name in fields.NAMES if name in values}
+
+
+def move(
+    cases: list[Case],
+    act: Act,
+    *,
+    by: Caller | None,
+    at: datetime | None = None,
+    notify: list[Endpoint] | None = None,
+    terms: Terms = PLAIN,
+    changes: Mapping[int, Changes] | None = None,
+) -> None:
+    """Make the step of each case, log it, end appeals that it overtakes, and tell its thread, owner and webhooks.
+
+    `changes` are those that an approval has applied to live projects. Entries of owners, and of the outcome of an
+    appeal, are written by the calling function. Raises InvalidTransition for a step that is not possible.
+    """
+    at = at or now()
+    for step, some in _by_step(cases, act):
+        facts = [_facts(case, step, act, at, changes) for case in some]
+        appealed = [case.project for case in some if case.review is not None and case.review.turn == Turn.APPEAL]
+        for case in some:
+            advance(case, act, by=by, at=at, terms=terms)
+        flush()
+        _write(some, step, act, at)
+        reason = None if act is Act.REQUEST else terms.reason
+        audit.record_each(facts, by=by, action=step.event, at=at, reason=reason, rule_id=terms.rule_id)
+        if appealed and step.ends:
+            thread.record_of_service(appealed, step.ends, by=by, at=at)
+        if act in ENTRIES:
+            _tell(some, step, act, by=by, at=at, notify=notify or [], terms=terms)
+
+
+def advance(case: Case, act: Act, *, by: Caller | None, at: datetime, terms: Terms = PLAIN) -> None:
+    """Change a case by an act, and nothing else: what it ends is past, and another may begin. `flush` writes it.
+
+    Raises InvalidTransition if the act is not possible.
+    """
+    step, review = case.step(act), case.review
+    if step is None:
+        raise InvalidTransition(case.project.status, PAST.get(act, act.value))
+    if act is Act.UNPUBLISH:
+        if review is not None:
+            end(review, Outcome.UNPUBLISHED, by, at)
+        case.review = review = begun(case.project, _S, at)
+        review.asked, review.reason = Asked.UNPUBLISHED, terms.reason
+        review.decided_at, review.decided_by = at, by.id if by else None
+    assert review is not None  # noqa: S101 (every other act is about a case)
+    if step.turn is None and step.outcome is not None and step.outcome is not Outcome.REJECTED:
+        end(review, step.outcome, by, at)
+        case.review = None
+    elif act is Act.REJECT:
+        _reject(review, by, at, terms)
+    elif act in {Act.RETURN, Act.REVERSE} and review.outcome is not None:
+        _reopen(review, at)
+    elif act is Act.RESUBMIT and review.outcome is not None:
+        end(review, Outcome.RESUBMITTED, by, at)
+        case.review = begun(case.project, _S, at)
+    else:
+        _pass_on(review, step, act, at, terms)
+
+
+def _pass_on(review: Review, step: Step, act: Act, at: datetime, terms: Terms) -> None:
+    """Have it be somebody else's turn, in an open case or about a rejection."""
+    if act in {Act.APPEAL, Act.RESUBMIT, Act.UPHOLD} and review.outcome is None:
+        leave_out(review, at)
+    if act is Act.REQUEST:
+        review.asked, review.requests = Asked.CHANGES, review.requests + 1
+        review.decided_at = review.decided_by = None
+    elif act is Act.UPHOLD:
+        review.decided_at = None
+        review.outcome = Outcome.REJECTED if review.outcome == Outcome.BY_RULE else review.outcome
+    elif act is Act.RESUBMIT:
+        review.asked = review.reason = review.decided_at = review.decided_by = None
+        if review.requests > PATIENCE:
+            review.place, review.measured_from = at, None
+    review.turn, review.since, review.until = step.turn, at, None
+    if step.turn is Turn.OWNER:
+        review.until = closing(at, terms.answer_within)
+    elif step.turn in {Turn.REVIEWERS, Turn.RULE}:
+        review.since = review.place
+        review.until = at + LONGEST if step.turn is Turn.RULE else None
+
+
+def begun(project: Any, kind: Reviewed, at: datetime) -> Review:
+    """A new case, in the queue."""
+    values = {"kind": kind, "turn": Turn.REVIEWERS, "since": at, "place": at, "category_id": project.category_id}
+    review = Review(project_id=project.id, is_current=True, requests=0, **values)
+    db.session.add(review)
+    return review
+
+
+def end(review: Review, outcome: Outcome, by: Caller | None, at: datetime) -> None:
+    """Make a case a past one. What was written is in the log and the thread alone, where it can be erased.
+
+    One that was rejected, and is taken up again, keeps who decided it and when.
+    """
+    if review.outcome is None:
+        review.outcome, review.decided_at, review.decided_by = outcome, at, by.id if by else None
+    review.turn = review.until = review.category = review.logo = review.changes = review.reason = None
+    review.is_current = False
+    db.session.flush()  # before the next case begins
+
+
+def _reject(review: Review, by: Caller | None, at: datetime, terms: Terms) -> None:
+    """Keep a case as a rejected one, with what was written."""
+    if review.kind == _C:
+        review.changes, review.category = changes_of(review), None
+    by_nobody = Outcome.BY_TIME if terms.is_late else Outcome.REJECTED
+    review.outcome = Outcome.BY_RULE if terms.rule_id is not None else by_nobody
+    review.turn = review.until = review.asked = review.measured_from = None
+    review.requests, review.since, review.reason = 0, at, terms.reason
+    review.decided_at, review.decided_by = at, by.id if by else None
+
+
+def _reopen(review: Review, at: datetime) -> None:
+    """Have what was rejected wait again, at its old place, for a review that is measured from `at`.
+
+    A category that is gone is left out.
+    """
+    if review.changes is not None:
+        values = dict(review.changes)
+        slug = values.pop("category", None)
+        review.changes, review.category = values, slug and category_slugs.present(slug)
+    review.turn, review.since, review.measured_from = Turn.REVIEWERS, review.place, at
+    review.outcome = review.reason = review.decided_at = review.decided_by = None
+
+
+def leave_out(review: Review, at: datetime) -> None:
+    """Leave the time of this turn out of the time of the review."""
+    review.measured_from = (review.measured_from or review.place) + (at - review.since)
+
+
+def flush() -> None:
+    """Write the cases. Raises Invalid if a category that one names is deleted at this moment."""
+    with refusing(fk_reviews_category_categories=Invalid.field("category", fields.NO_CATEGORY)):
+        db.session.flush()
+
+
+def _by_step(cases: list[Case], act: Act) -> Iterable[tuple[Step, list[Case]]]:
+    """The cases by the step that the act is for them. Raises InvalidTransition."""
+    found: dict[Step, list[Case]] = {}
+    for case in cases:
+        step = case.step(act)
+        if step is None:
+            raise InvalidTransition(case.project.status, PAST.get(act, act.value))
+        found.setdefault(step, []).append(case)
+    return found.items()
+
+
+def _facts(
+    case: Case, step: Step, act: Act, at: datetime, changes: Mapping[int, Changes] | None
+) -> tuple[Any, dict[str, Any]]:
+    """What the entry of the log has of its own. How long it waited is that of an approval or rejection."""
+    facts: dict[str, Any] = {"from_state": case.project.status, "to_state": step.status}
+    facts["waited_seconds"] = case.waited(at) if act in {Act.APPROVE, Act.REJECT} else None
+    return case.project, facts if changes is None else {**facts, "changes": changes[case.id]}
+
+
+def _write(cases: list[Case], step: Step, act: Act, at: datetime) -> None:
+    """Write the state and the version of the projects."""
+    if not step.raises_version:
+        return
+    values: dict[str, Any] = {"version": Project.version + 1}
+    if cases[0].project.status != step.status:
+        values |= {"status": step.status, "updated_at": at}
+    if act is Act.APPROVE:
+        values |= _published([case.project for case in cases], at)
+    elif act is Act.UNPUBLISH:
+        values["submitted_at"] = at
+    modify(update(Project).where(Project.id.in_([case.id for case in cases])).values(values))
+
+
+def _published(projects: list[Any], at: datetime) -> dict[str, Any]:
+    """The columns of publication. What was published before keeps its time, and thereby its rank."""
+    ranks = {project.upvotes: hot(project.upvotes, at) for project in projects}
+    first = Project.published_at.is_(None)
+    return {
+        "published_at": func.coalesce(Project.published_at, literal(at, UtcDateTime())),
+        "hot": sql_case((first, sql_case(ranks, value=Project.upvotes)), else_=Project.hot),
+    }
+
+
+def _tell(
+    cases: list[Case],
+    step: Step,
+    act: Act,
+    *,
+    by: Caller | None,
+    at: datetime,
+    notify: list[Endpoint],
+    terms: Terms,
+) -> None:
+    """Write what was done into the threads, and queue it for owners and webhooks."""
+    projects, ids = [case.project for case in cases], [case.id for case in cases]
+    text, writer = terms.reason, by
+    if act is Act.APPROVE:
+        text = None
+    elif act is Act.RETURN:
+        text, writer = service_words.RETURNED, None
+    thread.record_each(ENTRIES[act], projects, text, by=writer, at=at)
+    if outbox.wanting(step.event, notify):
+        messages = thread.newest_ids(ids) if act is Act.REQUEST else None
+        reason = text if act in {Act.REJECT, Act.UNPUBLISH} else None
+        stored = catalog.all_stored(ids)
+        outbox.enqueue_each(step.event, stored, by=by, endpoints=notify, reason=reason, messages=messages)
+
+
+def closing(at: datetime, answer_within: timedelta | None) -> datetime | None:
+    """When it closes if it waits for its owner from `at` on; None if it never does."""
+    return None if answer_within is None else at + answer_within
+
+
+def within(days: int) -> timedelta | None:
+    """How long owners have to answer, by CHANGES_DAYS; None for ever."""
+    return timedelta(days=days) if days else None
