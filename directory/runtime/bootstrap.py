@@ -44,7 +44,7 @@ def prepare(app: Flask) -> str:
 def _migrated() -> bool:
     try:
         with db.engine.connect() as connection:
-            return health.suffices(health.migrations(connection))
+            return health.migrations(connection) >= health.heads()
     except SQLAlchemyError:  # the command meets and reports the same
         return False
 

@@ -61,6 +61,8 @@ FAILED_MAILS = select(func.count()).where(
     Delivery.state == DeliveryState.DEAD, Delivery.attempts >= len(DELAYS), NOT_REFUSED
 )
 EXPIRIES = (SignInAttempt.expires_at, PasskeyChallenge.expires_at, MailLink.expires_at)
+# What comes after this migration only drops what processes of the version before read until they are replaced.
+NEEDED = "0066"
 QUEUE = select(func.count(), func.min(Review.place)).where(in_queue())
 CHANGES = select(func.count()).where(in_queue(), of_changes())
 APPEALS = select(func.count()).where(is_turn(Turn.APPEAL))
@@ -146,10 +148,9 @@ def migrations(connection: Connection) -> tuple[str, ...]:
 def suffices(revisions: tuple[str, ...]) -> bool:
     """Whether this version can work with a database of these migrations: its own, or those of a later version.
 
-    A migration never breaks the version before it, so during an upgrade hosts with the old version still work.
     Migrations are numbered, so the later one is the greater one; a version that is not a number is not ours.
     """
-    return revisions == heads() or (len(revisions) == 1 and revisions[0].isdigit() and revisions > heads())
+    return len(revisions) == 1 and revisions[0].isdigit() and revisions[0] >= NEEDED
 
 
 @cache

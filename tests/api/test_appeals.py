@@ -9,7 +9,7 @@ from sqlalchemy import update
 
 from directory.db.transactions import transaction
 from directory.extensions import db
-from directory.models import Project, User, now
+from directory.models import Review, User, now
 from directory.runtime import housekeeping
 from directory.services.delivery.schedule import DeliveryPolicy
 from tests.support.appeals import KINDS, TEXT, WORDS, Case
@@ -52,8 +52,8 @@ def test_while_an_appeal_is_open_the_project_waits_for_its_outcome_alone(case: C
     assert case.figures() == (0, 0, 1, 0, 0)
     assert case.eve.put(f"/api/review/projects/{case.id}/claim").status_code == 200
     with case.app.app_context():  # nothing closes
-        late = update(Project).values(owner_since=now() - timedelta(days=400))
-        transaction(lambda: db.session.execute(late.where(Project.owner_since.is_not(None))))
+        late = update(Review).where(Review.turn == "appeal").values(place=now() - timedelta(days=400))
+        transaction(lambda: db.session.execute(late))
     housekeeping.tidy(case.app, DeliveryPolicy())
     assert case.shown()["review"] == open_["review"]
     assert refused(case.appeal()) == NOT_POSSIBLE
@@ -168,7 +168,7 @@ def test_an_administrators_edit_leaves_an_appeal_open(case: Case) -> None:
 
 def test_a_decision_is_appealed_against_once_in_time_and_not_after_the_owner_has_gone_on(case: Case) -> None:
     with case.app.app_context():
-        back = update(Project).where(Project.id == case.id)
+        back = update(Review).where(Review.project_id == case.id, Review.is_current)
         transaction(lambda: db.session.execute(back.values(decided_at=now() - timedelta(days=180))))
     assert refused(case.appeal()) == NOT_POSSIBLE
     with case.app.app_context():
@@ -224,8 +224,8 @@ def test_the_owner_alone_appeals_and_another_reviewer_settles(case: Case) -> Non
 def test_what_nobody_has_decided_anybody_may_settle(make_app: Any) -> None:
     case = Case(make_app(APPEALS="on"), "unpublished")
     with case.app.app_context():
-        due = update(Project).values(closes_at=now() - timedelta(days=1), owner_since=now() - timedelta(days=31))
-        transaction(lambda: db.session.execute(due.where(Project.id == case.id)))
+        due = update(Review).values(until=now() - timedelta(days=1), since=now() - timedelta(days=31))
+        transaction(lambda: db.session.execute(due.where(Review.project_id == case.id, Review.is_current)))
     housekeeping.tidy(case.app, DeliveryPolicy())
     assert case.shown()["status"] == "rejected"
     case.appeal()

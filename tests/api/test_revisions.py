@@ -8,7 +8,7 @@ from flask import Flask
 
 from directory.api.schemas.projects import ProjectInput, RevisionChanges
 from directory.extensions import db
-from directory.models import AuditEntry, Revision
+from directory.models import AuditEntry, Review
 from directory.services.catalog import fields
 from directory.services.identity import Caller
 from tests.conftest import Statements
@@ -426,7 +426,7 @@ def test_what_takes_a_project_away_deletes_its_revision(
     else:
         admin.post("/api/admin/projects/decisions", {"decision": "unpublish", "ids": [project]})
     with notifying.app_context():
-        assert db.session.query(Revision).all() == []
+        assert db.session.query(Review).filter(Review.changes.is_not(None)).all() == []
     if away in {"unpublish", "bulk"}:
         assert decide(admin, project, "approve").json["title"] == "Tool"
 
@@ -550,7 +550,7 @@ def test_the_queue_costs_the_statements_of_the_pending_ones(
     assert costs[0] == costs[1] == costs[2]
 
 
-def test_public_statements_do_not_read_revisions(
+def test_public_statements_do_not_read_cases(
     app: Flask, world: World, ada: Caller, project: int, statements: Statements
 ) -> None:
     world.revise(project, ada, title="A")
@@ -558,7 +558,7 @@ def test_public_statements_do_not_read_revisions(
     for query in ("", "?q=tool", "?category=tools&sort=upvotes", "?tag=a", f"/{project}"):
         assert Api(app).get(f"/api/projects{query}").status_code == 200
     assert statements
-    assert not any("revisions" in statement for statement in statements)
+    assert not any("reviews" in statement for statement in statements)
 
 
 def test_the_timeline_tells_its_owner_of_the_revision(notifying: Flask, owner: Api, admin: Api, project: int) -> None:

@@ -403,7 +403,7 @@ def test_a_command_takes_a_username_or_filters(app: Flask, world: World) -> None
     assert "email_domain" in run(app, "suspend", "--email-domain", "@").stderr
     assert run(app, "suspend", "ada", "--unpublish", "--reason", "Spam.").exit_code == 0
     assert world.stored(project)["status"] == "rejected"
-    assert world.row(project).rejection_reason == "Spam."  # type: ignore[union-attr]
+    assert world.reason(project) == "Spam."  # type: ignore[union-attr]
 
 
 # --- The day on which something leaks ---------------------------------------------------------------------------------

@@ -17,10 +17,11 @@ from sqlalchemy import delete, func, select, update
 from directory.cli import rows
 from directory.db.transactions import transaction
 from directory.extensions import db
-from directory.models import AuditEntry, Category, Delivery, Logo, Project, ProjectTag, User, now
+from directory.models import AuditEntry, Category, Delivery, Logo, Project, ProjectTag, Review, User, now
 from directory.services.data import import_export
 from directory.services.pictures import logos, pictures
 from directory.services.review import submissions
+from directory.services.turns import CURRENT
 from tests.conftest import ENVIRONMENT
 from tests.support.factories import World
 from tests.support.pictures import RED, picture, png
@@ -102,6 +103,13 @@ def test_live_rows_are_published_and_logged_without_counting_as_decisions(app: F
     assert app.test_cli_runner().invoke(args=["recount", "--check"]).exit_code == 0
 
 
+def reasons(app: Flask) -> dict[int, str | None]:
+    """The reasons of the cases, by project."""
+    with app.app_context():
+        found = select(Project.id, Review.reason).outerjoin(Review, CURRENT)
+        return dict(db.session.execute(found).all())
+
+
 MIXED = [
     project(1, status="rejected", rejection_reason="Not a project.\r\nNot yet."),
     project(2, status="live", rejection_reason="Of long ago."),
@@ -124,14 +132,14 @@ def test_without_a_status_for_all_each_row_has_its_own(app: Flask, run: Any, for
     assert (result.exit_code, result.output) == (0, "imported 6, unchanged 0, refused 0\n")
     found = stored(app)
     assert [row.status for row in found] == STANDS
-    assert [row.rejection_reason for row in found] == ["Not a project.\nNot yet.", *[None] * 5]
+    assert [reasons(app)[row.id] for row in found] == ["Not a project.\nNot yet.", *[None] * 5]
     assert [row.published_at is not None for row in found] == [status == "live" for status in STANDS]
     with app.app_context():
         entries = list(db.session.scalars(select(AuditEntry).order_by(AuditEntry.id)))
     assert [(e.action, e.project_id, e.to_state) for e in entries] == [
         ("project.imported", project.id, status) for project, status in zip(found, STANDS, strict=True)
     ]
-    assert [e.reason for e in entries] == [project.rejection_reason for project in found]
+    assert [e.reason for e in entries] == [reasons(app)[project.id] for project in found]
     assert app.test_cli_runner().invoke(args=["recount", "--check"]).exit_code == 0
     assert run(given, "--format", form).output == "imported 0, unchanged 6, refused 0\n"
     assert [row.status for row in stored(app)] == STANDS
@@ -140,7 +148,7 @@ def test_without_a_status_for_all_each_row_has_its_own(app: Flask, run: Any, for
 @pytest.mark.parametrize("status", ["pending", "live"])
 def test_a_status_for_all_is_that_of_every_row(app: Flask, run: Any, status: str) -> None:
     assert run(MIXED, "--status", status).exit_code == 0
-    assert {(row.status, row.rejection_reason) for row in stored(app)} == {(status, None)}
+    assert {(row.status, reasons(app)[row.id]) for row in stored(app)} == {(status, None)}
     assert app.test_cli_runner().invoke(args=["recount", "--check"]).exit_code == 0
 
 

@@ -32,7 +32,7 @@ from directory.services.accounts import mail_links, sessions
 from directory.services.catalog import facets, periods, queries, readers, search, search_counts
 from directory.services.delivery.channels import Webhook
 from directory.services.identity import Caller
-from directory.services.review import moderation, takedown
+from directory.services.review import deadlines, takedown
 from directory.services.rules import facts
 from directory.services.sign_in import attempts, identities
 from directory.services.sign_in.provider import Claims
@@ -215,8 +215,8 @@ def test_a_scrape_reads_the_queue_and_the_project_that_has_waited_longest_in_an_
         event.listen(db.engine, "before_cursor_execute", noted.note)
         health.ledger(db.engine, 30)
         event.remove(db.engine, "before_cursor_execute", noted.note)
-        of_queue = [plan for plan, (sql, _) in zip(noted.explained(), noted, strict=True) if "owner_since" in sql]
-    assert len(of_queue) == 2
+        of_queue = [plan for plan, (sql, _) in zip(noted.explained(), noted, strict=True) if "FROM reviews" in sql]
+    assert len(of_queue) == 3
     for plan in of_queue:
         _reads_no_whole(plan, "the queue")
 
@@ -264,7 +264,7 @@ def test_threads_and_what_waits_for_owners_or_on_appeals_are_found_in_indexes(ma
     noted = Plans()
     with many.app_context():
         event.listen(db.engine, "before_cursor_execute", noted.note)
-        assert moderation.close(10, notify=[]) == 0
+        assert deadlines.close(10, notify=[]) == 0
         event.remove(db.engine, "before_cursor_execute", noted.note)
         for plan in noted.explained():
             _reads_no_whole(plan, "the closing")

@@ -285,7 +285,7 @@ def test_an_upgrade_to_revisions_leaves_pending_projects_pending(app: Flask, wor
         flask_migrate.upgrade()
         rows = db.session.execute(text("SELECT status, version FROM projects ORDER BY id"))
         assert [tuple(row) for row in rows] == [("pending", 1), ("live", 2)]
-        assert db.session.scalar(text("SELECT count(*) FROM revisions")) == 0
+        assert db.session.scalar(text("SELECT count(*) FROM reviews")) == 1
 
 
 def test_a_column_of_projects_is_added_with_its_notes_and_dropped(app: Flask, database: Database) -> None:

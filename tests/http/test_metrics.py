@@ -18,7 +18,7 @@ from directory.db import clock
 from directory.db.transactions import transaction
 from directory.extensions import db, limiter
 from directory.http import hooks, metrics, stored_metrics
-from directory.models import AuditEntry, Delivery, MailLink, Project, Revision, Session, now
+from directory.models import AuditEntry, Delivery, MailLink, Project, Review, Session, now
 from directory.runtime import housekeeping
 from directory.services import build
 from directory.services.delivery.schedule import DeliveryPolicy
@@ -177,8 +177,8 @@ def test_a_project_that_waits_for_its_owner_is_not_in_the_queue(app, api, world,
     project = world.project(status="pending")
     world.caller(world.admin()).post(f"/api/admin/projects/{world.project()}/unpublish", {"reason": "Broken link."})
     with app.app_context():
-        taken_down = update(Project).where(Project.id != project)
-        transaction(lambda: db.session.execute(taken_down.values(submitted_at=ago(900))))
+        taken_down = update(Review).where(Review.project_id != project)
+        transaction(lambda: db.session.execute(taken_down.values(place=ago(900))))
     found = scrape()
     assert found["directory_pending_projects",] == 1
     assert found["directory_oldest_pending_seconds",] < 900
@@ -186,7 +186,8 @@ def test_a_project_that_waits_for_its_owner_is_not_in_the_queue(app, api, world,
 
 def test_a_revision_waits_as_a_submission_does(app, world, scrape):
     with app.app_context():
-        waiting = Revision(project_id=world.project(), changes={}, submitted_at=ago(900))
+        about = {"project_id": world.project(), "kind": "changes", "turn": "reviewers", "category_id": 1}
+        waiting = Review(**about, changes={}, since=ago(900), place=ago(900))
         transaction(lambda: db.session.add(waiting))
     assert 900 <= scrape()["directory_oldest_pending_seconds",] < 1000
 

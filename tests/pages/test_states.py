@@ -1,19 +1,16 @@
 """What people read about the state of a project: on its page, in the list of its owner, the form, and the mail."""
 
 from collections.abc import Callable, Iterator
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 import pytest
 from flask import Flask
-from sqlalchemy import select, update
 
-from directory.extensions import db
-from directory.models import Project, Revision
 from directory.runtime import housekeeping
 from directory.services import turn_words
 from directory.services.delivery.schedule import DeliveryPolicy
-from directory.services.turns import Asked, Outcome, Turn
+from directory.models import REJECTIONS, Asked, Outcome, Turn
 from tests.pages.conftest import text_of
 from tests.support.browsers import Browser
 from tests.support.factories import World
@@ -77,13 +74,7 @@ class Scene:
 
     def passed(self, days: int) -> "Scene":
         """So many days go by."""
-        with self.app.app_context():
-            for table, key in ((Project, Project.id), (Revision, Revision.project_id)):
-                columns = select(table.owner_since, table.closes_at).where(key == self.id)
-                for times in db.session.execute(columns).mappings():
-                    earlier = {name: at and at - timedelta(days=days) for name, at in times.items()}
-                    db.session.execute(update(table).where(key == self.id).values(earlier))
-            db.session.commit()
+        self.world.age(self.id, days=days)
         housekeeping.tidy(self.app, DeliveryPolicy())
         return self
 
@@ -261,7 +252,7 @@ def test_the_name_of_who_asks_is_shown_where_the_operator_shows_names(make_app: 
 
 
 def test_all_states_have_words() -> None:
-    states = {*Turn, *Asked, *Outcome} - {Turn.OWNER}
+    states = {*Turn, *Asked, *REJECTIONS, Outcome.APPROVED} - {Turn.OWNER}
     of_changes = states - {Asked.UNPUBLISHED, Outcome.APPROVED}
     assert {*turn_words.TABLE} == {(each, False) for each in states} | {(each, True) for each in of_changes}
 

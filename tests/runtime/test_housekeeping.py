@@ -24,7 +24,7 @@ from directory.models import (
     MailLink,
     Project,
     Report,
-    Revision,
+    Review,
     RuleFacts,
     Session,
     SignInAttempt,
@@ -56,7 +56,8 @@ RULES = {
     "tag_counts": "one row for each tag",
     "user_counts": "one row for each state", "day_counts": "some rows for each day and kind of event",
     "project_tags": WITH_PROJECTS, "project_search": WITH_PROJECTS, "standings": WITH_PROJECTS,
-    "revisions": WITH_PROJECTS, "picture_uses": WITH_PROJECTS, "messages": WITH_PROJECTS,
+    "reviews": "grows: one for each submission, and each edit that is reviewed",
+    "picture_uses": WITH_PROJECTS, "messages": WITH_PROJECTS,
     "user_submissions": WITH_USERS, "daily_bytes": WITH_USERS, "identities": WITH_USERS, "passkeys": WITH_USERS,
     "passkey_challenges": PURGED,
     "approvals": "housekeeping deletes those of earlier versions; up to three wait for each project",
@@ -345,9 +346,9 @@ def due(world: World) -> tuple[int, int]:
     assert admin.put(f"/api/review/projects/{asked}/request-changes", {"message": "A licence?"}).status_code == 200
     past = now() - timedelta(seconds=1)
     with world.app.app_context():
-        waits = {"owner_since": past - timedelta(days=30), "closes_at": past}
-        for project, values in ((asked, waits), (held, {"held_until": past})):
-            db.session.execute(update(Project).where(Project.id == project).values(values))
+        waits = {"since": past - timedelta(days=30), "until": past}
+        for project, values in ((asked, waits), (held, {"turn": "rule", "until": past})):
+            db.session.execute(update(Review).where(Review.project_id == project).values(values))
         db.session.commit()
     return asked, held
 
@@ -356,7 +357,7 @@ def seen(app: Flask, due: tuple[int, int]) -> tuple[str, bool]:
     """The state of the one, and whether the other is held."""
     with app.app_context():
         state = db.session.scalars(select(Project.status).where(Project.id == due[0])).one()
-        return state, db.session.scalar(select(Project.held_until).where(Project.id == due[1])) is not None
+        return state, db.session.scalar(select(Review.turn).where(Review.project_id == due[1])) == "rule"
 
 
 def know(app: Flask, ago: timedelta | None) -> None:
@@ -422,12 +423,13 @@ def test_all_that_is_due_is_done_without_a_pause_however_its_portions_fall(
     past = now() - timedelta(seconds=1)
     with app.app_context():
         for number, project in enumerate(projects):
-            values = {"owner_since": past - timedelta(days=number % 3 + 1), "closes_at": past}
-            db.session.execute(update(Project).where(Project.id == project).values(values))
-        db.session.execute(update(Revision).values(owner_since=past - timedelta(days=2), closes_at=past))
+            values = {"since": past - timedelta(days=number % 3 + 1), "until": past}
+            db.session.execute(update(Review).where(Review.project_id == project).values(values))
+        changes = update(Review).where(Review.kind == "changes")
+        db.session.execute(changes.values(since=past - timedelta(days=2), until=past))
         db.session.commit()
     rounds = list(iter(lambda: housekeeping.tidy(app, DeliveryPolicy()), False))
     assert 3 < len(rounds) < 10
     with app.app_context():
         assert db.session.scalar(select(func.count()).where(Project.status == "pending")) == 0
-        assert db.session.scalar(select(func.count()).where(Revision.submitted_at.is_not(None))) == 0
+        assert db.session.scalar(select(func.count()).where(Review.turn.is_not(None))) == 0

@@ -6,12 +6,9 @@ from threading import Barrier
 from typing import Any
 
 import pytest
-from sqlalchemy import delete
 
 from directory.db.transactions import transaction
-from directory.errors import DirectoryError, NoAppeal, NotFound, OwnSubmission
-from directory.extensions import db
-from directory.models import Revision
+from directory.errors import DirectoryError, NotFound, OwnSubmission
 from directory.services.review import appeals
 from tests.support.appeals import KINDS, Case
 from tests.support.reviewing import last_wait, put_back
@@ -39,14 +36,6 @@ def test_the_rules_ask_themselves_who_may(make_app: Any) -> None:
 
 def settle(case: Case, by: Any, **terms: Any) -> None:
     appeals.settle(case.id, appeals.REVERSED, "Look.", by=by, notify=[], is_on=True, **terms)
-
-
-def test_an_appeal_whose_changes_a_process_of_the_version_before_has_deleted_is_not_open(make_app: Any) -> None:
-    case = Case(make_app(APPEALS="on"), "revision")
-    case.appeal()
-    with case.app.app_context():
-        transaction(lambda: db.session.execute(delete(Revision)))
-    assert refusal(case, lambda: settle(case, case.judge)) is NoAppeal
 
 
 @pytest.fixture(params=KINDS)
@@ -116,9 +105,9 @@ def test_of_an_appeal_and_a_decision_at_once_the_decision_remains(make_app: Any,
 
 @pytest.mark.parametrize("outcome", ["upheld", "reversed"])
 def test_the_time_of_a_review_leaves_out_the_appeal_and_what_came_before(case: Case, outcome: str) -> None:
-    put_back(case.app, case.id, **{"waited_since" if case.kind == "revision" else "submitted_at": 100})
+    put_back(case.app, case.id, place=100)
     if case.kind == "unpublished":
-        put_back(case.app, case.id, owner_since=100)
+        put_back(case.app, case.id, since=100)
     case.appeal()
     assert case.settle(outcome).status_code == 200
     if outcome == "upheld" or case.kind == "unpublished":

@@ -14,7 +14,8 @@ from sqlalchemy import func, select, text
 from directory.db.transactions import transaction
 from directory.errors import Duplicate, InvalidTransition, NotFound, PreconditionFailed
 from directory.extensions import db
-from directory.models import AccountStatus, Approval, AuditEntry, Delivery, Project, Revision, Role, now
+from directory.models import AccountStatus, Approval, AuditEntry, Delivery, Project, Role, now
+from directory.services import turns
 from directory.services.catalog import catalog
 from directory.services.identity import Caller
 from directory.services.people import account_deletion, administration
@@ -53,9 +54,7 @@ def edit(app: Flask, project: int, by: Caller, **fields: Any) -> None:
 def given(app: Flask, project: int, required: int = 2) -> list[str] | None:
     """The names of those whose approvals count; None if none are shown."""
     with app.app_context():
-        row = db.session.get_one(Project, project)
-        revision = db.session.get(Revision, project)
-        shown = {"id": project, "status": row.status, "revision": revision and {"submitted_at": revision.submitted_at}}
+        shown: dict[str, Any] = {"id": project, "standing": turns.of_each([project])[project]}
         approvals.add([shown], required)
         return shown["approvals"] and [each["user"]["username"] for each in shown["approvals"]["given"]]
 
@@ -90,7 +89,7 @@ def waiting(request: pytest.FixtureRequest, world: World) -> int:
 def is_decided(world: World, project: int) -> bool:
     """Whether the project is live and nothing of it waits."""
     with world.app.app_context():
-        return db.session.get_one(Project, project).status == "live" and db.session.get(Revision, project) is None
+        return turns.of_each([project])[project].outcome == "approved"
 
 
 @pytest.mark.parametrize("required", [2, 3])

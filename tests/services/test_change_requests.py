@@ -14,7 +14,7 @@ from sqlalchemy import func, select, update
 from directory.db.transactions import transaction
 from directory.errors import NotFound
 from directory.extensions import db
-from directory.models import AuditEntry, Message, Project, Revision, User, now
+from directory.models import AuditEntry, Message, Project, Review, User, now
 from directory.runtime import housekeeping
 from directory.services.delivery.schedule import DeliveryPolicy
 from directory.services.identity import Caller
@@ -330,15 +330,6 @@ def test_the_owner_gets_the_texts_by_mail_as_they_are_when_it_is_sent(make_app: 
 # --- Without an answer ------------------------------------------------------------------------------------------------
 
 
-def age(app: Flask, model: Any, days: int) -> None:
-    """Have all that waits wait for so many days longer."""
-    with app.app_context():
-        back = timedelta(days=days)
-        for row in db.session.scalars(select(model).where(model.closes_at.is_not(None))):
-            row.owner_since, row.closes_at = row.owner_since - back, row.closes_at - back
-        db.session.commit()
-
-
 def tidy(app: Flask) -> None:
     housekeeping.tidy(app, DeliveryPolicy())
 
@@ -347,12 +338,11 @@ def test_what_nobody_answers_is_rejected_by_nobody(
     app: Flask, world: World, admin: Api, ada: Caller, item: int
 ) -> None:
     owner, before = world.caller(ada), shown(admin, item)
-    model = Project if before["status"] == "pending" else Revision
     ask(admin, item)
-    age(app, model, 29)
+    world.age(days=29)
     tidy(app)
     assert turn(owner, item)["waiting_for"] == "owner"
-    age(app, model, 1)
+    world.age(days=1)
     tidy(app)
     tidy(app)
     project = shown(owner, item)
@@ -378,7 +368,7 @@ def test_what_was_taken_down_is_closed_too_and_what_was_given_back_is_not(
     for project in (down, back):
         admin.put(f"/api/admin/projects/{project}/unpublish")
     world.caller(ada).put(f"/api/projects/{back}", {"description": "MIT."})
-    age(app, Project, 30)
+    world.age(down, days=30)
     tidy(app)
     assert [shown(admin, project)["status"] for project in (down, back)] == ["rejected", "pending"]
 
@@ -392,7 +382,7 @@ def test_those_with_different_times_are_closed_one_after_the_other(make_app: Any
     with app.app_context():
         asking = {"by": None, "notify": [], "terms": moderation.Terms("x", answer_within=timedelta(days=3))}
         transaction(lambda: moderation.decide(projects[1], "request_changes", **asking))
-    age(app, Project, 7)
+    world.age(days=7)
     tidy(app)
     tidy(app)
     reasons = {shown(admin, project)["rejection_reason"] for project in projects}
@@ -405,12 +395,12 @@ def test_a_closing_rejects_so_many_of_what_is_due_and_the_oldest_first(app: Flas
         ask(admin, project)
 
     def close(most: int) -> int:
-        return transaction(lambda: moderation.close(most, notify=[]))
+        return transaction(lambda: deadlines.close(most, notify=[]))
 
     with app.app_context():
         for project, days in ((newer, 30), (older, 31)):
-            back = {"owner_since": now() - timedelta(days=days), "closes_at": now() - timedelta(days=days - 30)}
-            db.session.execute(update(Project).where(Project.id == project).values(back))
+            back = {"since": now() - timedelta(days=days), "until": now() - timedelta(days=days - 30)}
+            db.session.execute(update(Review).where(Review.project_id == project).values(back))
         db.session.commit()
         for most, number, closed in ((1, 1, {older}), (9, 1, {older, newer}), (9, 0, {older, newer})):
             assert close(most) == number
@@ -423,7 +413,7 @@ def test_nothing_closes_where_the_operator_sets_no_time(make_app: Any) -> None:
     admin, project = world.caller(world.admin()), world.project(status="pending")
     assert ask(admin, project).json["review"]["closes_at"] is None
     with app.app_context():
-        transaction(lambda: db.session.execute(update(Project).values(closes_at=now() - timedelta(days=1))))
+        transaction(lambda: db.session.execute(update(Review).values(until=now() - timedelta(days=1))))
     tidy(app)
     assert shown(admin, project)["status"] == "pending"
 
@@ -436,7 +426,7 @@ def test_the_closing_looks_again_under_the_lock(
     ask(admin, item)
     if answered:
         world.caller(ada).put(f"/api/projects/{item}", {"description": "MIT."})
-    before, terms = shown(admin, item), moderation.Terms("Too late.", only_closed=True)
+    before, terms = shown(admin, item), moderation.Terms("Too late.", is_late=True)
     with app.app_context():
         closing = {"by": None, "notify": [], "terms": terms}
         transaction(lambda: moderation._decide("reject", {item: None}, **closing))
@@ -451,10 +441,10 @@ def test_the_time_of_a_review_leaves_out_the_time_with_the_owner(
     app: Flask, world: World, admin: Api, ada: Caller, item: int, decision: str
 ) -> None:
     ask(admin, item)
-    put_back(app, item, submitted_at=1000, owner_since=900)
+    put_back(app, item, place=1000, since=900)
     give_back(world.caller(ada), item)
     ask(admin, item, "And which version?")
-    put_back(app, item, owner_since=40)
+    put_back(app, item, since=40)
     world.caller(ada).put(f"/api/projects/{item}", {"title": "Version two"})
     assert admin.put(f"/api/admin/projects/{item}/{decision}").status_code == 200
     assert round(last_wait(app)) == 1000 - 900 - 40
@@ -463,7 +453,7 @@ def test_the_time_of_a_review_leaves_out_the_time_with_the_owner(
 def test_what_comes_back_at_the_end_of_the_queue_is_measured_from_there(
     app: Flask, world: World, admin: Api, ada: Caller, item: int
 ) -> None:
-    put_back(app, item, submitted_at=1000)
+    put_back(app, item, place=1000)
     for number in range(4):
         ask(admin, item, f"Question {number}")
         give_back(world.caller(ada), item)
@@ -476,7 +466,7 @@ def test_what_was_taken_down_is_measured_without_the_time_with_the_owner(
 ) -> None:
     project = world.project(ada)
     admin.put(f"/api/admin/projects/{project}/unpublish")
-    put_back(app, project, submitted_at=50, owner_since=50)
+    put_back(app, project, place=50, since=50)
     world.caller(ada).put(f"/api/projects/{project}", {"title": "Repaired"})
     admin.put(f"/api/admin/projects/{project}/approve")
     assert round(last_wait(app)) == 0
@@ -486,7 +476,7 @@ def test_a_submission_after_a_rejection_is_measured_from_the_edit(
     app: Flask, world: World, admin: Api, ada: Caller, item: int
 ) -> None:
     ask(admin, item)
-    put_back(app, item, submitted_at=1000, owner_since=900)
+    put_back(app, item, place=1000, since=900)
     give_back(world.caller(ada), item)
     admin.put(f"/api/admin/projects/{item}/reject")
     world.caller(ada).put(f"/api/projects/{item}", {"title": "From scratch"})
@@ -637,14 +627,7 @@ def confirm_all(app: Flask) -> None:
 
 def later(app: Flask, project: int, days: float) -> None:
     """As if a project, or its revision, had waited for its owner for so many days more."""
-    with app.app_context():
-        for table, key in ((Project, Project.id), (Revision, Revision.project_id)):
-            for times in db.session.execute(
-                select(table.owner_since, table.closes_at, table.reminded_at).where(key == project)
-            ).mappings():
-                moved = {name: at and at - timedelta(days=days) for name, at in times.items()}
-                db.session.execute(update(table).where(key == project).values(moved))
-        db.session.commit()
+    World(app).age(project, days=days)
 
 
 def test_the_owner_is_reminded_once_a_week_before_the_end(make_app: Any) -> None:

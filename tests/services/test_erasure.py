@@ -51,7 +51,7 @@ OF_PROJECTS = {"audit_entries.project_title", "audit_entries.changes", "deliveri
 OF_PROJECTS |= {"project_search_data.block", "project_search_brief_data.block"}
 # Tables with what administrators write about no user; digests of pictures and descriptions, and ids of categories.
 OF_ADMINISTRATORS = {"rules", "rule_previews", "rule_actions", "saved_replies"}
-NOT_FILLED = {"logos.digest", "logos.small_digest", "projects.logo", "revisions.logo", "picture_uses.digest"}
+NOT_FILLED = {"logos.digest", "logos.small_digest", "projects.logo", "reviews.logo", "picture_uses.digest"}
 NOT_FILLED |= {
     "known_time.name",
     "users.review_categories",
@@ -180,9 +180,7 @@ def test_no_text_of_any_table_names_a_deleted_user(notifying: Flask) -> None:
     root = world.caller(world.admin("grace"))
     ada = fill(notifying, world, root)
     assert columns_with(notifying, USER) == PERSONAL
-    assert {"projects.title", "revisions.changes", "tag_counts.tag", "project_tags.tag"} <= columns_with(
-        notifying, WORK
-    )
+    assert {"projects.title", "reviews.changes", "tag_counts.tag", "project_tags.tag"} <= columns_with(notifying, WORK)
     assert empty_columns(notifying) - NOT_FILLED == set()
 
     assert root.delete(f"/api/admin/users/{ada.id}").status_code == 204

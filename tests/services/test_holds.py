@@ -11,12 +11,13 @@ from sqlalchemy import insert, select, update
 from directory.db.transactions import transaction
 from directory.errors import OwnSubmission
 from directory.extensions import db
-from directory.models import AuditEntry, Project, Revision, RuleAction, now
+from directory.models import AuditEntry, Project, Review, RuleAction, now
 from directory.runtime import housekeeping
 from directory.services import health
 from directory.services.delivery.schedule import DeliveryPolicy
 from directory.services.identity import Caller
-from directory.services.review import holding, moderation, revisions
+from directory.services.review import holding, moderation
+from directory.services.review.case import Act, Stage, Terms, advance, current, flush
 from tests.support.factories import Api, World
 from tests.support.reviewing import NOTIFYING, outbox
 
@@ -29,8 +30,10 @@ def hold(app: Flask, project_id: int) -> None:
     """What a rule does within the transaction of a submission or an edit."""
 
     def work() -> None:
-        project = db.session.get_one(Project, project_id)
-        holding.hold(project, revisions.of(project_id), at=now())
+        case = current(db.session.get_one(Project, project_id))
+        if case.stage is Stage.QUEUED:
+            advance(case, Act.HOLD, by=None, at=now())
+            flush()
 
     with app.app_context():
         transaction(work)
@@ -39,7 +42,8 @@ def hold(app: Flask, project_id: int) -> None:
 def reject(app: Flask, project_id: int, rule_id: int = 7) -> None:
     """The same by a rule that rejects."""
     with app.app_context():
-        transaction(lambda: moderation.reject_by_rule(project_id, rule_id, REASON, notify=app.extensions["webhooks"]))
+        given: Any = {"notify": app.extensions["webhooks"], "terms": Terms(REASON, rule_id=rule_id)}
+        transaction(lambda: moderation.decide_by_nobody("reject", [project_id], **given))
 
 
 def listed(caller: Api, path: str) -> list[int]:
@@ -144,8 +148,7 @@ def test_a_decision_ends_a_hold_and_its_wait_is_in_no_number(
     assert admin.put(f"/api/review/projects/{item}/{decision}", body).status_code == 200
     assert listed(admin, HELD) == []
     with app.app_context():
-        assert db.session.get_one(Project, item).held_until is None
-        assert all(each.held_until is None for each in db.session.scalars(select(Revision)))
+        assert db.session.scalars(select(Review.turn).where(Review.turn == "rule")).all() == []
         newest = select(AuditEntry.waited_seconds).order_by(AuditEntry.id.desc()).limit(1)
         assert db.session.scalars(newest).one() is None
 
@@ -155,7 +158,7 @@ def test_a_suspension_that_takes_down_ends_a_hold(app: Flask, world: World, admi
     assert admin.put(f"/api/admin/users/{ada.id}", {"status": "suspended", "unpublish": True}).status_code == 200
     assert listed(admin, HELD) == []
     with app.app_context():
-        assert db.session.get_one(Project, item).held_until is None
+        assert db.session.scalars(select(Review.turn).where(Review.turn.is_not(None))).all() == []
 
 
 def test_the_first_of_two_approvals_ends_a_hold(
@@ -172,14 +175,11 @@ def test_an_edit_by_its_owner_neither_ends_a_hold_nor_makes_it_longer(
     app: Flask, world: World, admin: Api, ada: Caller, item: int
 ) -> None:
     hold(app, item)
-    with app.app_context():
-        table, key = holding.TABLES[db.session.get(Revision, item) is not None]
-        until = db.session.scalar(select(table.held_until).where(key == item))
+    until = world.case(item).until
     assert until - now() > timedelta(days=13, hours=23)
     world.caller(ada).put(f"/api/projects/{item}", {"title": "Third"})
     hold(app, item)
-    with app.app_context():
-        assert db.session.scalar(select(table.held_until).where(key == item)) == until
+    assert world.case(item).until == until
     assert listed(admin, HELD) == [item]
 
 
@@ -193,9 +193,8 @@ def test_after_fourteen_days_housekeeping_releases_it_in_portions(
     assert len(listed(admin, HELD)) == 3
 
     def age() -> None:
-        for table, key in holding.TABLES:
-            aging = update(table).where(key.in_([item, other]), table.held_until.is_not(None))
-            db.session.execute(aging.values(held_until=now() - timedelta(seconds=1)))
+        aging = update(Review).where(Review.project_id.in_([item, other]), Review.turn == "rule")
+        db.session.execute(aging.values(until=now() - timedelta(seconds=1)))
 
     with app.app_context():
         transaction(age)

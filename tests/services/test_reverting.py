@@ -214,15 +214,15 @@ def test_nobody_puts_back_their_own_where_that_is_refused(
     assert queue(admin) == [mine]
 
 
-@pytest.mark.parametrize("field", ["submitted_at", "waited_since"])
-def test_what_goes_back_is_measured_from_then(app: Flask, world: World, admin: Api, ada: Caller, field: str) -> None:
+@pytest.mark.parametrize("of_live", [False, True])
+def test_what_goes_back_is_measured_from_then(app: Flask, world: World, admin: Api, ada: Caller, of_live: bool) -> None:
     rule_id, owner = rule(admin, "reject"), world.caller(ada)
-    if field == "submitted_at":
+    if not of_live:
         project = submit(owner)
     else:
         project = world.project(ada)
         owner.put(f"/api/projects/{project}", {"title": "Other"})
-    put_back(app, project, **{field: 100})
+    put_back(app, project, place=100)
     assert revert(admin, rule_id).json == {"number": 1}
     admin.put(f"/api/admin/projects/{project}/approve")
     assert round(last_wait(app)) == 0

@@ -101,4 +101,4 @@ def test_whichever_statement_fails_all_is_as_before(make_app: Any, world: World,
     after = rows(app)
     changed = {table for table in after if after[table] != before[table]}
     assert {"audit_entries", "projects"} <= changed
-    assert "revisions" in changed or "{pending}" in path
+    assert "reviews" in changed or "{pending}" in path

@@ -13,7 +13,7 @@ from sqlalchemy import select, text
 from directory.api import account_deletion
 from directory.extensions import db
 from directory.http import endpoint
-from directory.models import AuditEntry, Delivery, Project, Revision, Upvote
+from directory.models import AuditEntry, Delivery, Project, Review, Upvote
 from directory.services.data import counter_checks, recount
 from directory.services.identity import Caller
 from directory.services.review import moderation
@@ -100,13 +100,13 @@ def end(app: Flask, case: Case) -> dict[str, Any]:
     columns = (Project.title, Project.tagline, Project.status, Project.version, Project.upvotes)
     with app.app_context():
         project = db.session.execute(select(*columns).where(Project.id == case.project)).one_or_none()
-        revision = db.session.get(Revision, case.project)
+        review = db.session.scalar(select(Review).where(Review.project_id == case.project, Review.is_current))
         log = select(AuditEntry.action).where(AuditEntry.project_id == case.project).order_by(AuditEntry.id)
         events = select(Delivery.event).where(Delivery.project_id == case.project).order_by(Delivery.id)
         assert recount.look(lambda number: number > 0).faults + counter_checks.USERS.look() == []
         return {
             "project": project and tuple(project),
-            "revision": revision and (revision.changes, revision.submitted_at is not None, revision.reason),
+            "revision": review and (review.kind, review.changes, review.turn, review.reason),
             "log": list(db.session.scalars(log)),
             "events": list(db.session.scalars(events)),
             "votes": len(list(db.session.scalars(select(Upvote).where(Upvote.project_id == case.project)))),

@@ -11,7 +11,7 @@ from sqlalchemy import delete, func, select, update
 from directory.db.transactions import transaction
 from directory.errors import RegistrationRefused
 from directory.extensions import db, modify
-from directory.models import AuditEntry, Project, Rule, RuleAction, RuleDay, RuleFacts, User, now
+from directory.models import AuditEntry, Project, Review, Rule, RuleAction, RuleDay, RuleFacts, User, now
 from directory.runtime import housekeeping
 from directory.services.accounts import accounts
 from directory.services.delivery.schedule import DeliveryPolicy
@@ -421,7 +421,7 @@ def test_a_release_by_time_is_no_decision_of_a_person(app: Flask, rules: Rules, 
     rules.add({"fact": "words", "is": "in", "value": ["casino"]}, then="hold", on=("submission",))
     project, owner = rules.submit(ada, title="Casino games"), rules.world.caller(ada)
     with app.app_context():
-        transaction(lambda: modify(update(Project).values(held_until=now())))
+        transaction(lambda: modify(update(Review).values(until=now())))
         assert transaction(lambda: holding.release_due(10)) == 1
     assert owner.get(f"/api/projects/{project}").json["review"]["held"] is False
     assert owner.put(f"/api/projects/{project}", {"tagline": "Another one"}).json["review"]["held"] is True

@@ -5,12 +5,9 @@ from typing import Any
 
 import pytest
 from flask import Flask
-from sqlalchemy import update
 
-from directory.db.transactions import transaction
-from directory.extensions import modify
 from directory.language.messages import Message
-from directory.models import Project, Revision, now
+from directory.models import now
 from directory.runtime import housekeeping
 from directory.services import service_words
 from directory.services.delivery.schedule import DeliveryPolicy
@@ -60,11 +57,7 @@ def test_threads_reasons_and_mail_are_in_the_language_of_the_reader(make_app: An
         for each in (project, live):
             admin.put(f"/api/review/projects/{each}/request-changes", {"message": "A licence?"})
         past = now() - timedelta(seconds=1)
-        for table in (Project, Revision):
-            closing = update(table).where(table.closes_at.is_not(None))
-            with app.app_context():
-                waits = {"owner_since": past - timedelta(days=30), "closes_at": past}
-                transaction(lambda closing=closing, waits=waits: modify(closing.values(waits)))
+        world.age(since=past - timedelta(days=30), until=past)
         housekeeping.tidy(app, DeliveryPolicy())
         send_all(delivery_thread(app, app.extensions["webhooks"][0], quick()))
         mails = [taken.text for taken in mailbox.taken]

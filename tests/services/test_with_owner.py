@@ -4,9 +4,8 @@ from typing import Any
 
 import pytest
 from flask import Flask
-from sqlalchemy import select, update
+from sqlalchemy import select
 
-from directory.db.transactions import transaction
 from directory.extensions import db
 from directory.models import AuditEntry, Project
 from directory.services.identity import Caller
@@ -60,7 +59,7 @@ def test_reviewers_may_decide_about_it_all_the_same(
     assert admin.put(f"/api/admin/projects/{down}/{decision}").status_code == 200
     with app.app_context():
         stored = db.session.get_one(Project, down)
-        assert stored.owner_since is None
+        assert stored.status == {"approve": "live", "reject": "rejected"}[decision]
         waited = db.session.scalars(select(AuditEntry.waited_seconds).order_by(AuditEntry.id.desc()).limit(1)).one()
     assert waited is None  # it was not the reviewers who kept it waiting
     if decision == "reject":
@@ -75,17 +74,6 @@ def test_the_dashboard_counts_what_waits_for_reviewers_alone(world: World, admin
     assert (review["queue_length"], review["oldest_submitted_at"]) == (0, None)
 
 
-def test_what_was_taken_down_before_the_upgrade_stays_in_the_queue(
-    app: Flask, world: World, admin: Api, ada: Caller
-) -> None:
-    down = world.project(ada)
-    admin.put(f"/api/admin/projects/{down}/unpublish")
-    before = update(Project).where(Project.id == down).values(owner_since=None)  # as the version before wrote it
-    with app.app_context():
-        transaction(lambda: db.session.execute(before))
-    assert (queue(admin), position(admin, down)) == ([down], 1)
-
-
 def test_a_suspension_that_takes_down_leaves_nothing_with_its_owner(
     app: Flask, world: World, admin: Api, ada: Caller
 ) -> None:
@@ -94,7 +82,8 @@ def test_a_suspension_that_takes_down_leaves_nothing_with_its_owner(
     admin.put(f"/api/admin/users/{ada.id}", {"status": "suspended", "unpublish": True})
     with app.app_context():
         stored = db.session.get_one(Project, down)
-        assert (stored.status, stored.owner_since) == ("rejected", None)
+        assert stored.status == "rejected"
+    assert world.case(down).turn is None
 
 
 def test_its_owner_reads_that_it_was_taken_down_why_and_what_to_do(world: World, admin: Api, ada: Caller) -> None:
@@ -152,16 +141,3 @@ def test_rejected_changes_keep_what_was_written_until_the_next_edit(world: World
     assert admin.put(f"/api/admin/projects/{project}/reject").json["revision"]["rejected"] == {"title": "Third"}
     assert owner.delete(f"/api/projects/{project}/revision").status_code == 204
     assert rejected(owner, project) is None
-
-
-def test_changes_that_were_rejected_before_the_upgrade_have_nothing_written(
-    app: Flask, world: World, admin: Api, ada: Caller
-) -> None:
-    from directory.models import Revision
-
-    project = world.project(ada)
-    world.revise(project, ada, title="Other")
-    admin.put(f"/api/admin/projects/{project}/reject")
-    with app.app_context():
-        transaction(lambda: db.session.execute(update(Revision).values(rejected=None)))
-    assert rejected(admin, project)["rejected"] == {}

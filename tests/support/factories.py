@@ -2,17 +2,17 @@
 
 import secrets
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from itertools import count
 from typing import Any
 
 from flask import Flask
 from flask.testing import FlaskClient
-from sqlalchemy import update
+from sqlalchemy import select, update
 
 from directory.db.transactions import transaction
 from directory.extensions import db
-from directory.models import Category, Project, Report, Role, Rule, SavedReply, Token, User
+from directory.models import Category, Project, Report, Review, Role, Rule, SavedReply, Token, User
 from directory.services.accounts import api_tokens, sessions
 from directory.services.accounts.passwords import hash_password
 from directory.services.catalog import catalog, category_slugs
@@ -203,6 +203,30 @@ class World:
         """A project as it stands."""
         with self.app.app_context():
             return catalog.stored(project_id)
+
+    def case(self, project_id: int) -> Review | None:
+        """The current case of a project."""
+        with self.app.app_context():
+            return db.session.scalar(select(Review).where(Review.project_id == project_id, Review.is_current))
+
+    def reason(self, project_id: int) -> str | None:
+        """Why a project was rejected or taken down."""
+        case = self.case(project_id)
+        return case and case.reason
+
+    def age(self, project_id: int | None = None, *, days: float = 0, **times: Any) -> None:
+        """Have the turn in a case, or in all, have begun so many days earlier, and end so much earlier."""
+        with self.app.app_context():
+            query = select(Review).where(Review.turn.is_not(None))
+            for case in db.session.scalars(
+                query if project_id is None else query.where(Review.project_id == project_id)
+            ):
+                for name in ("since", "until", "reminded_at"):
+                    if (at := getattr(case, name)) is not None:
+                        setattr(case, name, at - timedelta(days=days))
+                for name, at in times.items():
+                    setattr(case, name, at)
+            db.session.commit()
 
     def row(self, project_id: int) -> Project | None:
         with self.app.app_context():

@@ -87,13 +87,12 @@ def _consistent(tables: dict[str, list[dict[str, Any]]]) -> dict[str, list[dict[
     tables["daily_bytes"] = [{**row, "account_id": FIRST_ID} for row in tables["daily_bytes"][:1]]
     tables["approvals"] = [{**row, "project_id": FIRST_ID} for row in tables["approvals"][:1]]  # of the first user
     tables["vote_discounts"] = [{"user_id": FIRST_ID, "project_id": FIRST_ID}]
-    tables["revisions"] = _revisions(tables["revisions"], tables["projects"])
     for n, row in enumerate(tables["projects"]):
         votes = 0 if n else len(tables["users"]) - 1  # one of which is discounted
         rank = hot(votes, row["published_at"] or row["created_at"])
         row |= {"status": "live" if row["published_at"] else "rejected", "upvotes": votes, "hot": rank}
         row["domain"], row["text_key"] = keys_of(SimpleNamespace(**row))
-        row["owner_since"] = None  # only pending projects wait for their owners
+    tables["reviews"] = _reviews(tables["reviews"], tables["projects"])
     return tables
 
 
@@ -106,15 +105,21 @@ def _have_logos(tables: dict[str, list[dict[str, Any]]]) -> None:
         row["pictures"] = [{"id": n + 1, "alt": words, **size} for n, words in enumerate(row["pictures"] or ())]
 
 
-def _revisions(rows: list[dict[str, Any]], projects: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Revisions of those that are live; what waits differs from the project, and a refusal has no fields."""
-    live = [project for project in projects if project["published_at"]]
-    for row, project in zip(rows, live, strict=False):
-        waits = row["submitted_at"] is not None
-        held = {"description": f"{project['description']}{''.join(row['changes'])}!"}
-        row |= {"project_id": project["id"], "changes": held if waits else {}, "category": None}
-        row["reason"] = None if waits else row["reason"]
-    return rows[: len(live)]
+def _reviews(rows: list[dict[str, Any]], projects: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Changes of those that are live, which differ from the project, and the rejections of the others."""
+    found = []
+    for n, project in enumerate(projects):
+        row = rows[n % len(rows)] | {"id": FIRST_ID + n, "project_id": project["id"], "is_current": True}
+        row |= {"category_id": project["category_id"], "category": None, "asked": None, "logo": None, "changes": None}
+        waits = bool(project["published_at"]) and row["until"] is None
+        row |= {"turn": "reviewers" if waits else None, "outcome": None if waits else "rejected"}
+        row["kind"] = "changes" if project["published_at"] else "submission"
+        if project["published_at"]:
+            row["changes"] = {"description": f"{project['description']}!"}
+        else:
+            row["place"] = project["submitted_at"]
+        found.append(row)
+    return found
 
 
 def _fixed(n: int) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from sqlalchemy import select, update
 
 from directory.db.transactions import transaction
 from directory.extensions import db, modify
-from directory.models import AuditEntry, Delivery, Project, Revision, now
+from directory.models import AuditEntry, Delivery, Project, Review, Reviewed, Turn, now
 from directory.services.delivery.outbox import ACTORS
 from tests.support.factories import Api
 
@@ -37,12 +37,16 @@ def decide(admin: Api, project: int, word: str, reason: Any = None) -> Any:
 
 
 def put_back(app: Flask, project_id: int, **hours: float) -> None:
-    """Put times of a project, or of its revision if it has one, so many hours into the past."""
+    """Put times of the case of a project so many hours into the past; its place in the queue with what shows it."""
     values = {name: now() - timedelta(hours=number) for name, number in hours.items()}
 
     def write() -> None:
-        if not modify(update(Revision).where(Revision.project_id == project_id).values(values)):
-            modify(update(Project).where(Project.id == project_id).values(values))
+        own = (Review.project_id == project_id, Review.is_current)
+        modify(update(Review).where(*own).values(values))
+        if "place" in values:
+            modify(update(Review).where(*own, Review.turn == Turn.REVIEWERS).values(since=values["place"]))
+            pending = select(Review.project_id).where(*own, Review.kind == Reviewed.SUBMISSION)
+            modify(update(Project).where(Project.id.in_(pending)).values(submitted_at=values["place"]))
 
     with app.app_context():
         transaction(write)

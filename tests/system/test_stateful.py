@@ -9,11 +9,12 @@ from urllib.parse import urlencode
 import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import invariant, rule, run_state_machine_as_test
-from sqlalchemy import select
+from sqlalchemy import and_, select
 
 from directory.extensions import db
-from directory.models import AuditEntry, Category, Delivery, Revision, Session, Token, Upvote
+from directory.models import AuditEntry, Category, Delivery, Review, Session, Token, Upvote
 from directory.models import Project as Row
+from directory.services.turns import CURRENT
 from tests.support.cast import Credential, Entry
 from tests.support.effort import effort
 from tests.support.factories import PASSWORD
@@ -225,11 +226,15 @@ class Story(Teller):
                 (voter, project.id) for project in projects for voter in project.voters
             }
             assert {
-                p.id: (p.status, p.upvotes, p.version, p.rejection_reason) for p in db.session.scalars(select(Row))
+                p.id: (p.status, p.upvotes, p.version, reason)
+                for p, reason in db.session.execute(
+                    select(Row, Review.reason).outerjoin(Review, and_(CURRENT, Review.changes.is_(None)))
+                )
             } == {p.id: (p.status, p.upvotes, p.version, p.reason) for p in projects}
-            assert {r.project_id: (r.changes, r.reason) for r in db.session.scalars(select(Revision))} == {
-                p.id: (p.revision.changes, p.revision.reason) for p in projects if p.revision
-            }
+            assert {
+                r.project_id: (r.changes, r.reason)
+                for r in db.session.scalars(select(Review).where(Review.is_current, Review.changes.is_not(None)))
+            } == {p.id: (p.revision.changes or p.revision.rejected, p.revision.reason) for p in projects if p.revision}
             for category in db.session.scalars(select(Category)):
                 states = [p.status for p in projects if p.fields["category"] == category.slug]
                 counted = (category.live_projects, category.pending_projects, category.rejected_projects)

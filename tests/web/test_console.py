@@ -131,7 +131,7 @@ def test_projects_are_decided_in_bulk_each_in_the_version_that_is_shown(chromium
         dialog.get_by_role("button", name="Delete 1").click()
         expect(rows(page)).to_have_count(4)
     assert [world.stored(each)["status"] for each in ids[:4]] == ["live", "pending", "rejected", "pending"]
-    assert world.row(ids[3]).rejection_reason == "The links are dead."
+    assert world.reason(ids[3]) == "The links are dead."
     assert world.row(ids[4]) is None
 
 

@@ -7,7 +7,8 @@ from playwright.sync_api import expect
 from sqlalchemy import select
 
 from directory.extensions import db
-from directory.models import Message, Project
+from directory.models import Message, Project, Review
+from directory.services.turns import CURRENT
 from tests.support.chromium import served
 from tests.support.visitor import visitor
 from tests.support.waiting import until
@@ -89,7 +90,7 @@ def test_the_keyboard_alone_clears_the_queue(chromium, app, world, grace, waitin
         expect(page.locator(".q-outcomes li.bad")).to_have_count(0)
     stored = [world.stored(each) for each in ids]
     assert [each["status"] for each in stored] == ["live", "rejected", "rejected", "live", "live", "live"]
-    reasons = [world.row(each).rejection_reason for each in ids[1:3]]
+    reasons = [world.reason(each) for each in ids[1:3]]
     assert reasons == ["This project is in the directory already.", "a reason with r, x and u"]
 
 
@@ -115,7 +116,7 @@ def test_two_hundred_submissions_are_decided_by_the_keyboard_alone(chromium, app
                 expect(page.locator(".q-rows a:focus")).to_contain_text(f"Lamp {5 * turn + 1}")
         expect(page.get_by_text("Nothing waits for review")).to_be_visible()
         press(page, "g", "d")
-        states = select(Project.status, Project.rejection_reason).order_by(Project.id)
+        states = select(Project.status, Review.reason).outerjoin(Review, CURRENT).order_by(Project.id)
         until(lambda: stored(app, states) == wanted * 40)
         asked = select(Message.project_id, Message.text).where(Message.kind == "changes_requested")
         texts = {each: f"Lamp {place} needs more." for place, each in enumerate(ids, 1) if place % 5 in (3, 4)}

@@ -63,7 +63,7 @@ def test_a_reviewer_has_the_queue_and_the_projects_of_their_categories_alone(chr
         page.get_by_role("dialog").get_by_label("Reason").fill("It is gone.")
         page.get_by_role("dialog").get_by_role("button", name="Take down 1").click()
         expect(page.get_by_text("1 project taken down.")).to_be_visible()
-        assert world.row(live).rejection_reason == "It is gone."
+        assert world.reason(live) == "It is gone."
         expect(
             person.open(f"/admin/queue/{chess}").page.get_by_text("This submission is not in the queue")
         ).to_be_visible()
@@ -352,7 +352,7 @@ def test_administrators_write_the_saved_replies_and_reviewers_choose_them(chromi
         "Dear ada, Lamp needs more.",
         "Dear eve, {owner} <b> needs more.",
     ]
-    assert world.row(live).rejection_reason == "Gone: Torch"
+    assert world.reason(live) == "Gone: Torch"
 
 
 def test_an_appeal_is_reversed_by_another_person(chromium, make_app, world, linus):

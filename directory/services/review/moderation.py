@@ -178,16 +178,11 @@ def _give(due: list[Case], *, by: Caller, notify: list[Endpoint], terms: Terms) 
 def _approve(due: list[Case], *, by: Caller | None, notify: list[Endpoint], terms: Terms) -> Refusals:
     """Approve submissions, and apply the changes of live projects; return the refusals of addresses that are taken."""
     of_live = [case for case in due if case.kind is Reviewed.CHANGES]
+    submitted = [case for case in due if case.kind is Reviewed.SUBMISSION]
     changes = revisions.apply(of_live, by=by, notify=notify) if of_live else {}
-    move(
-        [case for case in of_live if case.id in changes],
-        Act.APPROVE,
-        by=by,
-        notify=notify,
-        terms=terms,
-        changes=changes,
-    )
-    move([case for case in due if case.kind is Reviewed.SUBMISSION], Act.APPROVE, by=by, notify=notify, terms=terms)
+    applied = [case for case in of_live if case.id in changes]
+    move(applied, Act.APPROVE, by=by, notify=notify, terms=terms, changes=changes)
+    move(submitted, Act.APPROVE, by=by, notify=notify, terms=terms)
     return {case.id: Duplicate(["url"], revisions.TAKEN) for case in of_live if case.id not in changes}
 
 
