@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from flask import Flask
 
+from directory.models import REJECTIONS, Asked, Outcome, Turn
 from directory.runtime import housekeeping
 from directory.services import turn_words
 from directory.services.delivery.schedule import DeliveryPolicy
-from directory.models import REJECTIONS, Asked, Outcome, Turn
 from tests.pages.conftest import text_of
 from tests.support.browsers import Browser
 from tests.support.factories import World
