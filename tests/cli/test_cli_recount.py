@@ -10,17 +10,19 @@ from directory.cli import recount as command
 from directory.db import portions
 from directory.db.transactions import transaction
 from directory.extensions import db
-from directory.models import Project, Revision, now
+from directory.models import Project, Review, now
 from directory.services.catalog import search_index
 from directory.services.data import counter_checks, recount
 from directory.services.identity import Caller
-from directory.services.review import moderation, revisions
+from directory.services.review import moderation
+from directory.services.review.case import changes_of
 from tests.conftest import Database
 from tests.support.factories import World
 
 RIGHT = "Counted 3 projects and 2 votes: all is right.\n"
 
 
+CASE, ONE = "INSERT INTO reviews (project_id, kind, turn, since, place, category_id)", "WHERE id = :id"
 OF_OWNER = "user_id = (SELECT owner_id FROM projects WHERE id = :id)"
 
 
@@ -75,7 +77,27 @@ def test_an_empty_directory_is_right(run: Any) -> None:
         ("UPDATE standings SET hot = 0.5 WHERE project_id = :id", "project 1: standing out of date"),
         ("UPDATE standings SET status = 'pending' WHERE project_id = :id", "project 1: standing out of date"),
         ("UPDATE standings SET category_id = 99 WHERE project_id = :id", "project 1: standing out of date"),
-        ("UPDATE projects SET owner_since = created_at WHERE id = :id", "project 1: owner_since 20"),
+        (
+            f"{CASE} SELECT id, 'submission', 'reviewers', submitted_at, submitted_at, category_id FROM projects {ONE}",
+            "project 1: live, but its case is of a project that is pending",
+        ),
+        (
+            "DELETE FROM reviews WHERE project_id = 2 * :id",
+            "project 2: pending, but its case is of a project that is live",
+        ),
+        (
+            "UPDATE reviews SET turn = NULL, outcome = 'rejected' WHERE project_id = 2 * :id",
+            "project 2: pending, but its case is of a project that is rejected",
+        ),
+        (
+            "DELETE FROM reviews WHERE project_id = 3 * :id",
+            "project 3: rejected, but its case is of a project that is live",
+        ),
+        ("UPDATE reviews SET category_id = 99 WHERE project_id = 2 * :id", "project 2: its case has another place or "),
+        (
+            "UPDATE reviews SET place = '2001-01-01 00:00:00.000000' WHERE project_id = 3 * :id",
+            "project 3: its case has another place or category",
+        ),
         ("UPDATE categories SET live_projects = 5 * :id", "category tools: live_projects 5 instead of 1"),
         ("UPDATE categories SET pending_projects = 0 * :id", "category tools: pending_projects 0 instead of 1"),
         ("UPDATE categories SET rejected_projects = 9 * :id", "category tools: rejected_projects 9 instead of 1"),
@@ -108,10 +130,7 @@ def test_what_is_wrong_is_named_and_repaired(app: Flask, run: Any, first: int, s
     assert again.output.endswith(": all is right.\n")
 
 
-HELD = """UPDATE revisions SET changes = '{"title": "Needle", "url": "https://x.example"}' WHERE project_id = 1"""
-SAME = "UPDATE revisions SET category = 'tools' WHERE project_id = 1"
-EMPTY = "UPDATE revisions SET changes = '{}', category = NULL WHERE project_id = 1"
-WAITING = "INSERT INTO revisions (project_id, changes, submitted_at) SELECT 2, changes, submitted_at FROM revisions"
+HELD = """UPDATE reviews SET changes = '{"title": "Needle", "url": "https://x.example"}' WHERE project_id = 1"""
 
 
 @pytest.mark.parametrize(
@@ -119,19 +138,17 @@ WAITING = "INSERT INTO revisions (project_id, changes, submitted_at) SELECT 2, c
     [
         (HELD, 1, "title, url, category instead of url, category", {"url", "category"}),
         (
-            "UPDATE revisions SET category = 'tools' WHERE project_id = 1",
+            "UPDATE reviews SET category = 'tools' WHERE project_id = 1",
             1,
             "title, category instead of title",
             {"title"},
         ),
         (
-            "UPDATE revisions SET changes = '{}', category = NULL WHERE project_id = 1",
+            "UPDATE reviews SET changes = '{}', category = NULL WHERE project_id = 1",
             1,
             "nothing instead of none",
             None,
         ),
-        ("INSERT INTO revisions (project_id, changes) VALUES (2, '{}')", 2, "refusal instead of none", None),
-        (f"{WAITING} WHERE project_id = 1", 2, "title instead of none", None),
     ],
 )
 def test_a_revision_that_holds_what_needs_no_decision_is_named_and_repaired(
@@ -152,7 +169,8 @@ def test_a_revision_that_holds_what_needs_no_decision_is_named_and_repaired(
     assert run("--check").exit_code == 0
     assert world.stored(number)["version"] == {1: 4, 2: 2}[number]
     with app.app_context():
-        stored = {revision.project_id: set(revisions.changes_of(revision)) for revision in db.session.query(Revision)}
+        open_cases = db.session.scalars(select(Review).where(Review.is_current, Review.changes.is_not(None)))
+        stored = {review.project_id: set(changes_of(review)) for review in open_cases}
     assert (stored.get(number), stored[refused]) == (kept, set())
 
 

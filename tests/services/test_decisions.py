@@ -226,9 +226,9 @@ def test_the_versions_of_a_batch_cost_no_statement(app: Flask, world: World, sta
     statements.clear()
     stale = [{"id": item["id"], "version": 77} for item in items]
     assert admin.post(PATH, {"decision": "unpublish", "items": stale}).status_code == 200
-    # Who calls, their account and the projects locked, the revisions of the live ones, the projects as they are now,
-    # the role.
-    assert len(statements) == 6
+    # Who calls, their account locked, the cases with their projects, the projects without a case, which they may have
+    # got meanwhile, the projects as they are now, the role.
+    assert len(statements) == 7
 
 
 def test_of_two_decisions_about_one_version_the_second_is_stale(world: World, admin: Api) -> None:

@@ -33,7 +33,7 @@ def hold(app: Flask, project_id: int) -> None:
         case = current(db.session.get_one(Project, project_id))
         if case.stage is Stage.QUEUED:
             advance(case, Act.HOLD, by=None, at=now())
-            flush()
+            flush([case])
 
     with app.app_context():
         transaction(work)
@@ -245,7 +245,7 @@ def test_the_owner_answers_and_appeals_against_a_rejection_by_a_rule(make_app: C
 def test_decisions_by_nobody_change_no_rate_and_no_median(app: Flask, world: World, admin: Api) -> None:
     approved, rejected, by_rule = (world.project(status="pending") for _ in range(3))
     with app.app_context():
-        aging = update(Project).values(submitted_at=now() - timedelta(hours=1))
+        aging = update(Review).values(place=now() - timedelta(hours=1))
         transaction(lambda: db.session.execute(aging))
     admin.put(f"/api/review/projects/{approved}/approve")
     admin.put(f"/api/review/projects/{rejected}/reject")

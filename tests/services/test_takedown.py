@@ -222,7 +222,7 @@ def test_it_costs_the_same_statements_whatever_the_number_of_projects(
     # change; the answer (2). On PostgreSQL entries, threads and deliveries are five COPY, which are not recorded; it is
     # asked for its time twice, and the account, the projects voted for and the counters of categories and tags are
     # locked.
-    assert len(ran) == 20, ran
+    assert len(ran) == 23, ran
 
 
 @pytest.mark.parametrize("migrated", ["postgresql"], indirect=True)

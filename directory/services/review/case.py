@@ -228,14 +228,23 @@ class Case:
 
 
 def locked(project_ids: Iterable[int]) -> list[Case]:
-    """The projects that exist, locked in the order of their ids, with their cases."""
+    """The projects that exist, locked in the order of their ids, with their cases, which are locked too.
+
+    Those with a case take one statement. If another transaction has closed a case meanwhile, PostgreSQL leaves it out,
+    and it is read again as those without one are: after the lock, for a join would read it as it was before the wait.
+    """
+    wanted = set(project_ids)
     columns = (Project.id, Project.owner_id, Project.url_key, Project.title, Project.status, Project.version)
-    query = select(*columns, Project.category_id, Project.upvotes, Project.published_at)
-    query = query.where(Project.id.in_(list(project_ids))).order_by(Project.id)
-    projects = list(db.session.execute(query.with_for_update(key_share=True)))
-    # In a separate statement: a join would read the case as it was before the wait for the lock.
-    reviews = current_of([project.id for project in projects]) if projects else {}
-    return [Case(project, reviews.get(project.id)) for project in projects]
+    query = select(*columns, Project.category_id, Project.upvotes, Project.published_at).order_by(Project.id)
+    both = query.add_columns(Review).join(Review, turns.CURRENT).where(Project.id.in_(wanted))
+    both = both.with_for_update(key_share=True, of=[Project, Review])
+    rows = db.session.execute(both, execution_options={"populate_existing": True})
+    cases = {row.id: Case(row, row.Review) for row in rows}
+    if others := wanted - cases.keys():
+        projects = list(db.session.execute(query.where(Project.id.in_(others)).with_for_update(key_share=True)))
+        reviews = current_of([project.id for project in projects]) if projects else {}
+        cases |= {project.id: Case(project, reviews.get(project.id)) for project in projects}
+    return [cases[number] for number in sorted(cases)]
 
 
 def current_of(project_ids: Collection[int]) -> dict[int, Review]:
@@ -283,7 +292,7 @@ def move(
         appealed = [case.project for case in some if case.review is not None and case.review.turn == Turn.APPEAL]
         for case in some:
             advance(case, act, by=by, at=at, terms=terms)
-        flush()
+        flush(some)
         _write(some, step, act, at)
         reason = None if act is Act.REQUEST else terms.reason
         audit.record_each(facts, by=by, action=step.event, at=at, reason=reason, rule_id=terms.rule_id)
@@ -347,9 +356,7 @@ def _pass_on(review: Review, step: Step, act: Act, at: datetime, terms: Terms) -
 def begun(project: Any, kind: Reviewed, at: datetime) -> Review:
     """A new case, in the queue."""
     values = {"kind": kind, "turn": Turn.REVIEWERS, "since": at, "place": at, "category_id": project.category_id}
-    review = Review(project_id=project.id, is_current=True, requests=0, **values)
-    db.session.add(review)
-    return review
+    return Review(project_id=project.id, is_current=True, requests=0, **values)
 
 
 def end(review: Review, outcome: Outcome, by: Caller | None, at: datetime) -> None:
@@ -361,7 +368,6 @@ def end(review: Review, outcome: Outcome, by: Caller | None, at: datetime) -> No
         review.outcome, review.decided_at, review.decided_by = outcome, at, by.id if by else None
     review.turn = review.until = review.category = review.logo = review.changes = review.reason = None
     review.is_current = False
-    db.session.flush()  # before the next case begins
 
 
 def _reject(review: Review, by: Caller | None, at: datetime, terms: Terms) -> None:
@@ -393,10 +399,16 @@ def leave_out(review: Review, at: datetime) -> None:
     review.measured_from = (review.measured_from or review.place) + (at - review.since)
 
 
-def flush() -> None:
-    """Write the cases. Raises Invalid if a category that one names is deleted at this moment."""
+def flush(cases: Collection[Case]) -> None:
+    """Write the cases: what has ended first. Raises Invalid if a category that one names is deleted at this moment."""
     with refusing(fk_reviews_category_categories=Invalid.field("category", fields.NO_CATEGORY)):
         db.session.flush()
+        new = [case.review for case in cases if case.review is not None and case.review.id is None]
+        if len(new) > 1:  # in one statement on both databases, after which they are not changed any more
+            db.session.bulk_save_objects(new)
+        elif new:
+            db.session.add(new[0])
+            db.session.flush()
 
 
 def _by_step(cases: list[Case], act: Act) -> Iterable[tuple[Step, list[Case]]]:

@@ -171,7 +171,7 @@ def _give(due: list[Case], *, by: Caller, notify: list[Endpoint], terms: Terms) 
         for case in kept:
             if case.stage is Stage.HELD:
                 advance(case, Act.RELEASE, by=by, at=at)
-        flush()
+        flush(kept)
     return refusals
 
 

@@ -107,7 +107,7 @@ def hold(case: Case, planned: Plan, *, by: Caller, at: datetime) -> None:
         review = case.review = case.review or begun(case.project, Reviewed.CHANGES, at)
         review.changes = {name: value for name, value in planned.after.items() if name != "category"}
         review.category, review.logo = planned.after.get("category"), planned.after.get("logo")
-    flush()
+    flush([case])
     if planned.after and planned.revision_changes:
         changes = planned.revision_changes
         audit.record_project("project.edit_held", case.project, by=by, at=at, changes=changes, **NO_MOVE)
@@ -201,6 +201,6 @@ def drop_all(owner_id: int, *, by: Caller | None) -> None:
         thread.record_of_service(appealed, Overtaking.WITHDRAWAL, by=by, at=at)
     for case in cases:
         advance(case, Act.WITHDRAW, by=by, at=at)
-    flush()
+    flush(cases)
     ids = [case.id for case in cases]
     modify(update(Project).where(Project.id.in_(ids)).values(version=Project.version + 1))

@@ -218,7 +218,7 @@ def _go_on(
 def give_back(case: Case, *, by: Caller, at: datetime) -> None:
     """Send what is rejected or waits for its owner back to the queue; the latter to its place there."""
     advance(case, Act.RESUBMIT, by=by, at=at)
-    flush()
+    flush([case])
     if case.kind is Reviewed.SUBMISSION and case.review is not None:
         case.project.status, case.project.submitted_at = Status.PENDING, case.review.place
 

@@ -101,7 +101,7 @@ def _reject(cases: list[Case], *, by: Caller | None, at: datetime, reason: str |
         if case.project.status == Status.LIVE:
             advance(case, Act.UNPUBLISH, by=by, at=at)
         advance(case, Act.REJECT, by=by, at=at, terms=Terms(reason))
-    flush()
+    flush(cases)
     ids = [case.id for case in cases]
     counters.lock(ids)
     was_live = Project.status == Status.LIVE

@@ -83,7 +83,7 @@ def _act(
         case = current(db.session.get_one(Project, project_id))
         if case.stage is Stage.QUEUED:
             advance(case, Act.HOLD, by=None, at=judgement.at)
-            flush()
+            flush([case])
     elif acting is not None and is_rejected:
         terms = Terms(acting.reason or "", rule_id=acting.id)
         moderation.decide_by_nobody(Act.REJECT, [project_id], notify=notify, terms=terms)
