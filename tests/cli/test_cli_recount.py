@@ -130,7 +130,7 @@ def test_what_is_wrong_is_named_and_repaired(app: Flask, run: Any, first: int, s
     assert again.output.endswith(": all is right.\n")
 
 
-HELD = """UPDATE reviews SET changes = '{"title": "Needle", "url": "https://x.example"}' WHERE project_id = 1"""
+HELD = """UPDATE reviews SET changes = '{"title": "Needle", "url": "https://x.example"}' WHERE turn = 'reviewers' AND kind = 'changes'"""
 
 
 @pytest.mark.parametrize(
@@ -138,13 +138,13 @@ HELD = """UPDATE reviews SET changes = '{"title": "Needle", "url": "https://x.ex
     [
         (HELD, 1, "title, url, category instead of url, category", {"url", "category"}),
         (
-            "UPDATE reviews SET category = 'tools' WHERE project_id = 1",
+            "UPDATE reviews SET category = 'tools' WHERE kind = 'changes' AND turn = 'reviewers'",
             1,
             "title, category instead of title",
             {"title"},
         ),
         (
-            "UPDATE reviews SET changes = '{}', category = NULL WHERE project_id = 1",
+            "UPDATE reviews SET changes = '{}', category = NULL WHERE kind = 'changes' AND turn = 'reviewers'",
             1,
             "nothing instead of none",
             None,
