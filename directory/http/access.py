@@ -25,7 +25,7 @@ from directory.errors import (
 from directory.extensions import db
 from directory.http import rate_limits, write_checks
 from directory.http.authentication import bearer_of, caller, viewer
-from directory.http.exchange import Exchange, current
+from directory.http.exchange import ROUTE, Exchange, current
 from directory.http.validation import read_query
 from directory.language.messages import _
 from directory.services import identity, permissions
@@ -150,7 +150,9 @@ def require_reader(exchange: Exchange) -> None:
 
     The answer does not depend on what is there: it comes before the view, and before 404 and 405. No OPTIONS is open.
     """
-    if not is_closed() or (exchange.method != "OPTIONS" and _is_open()):
+    if not is_closed():
+        return
+    if exchange.method != "OPTIONS" and is_open(current_app, exchange.environ[ROUTE], exchange.arguments):
         return
     try:
         reader = viewer()
@@ -177,34 +179,29 @@ def _identify_by_key(exchange: Exchange) -> None:
         exchange.identify(reader)
 
 
-def _is_open() -> bool:
-    rule = request.url_rule
-    return rule is not None and is_open(current_app, rule.rule, request.view_args)
-
-
-def admit(exchange: Exchange) -> None:
+def admit(exchange: Exchange, unrouted: Exception | None = None) -> None:
     """Refuse what no route takes, before the view and what decorates it. Raises the errors of each check.
 
     These are reads of anonymous callers where only members may read, writes that `write_checks` refuses, and bad bearer
     tokens, on public routes too. Unknown paths under /api/admin and /api/review, and impossible ids there, are closed
-    as the routes there are.
+    as the routes there are. `unrouted` is why a request has no route.
     """
     if hasattr(exchange.view, "takes_feed_key"):
         _identify_by_key(exchange)
     require_reader(exchange)
-    if request.routing_exception is None:
+    if unrouted is None:
         if not exchange.is_read:
             write_checks.check(exchange)
         if bearer_of(exchange.environ) is not None:
             viewer()
-    elif isinstance(request.routing_exception, NotFound):
+    elif isinstance(unrouted, NotFound):
         for path, (action, _rules) in CLOSED.items():
             if exchange.path.startswith(path):
                 viewer()
                 require(action, caller())
 
 
-def check(exchange: Exchange, path: dict[str, Any]) -> None:
+def check(exchange: Exchange) -> None:
     """Raise the error of the route's decorator unless the caller may use the route.
 
     The rule for owners is in the services, which check it again under the project's lock. The rate limit counts the
@@ -218,10 +215,10 @@ def check(exchange: Exchange, path: dict[str, Any]) -> None:
         if current_app.config["REPORTS"] == "members":
             require_person(viewer())
     elif access != "public":
-        _check_person(exchange, path)
+        _check_person(exchange)
 
 
-def _check_person(exchange: Exchange, path: dict[str, Any]) -> None:
+def _check_person(exchange: Exchange) -> None:
     """The same for a route that is for some accounts alone. A write needs its privilege at its commit too."""
     by, access = caller(), exchange.view.access
     required = REQUIRED.get(access)
@@ -229,7 +226,7 @@ def _check_person(exchange: Exchange, path: dict[str, Any]) -> None:
         require("review", by)  # what administrators alone may do there, members are refused as everything there
     if required is not None:
         require(required, by)
-    _check_project(exchange.view, path, by)
+    _check_project(exchange.view, exchange.arguments, by)
     if access == "owner" and permissions.may(by, "administer"):
         required = "administer"
     if not exchange.is_read:

@@ -36,7 +36,8 @@ class Exchange:
     `caller` is None for an anonymous caller, and as long as nobody has asked who it is. `limits` are the states of the
     limits that the answer shows, by tier, and `counted` the tiers that the request was counted against. `privilege` is
     what the caller of a write has to be allowed at its commit too; None if a member may do it. `is_constant` says
-    that all callers get the same answer. `language` is the tag of the answer's language, empty until it is chosen.
+    that all callers get the same answer. `arguments` are the view's: those of the path, and the query and the body once
+    they are checked. `language` is the tag of the answer's language, empty until it is chosen.
     """
 
     method: str
@@ -47,6 +48,7 @@ class Exchange:
     environ: dict[str, Any] = field(default_factory=dict)
     is_read: bool = True
     view: Any = None  # of the route; None for a path without one
+    arguments: dict[str, Any] = field(default_factory=dict)
 
     caller: Caller | None = None
     is_identified: bool = False
@@ -78,6 +80,12 @@ def received(environ: dict[str, Any], began: float | None = None) -> Exchange:
     began = time.perf_counter() if began is None else began
     query = environ.get("QUERY_STRING", "")
     return Exchange(method, f"/{path.lstrip('/')}", query, identity, began, environ, method in READS)
+
+
+def anonymous(path: str, query: str = "", identity: str = "", **facts: Any) -> Exchange:
+    """The exchange of a read by an anonymous caller, which is current from now on. It needs no request."""
+    g.exchange = exchange = Exchange("GET", path, query, identity, is_identified=True, **facts)
+    return exchange
 
 
 def request_id(given: str) -> str:

@@ -50,7 +50,7 @@ def _begin() -> Response | None:
     exchange = _bind()
     if exchange.method == "OPTIONS" and (response := _options(exchange)) is not None:
         return response
-    access.admit(exchange)
+    access.admit(exchange, request.routing_exception)
     return None
 
 
@@ -67,6 +67,7 @@ def _bind() -> Exchange:
     exchange, rule = current(), request.url_rule
     exchange.environ[ROUTE] = rule.rule if rule else "none"
     exchange.view = current_app.view_functions[rule.endpoint] if rule else None
+    exchange.arguments = request.view_args or {}
     exchange.is_constant = getattr(getattr(exchange.view, "operation", None), "constant", False)
     return exchange
 

@@ -12,6 +12,7 @@ from werkzeug.exceptions import RequestEntityTooLarge
 
 from directory.errors import Invalid, MalformedJson, TooLarge, UnsupportedMediaType
 from directory.http import multipart
+from directory.http.exchange import current
 from directory.http.multipart import FormContent
 from directory.language.messages import _
 
@@ -133,7 +134,7 @@ def _read_body(most: int = BODY_MAX) -> bytes:
     Werkzeug's own limit, MAX_CONTENT_LENGTH, stays unset: of a longer chunked body it returns the part within the
     limit, without an error (`LimitedStream.readall` in 3.1.9).
     """
-    if _has_none(request.environ):
+    if _has_none(current().environ):
         return b""
     declared = request.content_length
     if declared is not None and declared > most:

@@ -132,8 +132,9 @@ class JsonBody(Body):
     def arguments(self) -> dict[str, Any]:
         """Raises Invalid, MalformedJson, TooLarge, UnsupportedMediaType."""
         given, refused = read_json(required=not self.optional)
-        if given is None:
-            given = {}
+        if given is None and self.schema is NOTHING:
+            return {}
+        given = {} if given is None else given
         if not isinstance(given, dict):
             raise Invalid([{"pointer": "#", "detail": _("The body must be an object.")}])
         return _loaded(self, given, refused)
