@@ -5,7 +5,6 @@ and, where READS=members, whatever an anonymous caller asks for that is not open
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any
 
 from flask import Flask, current_app, g, request
@@ -31,9 +30,8 @@ from directory.language.messages import _
 from directory.services import identity, permissions
 from directory.services.accounts import feed_keys
 from directory.services.catalog import catalog
-from directory.services.identity import Caller, require_person
+from directory.services.identity import Caller
 from directory.services.permissions import Action
-from directory.services.review import thread
 
 View = Callable[..., Any]
 # What the callers of the routes under a path must be allowed, and the access rules that a route there may have.
@@ -213,7 +211,7 @@ def check(exchange: Exchange) -> None:
         viewer()  # Cache-Control depends on the caller, even if the body does not
     if access == "reporter":
         if current_app.config["REPORTS"] == "members":
-            require_person(viewer())
+            permissions.require_person(viewer())
     elif access != "public":
         _check_person(exchange)
 
@@ -222,7 +220,7 @@ def _check_person(exchange: Exchange) -> None:
     """The same for a route that is for some accounts alone. A write needs its privilege at its commit too."""
     by, access = caller(), exchange.view.access
     required = REQUIRED.get(access)
-    if exchange.path.startswith("/api/review/"):
+    if exchange.path.startswith("/api/review/") and required != "review":
         require("review", by)  # what administrators alone may do there, members are refused as everything there
     if required is not None:
         require(required, by)
@@ -235,12 +233,15 @@ def _check_person(exchange: Exchange) -> None:
 
 def _check_project(view: Any, path: dict[str, Any], by: Caller) -> None:
     """Raise NotFound, NotOwner or OwnSubmission if the route does not let the caller at the project of the path."""
-    rules = {"owner": catalog.editable, "own": thread.require_own}
-    if view.access in rules:
+    self_review = current_app.config["SELF_REVIEW"]
+    if view.access == "owner":
         rate_limits.hit(view.operation.tier)
-        rules[view.access](path["project_id"], by=by)
-    elif getattr(view, "decides", False) and current_app.config["SELF_REVIEW"] == "refuse":
-        catalog.require_other(path["project_id"], by=by)
+        permissions.require_editor(by, catalog.whose(path["project_id"]))
+    elif view.access == "own":
+        rate_limits.hit(view.operation.tier)
+        permissions.require_owner(by, catalog.whose(path["project_id"]))
+    elif hasattr(view, "decides") and permissions.refuses_own(self_review):
+        permissions.require_reviewer(by, catalog.whose(path["project_id"]), self_review)
 
 
 def require_reports(**_path: Any) -> None:
@@ -282,7 +283,7 @@ def require(action: Action, by: Caller) -> None:
     """Raise PasskeyRequired, AdminRequired or ReviewerRequired unless the caller may do this."""
     if permissions.may(by, action):
         return
-    if by.role_by_passkey and permissions.may(replace(by, role=by.role_by_passkey), action):
+    if permissions.needs_passkey(by, action):
         raise needs_passkey()
     raise _refusal(action)
 

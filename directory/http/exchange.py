@@ -33,11 +33,12 @@ class LimitState(NamedTuple):
 class Exchange:
     """A request. `began` is a time of time.perf_counter().
 
-    `caller` is None for an anonymous caller, and as long as nobody has asked who it is. `limits` are the states of the
-    limits that the answer shows, by tier, and `counted` the tiers that the request was counted against. `privilege` is
-    what the caller of a write has to be allowed at its commit too; None if a member may do it. `is_constant` says
-    that all callers get the same answer. `arguments` are the view's: those of the path, and the query and the body once
-    they are checked. `language` is the tag of the answer's language, empty until it is chosen.
+    `caller` is None for an anonymous caller, and as long as nobody has asked who it is; `person` is a caller who may do
+    what members do, once that is asked. `limits` are the states of the limits that the answer shows, by tier, and
+    `counted` the tiers that the request was counted against. `privilege` is what the caller of a write has to be
+    allowed at its commit too; None if a member may do it. `is_constant` says that all callers get the same answer.
+    `arguments` are the view's: those of the path, and the query and the body once they are checked. `language` is the
+    tag of the answer's language, empty until it is chosen.
     """
 
     method: str
@@ -51,6 +52,7 @@ class Exchange:
     arguments: dict[str, Any] = field(default_factory=dict)
 
     caller: Caller | None = None
+    person: Caller | None = None
     is_identified: bool = False
     privilege: Action | None = None
     is_constant: bool = False
@@ -70,7 +72,7 @@ class Exchange:
 
     def identify(self, caller: Caller | None) -> None:
         """Note who the caller is; None for an anonymous one."""
-        self.caller, self.is_identified = caller, True
+        self.caller, self.person, self.is_identified = caller, None, True
 
 
 def received(environ: dict[str, Any], began: float | None = None) -> Exchange:

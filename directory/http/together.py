@@ -23,6 +23,7 @@ from directory.http.converters import ID
 from directory.http.endpoint import Operation
 from directory.http.exchange import ROUTE, Exchange, received
 from directory.http.wsgi import Answer, behind_proxies
+from directory.services import permissions
 from directory.services.accounts import sessions
 from directory.services.votes.voting import CountAlone, Vote
 
@@ -128,7 +129,7 @@ class Together:
             return []
         for each, credential in credentials.items():
             caller, each.is_use_due = (credential and sessions.caller_of(credential, prefetched)) or (None, False)
-            each.exchange.identify(caller and authentication.as_allowed(caller))
+            each.exchange.identify(caller and permissions.as_allowed(caller, self._app.config))
         return [each for each in requests if each.exchange.caller]
 
     def _is_admitted(self, request: BatchedRequest) -> bool:

@@ -29,6 +29,7 @@ from directory.pages.forms import EMPTY, NO_STORE, Form, same_as, see_other, sho
 from directory.pages.head import Head
 from directory.pages.layout import PageAnswer, address_with, bp, here, page_of, show, with_page
 from directory.pages.sign_in_form import again, asks_to_sign_in
+from directory.services import permissions
 from directory.services.accounts import accounts, api_tokens
 from directory.services.accounts import sessions as credentials
 
@@ -123,7 +124,7 @@ def _lists() -> dict[str, Any]:
         "ways": ways,
         "others": [each for each in configured.values() if each.name not in joined],
         "passkeys": passkeys.list_passkeys.view()["items"] if has_passkeys() else None,  # type: ignore[attr-defined]
-        "needs_passkey": needs_passkey().detail,
+        "needs_passkey": needs_passkey().detail if permissions.needs_passkey(caller()) else "",
     }
 
 

@@ -303,6 +303,7 @@ def init_app(app: Flask) -> None:
         "address_with": address_with,
         "default_description": DESCRIPTION,
         "may": permissions.may,
+        "owns": permissions.owns,
         "in_language": translated.in_language,
     }
     app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
