@@ -224,7 +224,7 @@ class Responder:
 
         It is None where the application has to make it.
         """
-        match = self.routes.find(read)
+        match = self.routes.find(read.path)
         if match is None:
             return None
         with self._flask.app_context():
@@ -281,7 +281,7 @@ class Responder:
 
     def _make_fillable(self, read: Read) -> bool:
         """Make the public response if it can be filled in; return whether there is one."""
-        match = self.routes.find(read)
+        match = self.routes.find(read.path)
         if match is None or not PersonalParts.fits(match.view.operation):
             return False
         if self._find_or_make(read) is None:

@@ -10,7 +10,6 @@ from typing import Any
 from flask import Flask, current_app, g, request
 from sqlalchemy import event
 from sqlalchemy.orm import Session
-from werkzeug.exceptions import NotFound
 
 from directory import errors
 from directory.errors import (
@@ -57,6 +56,7 @@ OPEN = frozenset(
 )  # fmt: skip
 DOCS_FILE, OPEN_FILES = "/api/docs/<version>/<name>", {"pages.css", "favicon-32x32.png"}  # of the plainest open pages
 REQUIRED: dict[str, Action] = {"admin": "administer", "reviewer": "review"}  # what access rules require
+PROJECT = {"owner": permissions.require_editor, "own": permissions.require_owner}  # those about the path's project
 
 
 def public(view: View) -> View:
@@ -144,12 +144,10 @@ def is_open(app: Flask, rule: str, arguments: Mapping[str, Any] | None = None) -
 
 
 def require_reader(exchange: Exchange) -> None:
-    """Refuse anonymous callers whatever is not open, where only members may read. Raises MembersOnly, EmailNotVerified.
+    """Where only members may read: refuse anonymous callers what is not open. Raises MembersOnly, EmailNotVerified.
 
     The answer does not depend on what is there: it comes before the view, and before 404 and 405. No OPTIONS is open.
     """
-    if not is_closed():
-        return
     if exchange.method != "OPTIONS" and is_open(current_app, exchange.environ[ROUTE], exchange.arguments):
         return
     try:
@@ -177,26 +175,30 @@ def _identify_by_key(exchange: Exchange) -> None:
         exchange.identify(reader)
 
 
-def admit(exchange: Exchange, unrouted: Exception | None = None) -> None:
+def admit(exchange: Exchange) -> None:
     """Refuse what no route takes, before the view and what decorates it. Raises the errors of each check.
 
     These are reads of anonymous callers where only members may read, writes that `write_checks` refuses, and bad bearer
-    tokens, on public routes too. Unknown paths under /api/admin and /api/review, and impossible ids there, are closed
-    as the routes there are. `unrouted` is why a request has no route.
+    tokens, on public routes too.
     """
     if hasattr(exchange.view, "takes_feed_key"):
         _identify_by_key(exchange)
-    require_reader(exchange)
-    if unrouted is None:
-        if not exchange.is_read:
-            write_checks.check(exchange)
-        if bearer_of(exchange.environ) is not None:
+    if is_closed():
+        require_reader(exchange)
+    if exchange.view is None:
+        return
+    if not exchange.is_read:
+        write_checks.check(exchange)
+    if bearer_of(exchange.environ) is not None:
+        viewer()
+
+
+def admit_unknown(exchange: Exchange) -> None:
+    """Close unknown paths under /api/admin and /api/review, and impossible ids there, as the routes there are."""
+    for path, (action, _rules) in CLOSED.items():
+        if exchange.path.startswith(path):
             viewer()
-    elif isinstance(unrouted, NotFound):
-        for path, (action, _rules) in CLOSED.items():
-            if exchange.path.startswith(path):
-                viewer()
-                require(action, caller())
+            require(action, caller())
 
 
 def check(exchange: Exchange) -> None:
@@ -224,24 +226,16 @@ def _check_person(exchange: Exchange) -> None:
         require("review", by)  # what administrators alone may do there, members are refused as everything there
     if required is not None:
         require(required, by)
-    _check_project(exchange.view, exchange.arguments, by)
+    self_review = current_app.config["SELF_REVIEW"]
+    if access in PROJECT:
+        rate_limits.hit(exchange.view.operation.tier)
+        PROJECT[access](by, catalog.whose(exchange.arguments["project_id"]))
+    elif hasattr(exchange.view, "decides") and permissions.refuses_own(self_review):
+        permissions.require_reviewer(by, catalog.whose(exchange.arguments["project_id"]), self_review)
     if access == "owner" and permissions.may(by, "administer"):
         required = "administer"
     if not exchange.is_read:
         exchange.privilege = required
-
-
-def _check_project(view: Any, path: dict[str, Any], by: Caller) -> None:
-    """Raise NotFound, NotOwner or OwnSubmission if the route does not let the caller at the project of the path."""
-    self_review = current_app.config["SELF_REVIEW"]
-    if view.access == "owner":
-        rate_limits.hit(view.operation.tier)
-        permissions.require_editor(by, catalog.whose(path["project_id"]))
-    elif view.access == "own":
-        rate_limits.hit(view.operation.tier)
-        permissions.require_owner(by, catalog.whose(path["project_id"]))
-    elif hasattr(view, "decides") and permissions.refuses_own(self_review):
-        permissions.require_reviewer(by, catalog.whose(path["project_id"]), self_review)
 
 
 def require_reports(**_path: Any) -> None:

@@ -97,15 +97,12 @@ class Operation:
             return self.render(view(**arguments))
         return self.render(transaction(lambda: view(**arguments)))  # no answer is written within its transaction
 
-    def tier_of(self, exchange: Exchange) -> str | None:
-        """The rate limit that counts a request."""
-        if exchange.is_read and self.tier:
-            return "read"
-        return "admin" if self.tier == "write" and exchange.path.startswith((*access.CLOSED,)) else self.tier
-
     def prepare(self, exchange: Exchange) -> None:
         """Count a request, refuse what is switched off, and add the query and the body to the view's arguments."""
-        with rate_limits.counted(self.tier_of(exchange)):
+        tier = "read" if exchange.is_read and self.tier else self.tier
+        if tier == "write" and exchange.path.startswith((*access.CLOSED,)):
+            tier = "admin"
+        with rate_limits.counted(tier):
             if self.when is not None:
                 self.when(**exchange.arguments)
             if not self.page:

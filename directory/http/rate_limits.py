@@ -187,9 +187,9 @@ def hit(tier: str, *, shown: bool = True) -> None:
         exchange.limits[tier] = count.states
 
 
-def hit_together(tier: str, exchanges: list[Exchange]) -> list[RateLimited | None]:
+def hit_together(tier: str | None, exchanges: list[Exchange]) -> list[RateLimited | None]:
     """`hit` for the requests of identified callers, in one round trip for each limit of the tier; the errors."""
-    if not _is_limited(tier):
+    if tier is None or not _is_limited(tier):
         return [None] * len(exchanges)
     counts = count_all(tier, [key_of(each.caller) for each in exchanges])
     refusals = list[RateLimited | None]()

@@ -12,7 +12,6 @@ from werkzeug.exceptions import RequestEntityTooLarge
 
 from directory.errors import Invalid, MalformedJson, TooLarge, UnsupportedMediaType
 from directory.http import multipart
-from directory.http.exchange import current
 from directory.http.multipart import FormContent
 from directory.language.messages import _
 
@@ -134,7 +133,7 @@ def _read_body(most: int = BODY_MAX) -> bytes:
     Werkzeug's own limit, MAX_CONTENT_LENGTH, stays unset: of a longer chunked body it returns the part within the
     limit, without an error (`LimitedStream.readall` in 3.1.9).
     """
-    if _has_none(current().environ):
+    if is_absent(request.environ):
         return b""
     declared = request.content_length
     if declared is not None and declared > most:
@@ -150,7 +149,7 @@ def _read_body(most: int = BODY_MAX) -> bytes:
     return bytes(body)
 
 
-def _has_none(environ: dict[str, Any]) -> bool:
+def is_absent(environ: dict[str, Any]) -> bool:
     """Whether the request certainly has no body: HTTP/1 would have to announce one (RFC 9112 section 6.3)."""
     if "HTTP_TRANSFER_ENCODING" in environ or not environ["SERVER_PROTOCOL"].startswith("HTTP/1."):
         return False

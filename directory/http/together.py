@@ -7,7 +7,6 @@ refuses, are left to the application, without having done anything for them.
 import logging
 import re
 import time
-from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -102,9 +101,9 @@ class Together:
         """The answers, in the order of the requests. An error of a single request is its outcome and not raised."""
         outcomes: dict[BatchedRequest, Any] = dict.fromkeys(requests)
         waited = time.perf_counter() - min(each.exchange.began for each in requests)
-        with self._app.app_context(), deadline.for_request(waited):
-            admitted = [each for each in self._identify(requests) if self._is_admitted(each)]
-            self._prepare(admitted, outcomes)
+        with self._app.app_context(), deadline.within(deadline.SECONDS - waited):
+            admitted = [each for each in self._identify(requests) if self._is_admitted(each, outcomes)]
+            self._prepare([each for each in admitted if outcomes[each] is None], outcomes)
             g.pop("exchange", None)  # what follows is for all of them
             # Requests with the same `many` are answered together, whatever their methods.
             asking = [each for each in admitted if outcomes[each] is None]
@@ -132,24 +131,24 @@ class Together:
             each.exchange.identify(caller and permissions.as_allowed(caller, self._app.config))
         return [each for each in requests if each.exchange.caller]
 
-    def _is_admitted(self, request: BatchedRequest) -> bool:
-        """Whether the checks of every request let this one pass; the application refuses it otherwise."""
+    def _is_admitted(self, request: BatchedRequest, outcomes: dict[BatchedRequest, Any]) -> bool:
+        """Whether the request may have a route; otherwise the application refuses it. Its route may still refuse it."""
         g.exchange = exchange = request.exchange
         self._believe(exchange.environ, lambda *_: len)  # of this middleware only changes of the environment are wanted
         try:
             access.admit(exchange)
-            access.check(exchange)
         except DirectoryError:
             return False
+        try:
+            access.check(exchange)
+        except DirectoryError as error:
+            outcomes[request] = error
         return True
 
     def _prepare(self, requests: list[BatchedRequest], outcomes: dict[BatchedRequest, Any]) -> None:
         """Count the requests by tier, and have their views say what they ask for; errors are outcomes."""
-        by_tier: defaultdict[str, list[BatchedRequest]] = defaultdict(list)
-        for each in requests:
-            if (tier := each.operation.tier_of(each.exchange)) is not None:
-                by_tier[tier].append(each)
-        for tier, mine in by_tier.items():
+        for tier in dict.fromkeys(each.operation.tier for each in requests):
+            mine = [each for each in requests if each.operation.tier == tier]
             outcomes |= zip(mine, rate_limits.hit_together(tier, [each.exchange for each in mine]), strict=True)
         for each in requests:
             if outcomes[each] is None:
@@ -174,7 +173,8 @@ class Together:
 
     def _answer_alone(self, request: BatchedRequest) -> Answer:
         """Answer one request alone, in its remaining time, after its batch failed."""
-        with self._app.app_context(), deadline.for_request(time.perf_counter() - request.exchange.began):
+        waited = time.perf_counter() - request.exchange.began
+        with self._app.app_context(), deadline.within(deadline.SECONDS - waited):
             try:
                 (outcome,) = request.many([request.vote])
             except Exception as error:
