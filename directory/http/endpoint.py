@@ -39,8 +39,8 @@ class Operation:
     if a public answer depends on the caller; `cache` is the policy for the response cache. With `many` the view returns
     what is asked, and `many` does that for one request or for several at once: it returns a result or an error for
     each. The server answers a `constant` route, whose answer never changes, without a thread. `when` gets the arguments
-    of the path, and raises the refusal of what a setting has switched off: after the caller's access, and before the
-    rate limit, the query and the body. No cached route has one.
+    of the path, and raises the refusal of what a setting has switched off: after the caller's access and the rate limit,
+    and before the query and the body. No cached route has one.
 
     A `page` is for people: it ignores unknown query parameters, is not in the OpenAPI document, and its view returns a
     response or the bytes of its `media_type`. A page with `parameters` gets them as `query`; if they are names, these
