@@ -192,19 +192,17 @@ class Responder:
             form = None if public is None else public.form_for(each.read)
             each.response = None if form is None else ReaderResponse(form, None)
 
-    def _find_or_make(self, read: Read) -> CachedResponse | None:
+    def _find_or_make(self, read: Read, *, has_waited: bool = False) -> CachedResponse | None:
         """The public response, from the store or made; None where the application has to make it.
 
-        Where several threads need it, one makes it for all.
+        Where several threads need it, one makes it for all: each looks again once it `has_waited` for the others.
         """
         snapshot, public = self._find_stored(read)
         if public is not None or snapshot is None:
             return public
-        return self._flights.run(read.key, lambda: self._find_again_or_make(read))
-
-    def _find_again_or_make(self, read: Read) -> CachedResponse | None:
-        snapshot, public = self._find_stored(read)  # another thread may have made it while this one waited
-        return self.make(read, snapshot) if public is None and snapshot is not None else public
+        if has_waited:
+            return self.make(read, snapshot)
+        return self._flights.run(read.key, lambda: self._find_or_make(read, has_waited=True))
 
     def _find_stored(self, read: Read) -> tuple[Snapshot | None, CachedResponse | None]:
         """A snapshot after which the response may be made, and the stored response if it is valid.

@@ -69,7 +69,7 @@ class CachedResponse:
         A caller that has the response already gets 304, without the headers that describe the content.
         """
         request_id = ("X-Request-ID", request.request_id)
-        if self.etag and request.matches(self.etag):
+        if self.etag and request.if_none_match is not None and request.matches(self.etag):
             return 304, [*self.headers, request_id], b""
         return 200, [*self._content(), request_id], b"" if request.method == "HEAD" else self.body
 

@@ -11,7 +11,7 @@ from functools import wraps
 from typing import Any
 
 import orjson
-from flask import Response, request
+from flask import Response, current_app, request
 from marshmallow import Schema
 from werkzeug.datastructures import ETags
 
@@ -39,8 +39,8 @@ class Operation:
     if a public answer depends on the caller; `cache` is the policy for the response cache. With `many` the view returns
     what is asked, and `many` does that for one request or for several at once: it returns a result or an error for
     each. The server answers a `constant` route, whose answer never changes, without a thread. `when` gets the arguments
-    of the path, and raises the refusal of what a setting has switched off: after the caller's access and the rate limit,
-    and before the query and the body. No cached route has one.
+    of the path, and raises the refusal of what a setting has switched off: after access and the rate limit, and before
+    the query and the body. No cached route has one.
 
     A `page` is for people: it ignores unknown query parameters, is not in the OpenAPI document, and its view returns a
     response or the bytes of its `media_type`. A page with `parameters` gets them as `query`; if they are names, these
@@ -99,8 +99,10 @@ class Operation:
 
     def prepare(self, exchange: Exchange) -> None:
         """Count a request, refuse what is switched off, and add the query and the body to the view's arguments."""
-        tier = "read" if exchange.is_read and self.tier else self.tier
-        if tier == "write" and exchange.path.startswith((*access.CLOSED,)):
+        tier = self.tier
+        if exchange.is_read and tier is not None:
+            tier = "read" if current_app.config["RATELIMIT_READ"] else None
+        elif tier == "write" and exchange.path.startswith((*access.CLOSED,)):
             tier = "admin"
         with rate_limits.counted(tier):
             if self.when is not None:
