@@ -104,8 +104,9 @@ def caller() -> Caller:
     """The caller that the check of access found. Raises Unauthenticated, EmailNotVerified."""
     exchange = current()
     if exchange.person is None:
-        is_open = exchange.caller is not None and hasattr(exchange.view, "for_unconfirmed")
-        exchange.person = exchange.caller if is_open else permissions.require_person(exchange.caller)
+        if exchange.caller is not None and hasattr(exchange.view, "for_unconfirmed"):
+            return exchange.caller
+        exchange.person = permissions.require_person(exchange.caller)
     return exchange.person
 
 

@@ -24,7 +24,7 @@ from directory.http.exchange import ROUTE, Exchange, received
 from directory.http.wsgi import Answer, behind_proxies
 from directory.services import permissions
 from directory.services.accounts import sessions
-from directory.services.votes.voting import CountAlone, Vote
+from directory.services.votes.voting import CountAlone
 
 log = logging.getLogger(__name__)
 LOOKUP_SECONDS = 0.5  # timeout of the statement that finds the callers of a batch
@@ -37,7 +37,7 @@ class BatchedRequest:
 
     exchange: Exchange
     is_use_due: bool = False  # whether the last use of the caller's session or token is to be recorded
-    vote: Vote | None = None
+    vote: Any = None  # what its view returns
 
     @property
     def operation(self) -> Operation:
@@ -45,9 +45,9 @@ class BatchedRequest:
         return self.exchange.view.operation  # type: ignore[no-any-return]
 
     @property
-    def many(self) -> Any:
+    def many(self) -> Callable[[list[Any]], list[Any]]:
         """The function of its route that counts votes."""
-        return self.operation.many
+        return self.exchange.view.operation.many  # type: ignore[no-any-return]
 
 
 class BatchedRoutes:
@@ -159,7 +159,7 @@ class Together:
                 except Exception as error:
                     outcomes[each] = error
 
-    def _done(self, many: Any, votes: list[Vote]) -> list[Any]:
+    def _done(self, many: Callable[[list[Any]], list[Any]], votes: list[Any]) -> list[Any]:
         try:
             return many(votes)
         except Exception as error:  # before anything was done

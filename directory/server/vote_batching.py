@@ -101,7 +101,7 @@ class VoteBatcher:
             if outcome is None:
                 self._alone(request)
             elif callable(outcome):  # it could not be done with others, and gets a thread of its own
-                self._pool.call(self._loop, lambda alone=outcome: _encoded(alone()), partial(self._deliver, request))
+                self._pool.call(self._loop, partial(_done, outcome), partial(self._deliver, request))
             else:
                 self._deliver(request, outcome)
         self.window.end(batch, time.monotonic())
@@ -110,3 +110,7 @@ class VoteBatcher:
 
 def _encoded(outcome: Any) -> Any:
     return outcome.encoded() if isinstance(outcome, Answer) else outcome
+
+
+def _done(outcome: Callable[[], Answer]) -> Any:
+    return _encoded(outcome())

@@ -5,7 +5,7 @@ It is answered from what the caller of a request has, or from the account as it 
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from sqlalchemy import ColumnElement, bindparam, or_, select, true
 
@@ -15,6 +15,7 @@ from directory.extensions import db
 from directory.models import AccountStatus, Category, Role, Status, User, role_of
 from directory.services.identity import Caller
 
+T = TypeVar("T")
 Action = Literal["review", "administer"]
 ACTIONS: tuple[Action, ...] = ("review", "administer")
 NEED_PASSKEY = {"none": set(), "admins": {Role.ADMIN}, "reviewers": {Role.ADMIN, Role.REVIEWER}}  # by REQUIRE_PASSKEY
@@ -113,7 +114,7 @@ def as_editor(by: Caller, owner_id: int, self_review: str) -> Caller:
     return replace(by, role=Role.MEMBER) if is_refused_own(by, owner_id, self_review) else by
 
 
-# About a project, as a row with `owner_id`, `status` and `category_id`; None if there is none of the id.
+# About a project: a row with what the question needs of `owner_id`, `status` and `category_id`; None if there is none.
 
 
 def require_owner(by: Caller, project: Any) -> None:
@@ -130,12 +131,14 @@ def require_editor(by: Caller, project: Any) -> None:
         raise NotOwner if project.status == Status.LIVE else NotFound
 
 
-def require_reviewer(by: Caller, project: Any, self_review: str = "allow") -> None:
-    """Raise NotFound unless the caller may review the project, and OwnSubmission if they may not decide about it."""
-    if project is None or not may(by, "review", project.category_id):
+def require_reviewer(by: Caller, project: T | None, self_review: str = "allow") -> T:
+    """The project. Raises NotFound unless the caller may review it, and OwnSubmission if they may not decide on it."""
+    row: Any = project
+    if project is None or not may(by, "review", row.category_id):
         raise NotFound
-    if is_refused_own(by, project.owner_id, self_review):
+    if refuses_own(self_review) and owns(by, row.owner_id):
         raise OwnSubmission
+    return project
 
 
 def somebody_else_may(barred: Collection[int], action: Action, category_id: int) -> bool:

@@ -57,8 +57,7 @@ def require_one(project_id: int, *, by: Caller) -> None:
     Raises NotFound unless `by` may review the project.
     """
     columns = select(Project.category_id, Project.appealed_at).where(Project.id == project_id)
-    project = db.session.execute(columns).one_or_none()
-    permissions.require_reviewer(by, project)
+    project = permissions.require_reviewer(by, db.session.execute(columns).one_or_none())
     if project.appealed_at is None and thread.last_judgement(project_id) not in KINDS.values():
         raise AppealNotPossible
 
