@@ -92,7 +92,7 @@ def paths(folder: str) -> dict[str, Counter[str]]:
     first, *rest = [world.project(title=f"House {place}") for place in range(20)]
     waiting = [world.project(status="pending") for _ in range(2)]
     member, admin, visitor = world.caller(world.user()), world.caller(world.admin()), Api(app)
-    submissions = [{"title": f"Path {n}", "url": f"https://example.com/{n}", "description": "Short."} for n in range(2)]
+    submissions = [{"title": f"Path {n}", "url": f"https://example.com/{n}", "description": "Short."} for n in range(3)]
     for each in submissions:
         each |= {"tagline": "A way through the house", "category": world.category(), "tags": ["walk"]}
     for path in ("/api/projects", "/api/projects?q=house"):
@@ -100,10 +100,11 @@ def paths(folder: str) -> dict[str, Counter[str]]:
     for caller in (member, admin):
         caller.get("/api/auth/me")
     member.post(f"/api/projects/{first}/upvote")  # the list of before is not valid any more
-    member.post("/api/projects", submissions[0])
+    for each in submissions[1:]:
+        member.post("/api/projects", each)
     admin.put(f"/api/admin/projects/{waiting[0]}/approve")
     return {
-        "a submission": calls(member, "POST", "/api/projects", submissions[1]),
+        "a submission": calls(member, "POST", "/api/projects", submissions[0]),
         "an approval": calls(admin, "PUT", f"/api/admin/projects/{waiting[1]}/approve"),
         "a search": calls(visitor, "GET", "/api/projects?q=house"),
         "a list": calls(visitor, "GET", "/api/projects"),

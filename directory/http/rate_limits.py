@@ -134,7 +134,7 @@ def _scaled(limits: str, times: int, of: int = 1) -> str:
 
 
 @contextmanager
-def counted(tier: str | None) -> Iterator[None]:
+def counted(tier: str) -> Iterator[None]:
     """Count the request against `tier`; the block reads its query and body. Raises RateLimited.
 
     A body that is refused with 422 is not a hit of `auth`: otherwise ten too short passwords would bar an address. So
@@ -142,9 +142,6 @@ def counted(tier: str | None) -> Iterator[None]:
     password was right. `require` first checks whether the limit is used up, to refuse before the body is read.
     Concurrent callers may all pass that check, but not the hit, so the limit on tried passwords holds.
     """
-    if tier is None:
-        yield
-        return
     if tier != "auth":
         hit(tier)
         yield
