@@ -48,7 +48,7 @@ EVERY, NOTIFYING = "every command", "commands that may notify somebody"
 # What needs a setting besides the server, which needs all: commands by name, or a kind of them. A fault in a setting is
 # a warning of a command that does not need it.
 NEEDED_BY: dict[str, tuple[str, ...]] = {
-    **dict.fromkeys(("APP_ENV", "DATABASE_URL", "READ_ONLY", "SECRET_KEY", "SECRET_KEY_FALLBACKS"), (EVERY,)),
+    **dict.fromkeys(("APP_ENV", "DATABASE_URL", "EXTRAS", "READ_ONLY", "SECRET_KEY", "SECRET_KEY_FALLBACKS"), (EVERY,)),
     **dict.fromkeys(WEBHOOK | MAIL | {"WEBHOOK_ENDPOINTS", "WEBHOOK_WORKER", "REQUIRE_VERIFIED_EMAIL"}, (NOTIFYING,)),
     **dict.fromkeys(("SITE_NAME", "SITE_URL", "SITE_LANGUAGE", "SITE_LANGUAGES", "REPORTS"), (NOTIFYING,)),
     **dict.fromkeys(("AUDIT_RETENTION", "CHANGES_DAYS", "RULE_FACTS_DAYS"), ("tidy", "webhooks work")),
@@ -87,6 +87,7 @@ def load(environ: Mapping[str, str] | None = None) -> dict[str, Any]:
         "SERVER_WORKER": _choice(env, "SERVER_WORKER", "loop", {"loop", "gthread"}),
         "WEB_CONCURRENCY": _whole(env, "WEB_CONCURRENCY", 2 if redis_url else 1, 1, 64),
         "RATELIMIT_ENABLED": _flag(env, "RATELIMIT_ENABLED", True),
+        "EXTRAS": _read(env, "EXTRAS", "all", extras.choice),
         "CORS_ORIGINS": _read(env, "CORS_ORIGINS", "", values.origins),
         "TRUSTED_PROXIES": _whole(env, "TRUSTED_PROXIES", 0, 0, 10),
         "HSTS_SUBDOMAINS": _flag(env, "HSTS_SUBDOMAINS", True),

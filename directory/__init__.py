@@ -6,7 +6,7 @@ from typing import Any
 
 from flask import Flask
 
-from directory import cli, logs, pages
+from directory import cli, extras, logs, pages
 from directory.api import (
     account_deletion,
     admin,
@@ -43,7 +43,6 @@ from directory.http import (
     rate_limits,
 )
 from directory.http.wsgi import behind_proxies
-from directory.runtime import error_reports, tracing
 from directory.services import health
 from directory.services.accounts import sessions
 from directory.services.delivery import configuration as delivery
@@ -93,7 +92,7 @@ def create_app(config: Mapping[str, Any]) -> Flask:
     app.wsgi_app = deadline.DeadlineMiddleware(app.wsgi_app)  # type: ignore[method-assign]
     if config["TRUSTED_PROXIES"]:
         app.wsgi_app = behind_proxies(app.wsgi_app, config["TRUSTED_PROXIES"])  # type: ignore[method-assign]
-    for extra in (error_reports, tracing):
+    for extra in extras.of(config["EXTRAS"]):
         extra.init_app(app)
     return app
 

@@ -1,10 +1,22 @@
-"""Settings that need packages of requirements-extras.txt. Each function raises ValueError with the reason."""
+"""The extras that are on, and settings that need packages of requirements-extras.txt.
+
+Each function raises ValueError with the reason.
+"""
 
 import re
 
 from settings.values import web_address
 
 FILE = "requirements-extras.txt"
+
+
+def choice(value: str) -> str:
+    """Which extras are on, as `directory.extras.chosen` reads it."""
+    if value not in ("all", "none"):  # else nothing has to be imported
+        from directory.extras import chosen
+
+        chosen(value)
+    return value
 
 
 def otlp_endpoint(value: str) -> str:

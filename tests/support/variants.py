@@ -25,7 +25,7 @@ ENVIRONMENT = {
     "RATELIMIT_ENABLED": "false",
 }
 # Settings that a whole run of the suite may take from the environment.
-OF_THE_RUN = {name: os.environ[name] for name in ("RESPONSE_CACHE", "SERVER_WORKER") if name in os.environ}
+OF_THE_RUN = {name: os.environ[name] for name in ("EXTRAS", "RESPONSE_CACHE", "SERVER_WORKER") if name in os.environ}
 
 # Tests of whole servers and of browsers, and tables of all routes, with each caller or with hostile texts.
 NOT_COUNTED = tuple(
@@ -60,7 +60,7 @@ def databases_of(item: pytest.Item) -> list[str]:
     """On which databases a test runs that can run on each: both, or those that the run names."""
     named, on_both = (os.environ.get(name, "").split() for name in ("TEST_DATABASES", "TEST_ON_BOTH"))
     folder = item.nodeid.partition("::")[0].rpartition("/")[0]
-    if folder in on_both or (on_both and item.get_closest_marker("slow")):
+    if folder.startswith(tuple(on_both)) or (on_both and item.get_closest_marker("slow")):
         return [*BACKENDS]
     return named or [*BACKENDS]
 

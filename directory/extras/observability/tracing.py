@@ -32,6 +32,7 @@ def init_app(app: Flask) -> None:
         trusts = app.config["TRUSTED_PROXIES"] > 0
         tracing = Tracing(app.wsgi_app, lambda: exporting_tracer(endpoint), trusts_callers=trusts)
         app.wsgi_app = app.extensions["tracing"] = tracing  # type: ignore[method-assign]
+        app.extensions["observers"] = [tracing.note]
 
 
 def exporting_tracer(endpoint: str) -> "Tracer":

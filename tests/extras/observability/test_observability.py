@@ -23,7 +23,7 @@ from sqlalchemy import text
 import config
 from directory.db.transactions import transaction
 from directory.extensions import db
-from directory.runtime import error_reports, tracing
+from directory.extras.observability import error_reports, tracing
 from tests.conftest import ENVIRONMENT
 from tests.support.burst import ask, bearer
 from tests.support.factories import PASSWORD, Api, World

@@ -1,0 +1,44 @@
+"""Features that an installation can do without. Each is a package here, with one value `extra`, and EXTRAS chooses.
+
+An extra imports the core; the core imports no extra, and no extra imports another. What is off adds nothing, and its
+data stay: the tables are the core's, so that each database has the same schema.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+
+from flask import Flask
+
+NAMES = ("observability",)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Extra:
+    """What a feature adds to the application.
+
+    `init_app` is called last, so that a middleware of an extra is the outermost one.
+    """
+
+    init_app: Callable[[Flask], None] = lambda _app: None
+
+
+def chosen(value: str) -> tuple[str, ...]:
+    """The extras that a value of EXTRAS switches on. Raises ValueError.
+
+    It is `all`, `none`, the names of some, or with a minus before each name those that are left out.
+    """
+    if value in ("all", "none"):
+        return NAMES if value == "all" else ()
+    given = [each.strip() for each in value.split(",") if each.strip()]
+    left_out = {each.removeprefix("-") for each in given if each.startswith("-")}
+    if unknown := next((each for each in given if each.removeprefix("-") not in NAMES), None):
+        raise ValueError(f"{unknown.removeprefix('-')!r} is not one of {', '.join(NAMES)}")
+    if left_out and len(left_out) < len({*given}):
+        raise ValueError("name the extras that are on, or with a minus those that are off, but not both")
+    return tuple(each for each in NAMES if (each not in left_out if left_out else each in given))
+
+
+def of(value: str) -> Sequence[Extra]:
+    """The extras that a value of EXTRAS switches on. Raises ValueError."""
+    return [import_module(f"{__name__}.{name}").extra for name in chosen(value)]
