@@ -86,13 +86,14 @@ def create_app(config: Mapping[str, Any]) -> Flask:
         app.register_blueprint(routes.bp)
     app.extensions["files"] = files.Files(app)
     pages.init_app(app)
+    extras.add_routes(app)
     access.require_access(app)
     cli.init_app(app)
     middleware.init_app(app)
     app.wsgi_app = deadline.DeadlineMiddleware(app.wsgi_app)  # type: ignore[method-assign]
     if config["TRUSTED_PROXIES"]:
         app.wsgi_app = behind_proxies(app.wsgi_app, config["TRUSTED_PROXIES"])  # type: ignore[method-assign]
-    for extra in extras.of(config["EXTRAS"]):
+    for extra in extras.of(app):
         extra.init_app(app)
     return app
 

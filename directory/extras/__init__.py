@@ -8,18 +8,22 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 
-from flask import Flask
+from flask import Blueprint, Flask
 
-NAMES = ("observability",)
+NAMES = ("observability", "vote_review")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Extra:
     """What a feature adds to the application.
 
-    `init_app` is called last, so that a middleware of an extra is the outermost one.
+    `blueprints` have routes of the API, and `pages` those of pages. The routes of a blueprint with the name of one of
+    the core join that one: they are described, limited and answered as its own. `init_app` is called last, so that a
+    middleware of an extra is the outermost one.
     """
 
+    blueprints: Sequence[Blueprint] = ()
+    pages: Sequence[Blueprint] = ()
     init_app: Callable[[Flask], None] = lambda _app: None
 
 
@@ -39,6 +43,19 @@ def chosen(value: str) -> tuple[str, ...]:
     return tuple(each for each in NAMES if (each not in left_out if left_out else each in given))
 
 
-def of(value: str) -> Sequence[Extra]:
-    """The extras that a value of EXTRAS switches on. Raises ValueError."""
-    return [import_module(f"{__name__}.{name}").extra for name in chosen(value)]
+def of(app: Flask) -> list[Extra]:
+    """The extras that are on."""
+    return [import_module(f"{__name__}.{name}").extra for name in chosen(app.config["EXTRAS"])]
+
+
+def add_routes(app: Flask) -> None:
+    """Add the routes of the extras that are on to those of the core."""
+    app.extensions["extras_off"] = [name for name in NAMES if name not in chosen(app.config["EXTRAS"])]
+    for extra in of(app):
+        for blueprint in (*extra.blueprints, *(extra.pages if app.config["WEB_ENABLED"] else ())):
+            if blueprint.name not in app.blueprints:
+                app.register_blueprint(blueprint)
+                continue
+            state = blueprint.make_setup_state(app, {})
+            for add in blueprint.deferred_functions:
+                add(state)

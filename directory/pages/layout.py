@@ -108,7 +108,10 @@ def shell(entry: str, head: Head) -> PageAnswer:
     build = own_build.described()
     version = f"Version {build['version']}" + (f" ({build['commit']})" if build["commit"] else "")
     english = languages.of_app().catalogue(ENGLISH.tag)
-    return _rendered("shell.html", head, None, english, entry=entry, here="", is_shell=True, version=version)
+    off = " ".join(current_app.extensions["extras_off"])  # whose pages the script leaves out
+    return _rendered(
+        "shell.html", head, None, english, entry=entry, here="", is_shell=True, version=version, extras_off=off
+    )
 
 
 def _rendered(

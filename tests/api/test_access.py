@@ -1,5 +1,7 @@
 """Who may call what: every route by every kind of caller, on a project in every state."""
 
+import sys
+
 import pytest
 from sqlalchemy import update
 
@@ -13,6 +15,7 @@ from directory.services.accounts import sessions
 from directory.services.identity import Caller
 from directory.services.people import large_work
 from tests.support.browsers import COOKIE
+from tests.support.extras import rows
 from tests.support.factories import Api, Methods, World
 from tests.support.routes import Targets, routes, sending
 
@@ -53,7 +56,7 @@ OWN_ROW = states("401 404 303 404 401 404")
 PAGES = (
     "GET /admin", "GET /admin/queue",
     "GET /admin/queue/<id:project_id>", "GET /admin/projects",
-    "GET /admin/projects/<id:project_id>", "GET /admin/users", "GET /admin/users/<id:user_id>",
+    "GET /admin/users", "GET /admin/users/<id:user_id>",
     "GET /admin/categories", "GET /admin/deliveries", "GET /admin/audit", "GET /admin/reports", "GET /admin/replies",
     "GET /admin/rules", "GET /admin/rules/new", "GET /admin/rules/<id:rule_id>",
 )  # fmt: skip
@@ -157,9 +160,6 @@ TABLE = {
         "401 403 403 403 401 409", "401 403 403 403 401 200", "401 403 403 403 401 409"
     ),
     "GET /api/admin/projects/<id:project_id>/history": ADMIN,
-    "GET /api/admin/projects/<id:project_id>/votes": ADMIN,
-    "POST /api/admin/projects/<id:project_id>/votes/decisions": ADMIN,
-    "GET /api/admin/projects/doubtful": ADMIN,
     "POST /api/admin/projects/decisions": ADMIN,
     "DELETE /api/admin/messages/<id:message_id>": states("401 403 403 403 401 204"),
     "GET /api/admin/audit": ADMIN,
@@ -300,6 +300,7 @@ TABLE = {
     "GET /assets/<name>": ABSENT,
     "GET /static/<path:name>": ABSENT,
     "GET /images/<name>.webp": ABSENT,
+    **rows("access", sys.modules[__name__]),
 }
 
 

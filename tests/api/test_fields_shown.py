@@ -1,5 +1,7 @@
 """Nothing but the listed fields is shown: what each route gives to whom, member by member."""
 
+import sys
+
 import pytest
 
 from directory.api.schemas.projects import LogoOutput, PictureOutput, WaitsOutput
@@ -10,6 +12,7 @@ from directory.services.catalog import fields
 from directory.services.delivery import outbox
 from tests.support.authenticator import Authenticator
 from tests.support.browsers import Browser
+from tests.support.extras import rows
 from tests.support.factories import Api
 from tests.support.lists import ORDERS, THIS_YEAR, by_each_filter
 from tests.support.routes import Targets, operation, routes, sending
@@ -79,9 +82,6 @@ TESTED = TESTED - below("payload.data.project", "category", "owner") | below(
     "payload.data.project", "category.slug", "category.name", "owner.id", "owner.username"
 )
 TAKEN_DOWN = below("taken_down", "unpublished", "rejected", "votes")
-VOTES = below("items[]", "at", "counted", "votes", "for_owner")
-VOTES |= below("items[].user", "id", "username", "status", "created_at", "email_verified")
-VOTES |= below("summary", "counted", "discounted", "suspended", "new_accounts", "unverified", "single_owner")
 ENDPOINT = {"name", "host", "format", "events"} | below("deliveries", "pending", "delivered", "dead")
 HAPPENED = {"submissions", "imported", "approvals", "rejections", "upvotes", "signups"}
 DASHBOARD = {"generated_at"} | below("totals.projects", "live", "pending", "rejected", "total")
@@ -228,11 +228,6 @@ ANSWERS = {
     "POST /api/review/projects/<id:project_id>/messages": MESSAGE - {"author"} | below("author", "id", "username"),
     "POST /api/admin/projects/decisions": items({"id", "status", *below("project", *REVIEWED)}),
     "GET /api/admin/projects/<id:project_id>/history": items(AUDIT, CURSORS),
-    "GET /api/admin/projects/<id:project_id>/votes": VOTES | CURSORS,
-    "POST /api/admin/projects/<id:project_id>/votes/decisions": {"changed", "upvotes"},
-    "GET /api/admin/projects/doubtful": items(
-        OWN | {"counted", "doubtful", "is_above", "new_accounts", "unverified", "single_owner"}, PAGES
-    ),
     "GET /api/admin/audit": items(LOG, CURSORS),
     "GET /api/admin/users": items(USER, PAGES),
     "GET /api/admin/users/<id:user_id>": USER
@@ -326,6 +321,7 @@ ANSWERS = {
     "POST /api/auth/tokens": TOKEN | {"token"},
     "POST /api/auth/feed-key": {"key"},
     "GET /healthz": {"status"},
+    **rows("answers", sys.modules[__name__]),
 }
 WAITING = {
     route
@@ -380,7 +376,8 @@ def ask(app, world):
     caller, targets = world.caller(admin), Targets(world, admin)
     voted = world.project(admin, votes=1)
     caller.put(f"/api/projects/{voted}", {"title": "Changed"})  # by a person, for the log
-    caller.post(f"/api/admin/projects/{voted}/votes/decisions", {"decision": "discount", "match": ["unverified"]})
+    world.vote(voted, doubtful := world.user())
+    world.discount(voted, doubtful)
     caller.put(f"/api/admin/projects/{world.project(admin, 'pending')}/approve")  # for the dashboard
     caller.put(f"/api/admin/users/{world.user().id}", {"status": "suspended"})
     world.vote(world.project(admin, title="New", tags=["tag"]), admin)
@@ -481,7 +478,6 @@ ELSEWHERE = {
         ),
         revised(),
     ),
-    "GET /api/admin/projects/doubtful": revised("items[]"),
     # test_rule_previews.py
     "POST /api/admin/rules/preview": {
         member
@@ -531,6 +527,7 @@ ELSEWHERE = {
     "POST /api/admin/webhooks/endpoints/<endpoint>/test": below(
         "attempts[]", "at", "status", "error", "milliseconds", "response"
     ),  # a delivery that has been tried, above
+    **rows("elsewhere", sys.modules[__name__]),
 }
 
 

@@ -6,6 +6,7 @@ from sqlalchemy import select
 from directory.extensions import db
 from directory.http.validation import JsonBody
 from directory.services.catalog.fields import BODY
+from tests.support.extras import rows
 from tests.support.routes import ALL_ON, Targets, body, operation, unsafe
 
 MORE = {
@@ -70,12 +71,12 @@ WRITABLE = {
     "PUT /api/review/projects/<id:project_id>/claim": {"take_over"},
     **{f"PUT /api/{under}/projects/<id:project_id>/request-changes": {"message"} for under in ("admin", "review")},
     "POST /api/review/projects/<id:project_id>/messages": {"text", "internal"},
-    "POST /api/admin/projects/<id:project_id>/votes/decisions": {"decision", "user_ids", "match", "reason"},
     "PUT /api/admin/users/<id:user_id>": {"role", "review_categories", "status", "unpublish", "reason"},
     "DELETE /api/admin/users/<id:user_id>": {"reason"},
     "POST /api/admin/users/decisions": {"decision", "ids", "match", "unpublish", "reason"},
     "POST /api/admin/categories": {"slug", "name", "description"},
     "PUT /api/admin/categories/<slug:slug>": {"slug", "name", "description"},
+    **rows("members"),
 }
 
 

@@ -16,6 +16,7 @@ from directory.models import AuditEntry, DeliveryState, MailLink, Passkey, Token
 from directory.services.accounts import accounts, mail_links
 from directory.services.delivery import deliveries
 from directory.services.sign_in import recovery
+from tests.support.extras import rows
 from tests.support.factories import PASSWORD, Api, World
 from tests.support.mailbox import Mailbox
 from tests.support.reviewing import NOTIFYING
@@ -35,12 +36,6 @@ def log(app: Flask, after: int = 0) -> list[AuditEntry]:
 
 def end(app: Flask) -> int:
     return max((entry.id for entry in log(app)), default=0)
-
-
-def voted(world: World) -> str:
-    project, voter = world.project(), world.user()
-    world.vote(project, voter)
-    return f"{project}/votes/decisions", {"decision": "discount", "user_ids": [voter.id]}  # type: ignore[return-value]
 
 
 def message(world: World) -> int:
@@ -90,9 +85,6 @@ WRITES: dict[tuple[str, str], Callable[[World, Api], tuple[str, Any]]] = {
     ("POST", "projects/decisions"): lambda w, _: (
         "projects/decisions", {"decision": "approve", "ids": [w.project(status="pending")]},
     ),
-    ("POST", "projects/<id:project_id>/votes/decisions"): lambda w, _: (f"projects/{voted(w)[0]}", {
-        "decision": "discount", "match": ["new_accounts"],
-    }),
     ("DELETE", "messages/<id:message_id>"): lambda w, _: (f"messages/{message(w)}", None),
     ("POST", "categories"): lambda *_: ("categories", {"slug": "new", "name": "New"}),
     ("PUT", "categories/<slug:slug>"): lambda w, _: (f"categories/{w.category()}", {"name": "Other"}),
@@ -113,6 +105,7 @@ WRITES: dict[tuple[str, str], Callable[[World, Api], tuple[str, Any]]] = {
     ("POST", "webhooks/deliveries/<id:delivery_id>/redeliver"): lambda _, a: (
         f"webhooks/deliveries/{delivery(a)}/redeliver", None,
     ),
+    **rows("writes"),
 }  # fmt: skip
 
 

@@ -16,6 +16,7 @@ from directory.models import Delivery, Message, Session, Token
 from directory.services.accounts import sessions
 from directory.services.delivery.channels import Endpoint, Webhook
 from directory.services.identity import Caller
+from tests.support.extras import rows
 from tests.support.factories import PASSWORD, World
 from tests.support.lists import THIS_YEAR
 from tests.support.pictures import RED
@@ -87,7 +88,6 @@ def body(route: Route, project_id: int) -> dict[str, Any] | None:
         "PUT /api/review/projects/<id:project_id>/claim": {"take_over": True},
         "POST /api/projects": project,
         "PUT /api/projects/<id:project_id>": {"tagline": f"Changed {number}"},
-        "POST /api/admin/projects/<id:project_id>/votes/decisions": {"decision": "discount", "match": ["unverified"]},
         "POST /api/admin/users/decisions": {"decision": "suspend", "ids": [10**9]},
         "PUT /api/admin/users/<id:user_id>": {"status": "suspended", "unpublish": True, "reason": "Spam."},
         "POST /api/admin/categories": {"slug": f"new-{number}", "name": "New"},
@@ -120,6 +120,7 @@ def body(route: Route, project_id: int) -> dict[str, Any] | None:
         "POST /api/auth/passkeys": {"credential": {"id": "x"}, "name": "new"},
         "PUT /api/auth/passkeys/<id:passkey_id>": {"name": "new"},
         "POST /api/auth/passkeys/login": {"credential": {"id": "x"}},
+        **rows("bodies"),
     }.get(route.name)
 
 

@@ -11,9 +11,9 @@ from sqlalchemy import select
 
 from directory.db.transactions import transaction
 from directory.extensions import db
+from directory.extras.vote_review import decisions
+from directory.extras.vote_review.decisions import RULES
 from directory.models import Project, Upvote, User, VoteDiscount, now
-from directory.services.votes import vote_review
-from directory.services.votes.vote_review import RULES
 from tests.conftest import Statements
 from tests.support.factories import Api, World
 
@@ -87,17 +87,17 @@ def test_it_counts_the_doubtful_votes_of_each_project(
     app: Flask, world: World, monkeypatch: pytest.MonkeyPatch, signs: tuple[str, ...], recent: int
 ) -> None:
     fill(app, world)
-    monkeypatch.setattr(vote_review, "RECENT", recent)
+    monkeypatch.setattr(decisions, "RECENT", recent)
     with app.app_context():
         expected = counted(signs, recent)
         assert {each["is_above"] for each in expected} == {True, False}
-        assert vote_review.doubtful_projects(signs) == expected
+        assert decisions.doubtful_projects(signs) == expected
 
 
 def test_it_has_pages(app: Flask, world: World, root: Api) -> None:
     fill(app, world)
     with app.app_context():
-        expected = [each["id"] for each in counted(vote_review.WITHOUT_MAIL, 1000)]
+        expected = [each["id"] for each in counted(decisions.WITHOUT_MAIL, 1000)]
     pages = [root.get(f"{PATH}?limit=2&page={page}") for page in range(1, 9)]
     found = [[item["id"] for item in page.json["items"]] for page in pages]
     assert found == [expected[at : at + 2] for at in range(0, 16, 2)]

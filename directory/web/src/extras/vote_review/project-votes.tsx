@@ -1,20 +1,20 @@
 // The votes for one project: who voted, by what signs a vote is doubtful, and decisions which votes count.
 import { signal } from "@preact/signals";
-import { api, ask, type Schemas } from "../api/client.ts";
-import { pathOf } from "../parts/address.ts";
-import { Empty } from "../parts/states.tsx";
-import { day, Time } from "../parts/time.tsx";
-import { say } from "../state/notice.ts";
-import { Resource } from "../state/resource.ts";
-import type { Page } from "../state/router.ts";
-import { afterSession, isAdministrator, onNewCaller, readOnly, user as caller, withSession } from "../state/session.ts";
-import { t } from "../text.ts";
-import { act, ask as question } from "./dialog-state.ts";
-import { Frame } from "./frame.tsx";
-import { Listing, type Query } from "./listing.ts";
-import { Listed, type Column } from "./table.tsx";
-import { w } from "./text.ts";
-import { v } from "./votes-text.ts";
+import { api, ask, type Schemas } from "../../api/client.ts";
+import { pathOf } from "../../parts/address.ts";
+import { Empty } from "../../parts/states.tsx";
+import { day, Time } from "../../parts/time.tsx";
+import { say } from "../../state/notice.ts";
+import { Resource } from "../../state/resource.ts";
+import type { Page } from "../../state/router.ts";
+import { afterSession, isAdministrator, onNewCaller, readOnly, user as caller, withSession } from "../../state/session.ts";
+import { t } from "../../text.ts";
+import { act, ask as question } from "../../console/dialog-state.ts";
+import { Frame } from "../../console/frame.tsx";
+import { Listing, type Query } from "../../console/listing.ts";
+import { Listed, type Column } from "../../console/table.tsx";
+import { w } from "../../console/text.ts";
+import { v } from "./text.ts";
 
 type Vote = Schemas["ReceivedVote"];
 type Body = Schemas["VoteDecisionsInput"];

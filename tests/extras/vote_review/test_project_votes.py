@@ -348,3 +348,23 @@ def test_a_decision_costs_the_same_statements_whatever_the_number_of_votes(
     # Who calls, whether the account is active, the project, the discounts, the count, the counter, the entry, and again
     # whether the caller may.
     assert len(statements) == 8, statements
+
+
+def test_votes_are_decided_by_as_many_statements_however_many_they_are(
+    world: World, root: Api, statements: Statements
+) -> None:
+    root.get("/api/auth/me")
+    for decision in ("discount", "count"):
+        costs = []
+        for size in (1, 7):
+            project, voters = world.project(), [world.user() for _ in range(size)]
+            for voter in voters:
+                world.vote(project, voter)
+            path = f"/api/admin/projects/{project}/votes/decisions"
+            if decision == "count":
+                root.post(path, {"decision": "discount", "match": ["new_accounts"]})
+            statements.clear()
+            body = {"decision": decision, "user_ids": [voter.id for voter in voters]}
+            assert root.post(path, body).json["changed"] == size
+            costs.append(len(statements))
+        assert len(set(costs)) == 1

@@ -131,3 +131,27 @@ def test_axe_finds_nothing(chromium, app, world, grace, ring, look):
         page.get_by_label("Select sock-0").check()
         assert page.evaluate("document.documentElement.scrollWidth") <= width
         assert inspector(page)() == []
+
+
+def test_the_dashboard_names_the_projects_with_more_doubtful_votes_than_all_have(chromium, app, world, grace):
+    lantern, other, known = world.project(title="Lantern", votes=3), world.project(), world.user()
+    world.change(known, created_at=now() - timedelta(days=9))
+    world.vote(other, known)
+    with served(app) as site, visitor(chromium, site) as person:
+        page = person.enter("grace").open("/admin").page
+        # Three voters registered in this test, so each vote of theirs has the sign of a new account.
+        doubtful = page.locator("section", has_text="Doubtful recent votes")
+        expect(doubtful.locator("tbody tr td")).to_have_text(["3"])
+        expect(doubtful.get_by_role("link", name="Lantern")).to_have_attribute("href", f"/admin/projects/{lantern}")
+
+
+def test_the_console_does_without_where_the_extra_is_off(chromium, make_app, world, grace):
+    project = world.project(title="Lantern", votes=1)
+    with served(make_app(EXTRAS="-vote_review")) as site, visitor(chromium, site, 404) as person:
+        page = person.enter("grace").open("/admin/projects").page
+        expect(rows(page)).to_have_count(1)
+        expect(page.get_by_role("link", name="who voted")).to_have_count(0)
+        page.goto(f"{site}/admin/projects/{project}")
+        expect(page.locator("h1")).to_have_text("Page not found")
+        page.goto(f"{site}/admin")
+        expect(page.get_by_role("heading", name="Dashboard")).to_be_visible()

@@ -9,10 +9,10 @@ from sqlalchemy import func, select, text
 
 from directory.db.transactions import transaction
 from directory.extensions import db
+from directory.extras.vote_review import decisions
 from directory.models import AuditEntry, Project, Upvote, User, VoteDiscount
 from directory.services.data import counter_checks, recount
 from directory.services.people import administration
-from directory.services.votes import vote_review
 from directory.services.votes.counted_votes import COUNTS
 from tests.conftest import Database
 from tests.support import concurrent_calls
@@ -120,7 +120,7 @@ def test_a_suspension_and_a_decision_about_the_same_vote_wait_for_each_other_wit
         administration.administer(sock.id, role=None, status="suspended", by=None)
 
     def discount() -> None:
-        vote_review.decide(project, "discount", by=admin, user_ids=[sock.id])
+        decisions.decide(project, "discount", by=admin, user_ids=[sock.id])
 
     works = {"suspension": suspend, "decision": discount}
     earlier = works.pop(first)
@@ -154,7 +154,7 @@ def test_a_voter_who_toggles_meanwhile_waits_for_the_decision_and_keeps_the_disc
     with ThreadPoolExecutor(1) as pool, app.app_context(), db.engine.connect() as watching:
 
         def work() -> Any:
-            vote_review.decide(project, "discount", by=admin, user_ids=[sock.id])
+            decisions.decide(project, "discount", by=admin, user_ids=[sock.id])
             toggled = pool.submit(caller.post, f"/api/projects/{project}/upvote")
             until(lambda: watching.scalar(text(WAITING)) == 1)
             return toggled

@@ -1,5 +1,5 @@
 // What the console says about the votes for a project.
-import { count } from "../text.ts";
+import { count } from "../../text.ts";
 
 const n = new Intl.NumberFormat("en");
 type Judgement = "discount" | "count";

@@ -10,13 +10,14 @@ from sqlalchemy import event, func, select, text, update
 from directory.db import deadline
 from directory.db.transactions import transaction
 from directory.extensions import db
+from directory.extras.vote_review import decisions
 from directory.models import Project, Upvote, User, VoteDiscount, VoteRanking, now
 from directory.services.accounts import accounts
 from directory.services.catalog.ranking import hot
 from directory.services.data import counter_checks, recount
 from directory.services.identity import Caller
 from directory.services.people import administration
-from directory.services.votes import vote_review, voting
+from directory.services.votes import voting
 from tests.conftest import Database, Statements
 from tests.support.factories import PASSWORD, Api, World
 from tests.support.lists import ORDERS_BY_VOTES
@@ -438,7 +439,7 @@ def test_a_decision_is_part_of_the_callers_transaction(app: Flask, world: World)
     world.vote(project, sock)
 
     def broken() -> None:
-        vote_review.decide(project, "discount", by=root, user_ids=[sock.id])
+        decisions.decide(project, "discount", by=root, user_ids=[sock.id])
         raise ZeroDivisionError
 
     with app.app_context(), pytest.raises(ZeroDivisionError):
