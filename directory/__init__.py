@@ -16,7 +16,6 @@ from directory.api import (
     logos,
     markdown,
     messages,
-    passkeys,
     project_pictures,
     projects,
     providers,
@@ -81,19 +80,19 @@ def create_app(config: Mapping[str, Any]) -> Flask:
         part.init_app(app)
     for routes in (
         projects, project_pictures, messages, appeals, reports, logos, categories, tags, users, session, auth, recovery,
-        providers, passkeys, account_deletion, markdown, admin, review, system,
+        providers, account_deletion, markdown, admin, review, system,
     ):  # fmt: skip
         app.register_blueprint(routes.bp)
     app.extensions["files"] = files.Files(app)
     pages.init_app(app)
-    extras.add_routes(app)
+    extras.add_to(app)
     access.require_access(app)
     cli.init_app(app)
     middleware.init_app(app)
     app.wsgi_app = deadline.DeadlineMiddleware(app.wsgi_app)  # type: ignore[method-assign]
     if config["TRUSTED_PROXIES"]:
         app.wsgi_app = behind_proxies(app.wsgi_app, config["TRUSTED_PROXIES"])  # type: ignore[method-assign]
-    for extra in extras.of(app):
+    for extra in extras.of(app).values():
         extra.init_app(app)
     return app
 

@@ -190,6 +190,17 @@ def _speaking(environment: Any, language: Catalogue) -> TranslatedEnvironment:
     return made
 
 
+def slots(place: str) -> list[Any]:
+    """What extras show at a place of a page: each with its `template`."""
+    found: list[Any] = current_app.extensions["slots"].get(place, [])
+    return found
+
+
+def slot_values(place: str) -> dict[str, Any]:
+    """The values of the templates that extras show at a place."""
+    return {name: value for slot in slots(place) for name, value in slot.values().items()}
+
+
 def rendered(head: Head) -> PageAnswer:
     """The page of a problem, which shows what all pages share and asks the database for nothing."""
     problem = {"title": head.title, "detail": "", "status": 404}
@@ -306,6 +317,7 @@ def init_app(app: Flask) -> None:
         "address_with": address_with,
         "default_description": DESCRIPTION,
         "may": permissions.may,
+        "slots": slots,
         "in_language": translated.in_language,
     }
     app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True

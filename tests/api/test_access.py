@@ -132,13 +132,6 @@ TABLE = {
     "POST /api/auth/notifications/<token>": ABSENT,
     "GET /api/auth/providers/<provider>": ABSENT,
     "GET /api/auth/providers/<provider>/callback": ABSENT,
-    "POST /api/auth/passkeys/options": states("401 403 403 403 401 403"),  # a token is not a fresh session
-    "POST /api/auth/passkeys": states("401 403 403 403 401 403"),
-    "GET /api/auth/passkeys": MEMBER,
-    "PUT /api/auth/passkeys/<id:passkey_id>": states("401 404 404 404 401 404"),
-    "DELETE /api/auth/passkeys/<id:passkey_id>": states("401 404 404 404 401 404"),
-    "POST /api/auth/passkeys/login/options": PUBLIC,
-    "POST /api/auth/passkeys/login": states("401 401 401 401 401 401"),  # by an unknown passkey
     "GET /api/auth/identities": states("401 404 404 404 401 404"),
     "POST /api/auth/identities": states("401 404 404 404 401 404"),
     "DELETE /api/auth/identities/<id:identity_id>": states("401 404 404 404 401 404"),
@@ -258,8 +251,6 @@ TABLE = {
     "POST /account/password": REFUSED,
     "POST /account/providers": MISSING,
     "POST /account/providers/<id:identity_id>/remove": MISSING,
-    "POST /account/passkeys/<id:passkey_id>/name": MISSING,
-    "POST /account/passkeys/<id:passkey_id>/remove": MISSING,
     "POST /account/sessions/<id:session_id>/end": OWN_ROW,
     "POST /account/sessions/end": OWN_FORM,
     "POST /account/tokens": states("401 200 200 200 401 200"),
@@ -359,11 +350,9 @@ def expected_of(route, state):
 
 
 # The statuses of a session that was opened just now, in place of those of a token.
-FRESH = {
-    "POST /api/auth/passkeys/options": "200", "POST /api/auth/passkeys": "422",
-    "DELETE /api/auth/passkeys/<id:passkey_id>": "404",
-}  # fmt: skip
-UNKNOWN_PASSKEY = "POST /api/auth/passkeys/login"
+FRESH = rows("fresh")
+# Routes whose body names who calls, each with the code for an unknown one.
+IDENTIFYING = rows("identifying")
 
 
 def refusal(route, status):
@@ -372,7 +361,7 @@ def refusal(route, status):
     conflict = "appeal_not_possible" if route.rule.endswith("appeal") else conflict
     forbidden = "admin_required" if route.rule.startswith("/api/admin/") else "not_owner"
     forbidden = "reviewer_required" if route.rule.startswith("/api/review/") else forbidden
-    forbidden = "sign_in_again" if route.rule.startswith("/api/auth/passkeys") else forbidden
+    forbidden = "sign_in_again" if route.name in FRESH else forbidden
     codes = {401: "unauthenticated", 403: forbidden, 404: "not_found", 409: conflict, 422: "validation_failed"}
     return codes.get(status)
 
@@ -408,8 +397,8 @@ def test_every_caller_gets_what_the_table_says(app, world, people, state):
             told = None if is_page else refusal(route, int(expected))
             if route.name in FOR_ADMINISTRATORS and int(expected) == 403 and name in REVIEWERS:
                 told = "admin_required"
-            if route.name == UNKNOWN_PASSKEY and (by_cookie or name != "suspended"):
-                told = "invalid_credentials"
+            if route.name in IDENTIFYING and (by_cookie or name != "suspended"):
+                told = IDENTIFYING[route.name]
             if (answer.status_code, code) != (int(expected), told):
                 wrong.append(f"{route.name} by {name}: {answer.status_code} {code} instead of {expected}")
     assert wrong == []

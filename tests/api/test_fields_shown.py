@@ -10,8 +10,6 @@ from directory.extensions import db
 from directory.models import DeliveryAttempt, Identity
 from directory.services.catalog import fields
 from directory.services.delivery import outbox
-from tests.support.authenticator import Authenticator
-from tests.support.browsers import Browser
 from tests.support.extras import rows
 from tests.support.factories import Api
 from tests.support.lists import ORDERS, THIS_YEAR, by_each_filter
@@ -296,27 +294,6 @@ ANSWERS = {
     "GET /api/auth/sessions": items(SESSION),
     "GET /api/auth/identities": {"has_password", *below("items[]", "provider", "label", *IDENTITY)},
     "POST /api/auth/identities": {"location"},
-    "POST /api/auth/passkeys/options": {
-        "challenge",
-        "timeout",
-        "attestation",
-        *below("rp", "id", "name"),
-        *below("user", "id", "name", "displayName"),
-        *below("pubKeyCredParams[]", "type", "alg"),
-        *below("excludeCredentials[]", "id", "type"),
-        *below("authenticatorSelection", "residentKey", "requireResidentKey", "userVerification"),
-    },
-    "POST /api/auth/passkeys": PASSKEY,
-    "GET /api/auth/passkeys": items(PASSKEY),
-    "PUT /api/auth/passkeys/<id:passkey_id>": PASSKEY,
-    "POST /api/auth/passkeys/login/options": {
-        "challenge",
-        "timeout",
-        "rpId",
-        "userVerification",
-        "allowCredentials",
-    },
-    "POST /api/auth/passkeys/login": ACCOUNT,
     "GET /api/auth/tokens": items(TOKEN),
     "POST /api/auth/tokens": TOKEN | {"token"},
     "POST /api/auth/feed-key": {"key"},
@@ -340,28 +317,6 @@ def attempted(app, delivery_id):
     with app.app_context():
         transaction(lambda: db.session.add(DeliveryAttempt(delivery_id=delivery_id, error="timeout", milliseconds=5)))
     return delivery_id
-
-
-class Keys:
-    """A browser of an account with a passkey, which asks the routes of passkeys."""
-
-    def __init__(self, app, user):
-        self.browser, self.key = Browser(app).sign_in(user.username), Authenticator("http://localhost")
-        self.passkey = self.add(self.key)
-
-    def add(self, key):
-        credential = key.create(self.browser.post("/api/auth/passkeys/options").json)
-        return self.browser.post("/api/auth/passkeys", {"credential": credential}).json
-
-    def ask(self, name):
-        if name == "POST /api/auth/passkeys":
-            return self.add(Authenticator("http://localhost"))
-        if name == "POST /api/auth/passkeys/login":
-            signed = self.key.sign(self.browser.post("/api/auth/passkeys/login/options").json)
-            return self.browser.post("/api/auth/passkeys/login", {"credential": signed}).json
-        method, _, path = name.partition(" ")
-        sent = {"name": "New"} if method == "PUT" else None
-        return self.browser.call(method, path.replace("<id:passkey_id>", str(self.passkey["id"])), sent).json
 
 
 @pytest.fixture
@@ -388,12 +343,12 @@ def ask(app, world):
     with app.app_context():
         transaction(lambda: db.session.add(known))
     targets.endpoint()
-    keys = Keys(app, admin)
+    own = {start: make(app, admin) for start, make in rows("asking").items()}
     delivery = attempted(app, targets.delivery())
 
     def send(route):
-        if route.rule.startswith("/api/auth/passkeys"):
-            return keys.ask(route.name)
+        if by := next((by for start, by in own.items() if route.rule.startswith(start)), None):
+            return by.ask(route.name)
         if route.rule.endswith("/redeliver"):
             return caller.post(route.rule.replace("<id:delivery_id>", str(delivery))).json
         path, project_id = targets.path(route.rule, "pending" if route.name in WAITING else "live")

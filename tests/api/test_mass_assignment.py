@@ -21,9 +21,7 @@ LACKING = {
     "POST /api/auth/password/reset": 422,
     "POST /api/auth/email/verify": 422,
     "POST /api/auth/identities": 404,
-    "POST /api/auth/passkeys": 403,
-    "PUT /api/auth/passkeys/<id:passkey_id>": 404,
-    "POST /api/auth/passkeys/login": 401,
+    **rows("lacking"),
 }
 LIVE = ("/unpublish", "/reports")  # what is done to live projects alone
 # What each route takes: of a project what its table of fields says, of all else written out here once more, so that a
@@ -56,9 +54,6 @@ WRITABLE = {
     "DELETE /api/auth/me": {"current_password"},
     "POST /api/auth/identities": {"provider"},
     "POST /api/auth/tokens": {"name", "expires_at"},
-    "POST /api/auth/passkeys": {"credential", "name"},
-    "PUT /api/auth/passkeys/<id:passkey_id>": {"name"},
-    "POST /api/auth/passkeys/login": {"credential"},
     **{
         f"PUT /api/{under}/projects/<id:project_id>/{decision}": {"reason"}
         for under in ("admin", "review")

@@ -399,6 +399,7 @@ def test_an_account_has_a_language_of_its_own(site: Flask) -> None:
     assert visitor.call("GET", "/api/auth/me").json["language"] == "pt-BR"
 
 
+@pytest.mark.extra("passkeys")
 def test_each_way_to_sign_in_has_pages_speak_the_language_of_the_account(
     make_site: Any, provider: LyingProvider
 ) -> None:

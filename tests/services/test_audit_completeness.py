@@ -12,7 +12,7 @@ from sqlalchemy import select
 from directory.cli import COMMANDS
 from directory.db.transactions import transaction
 from directory.extensions import db
-from directory.models import AuditEntry, DeliveryState, MailLink, Passkey, Token
+from directory.models import AuditEntry, DeliveryState, MailLink, Token
 from directory.services.accounts import accounts, mail_links
 from directory.services.delivery import deliveries
 from directory.services.sign_in import recovery
@@ -199,14 +199,6 @@ def one_user(world: World, *command: str, **user: str) -> list[str]:
     return ["users", *command, world.user("ada", **user).username]
 
 
-def with_passkey(world: World) -> list[str]:
-    user = world.user("ada")
-    key = Passkey(user_id=user.id, credential_id="x", public_key="x", sign_count=0, name="Key")
-    with world.app.app_context():
-        transaction(lambda: db.session.add(key))
-    return ["users", "reset-passkeys", "ada"]
-
-
 def wrong_counter(world: World) -> list[str]:
     project = world.project()
     with world.app.app_context():
@@ -229,12 +221,12 @@ LOGGED: dict[str, Callable[[World, Api], tuple[list[str], str]]] = {
     "users set-password": lambda w, _: (
         [*one_user(w, "set-password"), "--password", NEW_PASSWORD], "user.password_changed",
     ),
-    "users reset-passkeys": lambda w, _: (with_passkey(w), "user.passkeys_reset"),
     "users delete": lambda w, _: ([*one_user(w, "delete"), "--yes"], "user.deleted"),
     "users sign-out-all": lambda *_: (["users", "sign-out-all", "--yes"], "users.signed_out"),
     "users revoke-all-tokens": lambda *_: (["users", "revoke-all-tokens", "--yes"], "users.tokens_revoked"),
     "webhooks redeliver": lambda _, a: (["webhooks", "redeliver", str(delivery(a))], "webhook.redelivered"),
     "recount": lambda w, _: (wrong_counter(w), "counters.repaired"),
+    **rows("commands"),
 }  # fmt: skip
 
 

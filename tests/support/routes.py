@@ -117,9 +117,6 @@ def body(route: Route, project_id: int) -> dict[str, Any] | None:
         "POST /api/auth/password/reset": {"token": "t" * 43, "password": PASSWORD},
         "POST /api/auth/identities": {"provider": "github"},
         "POST /api/auth/email/verify": {"token": "t" * 43},
-        "POST /api/auth/passkeys": {"credential": {"id": "x"}, "name": "new"},
-        "PUT /api/auth/passkeys/<id:passkey_id>": {"name": "new"},
-        "POST /api/auth/passkeys/login": {"credential": {"id": "x"}},
         **rows("bodies"),
     }.get(route.name)
 
@@ -146,7 +143,6 @@ def form(route: Route) -> dict[str, str]:
         "POST /account/password": {"current_password": "another password", "password": f"{PASSWORD}{number}"},
         "POST /account/delete": {"current_password": "another password", "sure": "true"},
         "POST /account/providers": {"provider": "github"},
-        "POST /account/passkeys/<id:passkey_id>/name": {"name": "new"},
         "POST /account/tokens": {"name": "new"},
         "POST /submit": {**project, "another": "true"},
         "POST /mine/<id:project_id>": {"text": f"Words {number}"},
@@ -154,6 +150,7 @@ def form(route: Route) -> dict[str, str]:
         "POST /mine/<id:project_id>/edit": {**project, "version": "1"},
         "POST /mine/<id:project_id>/pictures": {"alt": "A window"},  # without its file
         "POST /mine/<id:project_id>/pictures/<id:picture_id>": {"alt": f"Words {number}", "do": "words"},
+        **rows("forms"),
     }.get(route.name, {})
 
 

@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 import config
+from tests.support import extras
 
 ENVIRONMENT = {
     "APP_ENV": "testing",
@@ -51,6 +52,9 @@ def reason_to_skip(item: pytest.Item) -> str | None:
         reason = OUR_WORKER[marker.args[0]]
         if _setting("SERVER_WORKER") == "gthread":
             return reason
+    for marker in item.iter_markers("extra"):
+        if marker.args[0] not in extras.ON:
+            return f"the extra {marker.args[0]} is off"
     if (marker := item.get_closest_marker("direct")) and os.environ.get("TEST_POOLER"):
         return f"not through a connection pooler: {marker.args[0]}"
     return None

@@ -15,17 +15,16 @@ from sqlalchemy import delete, insert, select, update
 from directory.db.errors import refusing
 from directory.errors import AccountSuspended, Invalid, InvalidCredentials, NotFound, PasskeyRequired, Unauthenticated
 from directory.extensions import db, modify
+from directory.extras.passkeys import attestation
 from directory.language.messages import _
 from directory.models import AccountStatus, LinkPurpose, Passkey, PasskeyChallenge, User, now
 from directory.services import audit, base64url
 from directory.services.accounts import accounts, sessions
 from directory.services.accounts.sessions import digest
-from directory.services.clock import database_clock
-from directory.services.deleting import delete_some
 from directory.services.delivery.channels import MailServer
 from directory.services.delivery.mail import link_mails
 from directory.services.identity import Caller
-from directory.services.sign_in import attestation
+from directory.services.sign_in import held_passkeys
 from directory.services.sign_in.identities import has_any, require_fresh_session
 from directory.services.sign_in.refusals import LastWayIn, TooManyPasskeys
 
@@ -201,7 +200,7 @@ def add(made: Any, name: str | None, *, by: Caller, server: MailServer | None) -
     audit.record("user.passkey_added", by=by, user_id=by.id)
     if server is not None:
         link_mails.queue(LinkPurpose.PASSKEY_ADDED, user, user.email, server)
-    return _view(passkey)
+    return held_passkeys.shown(passkey)
 
 
 def proved(credential: dict[str, Any], challenge: bytes | None, party: RelyingParty) -> Proof:
@@ -272,18 +271,12 @@ def _count(passkey: Passkey, counter: int) -> None:
         raise InvalidCredentials(NOT_KNOWN)
 
 
-def listed(by: Caller) -> list[dict[str, Any]]:
-    """The caller's passkeys, newest first."""
-    query = select(Passkey).where(Passkey.user_id == by.id).order_by(Passkey.id.desc())
-    return [_view(each) for each in db.session.scalars(query)]
-
-
 def rename(passkey_id: int, name: str, *, by: Caller) -> dict[str, Any]:
     """Give one of the caller's passkeys another name. Raises NotFound."""
     passkey = _own(passkey_id, by)
     passkey.name = name
     db.session.flush()
-    return _view(passkey)
+    return held_passkeys.shown(passkey)
 
 
 def _own(passkey_id: int, by: Caller) -> Passkey:
@@ -317,23 +310,13 @@ def reset(user_id: int, *, server: MailServer | None) -> int:
     Tokens that were made in a session by passkey end too. It is for the operator's command line. Raises NotFound.
     """
     user = accounts.locked(user_id)
-    removed = end_all(user_id)
+    removed = held_passkeys.end_all(user_id)
     if removed:
         sessions.end_for_removed_passkeys(user_id)
         audit.record("user.passkeys_reset", by=None, user_id=user_id)
         if server is not None:
             link_mails.queue(LinkPurpose.PASSKEY_REMOVED, user, user.email, server)
     return removed
-
-
-def end_all(user_id: int) -> int:
-    """Remove all passkeys of a user; how many there were. Challenges end with the sessions that they belong to."""
-    return modify(delete(Passkey).where(Passkey.user_id == user_id))
-
-
-def purge(most: int) -> int:
-    """Delete at most `most` challenges that have expired, and return how many."""
-    return delete_some(PasskeyChallenge, PasskeyChallenge.expires_at < database_clock(), most)
 
 
 def _may_change(by: Caller) -> list[str]:
@@ -351,7 +334,3 @@ def _may_change(by: Caller) -> list[str]:
 def _handle(user_id: int) -> bytes:
     """The id of an account for authenticators."""
     return str(user_id).encode()
-
-
-def _view(passkey: Passkey) -> dict[str, Any]:
-    return {name: getattr(passkey, name) for name in ("id", "name", "created_at", "last_used_at")}

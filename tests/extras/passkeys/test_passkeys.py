@@ -13,11 +13,13 @@ from sqlalchemy import select, update
 
 from directory.db.transactions import transaction
 from directory.extensions import db
+from directory.extras.passkeys import passkeys
 from directory.models import AuditEntry, Passkey, PasskeyChallenge, Session, Token, User, now
 from directory.runtime import housekeeping
+from directory.services.accounts import sessions
 from directory.services.delivery.schedule import DeliveryPolicy
 from directory.services.identity import Caller
-from directory.services.sign_in import passkeys
+from directory.services.sign_in.refusals import LastWayIn
 from tests.conftest import ENVIRONMENT
 from tests.support import cpu
 from tests.support.authenticator import Authenticator, cbor, raw, text
@@ -575,3 +577,29 @@ def test_no_transaction_is_open_while_an_answer_is_read(
     add(browser, one := key())
     signed_in(app, one)
     assert read == [False, False]
+
+
+def test_the_last_passkey_stays_where_there_are_no_passwords(app: Flask, world: World) -> None:
+    ada = world.user("ada")
+
+    def begin() -> int:
+        db.session.add(Passkey(user_id=ada.id, credential_id="c", public_key="k", name="Key"))
+        sessions.begin(ada.id, user_agent="")
+        return int(db.session.scalars(select(Session.id).where(Session.user_id == ada.id)).one())
+
+    with app.app_context():
+        by = replace(ada, session_id=transaction(begin))
+        passkey_id = db.session.scalars(select(Passkey.id)).one()
+        with pytest.raises(LastWayIn):
+            transaction(lambda: passkeys.remove(passkey_id, by=by, server=None, passwords=False))
+        transaction(lambda: passkeys.remove(passkey_id, by=by, server=None))
+
+
+def test_without_the_extra_the_account_and_the_sign_in_offer_none(make_app: Any, world: World) -> None:
+    app, _ada = make_app(EXTRAS="-passkeys"), world.user("ada")
+    browser = Browser(app).sign_in("ada")
+    assert browser.get("/api/session").json["passkeys"] is False
+    assert "passkey" not in browser.get("/account").text
+    assert "passkey" not in Api(app).get("/sign-in").text
+    assert browser.get(KEYS).status_code == 404
+    assert "reset-passkeys" not in app.test_cli_runner().invoke(args=["users", "--help"]).stdout

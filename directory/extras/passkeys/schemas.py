@@ -2,7 +2,8 @@
 
 from marshmallow import fields
 
-from directory.http.fields import Line, Strict, Timestamp
+from directory.api.schemas.accounts import PasskeyOutput
+from directory.http.fields import Line, Strict
 
 CREDENTIAL = "What `PublicKeyCredential.toJSON()` returns."
 NAMED = {"examples": ["Blue security key"]}
@@ -52,15 +53,6 @@ class PasskeySignIn(Strict):
     """The answer of an authenticator to a sign-in."""
 
     credential = _object(description=CREDENTIAL)
-
-
-class PasskeyOutput(Strict):
-    """A passkey of the caller. `last_used_at` is null until it has signed in."""
-
-    id = fields.Integer(required=True)
-    name = fields.String(required=True)
-    created_at = Timestamp(required=True)
-    last_used_at = Timestamp(required=True, allow_none=True)
 
 
 class PasskeyList(Strict):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from directory.services.sign_in import attestation
+from directory.extras.passkeys import attestation
 from tests.support.authenticator import cbor
 
 HEAD = bytes(attestation.FLAGS_AT)

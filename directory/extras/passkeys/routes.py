@@ -4,18 +4,19 @@ from typing import Any
 
 from flask import Blueprint, current_app, request
 
-from directory.api.schemas.accounts import UserOutput
-from directory.api.schemas.passkeys import (
+from directory.api.schemas.accounts import PasskeyOutput, UserOutput
+from directory.db.transactions import transaction
+from directory.errors import AccountSuspended, InvalidCredentials, NotFound, PasskeyRequired
+from directory.extras.passkeys import passkeys
+from directory.extras.passkeys.passkeys import RelyingParty
+from directory.extras.passkeys.schemas import (
     CreationOptions,
     PasskeyChanges,
     PasskeyInput,
     PasskeyList,
-    PasskeyOutput,
     PasskeySignIn,
     RequestOptions,
 )
-from directory.db.transactions import transaction
-from directory.errors import AccountSuspended, InvalidCredentials, NotFound, PasskeyRequired
 from directory.http import account_limits, rate_limits, receivers
 from directory.http.access import login_required, public
 from directory.http.authentication import caller
@@ -26,9 +27,8 @@ from directory.http.password_checks import are_on
 from directory.http.signing_in import has_passkeys, signed_in
 from directory.http.validation import JsonBody
 from directory.services.accounts import accounts
-from directory.services.sign_in import passkeys
+from directory.services.sign_in import held_passkeys
 from directory.services.sign_in.identities import require_fresh_session
-from directory.services.sign_in.passkeys import RelyingParty
 from directory.services.sign_in.refusals import LastWayIn, SignInAgain, TooManyPasskeys
 from directory.services.site import Site
 
@@ -84,7 +84,7 @@ def add(body: dict[str, Any]) -> Any:
 @operation(answer=PasskeyList(), tier="read", when=_party)
 def list_passkeys() -> Any:
     """List one's passkeys."""
-    return {"items": passkeys.listed(caller())}
+    return {"items": held_passkeys.listed(caller())}
 
 
 @bp.put("/<id:passkey_id>")
