@@ -14,15 +14,18 @@ from flask import Blueprint, Flask
 from jinja2 import ChoiceLoader, FileSystemLoader
 
 FOLDER = Path(__file__).parent
-NAMES = ("observability", "passkeys", "vote_review")
+NAMES = ("observability", "passkeys", "previews", "vote_review")
 
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """A part of a page: a template, its values, and by name what a section says after a form of it was accepted."""
+    """A part of a page: a template, and its values, by a function of what the page is about.
+
+    `said` has by name what a section says after a form of it was accepted.
+    """
 
     template: str
-    values: Callable[[], Mapping[str, Any]] = dict
+    values: Callable[..., Mapping[str, Any]] = dict
     said: Mapping[str, tuple[str, Any]] = field(default_factory=dict)
 
 

@@ -196,9 +196,9 @@ def slots(place: str) -> list[Any]:
     return found
 
 
-def slot_values(place: str) -> dict[str, Any]:
-    """The values of the templates that extras show at a place."""
-    return {name: value for slot in slots(place) for name, value in slot.values().items()}
+def slot_values(place: str, *given: Any) -> dict[str, Any]:
+    """The values of what extras show at a place of a page about the given."""
+    return {name: value for slot in slots(place) for name, value in slot.values(*given).items()}
 
 
 def rendered(head: Head) -> PageAnswer:

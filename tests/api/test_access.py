@@ -228,8 +228,6 @@ TABLE = {
     "GET /readyz": PUBLIC,
     "GET /metrics": ABSENT,
     "GET /p/<id:project_id>": states("308 308 308 308 401 308", pending="404 404 308 404 401 308"),
-    "GET /p/<id:project_id>/badge.svg": states("200 200 200 200 401 200", pending="404 404 404 404 401 404"),
-    "GET /p/<id:project_id>/card.png": states("200 200 200 200 401 200", pending="404 404 404 404 401 404"),
     "GET /p/<id:project_id>/<title>": states("200 200 200 200 401 200", pending="404 404 200 404 401 200"),
     "GET /report/<id:project_id>": ABSENT,
     "POST /report/<id:project_id>": ABSENT,

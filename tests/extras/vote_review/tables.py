@@ -16,6 +16,11 @@ def access(t: Any) -> dict[str, Any]:
     return {**dict.fromkeys((VOTES, DECISIONS, DOUBTFUL), t.ADMIN), page: t.PUBLIC}
 
 
+def addresses() -> dict[str, list[str]]:
+    """What follows the beginning of its public addresses (tests/api/test_revisions_public.py)."""
+    return {"/admin/projects/<id:project_id>": ["/{project}"]}
+
+
 def bodies() -> dict[str, Any]:
     """Bodies that the routes take (tests/support/routes.py)."""
     return {DECISIONS: {"decision": "discount", "match": ["unverified"]}}

@@ -10,9 +10,9 @@ from sqlalchemy import update
 
 from directory.db.transactions import transaction
 from directory.extensions import db
+from directory.extras.previews import cards
+from directory.extras.previews.badge_drawing import LIGHT, drawn
 from directory.models import Project
-from directory.pages.badge_drawing import LIGHT, drawn
-from directory.services.pictures import cards
 from tests.support.factories import Api, World
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -129,3 +129,24 @@ def test_its_owner_gets_the_html_that_shows_it_elsewhere(make_app: Any, world: W
     assert f'src="/p/{live}/badge.svg"' in page
     assert "badge.svg" not in owner.get(f"/mine/{waits}").text
     assert "badge.svg" not in Api(world.app, world.caller(ada).token).get(f"/mine/{live}").text
+
+
+@pytest.mark.parametrize("name", ["badge.svg", "card.png"])
+def test_what_other_pages_show_is_in_the_language_of_the_site(make_app: Any, world: World, name: str) -> None:
+    client = make_app(SITE_LANGUAGES="en,de,ar", SITE_LANGUAGE="de").test_client()
+    path = f"/p/{world.project(title='Lantern', votes=1)}/{name}"
+    plain, arabic = client.get(path), client.get(f"{path}?lang=ar", headers={"Accept-Language": "ar"})
+    assert plain.data == arabic.data
+    assert "Accept-Language" not in arabic.headers.get("Vary", "")
+    assert name != "badge.svg" or "1 Stimme · Platz 1 in Woche " in plain.text
+
+
+def test_without_the_extra_a_page_names_the_logo_and_the_owner_is_offered_no_badge(make_app: Any, world: World) -> None:
+    ada = world.user("ada")
+    project = world.project(ada, title="Lamp", logo_url="https://logos.example/1.png")
+    app = make_app(EXTRAS="-previews", SITE_URL="https://projects.example")
+    page = Api(app).get(f"/p/{project}/lamp").text
+    assert '<meta property="og:image" content="https://logos.example/1.png">' in page
+    assert '<meta name="twitter:card" content="summary">' in page
+    assert "badge.svg" not in Api(app, world.caller(ada).token).get(f"/mine/{project}").text
+    assert Api(app).get(f"/p/{project}/card.png").status_code == 404

@@ -12,7 +12,8 @@ import pytest
 from PIL import Image, ImageChops, ImageFont
 
 from directory.errors import Unavailable
-from directory.services.pictures import cards, pictures, turns
+from directory.extras.previews import cards
+from directory.services.pictures import pictures, turns
 from tests.services.test_pictures import noise
 from tests.support import cpu
 from tests.support.pictures import picture

@@ -4,9 +4,9 @@ import unicodedata
 from html import escape
 from typing import Any, NamedTuple
 
+from directory.extras.previews import cards
 from directory.language.catalogues import ENGLISH, Catalogue
 from directory.language.messages import END_ISOLATE, ISOLATE
-from directory.services.pictures import cards
 from directory.services.site import Site, path_of
 
 HEIGHT, SPACE, NAME_MAX = 28, 10, 40

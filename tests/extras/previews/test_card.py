@@ -5,7 +5,8 @@ from io import BytesIO
 import pytest
 from PIL import Image
 
-from directory.services.pictures import cards, turns
+from directory.extras.previews import cards
+from directory.services.pictures import turns
 from tests.support.factories import Api
 
 

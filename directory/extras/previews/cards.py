@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from PIL.Image import Image
     from PIL.ImageFont import FreeTypeFont
 
-FONTS = Path(__file__).parents[2] / "data"
+FONTS = Path(__file__).parent / "data"  # NotoSans-LICENSE.txt there says where they are from
 DRAWING = 2  # another number makes other names: for a change of how cards are drawn
 KEPT, KEPT_BYTES = 1_000, 64 * 2**20  # of the cards of a process
 UNSEEN = {"Cf", "Mn", "Zs"}  # categories of characters that are not counted: signs, marks over letters, spaces
