@@ -332,7 +332,7 @@ def ask(app, world):
     voted = world.project(admin, votes=1)
     caller.put(f"/api/projects/{voted}", {"title": "Changed"})  # by a person, for the log
     world.vote(voted, doubtful := world.user())
-    world.discount(voted, doubtful)
+    world.discount(voted, doubtful, by=admin)
     caller.put(f"/api/admin/projects/{world.project(admin, 'pending')}/approve")  # for the dashboard
     caller.put(f"/api/admin/users/{world.user().id}", {"status": "suspended"})
     world.vote(world.project(admin, title="New", tags=["tag"]), admin)

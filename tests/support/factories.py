@@ -201,10 +201,10 @@ class World:
         with self.app.app_context():
             votes_of.cast(project_id, by=by)
 
-    def discount(self, project_id: int, voter: Caller) -> None:
+    def discount(self, project_id: int, voter: Caller, *, by: Caller | None = None) -> None:
         """Take a user's vote out of the project's number, as the log says."""
         with self.app.app_context():
-            transaction(lambda: _discount(db.session.get_one(Project, project_id), voter.id))
+            transaction(lambda: _discount(db.session.get_one(Project, project_id), voter.id, by))
 
     def stored(self, project_id: int) -> dict[str, Any]:
         """A project as it stands."""
@@ -216,9 +216,9 @@ class World:
             return db.session.get(Project, project_id)
 
 
-def _discount(project: Project, user_id: int) -> None:
+def _discount(project: Project, user_id: int, by: Caller | None) -> None:
     db.session.add(VoteDiscount(user_id=user_id, project_id=project.id))
     project.upvotes -= 1
     project.hot = hot(project.upvotes, project.listed_at)
     votes = {"number": 1, "user_ids": [user_id]}
-    audit.record_project("project.votes_discounted", project, by=None, reason="A ring.", votes=votes)
+    audit.record_project("project.votes_discounted", project, by=by, reason="A ring.", votes=votes)

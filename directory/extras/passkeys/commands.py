@@ -1,6 +1,7 @@
 """The command for an account whose passkey is lost."""
 
 import click
+from flask.cli import with_appcontext
 
 from directory.cli.console import count, writes
 from directory.cli.users import named
@@ -11,6 +12,7 @@ from directory.http import receivers
 
 @click.command("reset-passkeys")
 @click.argument("username")
+@with_appcontext
 @writes
 def reset_passkeys(username: str) -> None:
     """Remove all passkeys of an account whose key is lost, and end its sessions.

@@ -149,4 +149,4 @@ def test_without_the_extra_a_page_names_the_logo_and_the_owner_is_offered_no_bad
     assert '<meta property="og:image" content="https://logos.example/1.png">' in page
     assert '<meta name="twitter:card" content="summary">' in page
     assert "badge.svg" not in Api(app, world.caller(ada).token).get(f"/mine/{project}").text
-    assert Api(app).get(f"/p/{project}/card.png").status_code == 404
+    assert Api(app).get(f"/p/{project}/card.png").status_code == 308  # to the page, as from any other title
