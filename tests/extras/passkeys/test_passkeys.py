@@ -19,6 +19,7 @@ from directory.runtime import housekeeping
 from directory.services.accounts import sessions
 from directory.services.delivery.schedule import DeliveryPolicy
 from directory.services.identity import Caller
+from directory.services.sign_in import held_passkeys
 from directory.services.sign_in.refusals import LastWayIn
 from tests.conftest import ENVIRONMENT
 from tests.support import cpu
@@ -331,7 +332,7 @@ def test_a_passkey_removed_or_an_account_suspended_in_between_wins(app: Flask, a
     locked = passkeys.accounts.locked
 
     def removed_meanwhile(user_id: int) -> Any:
-        passkeys.end_all(user_id)
+        held_passkeys.end_all(user_id)
         return locked(user_id)
 
     with pytest.MonkeyPatch.context() as patch:
