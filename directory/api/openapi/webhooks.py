@@ -88,7 +88,7 @@ def _schema(event: Event) -> dict[str, Any]:
         described = "The entry in the thread of the project; missing if an edit gave the project back."
         data["message_id"] = {"type": "integer", "description": described}
     members = {
-        "type": {"const": event},
+        "type": {"const": event.name},
         "timestamp": {"type": "string", "format": "date-time"},
         "data": {"type": "object", "required": required, "properties": data},
     }
