@@ -2,7 +2,8 @@
 
 The other checkout, usually an earlier commit, fills a database. This one migrates a copy of it. Both are served in
 production form, by the same packages, and each operation is asked of both right after one another, in an order that
-changes each round. What counts is the ratio, for the machine's pace changes from minute to minute.
+changes each round. What counts is the ratio, for the machine's pace changes from minute to minute. Where other work
+goes on beside it, take the ratio of the CPU time of a request, the service's and PostgreSQL's together.
 """
 
 import argparse
@@ -12,9 +13,10 @@ import statistics
 import subprocess
 import sys
 from argparse import Namespace
+from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy.engine import make_url
 
@@ -41,15 +43,15 @@ def main() -> None:
     parser.add_argument("--ops", nargs="+", default=every, choices=every)
     given = parser.parse_args(namespace=Namespace(out=ROOT / "bench" / ".run"))
     given.out.mkdir(parents=True, exist_ok=True)
-    rates: dict[str, list[tuple[float, float]]] = {operation: [] for operation in given.ops}
+    figures: dict[str, list[tuple[Figures, Figures]]] = {operation: [] for operation in given.ops}
     with ExitStack() as stack:
         postgres = stack.enter_context(servers.postgresql(**DURABLE))
         directories = fill(given, postgres.url, stack.enter_context(servers.redis()).url)
         for round_ in range(given.rounds + 1):
             done = play(round_, directories, given, postgres)
             for operation, pair in done.items() if round_ else ():  # the first fills the memories, and does not count
-                rates[operation].append(pair)
-    print(table(rates))
+                figures[operation].append(pair)
+    print(table(figures))
 
 
 def fill(given: Namespace, url: str, redis_url: str) -> tuple[Filled, Filled]:
@@ -79,9 +81,18 @@ def run(checkout: Path, environment: dict[str, str], *command: str) -> str:
     return done.stdout
 
 
-def play(round_: int, directories: tuple[Filled, Filled], given: Any, postgres: Any) -> dict[str, tuple[float, float]]:
-    """A round: the rates of each operation, here and there. Both have to count right afterwards."""
-    rates: dict[str, tuple[float, float]] = {}
+class Figures(NamedTuple):
+    """What an operation takes: requests a second, and microseconds of CPU time a request; None where not measured."""
+
+    rps: float
+    cpu: float | None
+
+
+def play(
+    round_: int, directories: tuple[Filled, Filled], given: Any, postgres: Any
+) -> dict[str, tuple[Figures, Figures]]:
+    """A round: the figures of each operation, here and there. Both have to count right afterwards."""
+    figures: dict[str, tuple[Figures, Figures]] = {}
     with ExitStack() as stack:
         both = [
             stack.enter_context(served(name, directory, given))
@@ -89,23 +100,43 @@ def play(round_: int, directories: tuple[Filled, Filled], given: Any, postgres: 
         ]
         for n, operation in enumerate(given.ops):
             order = both[:: 1 if (round_ + n) % 2 else -1]
-            found = {server.name: asked(operation, server, given, postgres)["rps"] for server in order}
-            rates[operation] = found["ours"], found["before"]
-            shown = f"{found['ours']:10,.1f} {found['before']:10,.1f} {found['ours'] / found['before']:6.2f}"
-            print(f"round {round_} {operation:16} {shown}", flush=True)
+            found = {server.name: figures_of(asked(operation, server, given, postgres)) for server in order}
+            figures[operation] = pair = found["ours"], found["before"]
+            print(f"round {round_} {operation:16} {pair[0].rps:10,.1f} {pair[1].rps:10,.1f} {ratios(pair)}", flush=True)
     for directory in directories:
         run(directory.root, directory.environment, "-m", "flask", "recount", "--check")
-    return rates
+    return figures
 
 
-def table(rates: dict[str, list[tuple[float, float]]]) -> str:
-    """Requests a second, medians; the ratio of the medians, and that of each round."""
-    lines = ["| operation | here | there | ratio | rounds |", "|---|---|---|---|---|"]
-    for operation, pairs in rates.items():
-        here, there = (statistics.median(each) for each in zip(*pairs, strict=True))
-        rounds = " ".join(f"{ours / before:.2f}" for ours, before in pairs)
-        lines.append(f"| {operation} | {here:,.1f} | {there:,.1f} | {here / there:.2f} | {rounds} |")
+def figures_of(row: dict[str, Any]) -> Figures:
+    """Those of an operation on one server."""
+    return Figures(row["rps"], row["server_us"] + row["database_us"] if "server_us" in row else None)
+
+
+def ratios(pair: tuple[Figures, Figures]) -> str:
+    """By how much it is faster here, by the rate and by CPU time; over 1 is faster."""
+    here, there = pair
+    by_cpu = f"{there.cpu / here.cpu:.2f}" if here.cpu and there.cpu else "-"
+    return f"{here.rps / there.rps:.2f}/{by_cpu}"
+
+
+def table(figures: dict[str, list[tuple[Figures, Figures]]]) -> str:
+    """Medians, and the ratios of the medians and of each round, by the rate and by CPU time."""
+    lines = ["| operation | here/s | there/s | here µs | there µs | ratios | rounds |", "|---|---|---|---|---|---|---|"]
+    for operation, pairs in figures.items():
+        here, there = (median_of(each) for each in zip(*pairs, strict=True))
+        spent = " | ".join("-" if each.cpu is None else f"{each.cpu:,.0f}" for each in (here, there))
+        rounds = " ".join(map(ratios, pairs))
+        lines.append(
+            f"| {operation} | {here.rps:,.1f} | {there.rps:,.1f} | {spent} | {ratios((here, there))} | {rounds} |"
+        )
     return "\n".join(lines)
+
+
+def median_of(several: Sequence[Figures]) -> Figures:
+    """The median of each figure."""
+    spent = [each.cpu for each in several if each.cpu is not None]
+    return Figures(statistics.median(each.rps for each in several), statistics.median(spent) if spent else None)
 
 
 if __name__ == "__main__":
