@@ -5,7 +5,7 @@ from functools import cache
 from pathlib import Path
 
 # The release that comes next, with `.dev` until `make release` makes it.
-RELEASE = "0.2.0.dev"
+RELEASE = "0.3.0.dev"
 ROOT = Path(__file__).resolve().parents[2]
 # `git archive` replaces its content by the full commit (export-subst), the builds of the wheel and the image by a short
 # one. All are shown at one length, because hosts of one release may be installed in different ways.

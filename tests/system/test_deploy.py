@@ -141,7 +141,7 @@ def _options(command: click.Command) -> list[str]:
 
 def test_a_host_gets_what_runs_and_knows_its_commit(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     [line] = re.findall(r"^git archive .*", PAGE, re.M)
-    there = "sudo tar -x -C /opt/directory/releases/0.1.0"
+    there = "sudo tar -x -C /opt/directory/releases/0.2.0"
     assert there in line
     subprocess.run(["bash", "-euc", line.replace(there, f"tar -x -C {tmp_path}")], cwd=ROOT, check=True)
     copied = {path.name for path in tmp_path.iterdir()}
@@ -160,7 +160,7 @@ def test_commands_run_in_the_folder_of_their_release_wherever_they_are_typed(tmp
     script = f'sudo() {{ shift 2; "$@"; }}\n{function}\ndirectory users list\n{upgrade}\n'.replace(
         "/opt/", f"{tmp_path}/"
     )
-    folders = [tmp_path / "directory" / name for name in ("current", "releases/0.2.0")]
+    folders = [tmp_path / "directory" / name for name in ("current", "releases/0.3.0")]
     for folder in folders:
         (folder / ".venv" / "bin").mkdir(parents=True)
         program = folder / ".venv" / "bin" / "flask"
