@@ -78,6 +78,7 @@ lint: .venv/.test $(PAGES) $(TOOLS) ## Check style, format, types and imports, o
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-logo
 	@$(BIN)/python .ci/messages.py check
+	@$(BIN)/python .ci/documents.py check
 	@$(WEB) check
 
 check: .venv/.compiled lint ## What lint checks, known faults, and the whole suite with its coverage: what a change must pass

@@ -10,6 +10,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 from sqlalchemy import update
 
+from directory import events
 from directory.db.transactions import transaction
 from directory.extensions import db
 from directory.models import Category, Project, Report, Role, Rule, SavedReply, Token, User, VoteDiscount
@@ -221,4 +222,4 @@ def _discount(project: Project, user_id: int, by: Caller | None) -> None:
     project.upvotes -= 1
     project.hot = hot(project.upvotes, project.listed_at)
     votes = {"number": 1, "user_ids": [user_id]}
-    audit.record_project("project.votes_discounted", project, by=by, reason="A ring.", votes=votes)
+    audit.record_project(events.PROJECT_VOTES_DISCOUNTED, project, by=by, reason="A ring.", votes=votes)
