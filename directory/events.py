@@ -39,7 +39,8 @@ class Event(str):
     webhook: str = ""
     webhook_place: int = 0
     # The mail to the owner of the project, to the account that `purpose` says, or to who reported; and the mails in
-    # special cases, for a rejection that no person made by its outcome.
+    # special cases, for a rejection that no person made by its outcome. A title does not begin the subject, or its
+    # owner could write the mail's.
     mail: Texts = ()
     mail_if: Mapping[str, Texts] = field(default_factory=dict)
     purpose: LinkPurpose | None = None

@@ -133,7 +133,10 @@ QUOTED = {
 def test_a_title_stands_once_and_in_the_quotation_marks_of_the_mails_language(tag: str) -> None:
     language, project = po.catalogue(tag, po.our_files(tag)), {"title": "Lamp", "id": 1, "slug": "lamp"}
     mails = [templates.decision(SITE, each, "ada", project, None, "", language) for each in TO_OWNERS]
-    mails += [templates.report_settled(SITE, "ada", project, each, None, "", language) for each in ReportOutcome]
+    mails += [
+        templates.report_settled(SITE, events.REPORT_SETTLED, "ada", project, each, None, "", language)
+        for each in ReportOutcome
+    ]
     for text in (text for mail in mails for text in (mail.subject, mail.text)):
         assert QUOTED[tag] in text
         assert len([each for each in text if each in "“”„«»「」"]) == 2, text

@@ -373,8 +373,9 @@ class Walk:
                     yield _mail(event, templates.decision(site, event, "ada", project, reason, off, language))
         yield from self._mails_of_states(site, project, off, language)
         for outcome in ReportOutcome:
+            facts = (events.REPORT_SETTLED, "ada", project, outcome)
             for reply in (None, "Thanks."):
-                yield _mail(outcome, templates.report_settled(site, "ada", project, outcome, reply, off, language))
+                yield _mail(outcome, templates.report_settled(site, *facts, reply, off, language))
 
     @staticmethod
     def _mails_of_states(site: Any, project: dict[str, Any], off: str, language: Any) -> Iterator[Shown]:

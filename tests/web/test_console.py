@@ -8,7 +8,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from directory.api.schemas.webhooks import DELIVERED
+from directory.events import DELIVERED
 from tests.support.chromium import served
 from tests.support.outbox import delivery_thread, put, quick, send_all
 from tests.support.receiver import SECRET, Receiver, status

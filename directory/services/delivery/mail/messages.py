@@ -92,7 +92,7 @@ def _written(claim: Claim, server: MailServer) -> Message:
     if event.purpose:
         return _of_link(claim, event, data["link_id"], server, data.get("next"))
     if event == events.REPORT_SETTLED:
-        return _report_settled(claim, data, server)
+        return _report_settled(claim, event, data, server)
     return _decision(claim, event, data, server)
 
 
@@ -141,10 +141,10 @@ def _standing(event: Event, project_id: int) -> Standing:
     return standing
 
 
-def _report_settled(claim: Claim, data: dict[str, Any], server: MailServer) -> Message:
+def _report_settled(claim: Claim, event: Event, data: dict[str, Any], server: MailServer) -> Message:
     reporter, address = _notified(data["user"]["id"], server)
     facts = (reporter.username, data["project"], data["outcome"], data.get("reply"))
-    mail = templates.report_settled(server.site, *facts, address, _language(reporter, server))
+    mail = templates.report_settled(server.site, event, *facts, address, _language(reporter, server))
     return _with_switch(message(mail, to=reporter.email, server=server, message_id=claim.webhook_id), address)
 
 

@@ -134,6 +134,7 @@ def decision(
 
 def report_settled(
     site: Site,
+    event: Event,
     username: str,
     project: dict[str, Any],
     outcome: str,
@@ -142,7 +143,7 @@ def report_settled(
     language: Catalogue = ENGLISH,
 ) -> Mail:
     """The mail to a reporter about the outcome, with the reply and the link that switches mail off."""
-    subject, text = events.REPORT_SETTLED.mail_if.get(outcome, events.REPORT_SETTLED.mail)
+    subject, text = event.mail_if.get(outcome, event.mail)
     title = _quoted(project["title"])
     first, end, rest = (reply or "").partition("\n")  # only the first line is a part of our sentence
     replies = [_("The reply: {text}", text=f"{isolated(first)}{end}{rest}")] if reply else []
