@@ -54,4 +54,5 @@ def password_reset() -> bool:
 def has_passkeys() -> bool:
     """Whether the site has passkeys: they are bound to a host, which no Host header may name in production."""
     site: Site = current_app.extensions["site"]
-    return bool(site.url) or current_app.config["APP_ENV"] != "production"
+    has_host = bool(site.url) or current_app.config["APP_ENV"] != "production"
+    return has_host and "passkeys" in current_app.extensions["extras_on"]

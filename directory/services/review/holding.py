@@ -10,13 +10,13 @@ from typing import Any
 
 from sqlalchemy import select, update
 
+from directory import events
 from directory.extensions import UNSYNCHRONISED, db
 from directory.models import Project, Revision, now
 from directory.services import audit, permissions
 from directory.services.identity import Caller, require_active
 
 LONGEST = timedelta(days=14)
-RELEASED = "project.released"
 TABLES: tuple[tuple[Any, Any], ...] = ((Project, Project.id), (Revision, Revision.project_id))
 
 
@@ -69,4 +69,4 @@ def _record(project_ids: Collection[int], *, by: Caller | None, at: datetime) ->
     columns = select(Project.id, Project.url_key, Project.title, Project.status).order_by(Project.id)
     released = db.session.execute(columns.where(Project.id.in_(project_ids))) if project_ids else ()
     states = [(row, audit.unmoved(row)) for row in released]
-    audit.record_each(states, by=by, action=RELEASED, at=at)
+    audit.record_each(states, by=by, action=events.PROJECT_RELEASED, at=at)
