@@ -10,6 +10,7 @@ import socket
 import sys
 
 import config
+from settings import ROOT
 
 # Set by systemd, or by a server that is replaced: sockets that are already bound.
 INHERITED = ("GUNICORN_FD", "LISTEN_FDS")
@@ -23,7 +24,7 @@ def main() -> None:
     if not any(name in os.environ for name in INHERITED):
         _require_free(settings["HOST"], settings["PORT"])
     if "-c" not in sys.argv:
-        sys.argv[1:1] = ["-c", str(config.ROOT / "gunicorn.conf.py")]
+        sys.argv[1:1] = ["-c", str(ROOT / "gunicorn.conf.py")]
 
     from gunicorn.app.wsgiapp import run
     from gunicorn.util import getcwd

@@ -7,6 +7,7 @@ from flask import Flask
 
 import config
 from directory import create_app
+from settings import EVERY, NOTIFYING
 
 SERVES = {"serve", "run", "check"}
 # These change nothing of which anybody is notified. A command that is not here needs the settings of webhooks and mail,
@@ -41,7 +42,7 @@ def application(words: list[str]) -> Flask:
 def needs(words: list[str]) -> set[str]:
     """The names and the kinds of a command, by which settings say what needs them."""
     names = {words[0], " ".join(words[:2])}
-    return names | {config.EVERY} | ({config.NOTIFYING} if NOTIFIES_NOBODY.isdisjoint(names) else set())
+    return names | {EVERY} | ({NOTIFYING} if NOTIFIES_NOBODY.isdisjoint(names) else set())
 
 
 def _words() -> list[str]:

@@ -4,6 +4,8 @@ import re
 
 import idna
 
+from settings.values import separated
+
 LABEL = "[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?"
 DOMAIN = re.compile(rf"{LABEL}(\.{LABEL})+")
 LONGEST = 253
@@ -12,7 +14,7 @@ BELOW = "*."
 
 def signup(value: str) -> tuple[str, ...]:
     """Domains separated by commas, in ASCII (A-labels); `*.` before one stands for all below it."""
-    return tuple(dict.fromkeys(_entry(part.strip()) for part in value.split(",") if part.strip()))
+    return tuple(dict.fromkeys(map(_entry, separated(value))))
 
 
 def _entry(given: str) -> str:

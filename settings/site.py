@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from settings.values import web_address
+from settings.values import separated, web_address
 
 # A language, a script and a region of BCP 47, such as zh-Hant-TW.
 LANGUAGE_TAG = re.compile(r"([a-z]{2,3})(?:-([a-z]{4}))?(?:-([a-z]{2}|\d{3}))?", re.IGNORECASE)
@@ -75,7 +75,7 @@ def _is_address(url: Any) -> bool:
 
 def page_names(value: str) -> frozenset[str]:
     """The names of pages of the operator, with commas between them."""
-    names = frozenset(name for each in value.split(",") if (name := each.strip()))
+    names = frozenset(separated(value))
     for name in sorted(names):
         if not PAGE_NAME.fullmatch(name):
             raise ValueError(f"{name!r} is not the name of a page, such as imprint: use a-z, 0-9 and hyphens")

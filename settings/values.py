@@ -1,25 +1,65 @@
-"""Addresses, names and limits. Each function raises ValueError with the reason, which repeats no password."""
+"""Words, numbers, addresses and limits. Each parser raises ValueError with the reason, which repeats no password."""
 
 import json
 import re
-from collections.abc import Collection
-from typing import Any
+from collections.abc import Callable, Collection
+from typing import Any, TypeVar
 from urllib.parse import SplitResult, quote, urlsplit
 
 from limits import parse_many
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
+T = TypeVar("T")
 HUGE = 2**31  # above the values of a limit and its seconds, so that any storage can count it
 LONGEST_NAME = 100
 SENTINEL_SCHEME = "redis+sentinel://"
 # One Sentinel or several, with one user and password for all or none; the path is the name that they have for Redis.
 SENTINEL = rf"{re.escape(SENTINEL_SCHEME)}([^\s@/]*@)?(,?([\w.-]+|\[[\da-fA-F:]+\]):[0-9]{{1,5}})+(?<!/,)/[\w.-]+"
-
-
+FLAGS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
 RESERVED = re.compile(r"[@#/?\[\]\s]|%(?![0-9A-Fa-f]{2})")  # of a URL, so a user and a password have them escaped
 SQLITE_OPTIONS = {"timeout", "isolation_level", "detect_types", "check_same_thread", "cached_statements"}
 NO_DATABASE = "is not a database URL, such as postgresql+psycopg://user:password@host/name"
+
+
+def optional(parse: Callable[[str], T]) -> Callable[[str], T | None]:
+    """A parser that makes None of nothing."""
+    return lambda value: parse(value) if value else None
+
+
+def choice(*words: str) -> Callable[[str], str]:
+    """A parser of one of the words, or nothing."""
+
+    def parse(value: str) -> str:
+        if value and value not in words:
+            raise ValueError(f"{value!r} is not one of {', '.join(sorted(words))}")
+        return value
+
+    return parse
+
+
+def flag(value: str) -> bool:
+    """Whether it is true."""
+    word = value.lower()
+    if word not in FLAGS:
+        raise ValueError(f"{word!r} is neither true nor false")
+    return FLAGS[word]
+
+
+def whole(least: int, most: int) -> Callable[[str], int]:
+    """A parser of a whole number."""
+
+    def parse(value: str) -> int:
+        if not (value.isascii() and value.isdigit() and len(value) < 10 and least <= int(value) <= most):
+            raise ValueError(f"{value!r} is not a whole number from {least} to {most}")
+        return int(value)
+
+    return parse
+
+
+def separated(value: str) -> list[str]:
+    """What stands between commas."""
+    return [part.strip() for part in value.split(",") if part.strip()]
 
 
 def refuse_unescaped(value: str) -> None:
@@ -144,7 +184,7 @@ def ratelimit(value: str) -> str:
 
 def origins(value: str) -> tuple[str, ...]:
     """Several origins, separated by commas."""
-    return tuple(origin(part.strip()) for part in value.split(",") if part.strip())
+    return tuple(map(origin, separated(value)))
 
 
 def origin(value: str) -> str:

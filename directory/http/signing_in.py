@@ -6,7 +6,7 @@ from flask import Response, current_app
 
 from directory.http import languages
 from directory.http.authentication import give_cookie, language_cookie, take_cookie
-from directory.http.endpoint import respond
+from directory.http.endpoint import as_response
 from directory.http.password_checks import are_on
 from directory.http.receivers import configured_mail_server
 from directory.services.identity import Caller
@@ -15,7 +15,7 @@ from directory.services.site import Site
 
 def signed_in(view: Any, user: Any, secret: str) -> Response:
     """The answer of a view to a user who has signed in, with the session's cookie."""
-    response = respond(user, view.operation)
+    response = as_response(view.operation.render(user))
     give_session(response, secret, user.language)
     return response
 
@@ -54,4 +54,5 @@ def password_reset() -> bool:
 def has_passkeys() -> bool:
     """Whether the site has passkeys: they are bound to a host, which no Host header may name in production."""
     site: Site = current_app.extensions["site"]
-    return bool(site.url) or current_app.config["APP_ENV"] != "production"
+    has_host = bool(site.url) or current_app.config["APP_ENV"] != "production"
+    return has_host and "passkeys" in current_app.extensions["extras_on"]

@@ -17,7 +17,7 @@ from directory.db.errors import log_failure
 from directory.db.paging import Slice, Window
 from directory.db.transactions import transaction
 from directory.errors import NotFound, Unavailable
-from directory.http.access import is_closed, login_required, own_required, owner_required, shows_reviewers
+from directory.http.access import login_required, own_required, owner_required, shows_reviewers
 from directory.http.authentication import caller, viewer
 from directory.http.endpoint import operation
 from directory.http.exchange import current
@@ -25,14 +25,13 @@ from directory.http.pagination import DEPTH
 from directory.http.receivers import configured_mail_server
 from directory.language.messages import _, pgettext
 from directory.models import Status
-from directory.pages.badge_drawing import snippet
 from directory.pages.forms import EMPTY, NO_STORE, Form, same_as, see_other, shows
 from directory.pages.head import Head
-from directory.pages.layout import PageAnswer, address_with, bp, here, page_number, show
+from directory.pages.layout import PageAnswer, address_with, bp, page_number, show, slot_values
 from directory.pages.project_words import ENTRIES, EVENTS, FIELDS, SENDERS, revised, state, states
 from directory.pages.report_words import KINDS, OUTCOMES
 from directory.pages.sign_in_form import again, asks_to_sign_in
-from directory.services import audit
+from directory.services import audit, permissions
 from directory.services.catalog import additions, catalog
 from directory.services.catalog.filters import public_scope
 from directory.services.delivery import outbox
@@ -144,15 +143,15 @@ def own_project(
     if by is None:
         return again(form)
     project = catalog.one(project_id, viewer=by)
-    catalog.editable(project_id, by=by)
-    is_owner = project["owner"]["id"] == by.id
+    permissions.require_editor(by, catalog.whose(project_id))
+    is_owner = permissions.owns(by, project["owner"]["id"])
     found = _thread(project_id, query.get("before", "")) if is_owner else Slice([], None, None)
     events = audit.timeline(project_id, Window(100, page=None), naming_fields=True).items
     page, headers = show(
         "mine_project.html", Head(project["title"], indexed=False), here=f"{HERE}/{project_id}", entry="forms",
         project=project, events=events, event_names=EVENTS, labels=FIELDS, revised=revised(project),
         state=state(project, by), said=_said(query.get("done", ""), project),
-        badge=snippet(project, here()) if project["status"] == "live" and not is_closed() else None,
+        **slot_values("own_project", project),
         form=form, is_owner=is_owner,
         entries=found.items, earlier=found.previous, entry_names=ENTRIES, senders=SENDERS,
         answer_max=ANSWER_MAX, appeal_form=appeal_form,

@@ -130,7 +130,8 @@ def test_what_is_wrong_is_named_and_repaired(app: Flask, run: Any, first: int, s
     assert again.output.endswith(": all is right.\n")
 
 
-HELD = """UPDATE reviews SET changes = '{"title": "Needle", "url": "https://x.example"}' WHERE turn = 'reviewers' AND kind = 'changes'"""
+OPEN = "turn = 'reviewers' AND kind = 'changes'"
+HELD = """UPDATE reviews SET changes = '{"title": "Needle", "url": "https://x.example"}' WHERE """ + OPEN
 
 
 @pytest.mark.parametrize(

@@ -10,21 +10,12 @@ import pytest
 
 import config
 from config import ConfigError
+from settings import ROOT, values
 from settings.site import Picture
 
-SVG = config.ROOT / "directory" / "assets" / "favicon.svg"
+SVG = ROOT / "directory" / "assets" / "favicon.svg"
 KEY = "4b6f1d0c9e2a5f7783b1c6d8e0f2a4957c1b3d5e"
-RATELIMITS = (
-    "RATELIMIT_VOTING",
-    "RATELIMIT_SUBMISSION",
-    "RATELIMIT_MESSAGES",
-    "RATELIMIT_AUTH",
-    "RATELIMIT_WRITE",
-    "RATELIMIT_ADMIN",
-    "RATELIMIT_REPORTS",
-    "RATELIMIT_PICTURES",
-    "RATELIMIT_READ",
-)
+RATELIMITS = [each.name for each in config.SETTINGS if each.parse is values.ratelimit]
 
 
 @pytest.fixture
@@ -61,6 +52,7 @@ def test_everything_has_a_default_that_works(instance):
         "SERVER_WORKER": "loop",
         "WEB_CONCURRENCY": 1,
         "RATELIMIT_ENABLED": True,
+        "EXTRAS": "all",
         "RATELIMIT_VOTING": "30 per minute; 300 per hour",
         "RATELIMIT_SUBMISSION": "5 per hour; 20 per day",
         "RATELIMIT_MESSAGES": "20 per hour",
@@ -124,8 +116,7 @@ def test_everything_has_a_default_that_works(instance):
 
 
 def test_a_setting_that_is_set_to_nothing_is_as_if_unset(instance):
-    names = [*config.load({}), "DATABASE_URL", "WEBHOOK_URL", "WEBHOOK_SECRET", "WEBHOOK_FORMAT", "NO_COLOR"]
-    assert config.load(dict.fromkeys(names, "  ")) == config.load({})
+    assert config.load(dict.fromkeys(config.DECLARED, "  ")) == config.load({})
 
 
 GOOD = [
@@ -173,6 +164,8 @@ GOOD = [
     ("APPROVALS_REQUIRED", "3", 3),
     ("CLAIM_MINUTES", "0", 0),
     ("CLAIM_MINUTES", "1440", 1440),
+    ("EXTRAS", "none", "none"),
+    ("EXTRAS", "-observability", "-observability"),
     ("METRICS_ENABLED", "yes", True),
     ("OTEL_EXPORTER_OTLP_ENDPOINT", "https://otel.example/base/", "https://otel.example/base"),
     ("SENTRY_DSN", "https://key@sentry.example.com/base/1", "https://key@sentry.example.com/base/1"),
@@ -319,6 +312,7 @@ NONSENSE = [
     ("SELF_REVIEW", "never"),
     *(("APPROVALS_REQUIRED", value) for value in ("0", "4", "two", "-1", "1.5")),
     *(("CLAIM_MINUTES", value) for value in ("-1", "1441", "off", "0.5")),
+    *(("EXTRAS", value) for value in ("x", "observability, x", "-x", "-all", "ALL", "all,none")),
     *(("METRICS_ENABLED", value) for value in ("x",)),
     *(("OTEL_EXPORTER_OTLP_ENDPOINT", v) for v in ("localhost:4318", "grpc://h:4317", "http://h?a=1", "http://h:x")),
     *(("SENTRY_DSN", v) for v in ("x", "https://sentry.example/1", "https://hunter2@h/", "ftp://hunter2@h/1")),
@@ -331,7 +325,7 @@ NONSENSE = [
     *(
         (name, v)
         for name in ("SITE_LOGO", "SITE_IMAGE")
-        for v in ("/nothing.svg", "/etc", str(config.ROOT / "README.md"), "\0")
+        for v in ("/nothing.svg", "/etc", str(ROOT / "README.md"), "\0")
     ),
     *(("SITE_LINKS", v) for v in ("x", "{}", "[1]", "[" * 9000, '[{"label": "x"}]', '[{"label": "", "url": "/x"}]')),
     *(
@@ -417,7 +411,7 @@ def test_a_process_ends_with_that_line_and_nothing_else():
     started = subprocess.run(
         [sys.executable, "-c", "import config; config.load()"],
         env={"THREADS": "many", "SECRET_KEY": KEY, "PATH": os.defpath, "FLASK_SKIP_DOTENV": "1"},
-        cwd=config.ROOT,
+        cwd=ROOT,
         capture_output=True,
         text=True,
         check=False,

@@ -6,7 +6,6 @@ import pytest
 
 import config
 from tests.system.test_config import KEY, load, refusal
-from tests.system.test_readme import code, rows
 
 HOOK = "https://hooks.example/x"
 RANDOM = "9f3c1d7a5b2e8f604c6a1b9d3e7f5a2c8b4d6e1f"
@@ -176,10 +175,9 @@ def test_names_of_platforms_and_of_other_programs_are_passed_over():
 
 
 @pytest.mark.parametrize("given", [{}, {"WEBHOOK_URL": HOOK}, {"WEBHOOK_ENDPOINTS": "[]"}], ids=str)
-def test_no_setting_of_the_readme_is_taken_for_a_misspelling(tmp_path, given):
-    listed = {name for row in rows("Settings") for name in code(row[0])} - {"NAME_FILE"}
+def test_no_setting_is_taken_for_a_misspelling(tmp_path, given):
     files = {f"{name}_FILE" for name in config.SECRETS if name not in given}
-    environ = dict.fromkeys(listed | files, "") | {"SECRET_KEY": KEY, "DATABASE_URL": "sqlite:////srv/x.db"}
+    environ = dict.fromkeys({*config.DECLARED, *files}, "") | {"SECRET_KEY": KEY, "DATABASE_URL": "sqlite:////srv/x.db"}
     given = {name: value for name, value in given.items() if name != "WEBHOOK_URL"}
     assert config.warnings(environ | given) == []
 

@@ -8,13 +8,15 @@ from typing import Any
 import pytest
 from flask import Flask
 
+import config
+from settings import values
 from tests.support.factories import Api, World
 from tests.support.routes import COMPANY, ENDING, Route, Targets, routes, sending
 
 DOCUMENT = json.loads((Path(__file__).resolve().parents[2] / "docs" / "openapi.json").read_text())
 PROBLEM = "application/problem+json"
 MAIL = {"MAIL_URL": "smtp://localhost", "MAIL_FROM": "directory@example.org"}
-TIERS = ("READ", "WRITE", "ADMIN", "AUTH", "VOTING", "SUBMISSION", "MESSAGES", "REPORTS")
+LIMITS = [each.name for each in config.SETTINGS if each.parse is values.ratelimit]
 SETTINGS: list[dict[str, str]] = [
     {},
     {"REQUIRE_PASSKEY": "admins"},
@@ -30,7 +32,7 @@ SETTINGS: list[dict[str, str]] = [
     {"OIDC_PROVIDERS": json.dumps([COMPANY]), "SITE_URL": "http://localhost"},
     {"WEB_ENABLED": "false"},
     {"SELF_REVIEW": "refuse", "REPORTS": "members", "APPEALS": "on", "APPROVALS_REQUIRED": "2"},
-    {"RATELIMIT_ENABLED": "true", **{f"RATELIMIT_{tier}": "1 per hour" for tier in TIERS}},
+    {"RATELIMIT_ENABLED": "true", **dict.fromkeys(LIMITS, "1 per hour")},
 ]
 
 

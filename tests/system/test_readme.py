@@ -1,33 +1,32 @@
-"""The README says what is so: its settings, commands, routes and links, and its tour, which is run as it stands."""
+"""The documents say what is so: what is made from the code, links, and the tour of the README, which is run."""
 
-import json
 import os
 import re
+import runpy
 import shlex
 import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-import click
 import pytest
 from flask import Flask
 
 import config
+from settings import Setting
 from tests.conftest import build
 from tests.support.serving import serving
 
 ROOT = Path(__file__).resolve().parents[2]
-README = (ROOT / "README.md").read_text(encoding="utf-8")
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 
 SITE = "http://127.0.0.1:8000"
 FLASK = ".venv/bin/flask"
 END_OF_STEP = "---- end of a step of the tour ----"
-# What the tour is there to show, in this order.
-STORY = (
+# What a tour is there to show, in this order.
+SHORT = ('"status": "pending"', '"status": "live"', '"title": "Lanternfish"', '"upvoted":true,"upvotes":1')
+LONG = (
     '"status": "pending"',
     '"queue_position": 9',
     '"status": "rejected"',
@@ -42,47 +41,7 @@ STORY = (
     '"title": "Lanternfish"',
     '"next_cursor": "',
 )
-# Variables of which others are read only together with them.
-WEBHOOK = {"WEBHOOK_URL": "https://example.org/hook", "WEBHOOK_SECRET": "d2hzZWM="}
-OF_FLASK_AND_LIBRARIES = {"db", "routes", "run", "shell"}
-
-
-def section(title: str) -> str:
-    """The text under a heading of the README."""
-    found = re.search(rf"^## {re.escape(title)}\n(.*?)(?=^## |\Z)", README, re.M | re.S)
-    assert found, f"the README has no section {title!r}"
-    return found[1]
-
-
-def rows(title: str) -> list[list[str]]:
-    """The cells of the table in a section, without its heads."""
-    lines = [line for line in section(title).splitlines() if line.startswith("|")]
-    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
-
-
-def code(cell: str) -> list[str]:
-    """The code spans of a cell."""
-    return re.findall(r"`([^`]+)`", cell)
-
-
-class Recorder(dict[str, str]):
-    """An environment that remembers what it was asked for."""
-
-    def __init__(self, values: dict[str, str]) -> None:
-        super().__init__(values)
-        self.asked: set[str] = set()
-
-    def get(self, name: str, default: Any = None) -> Any:
-        self.asked.add(name)
-        return super().get(name, default)
-
-    def __getitem__(self, name: str) -> str:
-        self.asked.add(name)
-        return super().__getitem__(name)
-
-    def __contains__(self, name: object) -> bool:
-        self.asked.add(str(name))
-        return super().__contains__(name)
+STORIES = {ROOT / "README.md": SHORT, ROOT / "docs" / "tour.md": LONG}
 
 
 @pytest.fixture(autouse=True)
@@ -96,67 +55,15 @@ def unprepared(tmp_path: Path) -> Flask:
     return build(f"sqlite:///{tmp_path / 'unused.db'}")
 
 
-def test_every_setting_stands_in_the_table_and_no_other() -> None:
-    asked: set[str] = {"ENV_FILE"}  # read before there are settings
-    for environ in (Recorder({}), Recorder(WEBHOOK)):
-        config.load(environ)
-        asked |= environ.asked
-    files = {f"{name}_FILE" for name in config.SECRETS}
-    assert files < asked
-    [listed] = [row for row in rows("Settings") if code(row[0]) == ["NAME_FILE"]]
-    assert set(code(listed[2])) == files
-    shown = {name for row in rows("Settings") for name in code(row[0])}
-    assert sorted(shown) == sorted(asked - files | {"NAME_FILE"})
+def test_the_documents_that_are_made_from_the_code_are_up_to_date(unprepared: Flask) -> None:
+    documents = runpy.run_path(str(ROOT / ".ci" / "documents.py"))["DOCUMENTS"]
+    stale = [path.name for path, made in documents.items() if path.read_text(encoding="utf-8") != made(unprepared)]
+    assert stale == [], "run python .ci/documents.py"
 
 
-@pytest.mark.parametrize("row", [row for row in rows("Settings") if row[1].startswith("`")], ids=lambda row: row[0])
-def test_a_default_in_the_table_is_the_default(row: list[str]) -> None:
-    [name], default = code(row[0]), code(row[1])[0]
-    assert config.load({name: default}) == config.load({})
-
-
-def test_every_command_stands_in_the_table_and_no_other(unprepared: Flask) -> None:
-    ours = set(_commands(unprepared.cli, "")) - {"db upgrade"}
-    told = {name for row in rows("Commands") for name in code(row[0])} - {"db upgrade"}
-    assert told == ours
-
-
-def _commands(group: click.Group, prefix: str) -> Iterator[str]:
-    context = click.Context(group)
-    for name in group.list_commands(context):
-        command = group.get_command(context, name)
-        if prefix == "" and name in OF_FLASK_AND_LIBRARIES:
-            continue
-        if isinstance(command, click.Group):
-            yield from _commands(command, f"{name} ")
-        else:
-            yield prefix + name
-
-
-def _routes(app: Flask) -> set[tuple[str, str]]:
-    """Every method and path, with the names of ids left out."""
-    return {
-        (method, re.sub(r"<[^>]+>", "{}", rule.rule))
-        for rule in app.url_map.iter_rules()
-        for method in (rule.methods or set()) - {"HEAD", "OPTIONS"}
-    }
-
-
-def _told_routes() -> set[tuple[str, str]]:
-    cells = [(code(row[0]), code(row[1])) for row in rows("The API at a glance")]
-    return {(method, re.sub(r"{\w+}", "{}", path)) for methods, paths in cells for path in paths for method in methods}
-
-
-def test_the_table_of_routes_holds_no_route_that_is_not_there(unprepared: Flask) -> None:
-    assert _told_routes() - _routes(unprepared) == set()
-
-
-def test_every_route_stands_in_the_table_or_in_the_openapi_document(unprepared: Flask) -> None:
-    document = json.loads((ROOT / "docs" / "openapi.json").read_text(encoding="utf-8"))
-    described = {
-        (method.upper(), re.sub(r"{\w+}", "{}", path)) for path, item in document["paths"].items() for method in item
-    }
-    assert _routes(unprepared) - _told_routes() - described == set()
+@pytest.mark.parametrize("setting", [each for each in config.SETTINGS if each.default], ids=lambda each: each.name)
+def test_a_default_that_is_declared_is_the_default(setting: Setting) -> None:
+    assert config.load({setting.name: setting.default}) == config.load({})
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
@@ -165,13 +72,20 @@ def test_links_to_files_lead_somewhere(document: Path) -> None:
     assert [target for target in targets if not (document.parent / target).exists()] == []
 
 
-def steps() -> list[tuple[str, str]]:
-    """The tour: each step's commands, and what the README shows of their output."""
-    return re.findall(r"^```sh\n(.*?)^```\n^```\w+\n(.*?)^```$", section("A tour"), re.M | re.S)
+def steps(tour: Path) -> list[tuple[str, str]]:
+    """The tour: each step's commands, and what the document shows of their output."""
+    return re.findall(r"^```sh\n(.*?)^```\n^```\w+\n(.*?)^```$", text(tour), re.M | re.S)
 
 
-def test_every_step_of_the_tour_shows_its_output() -> None:
-    assert len(steps()) == section("A tour").count("```sh\n") > 0
+def text(tour: Path) -> str:
+    """The tour of a document: the section of that name, or all of it."""
+    whole = tour.read_text(encoding="utf-8")
+    return whole.partition("\n## A tour\n")[2].partition("\n## ")[0] or whole
+
+
+@pytest.mark.parametrize("tour", STORIES, ids=lambda path: path.name)
+def test_every_step_of_a_tour_shows_its_output(tour: Path) -> None:
+    assert len(steps(tour)) == text(tour).count("```sh\n") > 0
 
 
 @pytest.fixture
@@ -192,18 +106,19 @@ def _run(command: list[str], environ: dict[str, str]) -> str:
     return ran.stdout
 
 
-def test_the_tour_prints_what_it_shows(served: tuple[str, dict[str, str]]) -> None:
+@pytest.mark.parametrize("tour", STORIES, ids=lambda path: path.name)
+def test_a_tour_prints_what_it_shows(served: tuple[str, dict[str, str]], tour: Path) -> None:
     site, environ = served
-    script = "".join(f"{commands}\necho '{END_OF_STEP}'\n" for commands, _ in steps())
-    for text, here in ((SITE, site), (FLASK, f"{shlex.quote(sys.executable)} -m flask")):
-        assert text in script
-        script = script.replace(text, here)
+    script = "".join(f"{commands}\necho '{END_OF_STEP}'\n" for commands, _ in steps(tour))
+    for typed, here in ((SITE, site), (FLASK, f"{shlex.quote(sys.executable)} -m flask")):
+        assert typed in script
+        script = script.replace(typed, here)
     output = _run(["bash", "-c", f"set -eu -o pipefail\n{script}"], environ)
     printed = output.split(f"{END_OF_STEP}\n")[:-1]
-    for (commands, shown), found in zip(steps(), printed, strict=True):
-        assert re.fullmatch(_pattern(shown), found), f"{commands}printed\n{found}and not\n{shown}"
-    for told in (output, "".join(shown for _, shown in steps())):
-        _require_in_order(STORY, told)
+    for (commands, shown), output_of_step in zip(steps(tour), printed, strict=True):
+        assert re.fullmatch(_pattern(shown), output_of_step), f"{commands}printed\n{output_of_step}and not\n{shown}"
+    for told in (output, "".join(shown for _, shown in steps(tour))):
+        _require_in_order(STORIES[tour], told)
 
 
 def _pattern(shown: str) -> str:
@@ -211,8 +126,8 @@ def _pattern(shown: str) -> str:
     return re.escape(shown).replace("…", "[^\n]+")
 
 
-def _require_in_order(wanted: tuple[str, ...], text: str) -> None:
+def _require_in_order(wanted: tuple[str, ...], told: str) -> None:
     position = 0
-    for each in wanted:
-        position = text.find(each, position) + 1
-        assert position, f"{each} is not in the tour, or not in its place"
+    for line in wanted:
+        position = told.find(line, position) + 1
+        assert position, f"{line} is not in the tour, or not in its place"

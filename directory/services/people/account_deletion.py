@@ -13,6 +13,7 @@ from typing import Any
 from sqlalchemy import BigInteger, bindparam, exists, or_, select, text, update
 from sqlalchemy.dialects.postgresql import ARRAY
 
+from directory import events
 from directory.db.transactions import on_postgresql
 from directory.errors import (
     AccountDeleted,
@@ -28,14 +29,14 @@ from directory.errors import (
 from directory.extensions import db, modify
 from directory.language.messages import _
 from directory.models import LOCAL, AccountStatus, Delivery, Project, Review, Role, Status, Upvote, User, now
-from directory.services import audit, daily_bytes
+from directory.services import audit, daily_bytes, permissions
 from directory.services.accounts import accounts, mail_links, sessions
 from directory.services.delivery import outbox
 from directory.services.delivery.channels import Endpoint
 from directory.services.identity import Caller
 from directory.services.review import reports, revisions, submissions, thread
 from directory.services.rules import facts
-from directory.services.sign_in import identities, passkeys
+from directory.services.sign_in import held_passkeys, identities
 from directory.services.votes import voting
 
 # The most rows that one request deletes. Both together took 0.6 s on SQLite and 0.9 s on PostgreSQL; on two busy cores
@@ -100,7 +101,7 @@ def _delete(target: Any, *, by: Caller | None, affected: set[int], notify: list[
     outbox.forget_user(user_id, name)
     if by is not None and by.id == user_id:
         by = replace(by, username=name)
-    audit.record("user.deleted", by=by, user_id=user_id, from_state=target.status, reason=reason)
+    audit.record(events.USER_DELETED, by=by, user_id=user_id, from_state=target.status, reason=reason)
     gone = audit.gone(user_id, _delete_unlisted(affected, owner_id=user_id, by=by, notify=notify))
     audit.erase(gone)
     outbox.empty(Delivery.project_id.in_(gone))
@@ -112,7 +113,7 @@ def _delete(target: Any, *, by: Caller | None, affected: set[int], notify: list[
     sessions.end_everything(user_id)
     mail_links.end_all(user_id)
     identities.end_all(user_id)
-    passkeys.end_all(user_id)
+    held_passkeys.end_all(user_id)
     # Last, because it locks the counts of users, which every registration changes.
     closed = {"role": Role.MEMBER, "role_source": LOCAL, "review_categories": None}
     closed |= {"local_role": None, "local_categories": None}
@@ -127,7 +128,7 @@ def _lock_own(caller: Caller, known_hash: str) -> Any:
     administrators are locked, as `administration.administer` locks them.
     Raises Unauthenticated, WrongPassword, LastAdmin, and Unavailable if the caller has just become an administrator.
     """
-    admins = accounts.lock_admins_and(caller.id)[0] if caller.is_admin else set()
+    admins = accounts.lock_admins_and(caller.id)[0] if permissions.may(caller, "administer") else set()
     user = accounts.locked(caller.id)
     if user.status != AccountStatus.ACTIVE:
         raise Unauthenticated

@@ -10,7 +10,8 @@ from typing import Any
 
 from sqlalchemy import select
 
-from directory.errors import AppealNotPossible, NoAppeal, NotFound, OwnDecision, OwnSubmission, PreconditionFailed
+from directory import events
+from directory.errors import AppealNotPossible, NoAppeal, OwnDecision, PreconditionFailed
 from directory.extensions import db
 from directory.models import MessageKind, Project, Review, Sender, Status, Turn, now
 from directory.services import permissions, turns
@@ -20,7 +21,6 @@ from directory.services.identity import Caller, require_active
 from directory.services.review import submissions, thread
 from directory.services.review.case import Act, Case, Terms, current, move
 
-APPEALED = "project.appealed"
 UPHELD, REVERSED = Act.UPHOLD.value, Act.REVERSE.value
 KINDS = {UPHELD: MessageKind.APPEAL_UPHELD, REVERSED: MessageKind.APPEAL_REVERSED}  # of the entries in the threads
 
@@ -39,15 +39,14 @@ def appeal(project_id: int, text: str, *, by: Caller, notify: list[Endpoint], na
     """
     require_active(by)
     at, project = now(), submissions.locked(project_id)
-    if project.owner_id != by.id:
-        raise NotFound
+    permissions.require_owner(by, project)
     case = current(project)
     if not case.may_be_appealed:
         raise AppealNotPossible
     entry = thread.Entry(MessageKind.APPEAL, project_id, by.id, text)
     added = thread.add(entry, sender=Sender.OWNER, by=by, at=at)
     move([case], Act.APPEAL, by=by, at=at)
-    outbox.enqueue(APPEALED, project_id, by=by, endpoints=notify, message_id=added["id"])
+    outbox.enqueue(events.PROJECT_APPEALED, project_id, by=by, endpoints=notify, message_id=added["id"])
     return thread.for_owner(added, naming=naming)
 
 
@@ -57,9 +56,9 @@ def require_one(project_id: int, *, by: Caller) -> None:
     Raises NotFound unless `by` may review the project.
     """
     columns = select(Project.category_id, Review.turn).outerjoin(Review, turns.CURRENT)
-    project = db.session.execute(columns.where(Project.id == project_id)).one_or_none()
-    if project is None or not permissions.may(by, "review", project.category_id):
-        raise NotFound
+    project = permissions.require_reviewer(
+        by, db.session.execute(columns.where(Project.id == project_id)).one_or_none()
+    )
     if project.turn != Turn.APPEAL and thread.last_judgement(project_id) not in KINDS.values():
         raise AppealNotPossible
 
@@ -108,11 +107,8 @@ def _require_judge(case: Case, by: Caller, self_review: str) -> None:
     Who made the decision against which one is open may not, unless nobody else may.
     """
     project, review = case.project, case.review
-    if not permissions.may(by, "review", project.category_id):
-        raise NotFound
-    if permissions.is_refused_own(by, project.owner_id, self_review):
-        raise OwnSubmission
-    barred = {by.id, project.owner_id} if self_review == "refuse" else {by.id}
+    permissions.require_reviewer(by, project, self_review)
+    barred = {by.id, project.owner_id} if permissions.refuses_own(self_review) else {by.id}
     is_own = review is not None and review.turn == Turn.APPEAL and review.decided_by == by.id
     if is_own and permissions.somebody_else_may(barred, "review", project.category_id):
         raise OwnDecision
@@ -122,7 +118,7 @@ def _notify(
     case: Case, outcome: str, message_id: int, is_live_again: bool, *, by: Caller, endpoints: list[Endpoint]
 ) -> None:
     """Send the outcome to the owner, and to webhooks that a project is live again. The owner gets one mail."""
-    outbox.enqueue(f"project.{KINDS[outcome]}", case.id, by=by, endpoints=endpoints, message_id=message_id)
+    outbox.enqueue(events.SETTLED[outcome], case.id, by=by, endpoints=endpoints, message_id=message_id)
     if is_live_again:
         webhooks = [endpoint for endpoint in endpoints if endpoint.format != MAIL]
-        outbox.enqueue("project.approved", case.id, by=by, endpoints=webhooks)
+        outbox.enqueue(events.PROJECT_APPROVED, case.id, by=by, endpoints=webhooks)

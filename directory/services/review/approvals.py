@@ -14,6 +14,7 @@ from typing import Any
 from sqlalchemy import delete, func, literal, select, tuple_
 from sqlalchemy.dialects import postgresql, sqlite
 
+from directory import events
 from directory.db.paging import AnySelect
 from directory.db.statements import Prepared, among
 from directory.db.transactions import on_postgresql
@@ -26,7 +27,6 @@ from directory.services import audit, permissions
 from directory.services.identity import Caller, require_active
 
 A, P = Approval.__table__.c, Project.__table__.c
-GIVEN, WITHDRAWN = "project.approval_given", "project.approval_withdrawn"
 
 
 def enough(project_ids: Collection[int], required: int) -> set[int]:
@@ -59,7 +59,7 @@ def give(project_ids: Collection[int], *, by: Caller, at: datetime) -> set[int]:
 def record(projects: Iterable[Any], *, by: Caller, at: datetime, reason: str | None) -> None:
     """Log approvals that did not move the state. A project is an object with its id, url_key, title and status."""
     states = [(project, audit.unmoved(project)) for project in projects]
-    audit.record_each(states, by=by, action=GIVEN, at=at, reason=reason)
+    audit.record_each(states, by=by, action=events.PROJECT_APPROVAL_GIVEN, at=at, reason=reason)
 
 
 def take_back(project_ids: Collection[int], *, by: Caller) -> set[int]:
@@ -78,11 +78,10 @@ def withdraw(project_id: int, *, by: Caller) -> None:
     require_active(by)
     columns = select(P.id, P.url_key, P.title, P.status, P.category_id).where(P.id == project_id)
     project = db.session.execute(columns.with_for_update(key_share=True)).one_or_none()
-    if project is None or not permissions.may(by, "review", project.category_id):
-        raise NotFound
+    permissions.require_reviewer(by, project)
     if not take_back([project_id], by=by):
         raise NotFound(_("You have not approved this version of the project."))
-    audit.record_project(WITHDRAWN, project, by=by, **audit.unmoved(project))
+    audit.record_project(events.PROJECT_APPROVAL_WITHDRAWN, project, by=by, **audit.unmoved(project))
 
 
 def add(projects: list[dict[str, Any]], required: int) -> None:

@@ -12,9 +12,12 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import case as sql_case
 from sqlalchemy import func, literal, select, update
+from sqlalchemy import inspect as sa_inspect
 
+from directory import events
 from directory.db.errors import refusing
 from directory.errors import Invalid, InvalidTransition
+from directory.events import Event
 from directory.extensions import db, modify
 from directory.models import Asked, MessageKind, Outcome, Project, Review, Reviewed, Status, Turn, now
 from directory.models.base import UtcDateTime
@@ -73,7 +76,7 @@ class Step(NamedTuple):
     turn: Turn | None
     status: Status
     outcome: Outcome | None
-    event: str
+    event: Event | None
     ends: str | None = None
     raises_version: bool = True
 
@@ -94,37 +97,38 @@ _OPEN = (_QUEUED, _HELD, _ASKED, _DOWN, _DOWN_APPEALED)
 _BY_DECISION, _BY_EDIT, _BY_WITHDRAWAL = Overtaking
 # What a case is about, where it is, and what is done; then whose turn it is, the project's state and the outcome.
 _ROWS: tuple[tuple[Reviewed, Collection[Stage], Act, Step], ...] = (
-    (_S, _OPEN, Act.APPROVE, Step(None, _LIVE, Outcome.APPROVED, "project.approved", _BY_DECISION)),
-    (_C, _OPEN, Act.APPROVE, Step(None, _LIVE, Outcome.APPROVED, "project.edit_approved", _BY_DECISION, False)),
-    (_S, _OPEN, Act.REJECT, Step(None, _REFUSED, Outcome.REJECTED, "project.rejected", _BY_DECISION)),
-    (_C, _OPEN, Act.REJECT, Step(None, _LIVE, Outcome.REJECTED, "project.edit_rejected", _BY_DECISION)),
-    (_S, (Stage.NONE,), Act.UNPUBLISH, Step(Turn.OWNER, _PENDING, None, "project.unpublished")),
-    (_C, tuple(Stage), Act.UNPUBLISH, Step(Turn.OWNER, _PENDING, None, "project.unpublished", _BY_DECISION)),
-    (_S, _OPEN, Act.REQUEST, Step(Turn.OWNER, _PENDING, None, "project.changes_requested", _BY_DECISION)),
-    (_C, _OPEN, Act.REQUEST, Step(Turn.OWNER, _LIVE, None, "project.changes_requested", _BY_DECISION)),
+    (_S, _OPEN, Act.APPROVE, Step(None, _LIVE, Outcome.APPROVED, events.PROJECT_APPROVED, _BY_DECISION)),
+    (_C, _OPEN, Act.APPROVE, Step(None, _LIVE, Outcome.APPROVED, events.PROJECT_EDIT_APPROVED, _BY_DECISION, False)),
+    (_S, _OPEN, Act.REJECT, Step(None, _REFUSED, Outcome.REJECTED, events.PROJECT_REJECTED, _BY_DECISION)),
+    (_C, _OPEN, Act.REJECT, Step(None, _LIVE, Outcome.REJECTED, events.PROJECT_EDIT_REJECTED, _BY_DECISION)),
+    (_S, (Stage.NONE,), Act.UNPUBLISH, Step(Turn.OWNER, _PENDING, None, events.PROJECT_UNPUBLISHED)),
+    (_C, tuple(Stage), Act.UNPUBLISH, Step(Turn.OWNER, _PENDING, None, events.PROJECT_UNPUBLISHED, _BY_DECISION)),
+    (_S, _OPEN, Act.REQUEST, Step(Turn.OWNER, _PENDING, None, events.PROJECT_CHANGES_REQUESTED, _BY_DECISION)),
+    (_C, _OPEN, Act.REQUEST, Step(Turn.OWNER, _LIVE, None, events.PROJECT_CHANGES_REQUESTED, _BY_DECISION)),
     (_S, (_ASKED, _DOWN, _DOWN_APPEALED, _REJECTED, _APPEALED), Act.RESUBMIT,
-     Step(Turn.REVIEWERS, _PENDING, None, "project.resubmitted", _BY_EDIT)),
-    (_C, (_ASKED,), Act.RESUBMIT, Step(Turn.REVIEWERS, _LIVE, None, "project.resubmitted", _BY_EDIT)),
-    (_S, (_QUEUED,), Act.HOLD, Step(Turn.RULE, _PENDING, None, "", None, False)),
-    (_C, (_QUEUED,), Act.HOLD, Step(Turn.RULE, _LIVE, None, "", None, False)),
-    (_S, (_HELD,), Act.RELEASE, Step(Turn.REVIEWERS, _PENDING, None, "project.released", None, False)),
-    (_C, (_HELD,), Act.RELEASE, Step(Turn.REVIEWERS, _LIVE, None, "project.released", None, False)),
-    (_S, (_HELD,), Act.RETURN, Step(Turn.REVIEWERS, _PENDING, None, "project.returned", None, False)),
-    (_C, (_HELD,), Act.RETURN, Step(Turn.REVIEWERS, _LIVE, None, "project.returned", None, False)),
+     Step(Turn.REVIEWERS, _PENDING, None, events.PROJECT_RESUBMITTED, _BY_EDIT)),
+    (_C, (_ASKED,), Act.RESUBMIT, Step(Turn.REVIEWERS, _LIVE, None, events.PROJECT_RESUBMITTED, _BY_EDIT)),
+    (_S, (_QUEUED,), Act.HOLD, Step(Turn.RULE, _PENDING, None, None, None, False)),
+    (_C, (_QUEUED,), Act.HOLD, Step(Turn.RULE, _LIVE, None, None, None, False)),
+    (_S, (_HELD,), Act.RELEASE, Step(Turn.REVIEWERS, _PENDING, None, events.PROJECT_RELEASED, None, False)),
+    (_C, (_HELD,), Act.RELEASE, Step(Turn.REVIEWERS, _LIVE, None, events.PROJECT_RELEASED, None, False)),
+    (_S, (_HELD,), Act.RETURN, Step(Turn.REVIEWERS, _PENDING, None, events.PROJECT_RETURNED, None, False)),
+    (_C, (_HELD,), Act.RETURN, Step(Turn.REVIEWERS, _LIVE, None, events.PROJECT_RETURNED, None, False)),
     (_S, (_REJECTED, _APPEALED), Act.RETURN,
-     Step(Turn.REVIEWERS, _PENDING, None, "project.returned", _BY_DECISION)),
+     Step(Turn.REVIEWERS, _PENDING, None, events.PROJECT_RETURNED, _BY_DECISION)),
     (_C, (_REJECTED, _APPEALED), Act.RETURN,
-     Step(Turn.REVIEWERS, _LIVE, None, "project.returned", _BY_DECISION)),
-    (_S, (_REJECTED,), Act.APPEAL, Step(Turn.APPEAL, _REFUSED, Outcome.REJECTED, "project.appealed")),
-    (_S, (_DOWN,), Act.APPEAL, Step(Turn.APPEAL, _PENDING, None, "project.appealed")),
-    (_C, (_REJECTED,), Act.APPEAL, Step(Turn.APPEAL, _LIVE, Outcome.REJECTED, "project.appealed")),
-    (_S, (_APPEALED,), Act.UPHOLD, Step(None, _REFUSED, Outcome.REJECTED, "project.appeal_upheld")),
-    (_S, (_DOWN_APPEALED,), Act.UPHOLD, Step(Turn.OWNER, _PENDING, None, "project.appeal_upheld")),
-    (_C, (_APPEALED,), Act.UPHOLD, Step(None, _LIVE, Outcome.REJECTED, "project.appeal_upheld")),
-    (_S, (_APPEALED,), Act.REVERSE, Step(Turn.REVIEWERS, _PENDING, None, "project.appeal_reversed")),
-    (_S, (_DOWN_APPEALED,), Act.REVERSE, Step(None, _LIVE, Outcome.REVERSED, "project.appeal_reversed")),
-    (_C, (_APPEALED,), Act.REVERSE, Step(Turn.REVIEWERS, _LIVE, None, "project.appeal_reversed")),
-    (_C, tuple(Stage), Act.WITHDRAW, Step(None, _LIVE, Outcome.WITHDRAWN, "project.edit_withdrawn", _BY_WITHDRAWAL)),
+     Step(Turn.REVIEWERS, _LIVE, None, events.PROJECT_RETURNED, _BY_DECISION)),
+    (_S, (_REJECTED,), Act.APPEAL, Step(Turn.APPEAL, _REFUSED, Outcome.REJECTED, events.PROJECT_APPEALED)),
+    (_S, (_DOWN,), Act.APPEAL, Step(Turn.APPEAL, _PENDING, None, events.PROJECT_APPEALED)),
+    (_C, (_REJECTED,), Act.APPEAL, Step(Turn.APPEAL, _LIVE, Outcome.REJECTED, events.PROJECT_APPEALED)),
+    (_S, (_APPEALED,), Act.UPHOLD, Step(None, _REFUSED, Outcome.REJECTED, events.PROJECT_APPEAL_UPHELD)),
+    (_S, (_DOWN_APPEALED,), Act.UPHOLD, Step(Turn.OWNER, _PENDING, None, events.PROJECT_APPEAL_UPHELD)),
+    (_C, (_APPEALED,), Act.UPHOLD, Step(None, _LIVE, Outcome.REJECTED, events.PROJECT_APPEAL_UPHELD)),
+    (_S, (_APPEALED,), Act.REVERSE, Step(Turn.REVIEWERS, _PENDING, None, events.PROJECT_APPEAL_REVERSED)),
+    (_S, (_DOWN_APPEALED,), Act.REVERSE, Step(None, _LIVE, Outcome.REVERSED, events.PROJECT_APPEAL_REVERSED)),
+    (_C, (_APPEALED,), Act.REVERSE, Step(Turn.REVIEWERS, _LIVE, None, events.PROJECT_APPEAL_REVERSED)),
+    (_C, tuple(Stage), Act.WITHDRAW,
+     Step(None, _LIVE, Outcome.WITHDRAWN, events.PROJECT_EDIT_WITHDRAWN, _BY_WITHDRAWAL)),
 )  # fmt: skip
 STEPS = {(kind, stage, act): step for kind, stages, act, step in _ROWS for stage in stages}
 # The entries in the threads, and the acts of which webhooks and owners hear by `move`.
@@ -288,6 +292,7 @@ def move(
     """
     at = at or now()
     for step, some in _by_step(cases, act):
+        assert step.event is not None  # noqa: S101 (a hold, which has none, is never moved but by `advance`)
         facts = [_facts(case, step, act, at, changes) for case in some]
         appealed = [case.project for case in some if case.review is not None and case.review.turn == Turn.APPEAL]
         for case in some:
@@ -403,7 +408,8 @@ def flush(cases: Collection[Case]) -> None:
     """Write the cases: what has ended first. Raises Invalid if a category that one names is deleted at this moment."""
     with refusing(fk_reviews_category_categories=Invalid.field("category", fields.NO_CATEGORY)):
         db.session.flush()
-        new = [case.review for case in cases if case.review is not None and case.review.id is None]
+        reviews = (case.review for case in cases)
+        new = [each for each in reviews if each is not None and not sa_inspect(each).has_identity]
         if len(new) > 1:  # in one statement on both databases, after which they are not changed any more
             db.session.bulk_save_objects(new)
         elif new:
@@ -467,17 +473,18 @@ def _tell(
 ) -> None:
     """Write what was done into the threads, and queue it for owners and webhooks."""
     projects, ids = [case.project for case in cases], [case.id for case in cases]
+    event: Any = step.event
     text, writer = terms.reason, by
     if act is Act.APPROVE:
         text = None
     elif act is Act.RETURN:
         text, writer = service_words.RETURNED, None
     thread.record_each(ENTRIES[act], projects, text, by=writer, at=at)
-    if outbox.wanting(step.event, notify):
+    if outbox.wanting(event, notify):
         messages = thread.newest_ids(ids) if act is Act.REQUEST else None
         reason = text if act in {Act.REJECT, Act.UNPUBLISH} else None
         stored = catalog.all_stored(ids)
-        outbox.enqueue_each(step.event, stored, by=by, endpoints=notify, reason=reason, messages=messages)
+        outbox.enqueue_each(event, stored, by=by, endpoints=notify, reason=reason, messages=messages)
 
 
 def closing(at: datetime, answer_within: timedelta | None) -> datetime | None:

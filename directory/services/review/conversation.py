@@ -3,6 +3,7 @@
 from datetime import datetime
 from typing import Any
 
+from directory import events
 from directory.errors import InvalidTransition, NotFound
 from directory.models import MessageKind, Sender, now
 from directory.services import audit, permissions
@@ -24,13 +25,12 @@ def answer(
     """
     require_active(by)
     at, project = now(), submissions.locked(project_id)
-    if project.owner_id != by.id:
-        raise NotFound
+    permissions.require_owner(by, project)
     if resubmit:
         _resubmit(current(project), by=by, at=at)
     entry = thread.Entry(MessageKind.MESSAGE, project_id, by.id, text)
     added = thread.add(entry, sender=Sender.OWNER, by=by, at=at)
-    outbox.enqueue(submissions.ANSWERED, project_id, by=by, endpoints=notify, message_id=added["id"])
+    outbox.enqueue(events.PROJECT_ANSWERED, project_id, by=by, endpoints=notify, message_id=added["id"])
     return thread.for_owner(added, naming=naming)
 
 
@@ -41,12 +41,11 @@ def give_back(project_id: int, *, by: Caller, notify: list[Endpoint]) -> None:
     """
     require_active(by)
     project = submissions.locked(project_id)
-    if project.owner_id != by.id:
-        raise NotFound
+    permissions.require_owner(by, project)
     case = current(project)
     if case.waits_for_owner:
         _resubmit(case, by=by, at=now())
-        outbox.enqueue(submissions.ANSWERED, project_id, by=by, endpoints=notify)
+        outbox.enqueue(events.PROJECT_ANSWERED, project_id, by=by, endpoints=notify)
 
 
 def write(project_id: int, text: str, *, by: Caller, notify: list[Endpoint], internal: bool = False) -> dict[str, Any]:
@@ -74,4 +73,4 @@ def _resubmit(case: Case, *, by: Caller, at: datetime) -> None:
         raise InvalidTransition(project.status, "given back")
     submissions.give_back(case, by=by, at=at)
     project.version += 1
-    audit.record_project("project.resubmitted", project, by=by, at=at, **audit.unmoved(project))
+    audit.record_project(events.PROJECT_RESUBMITTED, project, by=by, at=at, **audit.unmoved(project))

@@ -4,6 +4,7 @@ from datetime import datetime, timedelta
 
 from sqlalchemy import ColumnElement, and_, or_, select, update
 
+from directory import events
 from directory.extensions import UNSYNCHRONISED, db, modify
 from directory.models import Asked, Project, Review, Turn, now
 from directory.services import service_words
@@ -15,7 +16,6 @@ from directory.services.review.case import Act, Case, Terms, locked
 from directory.services.turns import is_turn
 
 BEFORE = timedelta(days=7)
-CLOSING = "project.closing"
 WITH_OWNER = is_turn(Turn.OWNER)
 
 
@@ -41,7 +41,7 @@ def remind(most: int, *, notify: list[Endpoint]) -> int:
 
     Who had no more than that week for an answer read the date just before, and gets no second mail.
     """
-    if not outbox.wanting(CLOSING, notify):
+    if not outbox.wanting(events.PROJECT_CLOSING, notify):
         return 0
     at = now()
     due = select(Review.project_id).where(WITH_OWNER, _is_due(at)).order_by(Review.until).limit(most)
@@ -67,7 +67,7 @@ def _mail(cases: list[Case], notify: list[Endpoint]) -> None:
     written = thread.newest(long)
     entries = {number: written.get((number, states[number].asked is Asked.CHANGES)) for number in long}
     messages = {number: entry["id"] if entry and entry["text"] else None for number, entry in entries.items()}
-    outbox.enqueue_each(CLOSING, catalog.all_stored(long), by=None, endpoints=notify, messages=messages)
+    outbox.enqueue_each(events.PROJECT_CLOSING, catalog.all_stored(long), by=None, endpoints=notify, messages=messages)
 
 
 def promise_nothing(most: int) -> int:

@@ -6,7 +6,6 @@ claimed, and keeps its place in the queue.
 
 from sqlalchemy import select
 
-from directory.errors import NotFound, OwnSubmission
 from directory.extensions import db
 from directory.models import Review, Turn, now
 from directory.services import permissions
@@ -22,10 +21,7 @@ def release(project_id: int, *, by: Caller, self_review: str = "allow") -> None:
     """
     require_active(by)
     cases = locked([project_id])
-    if not cases or not permissions.may(by, "review", cases[0].project.category_id):
-        raise NotFound
-    if permissions.is_refused_own(by, cases[0].project.owner_id, self_review):
-        raise OwnSubmission
+    permissions.require_reviewer(by, cases[0].project if cases else None, self_review)
     move([case for case in cases if case.stage is Stage.HELD], Act.RELEASE, by=by)
 
 

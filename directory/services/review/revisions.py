@@ -12,12 +12,13 @@ from typing import Any
 
 from sqlalchemy import bindparam, select, update
 
+from directory import events
 from directory.db.errors import refusing
 from directory.errors import Duplicate, Invalid
 from directory.extensions import db, modify
 from directory.language.messages import _
 from directory.models import Category, Project, Review, Reviewed, Status, Turn, now
-from directory.services import audit
+from directory.services import audit, permissions
 from directory.services.catalog import catalog, fields, search_index
 from directory.services.catalog.fields import Changes
 from directory.services.delivery import outbox
@@ -27,7 +28,6 @@ from directory.services.review import thread
 from directory.services.review.case import Act, Case, Overtaking, advance, begun, changes_of, flush
 from directory.services.text.equal_addresses import needs_no_review
 
-EDITED_EVENT = "project.edited"
 # For the log: an event of changes leaves the project live.
 NO_MOVE = {"from_state": Status.LIVE, "to_state": Status.LIVE}
 TAKEN = _("The owner has another project with this URL.")
@@ -56,7 +56,7 @@ class Plan:
 
 def pictures_of(case: Case, by: Caller) -> list[dict[str, Any]]:
     """The pictures that a change begins with: the owner's those that wait, if there are any, an administrator's not."""
-    waiting = {} if by.is_admin else changes_of(case.review)
+    waiting = {} if permissions.may(by, "administer") else changes_of(case.review)
     found: list[dict[str, Any]] = waiting.get("pictures", case.project.pictures)
     return found
 
@@ -100,8 +100,9 @@ def hold(case: Case, planned: Plan, *, by: Caller, at: datetime) -> None:
     Changes that wait keep their place in the queue. An edit by the owner replaces or removes rejected ones. Raises
     Invalid.
     """
-    is_of_changes = case.review is not None and case.kind is Reviewed.CHANGES
-    if is_of_changes and not planned.after if planned.before else is_of_changes and not by.is_admin:
+    is_admin = permissions.may(by, "administer")
+    is_over = not planned.after if planned.before else not is_admin
+    if is_over and case.review is not None and case.kind is Reviewed.CHANGES:
         advance(case, Act.WITHDRAW, by=by, at=at)
     if planned.after:
         review = case.review = case.review or begun(case.project, Reviewed.CHANGES, at)
@@ -110,9 +111,9 @@ def hold(case: Case, planned: Plan, *, by: Caller, at: datetime) -> None:
     flush([case])
     if planned.after and planned.revision_changes:
         changes = planned.revision_changes
-        audit.record_project("project.edit_held", case.project, by=by, at=at, changes=changes, **NO_MOVE)
-    elif planned.before and not planned.after and not by.is_admin:
-        audit.record_project("project.edit_withdrawn", case.project, by=by, at=at, **NO_MOVE)
+        audit.record_project(events.PROJECT_EDIT_HELD, case.project, by=by, at=at, changes=changes, **NO_MOVE)
+    elif planned.before and not planned.after and not is_admin:
+        audit.record_project(events.PROJECT_EDIT_WITHDRAWN, case.project, by=by, at=at, **NO_MOVE)
 
 
 def apply(cases: list[Case], *, by: Caller | None, notify: list[Endpoint]) -> dict[int, Changes]:
@@ -123,9 +124,9 @@ def apply(cases: list[Case], *, by: Caller | None, notify: list[Endpoint]) -> di
     """
     wanted = {case.id: changes_of(case.review) for case in cases}
     applied = {each.after.id: each.changes for each in _apply(_edited(wanted), now())}
-    if applied and outbox.wanting(EDITED_EVENT, notify):
+    if applied and outbox.wanting(events.PROJECT_EDITED, notify):
         stored = catalog.all_stored(list(applied))
-        outbox.enqueue_each(EDITED_EVENT, stored, by=by, endpoints=notify, changes=applied)
+        outbox.enqueue_each(events.PROJECT_EDITED, stored, by=by, endpoints=notify, changes=applied)
     return applied
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from sqlalchemy import delete, or_, select, true
 
+from directory import events
 from directory.db.errors import refusing
 from directory.errors import Duplicate, Invalid, NotFound, PreconditionFailed
 from directory.extensions import db, modify
@@ -26,8 +27,6 @@ from directory.services.text.equal_addresses import Address, repository_key, url
 ADDRESS = frozenset({"url", "repository_url"})  # the fields that make duplicates
 SHOWN = {"logo", "logo_url", "pictures"}  # who adds these alone may have more to do before it is reviewed
 OTHER_REPOSITORY = _("You have another project of this website, with this repository or without one.")
-
-DELETED, ANSWERED = "project.deleted", "project.answered"
 
 
 def submit(given: dict[str, Any], *, by: Caller, notify: list[Endpoint]) -> int:
@@ -54,9 +53,9 @@ def submit(given: dict[str, Any], *, by: Caller, notify: list[Endpoint]) -> int:
     ):
         db.session.flush()  # assigns the id
     search_index.index([project])
-    audit.record_project("project.submitted", project, by=by, at=at, to_state=Status.PENDING)
+    audit.record_project(events.PROJECT_SUBMITTED, project, by=by, at=at, to_state=Status.PENDING)
     daily_bytes.note(given, daily_bytes.ROW)
-    outbox.enqueue("project.submitted", project.id, by=by, endpoints=notify)
+    outbox.enqueue(events.PROJECT_SUBMITTED, project.id, by=by, endpoints=notify)
     return project.id
 
 
@@ -89,28 +88,28 @@ def edit(
     project = _locked(project_id, by, versions)
     by = permissions.as_editor(by, project.owner_id, self_review)
     was, at = project.status, now()
-    is_live = was == Status.LIVE
+    is_live, is_admin = was == Status.LIVE, permissions.may(by, "administer")
     case = current(project)
     if pictures is not None:
         given = {**given, "pictures": pictures(revisions.pictures_of(case, by))}
-    review = review_on_edit if is_live and not by.is_admin else "never"
-    planned = revisions.plan(project, case.review, given, review, is_replacing=not by.is_admin)
+    review = review_on_edit if is_live and not is_admin else "never"
+    planned = revisions.plan(project, case.review, given, review, is_replacing=not is_admin)
     if not planned.changes and not planned.revision_changes:
         return None
     project.version += 1
-    is_answer = not by.is_admin and _go_on(case, planned, gives_back, needs_verified, by=by, at=at)
+    is_answer = not is_admin and _go_on(case, planned, gives_back, needs_verified, by=by, at=at)
     if planned.changes:
         _write(project, planned.changes, at)
         states = {"from_state": was, "to_state": project.status}
-        audit.record_project("project.edited", project, by=by, at=at, changes=planned.changes, **states)
+        audit.record_project(events.PROJECT_EDITED, project, by=by, at=at, changes=planned.changes, **states)
         if is_live:
-            outbox.enqueue("project.edited", project_id, by=by, endpoints=notify, changes=planned.changes)
+            outbox.enqueue(events.PROJECT_EDITED, project_id, by=by, endpoints=notify, changes=planned.changes)
     if not ADDRESS.isdisjoint(planned.revision_changes):
         _require_free(project, planned.after)
     if is_live:
         revisions.hold(case, planned, by=by, at=at)
     if is_answer:
-        outbox.enqueue(ANSWERED, project_id, by=by, endpoints=notify)
+        outbox.enqueue(events.PROJECT_ANSWERED, project_id, by=by, endpoints=notify)
     _carry_claim(project, planned, by)
     return case if _leaves_waiting(project, planned) else None
 
@@ -151,9 +150,9 @@ def delete_each(
     """
     ids, at = [project.id for project in projects], now()
     entries = [(each, {"from_state": each.status, "category_id": each.category_id}) for each in projects]
-    audit.record_each(entries, by=by, action=DELETED, at=at, reason=reason)
-    if outbox.wanting(DELETED, notify):
-        outbox.enqueue_each(DELETED, catalog.all_stored(ids), by=by, endpoints=notify)
+    audit.record_each(entries, by=by, action=events.PROJECT_DELETED, at=at, reason=reason)
+    if outbox.wanting(events.PROJECT_DELETED, notify):
+        outbox.enqueue_each(events.PROJECT_DELETED, catalog.all_stored(ids), by=by, endpoints=notify)
     reports.mail_acted(ids, notify=notify)
     counters.lock(ids, deleting=True)
     search_index.forget(*ids)
@@ -173,7 +172,7 @@ def locked(project_id: int) -> Project:
 def _locked(project_id: int, by: Caller, versions: Container[int] | None) -> Project:
     """Lock the project, and check that `by` may change it and that its version is allowed."""
     project = locked(project_id)
-    catalog.require_editable(project, by)
+    permissions.require_editor(by, project)
     if versions is not None and project.version not in versions:
         raise PreconditionFailed
     return project
@@ -181,7 +180,7 @@ def _locked(project_id: int, by: Caller, versions: Container[int] | None) -> Pro
 
 def _carry_claim(project: Project, planned: revisions.Plan, by: Caller) -> None:
     """Have a claim hold for the version after an administrator's edit."""
-    if by.is_admin:
+    if permissions.may(by, "administer"):
         claims.carry(project, moved="category" in planned.changes)
 
 

@@ -9,6 +9,7 @@ from directory.db.paging import AnySelect
 from directory.errors import NotFound
 from directory.extensions import db
 from directory.models import Effect, Project, Review, Reviewed, Rule, RuleAction, Turn, now
+from directory.services import permissions
 from directory.services.catalog import counters
 from directory.services.delivery.channels import Endpoint
 from directory.services.identity import Caller, require_active
@@ -46,7 +47,7 @@ def revert(rule_id: int, since: datetime, *, by: Caller, notify: list[Endpoint],
     if db.session.get(Rule, rule_id) is None:
         raise NotFound
     done = _done(A.rule_id == rule_id, A.at >= since, _LASTS)
-    done = done.where(Project.owner_id != by.id) if self_review == "refuse" else done
+    done = done.where(Project.owner_id != by.id) if permissions.refuses_own(self_review) else done
     wanted = list(db.session.scalars(done.limit(AT_ONCE)))
     cases = locked(wanted)
     found = set(db.session.scalars(done.where(Project.id.in_([case.id for case in cases])))) if cases else set()
