@@ -16,7 +16,7 @@ from directory.cache.snapshot_source import Snapshot
 from directory.db import deadline
 from directory.db.transactions import transaction
 from directory.extensions import db
-from directory.models import AuditEntry, Project, Upvote, User
+from directory.models import AuditEntry, Review, Upvote, User
 from directory.services import analytics
 from directory.services.data import import_export
 from tests.conftest import Statements
@@ -85,7 +85,7 @@ def test_the_median_wait_is_the_middle_one(
         project = world.project(status="pending")
         with app.app_context():
             earlier = datetime.now(UTC) - timedelta(hours=wait)
-            aged = update(Project).where(Project.id == project).values(submitted_at=earlier)
+            aged = update(Review).where(Review.project_id == project).values(place=earlier)
             transaction(lambda aged=aged: db.session.execute(aged))
         admin.put(f"/api/admin/projects/{project}/{'approve' if n % 2 else 'reject'}")
     figures = dashboard(admin, "?days=1")
@@ -155,7 +155,7 @@ def test_reviewers_stand_by_their_decisions_with_the_median_of_their_waits(
             project = world.project(status="pending")
             with app.app_context():
                 earlier = datetime.now(UTC) - timedelta(hours=wait)
-                aged = update(Project).where(Project.id == project).values(submitted_at=earlier)
+                aged = update(Review).where(Review.project_id == project).values(place=earlier)
                 transaction(lambda aged=aged: db.session.execute(aged))
             world.caller(by).put(f"/api/admin/projects/{project}/{'reject' if n == 1 else 'approve'}")
     # A takedown's rejections of what was live waited for nobody: they count, and have no part in the median.

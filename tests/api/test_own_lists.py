@@ -9,7 +9,7 @@ from sqlalchemy import update
 
 from directory.db.transactions import transaction
 from directory.extensions import db
-from directory.models import Project, now
+from directory.models import Review, now
 from directory.services.catalog import search
 from tests.api.test_listing import ids, walk
 from tests.conftest import Statements
@@ -91,8 +91,9 @@ def test_ones_own_projects_carry_their_place_in_the_queue(app: Flask, world: Wor
     first = world.project(ada, "pending")
     world.project(status="pending")
     third, fourth = world.project(ada, "pending"), world.project(ada, "pending")
-    together = update(Project).where(Project.id.in_([third, fourth])).values(submitted_at=now())
-    earliest = update(Project).where(Project.id == fourth).values(submitted_at=now() - timedelta(days=1))
+    yesterday = now() - timedelta(days=1)
+    together = update(Review).where(Review.project_id.in_([third, fourth])).values(place=now(), since=now())
+    earliest = update(Review).where(Review.project_id == fourth).values(place=yesterday, since=yesterday)
     caller = world.caller(ada)
     with app.app_context():
         transaction(lambda: db.session.execute(together))

@@ -18,7 +18,7 @@ from directory.db import clock
 from directory.db.transactions import transaction
 from directory.extensions import db, limiter
 from directory.http import hooks, metrics, stored_metrics
-from directory.models import AuditEntry, Delivery, MailLink, Project, Review, Session, now
+from directory.models import AuditEntry, Delivery, MailLink, Review, Session, now
 from directory.runtime import housekeeping
 from directory.services import build
 from directory.services.delivery.schedule import DeliveryPolicy
@@ -166,7 +166,7 @@ def test_the_queue_of_review_is_measured(app, world, scrape):
     assert [scrape()[name] for name in names] == [0, 0]
     first, _, _ = (world.project(status=status) for status in ("pending", "pending", "live"))
     with app.app_context():
-        waits = update(Project).where(Project.id == first).values(submitted_at=ago(900))
+        waits = update(Review).where(Review.project_id == first).values(place=ago(900))
         transaction(lambda: db.session.execute(waits))
     found = scrape()
     assert found[names[0]] == 2

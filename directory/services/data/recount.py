@@ -309,8 +309,8 @@ def _review_again(fault: Fault) -> None:
     is_open = fault.right == Status.PENDING
     ends: Any = {"turn": Turn.REVIEWERS} if is_open else {"outcome": Outcome.REJECTED}
     words = [literal(word.value).label(name) for name, word in ({"kind": Reviewed.SUBMISSION} | ends).items()]
-    columns = [Project.id, Project.submitted_at, Project.submitted_at, Project.category_id, literal(1), *words]
-    names = ["project_id", "since", "place", "category_id", "is_current", "kind", *ends]
+    columns = [Project.id, Project.submitted_at, Project.submitted_at, Project.category_id, *words]
+    names = ["project_id", "since", "place", "category_id", "kind", *ends]
     made: AnySelect = select(*(column.label(f"n{n}") for n, column in enumerate(columns)))
     db.session.execute(insert(Review).from_select(names, made.where(Project.id == fault.project_id)))
 

@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import case as sql_case
 from sqlalchemy import func, literal, select, update
-from sqlalchemy import inspect as sa_inspect
 
 from directory import events
 from directory.db.errors import refusing
@@ -409,7 +408,7 @@ def flush(cases: Collection[Case]) -> None:
     with refusing(fk_reviews_category_categories=Invalid.field("category", fields.NO_CATEGORY)):
         db.session.flush()
         reviews = (case.review for case in cases)
-        new = [each for each in reviews if each is not None and not sa_inspect(each).has_identity]
+        new = [each for each in reviews if each is not None and each not in db.session]
         if len(new) > 1:  # in one statement on both databases, after which they are not changed any more
             db.session.bulk_save_objects(new)
         elif new:
