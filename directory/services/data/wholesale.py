@@ -9,7 +9,7 @@ from datetime import datetime
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
-from sqlalchemy import select
+from sqlalchemy import bindparam, select, update
 
 from directory import events
 from directory.db.errors import refusing
@@ -28,6 +28,8 @@ from directory.services.text.equal_addresses import repository_key, url_key
 from directory.services.text.keys import domain_of, text_key
 from directory.services.text.rules import slugify
 
+_GIVE_REASON = update(Review.__table__).where(Review.__table__.c.project_id == bindparam("project"))
+_GIVE_REASON = _GIVE_REASON.values(reason=bindparam("why"))
 VOTE = ("user_id", "project_id", "created_at")
 
 
@@ -69,8 +71,7 @@ def write(drafts: Sequence[Draft], *, decided_by: int | None, imported: bool = F
     with refusing(uq_projects_owner_id_url_key=Duplicate((), "A URL of these has been submitted already.")):
         bulk.load_dicts(Project, [_project(*pair) for pair in zip(drafts, keys, strict=True)])
     written = drafts if drafts[0].id is not None else _numbered(drafts, keys)
-    # The database makes the cases of those that are pending.
-    bulk.load_dicts(Review, [_rejection(draft, decided_by) for draft in written if draft.status is Status.REJECTED])
+    _write_cases(written, decided_by)
     search_index.index(SimpleNamespace(id=draft.id, **draft.fields) for draft in written)
     pairs = zip(written, keys, strict=True)
     if imported:
@@ -143,6 +144,15 @@ def _project(draft: Draft, key: str) -> dict[str, Any]:
         "published_at": published,
     }
     return columns if draft.id is None else {"id": draft.id, **columns}
+
+
+def _write_cases(drafts: Sequence[Draft], decided_by: int | None) -> None:
+    """Add the cases of rejected projects. The database has made those of pending ones, which may have a reason too."""
+    bulk.load_dicts(Review, [_rejection(draft, decided_by) for draft in drafts if draft.status is Status.REJECTED])
+    pending = [draft for draft in drafts if draft.status is Status.PENDING and draft.rejection_reason]
+    if pending:
+        rows = [{"project": draft.id, "why": draft.rejection_reason} for draft in pending]
+        db.session.connection().execute(_GIVE_REASON, rows)
 
 
 def _rejection(draft: Draft, decided_by: int | None) -> dict[str, Any]:
