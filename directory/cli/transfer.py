@@ -123,7 +123,7 @@ def import_projects(
     keep = DECIDED | (DATES if keep_dates else frozenset()) | (frozenset() if owner else {"owner"})
     tally = Tally(NOT_KEPT if owner is None else {**NOT_KEPT, "owners": (frozenset(), "")})
     form = form or READ_AS.get(_suffix(file)) or _format(file)
-    bar = Progress(_size(file), "Importing")
+    bar = Progress(0 if file == "-" else os.path.getsize(file), "Importing")
     with click.open_file(file, "rb") as opened, file_kinds.seekable(opened) as given, bar as progress:
         _require_readable(given, form, encoding)
         lines = Lines(given, encoding)
@@ -234,8 +234,3 @@ def _format(name: str) -> str:
 
 def _suffix(name: str) -> str:
     return Path(name).suffix.lower().removeprefix(".")
-
-
-def _size(name: str) -> int:
-    """How many bytes there are to read; 0 where it is unknown."""
-    return 0 if name == "-" else os.path.getsize(name)

@@ -24,8 +24,18 @@ from directory.http.project_lists import order, page_tags
 from directory.language.messages import CATEGORY, _, of_operator
 from directory.models import Category, now
 from directory.pages import head
-from directory.pages.layout import PageAnswer, address_with, bp, here, page_number, page_of, page_view, show, with_page
-from directory.pages.links import links_for_programs
+from directory.pages.layout import (
+    PageAnswer,
+    address_with,
+    bp,
+    here,
+    links_for_programs,
+    page_number,
+    page_of,
+    page_view,
+    show,
+    with_page,
+)
 from directory.pages.translated import by_name
 from directory.services.accounts import users
 from directory.services.catalog import best, catalog, categories, facets, nearest, search_operators, suggestions, tags

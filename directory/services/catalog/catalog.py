@@ -25,7 +25,6 @@ from directory.services.catalog import (
     orders,
     periods,
     queries,
-    ranking,
     readers,
     search,
     search_counts,
@@ -267,7 +266,7 @@ def _length(
     [[number, total, votes]] = queries.length(str(filters.status), db.engine.dialect.name).all(given)
     begin, end = given["published_from"], given["published_until"]
     # With a margin of a week, that is ten times the votes: votes may come meanwhile.
-    given |= {"hot_from": ranking.hot(0, begin) - 1, "hot_until": ranking.hot(votes, end) + 1}
+    given |= {"hot_from": orders.hot(0, begin) - 1, "hot_until": orders.hot(votes, end) + 1}
     if number <= max(SHORT, total // SPARSE):
         return True, int(number)
     read = (window.skipped + window.limit) * (1 if sort == "popular" else total / number)

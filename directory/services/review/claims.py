@@ -23,9 +23,8 @@ from directory.services import permissions
 from directory.services.catalog import catalog
 from directory.services.catalog.claimed import C, holds
 from directory.services.catalog.filters import Filters
-from directory.services.clock import database_clock
+from directory.services.clock import database_clock, timestamp
 from directory.services.identity import Caller, require_active
-from directory.services.timestamps import timestamp
 from directory.services.turns import has_appeal, revision_with_reviewers, with_reviewers
 
 P, R = Project.__table__.c, Revision.__table__.c
