@@ -20,7 +20,7 @@ from directory.cli.users import named
 from directory.db.transactions import transaction
 from directory.errors import Duplicate, Invalid
 from directory.models import Status
-from directory.services.catalog import catalog
+from directory.services.catalog import ways
 from directory.services.catalog.filters import Filters
 from directory.services.data import import_export
 from directory.services.identity import Caller
@@ -160,7 +160,7 @@ def export_projects(form: str | None, output: str, status: str | None, pictures:
     if pictures and form != "jsonl":
         raise click.UsageError("--pictures needs --format jsonl.")
     mixed = output == "-" and sys.stdout.isatty()  # a bar would stand between the rows
-    size = 0 if mixed else catalog.total(Filters(status=status))
+    size = 0 if mixed else ways.total(Filters(status=status))
     with Progress(size, "Exporting") as progress, opened_output(output) as file:
         write = writer(file, form)
         for project in import_export.given(status, pictures=pictures):

@@ -13,7 +13,7 @@ from directory.db.statements import Prepared, Row, among
 from directory.extensions import db
 from directory.models import Message, Project, Revision, RuleAction, Status
 from directory.services import permissions
-from directory.services.catalog import catalog, similar
+from directory.services.catalog import catalog, similar, ways
 from directory.services.catalog.columns import waiting
 from directory.services.catalog.filters import Filters
 from directory.services.catalog.search_words import whole
@@ -77,7 +77,7 @@ def summary(by: Caller) -> dict[str, Any]:
     categories = permissions.categories(by)
     found = catalog.page(Filters(waiting="true", categories=categories), "oldest", Window(1), viewer=by, reviews=True)
     oldest = _waits_since(found.items[0]) if found.items else None
-    numbers = {name: catalog.total(replace(lane, categories=categories)) for name, lane in LANES.items()}
+    numbers = {name: ways.total(replace(lane, categories=categories)) for name, lane in LANES.items()}
     return {"queue_length": found.total, "oldest_submitted_at": oldest, **numbers}
 
 
