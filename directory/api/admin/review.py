@@ -6,7 +6,7 @@ from flask import Response
 
 from directory.api.blueprints import admin as bp
 from directory.api.schemas.audit import AuditFileQuery, AuditPage, AuditQuery
-from directory.api.schemas.categories import CategoryInput, CategoryOutput
+from directory.api.schemas.site import CategoryInput, CategoryOutput
 from directory.api.schemas.votes import (
     DoubtfulPage,
     DoubtfulQuery,
