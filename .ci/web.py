@@ -2,10 +2,11 @@
 
 `build` installs what the build needs, bundles, and warns of a bundle over its budget (directory/web/budgets.json). 1 KB
 above it the build fails. With `--weights` it prints the weight of every bundle. `tools` installs what checks the pages,
-and `check` checks their sources: types, the types made of the OpenAPI document, no hooks, no long files. `schema`
-rebuilds those types, `lighthouse` installs what `make lighthouse` runs, and `run` runs Deno itself, for all of it:
-the one on PATH, or the wheel of PyPI, which goes into .venv/web. The lock files refuse a package other than the tested
-one. What takes long prints every few seconds how far it is. A failure is one line: the API works without its pages.
+and `check` checks their sources: types, what is made of the OpenAPI document and of the table of events, no hooks, no
+long files. `schema` makes that again, `lighthouse` installs what `make lighthouse` runs, and `run` runs Deno itself,
+for all of it: the one on PATH, or the wheel of PyPI, which goes into .venv/web. The lock files refuse a package other
+than the tested one. What takes long prints every few seconds how far it is. A failure is one line: the API works
+without its pages.
 """
 
 import os
@@ -27,7 +28,8 @@ WITHIN = float(os.environ.get("WEB_BUILD_SECONDS", "60"))  # for each step; an i
 PIP = (sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--root-user-action=ignore")
 SHORT = ("--timeout", "5", "--retries", "1")
 LONGEST_FILE = 250  # lines
-SCHEMA = WEB / "src" / "api" / "schema.d.ts"
+API = WEB / "src" / "api"
+MADE = ("schema.d.ts", "events.ts")  # files of API
 HOOKS = re.compile(r"""preact/(hooks|compat)["']|\buse[A-Z]\w*\(""")
 # A property or a value that names a side, or four values of which two are those of the sides and differ.
 SIDE = re.compile(
@@ -120,21 +122,23 @@ def lighthouse() -> None:
     step("install Lighthouse", [deno(), "install", "--frozen"], LIGHTHOUSE)
 
 
-def schema(path: Path) -> None:
-    """Write the types of the OpenAPI document. Raises CannotBuild."""
+def schema(folder: Path) -> None:
+    """Write the types of the OpenAPI document, and what the console says of the events. Raises CannotBuild."""
+    types, words = (str(folder / name) for name in MADE)
     program = "node_modules/openapi-typescript/bin/cli.js"
-    step("make the types", [deno(), "run", "-A", program, str(ROOT / "docs" / "openapi.json"), "-o", str(path)], TOOLS)
+    step("make the types", [deno(), "run", "-A", program, str(ROOT / "docs" / "openapi.json"), "-o", types], TOOLS)
+    step("write the events", [sys.executable, ".ci/console_events.py", words])
 
 
 def check() -> list[str]:
     """What is wrong with the sources of the pages. Raises CannotBuild."""
     tools()
-    wrong = [each for path in sorted((WEB / "src").rglob("*.*")) if path != SCHEMA for each in faults(path)]
+    wrong = [each for path in sorted((WEB / "src").rglob("*.*")) if path.name not in MADE for each in faults(path)]
     with tempfile.TemporaryDirectory() as folder:
-        made = Path(folder) / "schema.d.ts"
-        schema(made)
-        if made.read_bytes() != SCHEMA.read_bytes():
-            wrong.append(f"{SCHEMA.relative_to(ROOT)} is not of docs/openapi.json: run python .ci/web.py schema")
+        schema(Path(folder))
+        for name in MADE:
+            if (Path(folder) / name).read_bytes() != (API / name).read_bytes():
+                wrong.append(f"{(API / name).relative_to(ROOT)} is stale: run python .ci/web.py schema")
     SHOWN.step = "check the types"
     types = [deno(), "run", "-A", "node_modules/typescript/bin/tsc", "-p", str(WEB / "tsconfig.json")]
     ran = subprocess.run(types, cwd=TOOLS, env={**os.environ, **ENVIRONMENT}, stdout=subprocess.PIPE, text=True)  # noqa: S603
@@ -168,7 +172,7 @@ def main(action: str, *arguments: str) -> int:
             "tools": tools,
             "check": check,
             "lighthouse": lighthouse,
-            "schema": lambda: (tools(), schema(SCHEMA)),
+            "schema": lambda: (tools(), schema(API)),
         }
         with SHOWN:
             found = actions[action]()

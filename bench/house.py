@@ -9,18 +9,18 @@ from collections.abc import Iterator
 from pathlib import Path
 from statistics import median
 
-from directory.services import audit
+from directory import events
 
 ROOT = Path(__file__).parent.parent
 DIRECTORY = ROOT / "directory"
 SOURCES = {".py", ".ts", ".tsx", ".html", ".sql"}
-GENERATED = {"schema.d.ts"}
+GENERATED = {"schema.d.ts", "events.ts"}
 SHORT = 45  # lines of a module that a reader meets without learning much
 
 
 def sources() -> dict[Path, str]:
-    """The text of each file that people write in `directory/`, without translations."""
-    left_out = {DIRECTORY / "locale", DIRECTORY / "web" / "node_modules", DIRECTORY / "web" / "dist"}
+    """The text of each file that people write in `directory/`, without translations and tests."""
+    left_out = {DIRECTORY / "locale", *(DIRECTORY / "web" / name for name in ("node_modules", "dist", "test"))}
     return {
         path.relative_to(DIRECTORY): path.read_text(encoding="utf-8")
         for path in sorted(DIRECTORY.rglob("*"))
@@ -29,16 +29,17 @@ def sources() -> dict[Path, str]:
 
 
 def files_of_events(texts: dict[Path, str]) -> dict[str, list[Path]]:
-    """The files that name each event of the log in quotes: whole, or without what it is about where that has two words.
+    """The files that name each event: by its constant, or in quotes, whole or, of two words, without what it is about.
 
     One word alone, as "rejected", is a state too.
     """
     found = {}
-    for event in sorted(audit.ACTIONS):
+    for event in sorted(events.TABLE):
         about, _, name = event.partition(".")
         is_enough = "?" if "_" in name else ""
-        quoted = re.compile(rf"[\"']({about}\.){is_enough}{name}[\"']")
-        found[event] = [path for path, text in texts.items() if quoted.search(text)]
+        constant = f"{about}_{name}".upper()
+        named = re.compile(rf"[\"']({about}\.){is_enough}{name}[\"']|\bevents\.{constant}\b")
+        found[event.name] = [path for path, text in texts.items() if named.search(text)]
     return found
 
 
@@ -59,12 +60,12 @@ def main() -> None:
     parser.add_argument("--names", action="store_true", help="list the files that name each event")
     wants_names = parser.parse_args().names
     texts = sources()
-    events = files_of_events(texts)
-    sizes = sorted(map(len, events.values()))
-    most = max(events, key=lambda event: len(events[event]))
+    files = files_of_events(texts)
+    sizes = sorted(map(len, files.values()))
+    most = max(files, key=lambda event: len(files[event]))
     modules = [path for path, text in texts.items() if path.suffix == ".py" and text.count("\n") <= SHORT]
     print("| measured | number |", "|---|---|", sep="\n")
-    print(f"| events of the log | {len(events)} |")
+    print(f"| events | {len(files)} |")
     print(f"| files that name one event, median and most ({most}) | {median(sizes):g}, {sizes[-1]} |")
     print(
         f"| modules of at most {SHORT} lines, without package heads | {sum(m.name != '__init__.py' for m in modules)} |"
@@ -74,7 +75,7 @@ def main() -> None:
     for package, lines in lines_by_package(texts):
         print(f"| {package} | {lines:,} |")
     if wants_names:
-        for event, paths in events.items():
+        for event, paths in files.items():
             print(f"\n{event}:", *(f"  {path}" for path in paths), sep="\n")
 
 

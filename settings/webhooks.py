@@ -47,9 +47,9 @@ def _endpoint(given: dict[str, Any]) -> dict[str, Any]:
 
 def _events(value: Any) -> list[str]:
     """The names of events."""
-    from directory.services.delivery.webhooks.formats import NAMES
+    from directory.events import WEBHOOK_TEST, WEBHOOKS
 
-    known = sorted(event for event in NAMES if event.startswith("project."))
+    known = sorted({*WEBHOOKS} - {WEBHOOK_TEST})
     if not isinstance(value, list) or not value or not all(event in known for event in value):
         raise ValueError(f"an endpoint's events must be a list of {', '.join(known)}")
     return value

@@ -303,7 +303,7 @@ class Word(Checked):
     def __init__(self, words: tuple[str, ...], **kwargs: Any) -> None:
         self.words = words
         super().__init__(**kwargs)
-        document(self, enum=list(words))
+        document(self, enum=list(map(str, words)))
 
     def check(self, value: str) -> str:
         """The word."""

@@ -47,10 +47,11 @@ class Stored:
             value=_age(ledger.transaction),
         )
         decisions = CounterMetricFamily("directory_decisions", "Decisions of the review.", labels=["decision"])
-        for action in ("approved", "rejected", "unpublished"):
-            decisions.add_metric([action], ledger.actions[f"project.{action}"])
+        for event, number in ledger.actions.items():
+            if event.decision:
+                decisions.add_metric([event.word], number)
         yield decisions
-        submitted = ledger.actions["project.submitted"]
+        submitted = sum(number for event, number in ledger.actions.items() if not event.decision)
         yield CounterMetricFamily("directory_submissions", "Projects submitted.", value=submitted)
         text = "Pending projects that wait for review, and not for their owners."
         yield GaugeMetricFamily("directory_pending_projects", text, value=ledger.pending)

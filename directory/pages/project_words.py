@@ -4,10 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from directory import events
 from directory.http.access import shows_reviewers
 from directory.language.messages import Message, _
 from directory.models import MessageKind
 from directory.services import service_words, turn_words, turns
+from directory.services.audit import TIMELINE
 from directory.services.catalog.fields import OWNED
 from directory.services.identity import Caller
 from directory.services.review import thread
@@ -20,22 +22,9 @@ _NAMES: dict[str, str] = {
     )
 }  # fmt: skip
 FIELDS = {field.name: field.label or _NAMES.get(field.name, field.name) for field in OWNED}
-EVENTS = {
-    "submitted": _("Submitted"), "edited": _("Edited"), "approved": _("Approved"), "rejected": _("Rejected"),
-    "unpublished": _("Taken down"), "edit_held": _("Changes sent for review"), "edit_approved": _("Changes approved"),
-    "edit_rejected": _("Changes not accepted"), "edit_withdrawn": _("Changes withdrawn"),
-    "changes_requested": _("Changes asked for"),
-    "resubmitted": _("Given back to the reviewers"), "returned": _("Put back into the queue"),
-    "appealed": _("Appealed"), "appeal_upheld": _("Decision upheld"), "appeal_reversed": _("Decision reversed"),
-}  # fmt: skip
-
-
+EVENTS = {name: event.timeline for event, name in TIMELINE.items()}
 # The entries of a thread, by kind; of a message the sender says who wrote it.
-ENTRIES = {
-    "changes_requested": _("The reviewers ask for changes"), "approved": _("Approved"), "rejected": _("Not accepted"),
-    "unpublished": _("Taken down"), "appeal": _("You asked for another look"), "appeal_upheld": _("The decision stays"),
-    "appeal_reversed": _("The decision was reversed"),
-}  # fmt: skip
+ENTRIES = {each.kind: each.thread for each in events.TABLE if each.kind}
 SENDERS = {"owner": _("You"), "reviewers": _("Reviewers"), "service": _("The service")}
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Float, and_, bindparam, cast, func, select
 
+from directory import events
 from directory.db.paging import AnySelect
 from directory.db.transactions import on_postgresql
 from directory.extensions import db
@@ -32,18 +33,12 @@ from directory.services.day_counts import Counts
 from directory.services.turns import in_appeal, in_queue, revision_in_queue, with_owner
 
 TOP = 10
-LOGGED = {
-    "project.submitted": "submissions",
-    "project.imported": "imported",
-    "project.approved": "approvals",
-    "project.rejected": "rejections",
-}
-APPEALS = {"project.appeal_upheld": "upheld", "project.appeal_reversed": "reversed"}
-APPROVALS = ("project.approved", "project.edit_approved")
-REJECTIONS = ("project.rejected", "project.edit_rejected")
+LOGGED: dict[str, str] = {each: each.series for each in events.TABLE if each.series}
+APPROVALS = tuple(each for each in events.TABLE if each.decision == "approve")
+REJECTIONS = tuple(each for each in events.TABLE if each.decision == "reject")
 DECISIONS = (*APPROVALS, *REJECTIONS)
 SERIES = {**LOGGED, "upvotes": "upvotes", "signups": "signups"}
-KINDS = tuple({*SERIES, *DECISIONS, *APPEALS})
+KINDS = tuple({*SERIES, *DECISIONS, *events.SETTLED.values()})
 DAY = timedelta(days=1)
 EVER = date(1970, 1, 1)
 SINCE: ColumnElement[datetime] = bindparam("since", type_=UtcDateTime())
@@ -92,7 +87,7 @@ def _review(since: datetime, counted: Counts, reviewers: list[dict[str, Any]]) -
     What nobody decided, the service or a rule, is in no rate and no median.
     """
     pending, changed, oldest, oldest_change, with_owners, appeals = db.session.execute(_review_query()).one()
-    settled = {name: _number(counted, (kind,), since.date(), date.max) for kind, name in APPEALS.items()}
+    settled = {name: _number(counted, (kind,), since.date(), date.max) for name, kind in events.SETTLED.items()}
     approvals, rejections = (sum(each[name] for each in reviewers) for name in ("approved", "rejected"))
     decisions = approvals + rejections
     return {

@@ -23,8 +23,10 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import aliased
 
+from directory import events
 from directory.db.paging import AnySelect, Position, Slice, Sort, Window, as_dict, fetch, windowed
 from directory.errors import NotFound
+from directory.events import Event
 from directory.extensions import db, modify
 from directory.models import AuditEntry, AuditRetention, Project, User
 from directory.services import bulk, daily_bytes, service_words
@@ -32,67 +34,6 @@ from directory.services.clock import database_clock
 from directory.services.deleting import oldest_expired
 from directory.services.identity import Caller
 
-ACTIONS = (
-    "project.submitted",
-    "project.imported",
-    "project.edited",
-    "project.edit_held",
-    "project.edit_approved",
-    "project.edit_rejected",
-    "project.edit_withdrawn",
-    "project.approval_given",
-    "project.approval_withdrawn",
-    "project.approved",
-    "project.rejected",
-    "project.unpublished",
-    "project.deleted",
-    "project.votes_discounted",
-    "project.votes_counted",
-    "project.changes_requested",
-    "project.resubmitted",
-    "project.released",
-    "project.returned",
-    "project.appealed",
-    "project.appeal_upheld",
-    "project.appeal_reversed",
-    "message.erased",
-    "user.role_changed",
-    "user.categories_changed",
-    "user.status_changed",
-    "user.signed_out",
-    "user.deleted",
-    "user.renamed",
-    "user.identity_added",
-    "user.identity_removed",
-    "user.passkey_added",
-    "user.passkey_removed",
-    "user.passkeys_reset",
-    "user.registered",
-    "user.signed_in",
-    "user.signed_in_by_link",
-    "user.role_unknown",
-    "user.password_changed",
-    "user.email_changed",
-    "user.token_created",
-    "user.token_revoked",
-    "user.feed_key_made",
-    "user.feed_key_deleted",
-    "users.signed_out",
-    "users.tokens_revoked",
-    "category.created",
-    "category.changed",
-    "category.deleted",
-    "webhook.redelivered",
-    "webhook.tested",
-    "counters.repaired",
-    "report.settled",
-    "rule.created",
-    "rule.changed",
-    "rule.deleted",
-    "reply.created",
-    "reply.changed",
-    "reply.deleted",
-)
 NEWEST = Sort((AuditEntry.id,), descending=True)
 OLDEST = Sort((AuditEntry.id,), descending=False)
 BY_TIME = Sort((AuditEntry.at, AuditEntry.id), descending=True)
@@ -100,41 +41,18 @@ BY_TIME = Sort((AuditEntry.at, AuditEntry.id), descending=True)
 READ_AT_ONCE = 20_000
 # The filters with an index (value, id), the most selective first.
 NARROWING = ("project_id", "user_id", "actor_id", "action")
-# The events of a project's timeline by action, and the events whose reason the owner may see.
-EVENTS = {
-    f"project.{event}": event
-    for event in (
-        "submitted",
-        "edited",
-        "edit_held",
-        "edit_approved",
-        "edit_rejected",
-        "edit_withdrawn",
-        "approved",
-        "rejected",
-        "unpublished",
-        "changes_requested",
-        "resubmitted",
-        "returned",
-        "appealed",
-        "appeal_upheld",
-        "appeal_reversed",
-    )
-}
-IMPORTED = "project.imported"
-EVENTS[IMPORTED] = "submitted"
-WITH_REASON = {"rejected", "edit_rejected", "unpublished"}
-EDITS = {"edited", "edit_held"}
+# What the timeline calls the events that it has.
+TIMELINE = {each: each.timeline_name or each.word for each in events.TABLE if each.timeline}
 
 
-def record(action: str, *, by: Caller | None, **facts: Any) -> None:
+def record(action: Event, *, by: Caller | None, **facts: Any) -> None:
     """Add an entry to the current transaction. `by` is None for a command of the operator."""
     db.session.add(AuditEntry(action=action, actor_id=by.id if by else None, **facts))
     if facts.get("changes"):
         daily_bytes.note(facts["changes"], daily_bytes.ROW)
 
 
-def record_project(action: str, project: Any, *, by: Caller | None, **facts: Any) -> None:
+def record_project(action: Event, project: Any, *, by: Caller | None, **facts: Any) -> None:
     """Add an entry about a project: an object with its id, url_key and title as they are after the change."""
     record(action, by=by, **_about(project), **facts)
 
@@ -165,7 +83,7 @@ def purge(days: int, most: int, *, guarded: bool = True) -> int:
 
 def gone(owner_id: int, project_ids: Collection[int]) -> AnySelect:
     """The ids of the projects that are gone, of these and of all that an owner submitted, for a condition."""
-    submitted = and_(AuditEntry.actor_id == owner_id, AuditEntry.action == "project.submitted")
+    submitted = and_(AuditEntry.actor_id == owner_id, AuditEntry.action == events.PROJECT_SUBMITTED)
     is_there = select(Project.id).where(Project.id == AuditEntry.project_id).exists()
     return select(AuditEntry.project_id).where(or_(submitted, AuditEntry.project_id.in_(project_ids)), ~is_there)
 
@@ -245,12 +163,12 @@ def entries(window: Window, filters: Filters) -> Slice:
     read: the slice may then have fewer items than the limit, or none, although the list continues.
     """
     equal, has_imports = _equal(filters), filters.imports is None
-    if equal is None or (filters.action == IMPORTED and not has_imports):
+    if equal is None or (filters.action == events.PROJECT_IMPORTED and not has_imports):
         return Slice([], None, None)
     by = next((name for name in NARROWING if name in equal), None)
     others = [getattr(AuditEntry, name) == value for name, value in equal.items() if name != by]
     others += [] if filters.q is None else [_contains(filters.q)]
-    others += [] if has_imports else [AuditEntry.action != IMPORTED]
+    others += [] if has_imports else [AuditEntry.action != events.PROJECT_IMPORTED]
     since = None if filters.since is None else AuditEntry.at >= filters.since
     until = None if filters.until is None else AuditEntry.at < filters.until
     if by is not None:
@@ -357,7 +275,7 @@ def timeline(project_id: int, window: Window, *, naming_fields: bool = False) ->
     edit has `fields`, the names of the fields that it changed.
     """
     columns = [AuditEntry.at, AuditEntry.action, AuditEntry.reason, *([AuditEntry.changes] if naming_fields else [])]
-    query = select(*columns).where(AuditEntry.action.in_(EVENTS))
+    query = select(*columns).where(AuditEntry.action.in_(TIMELINE))
     scan = _by("project_id", project_id, OLDEST)
     found = fetch(query.where(*scan.bounds(window)), scan.sort, window)
     found.items = [_event(row) | ({"fields": _edited(row)} if naming_fields else {}) for row in found.items]
@@ -365,13 +283,13 @@ def timeline(project_id: int, window: Window, *, naming_fields: bool = False) ->
 
 
 def _edited(row: Any) -> list[str]:
-    return list(row.changes or {}) if EVENTS[row.action] in EDITS else []
+    return list(row.changes or {}) if events.BY_NAME[row.action].is_edit else []
 
 
 def timelines(project_ids: list[int]) -> dict[int, list[dict[str, Any]]]:
     """The whole timeline of each of the projects, by its id."""
     columns = (AuditEntry.project_id, AuditEntry.at, AuditEntry.action, AuditEntry.reason)
-    query = select(*columns).where(AuditEntry.project_id.in_(project_ids), AuditEntry.action.in_(EVENTS))
+    query = select(*columns).where(AuditEntry.project_id.in_(project_ids), AuditEntry.action.in_(TIMELINE))
     found: dict[int, list[dict[str, Any]]] = {project_id: [] for project_id in project_ids}
     for row in db.session.execute(query.order_by(AuditEntry.project_id, AuditEntry.id)):
         found[row.project_id].append(_event(row))
@@ -389,9 +307,9 @@ def _by(name: str, value: Any, sort: Sort) -> Scan:
 
 
 def _event(row: Any) -> dict[str, Any]:
-    event = EVENTS[row.action]
-    reason = row.reason if event in WITH_REASON else None
-    return {"at": row.at, "event": event} | ({} if reason is None else {"reason": service_words.said(reason)})
+    event = events.BY_NAME[row.action]
+    reason = row.reason if event.has_reason else None
+    return {"at": row.at, "event": TIMELINE[event]} | ({} if reason is None else {"reason": service_words.said(reason)})
 
 
 def _query() -> AnySelect:

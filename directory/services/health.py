@@ -11,8 +11,10 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 from sqlalchemy import ColumnElement, Connection, Engine, and_, case, func, inspect, literal_column, select, text
 
+from directory import events
 from directory.db.deadline import within
 from directory.db.paging import AnySelect
+from directory.events import Event
 from directory.models import (
     STORED_ROLES,
     AccountStatus,
@@ -67,7 +69,7 @@ QUEUE = (
 )
 SCRAPE_SECONDS = 3.0  # a scrape waits no longer for `ledger`
 REVIEWERS = select(func.count()).where(User.is_reviewer, User.status == AccountStatus.ACTIVE)
-COUNTED = ("project.submitted", "project.approved", "project.rejected", "project.unpublished")
+COUNTED = tuple(each for each in events.TABLE if each.after)
 # Includes prepared transactions, which have no session.
 OLDEST_TRANSACTION = text(
     "SELECT min(began) FROM (SELECT xact_start FROM pg_stat_activity "
@@ -193,7 +195,7 @@ class Ledger:
     deliveries: dict[str, int]
     mails: dict[str, int]
     failed_mails: int
-    actions: dict[str, int]
+    actions: dict[Event, int]
     accounts: dict[str, int]
     reviewers: int
     reports: int

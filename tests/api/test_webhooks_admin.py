@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from flask import Flask
 
+from directory import events
 from directory.db.transactions import transaction
 from directory.models import now
 from directory.services.delivery import deliveries, outbox
@@ -82,7 +83,9 @@ def test_one_event_for_two_endpoints_has_one_id_and_two_fates(app: Flask, world:
     project_id = world.project(status="pending")
     with app.app_context():
         transaction(
-            lambda: outbox.enqueue("project.approved", project_id, by=None, endpoints=[here, other, deaf], reason="so")
+            lambda: outbox.enqueue(
+                events.PROJECT_APPROVED, project_id, by=None, endpoints=[here, other, deaf], reason="so"
+            )
         )
     send_all(delivery_thread(app, here, quick()))
 

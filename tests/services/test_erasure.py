@@ -10,6 +10,7 @@ from flask import Flask
 from sqlalchemy import JSON, String, column, inspect, select, table, text, update
 from sqlalchemy.exc import SAWarning
 
+from directory import events
 from directory.db.transactions import transaction
 from directory.extensions import db
 from directory.models import (
@@ -28,7 +29,6 @@ from directory.models import (
 )
 from directory.services.accounts import accounts, api_tokens, sessions
 from directory.services.delivery import claims
-from directory.services.delivery.outbox import ACTORS
 from directory.services.delivery.schedule import DeliveryPolicy
 from directory.services.identity import Caller
 from directory.services.sign_in import recovery
@@ -63,7 +63,7 @@ NOT_FILLED |= {
 
 @pytest.fixture
 def notifying(make_app: Any) -> Flask:
-    hook = [{**HOOK[0], "events": list(ACTORS)}]
+    hook = [{**HOOK[0], "events": [each for each in events.WEBHOOKS if each.actor]}]
     mail = {"REVIEW_ON_EDIT": "always", "MAIL_URL": "smtp://127.0.0.1:25", "MAIL_FROM": "d@example.org"}
     return make_app(WEBHOOK_ENDPOINTS=json.dumps(hook), **mail)  # type: ignore[no-any-return]
 

@@ -13,7 +13,10 @@ from typing import Any
 
 import pytest
 
+from directory import events
+from directory.events import Event
 from directory.language import po
+from directory.models import ReportOutcome
 from directory.services.delivery.claims import RECIPIENT_REFUSED, Outcome
 from directory.services.delivery.mail import messages, smtp, templates
 from directory.services.delivery.mail.templates import Mail
@@ -87,12 +90,13 @@ def test_a_title_in_a_subject_arrives_as_it_is(title: str) -> None:
     assert all(len(line) < 80 for line in taken.raw.split(b"\r\n"))
 
 
+TO_OWNERS = [each for each in events.TABLE if each.mail and each.actor]
 HEBREW, ARABIC = "שלום.", "مشروع!"
 
 
 @pytest.mark.parametrize("title", [HEBREW, ARABIC, f"json {ARABIC}", "٣"])
-@pytest.mark.parametrize("event", sorted(templates.OF_DECISIONS))
-def test_a_title_from_right_to_left_does_not_turn_our_sentence(title: str, event: str) -> None:
+@pytest.mark.parametrize("event", sorted(TO_OWNERS))
+def test_a_title_from_right_to_left_does_not_turn_our_sentence(title: str, event: Event) -> None:
     project = {"title": f"{title}\u202e", "id": 1, "slug": "x"}
     reason = f"{HEBREW}\n{ARABIC}"
     with Mailbox() as mailbox:
@@ -102,7 +106,7 @@ def test_a_title_from_right_to_left_does_not_turn_our_sentence(title: str, event
     assert taken.raw.isascii()
     assert f"“\u2068{title} \u2069”" in str(taken.message["Subject"])
     assert f"“\u2068{title} \u2069”" in taken.text
-    words = "" if event in templates.OF_MESSAGES else "The reason: "
+    words = "" if event.has_message else "The reason: "
     assert f"{words}\u2068{HEBREW}\u2069\n{ARABIC}\n" in taken.text
     # The raw bytes of the subject: encoded words of UTF-8 with both marks.
     parts = decode_header(taken.raw.partition(b"Subject: ")[2].partition(b"\r\nDate")[0].decode("ascii"))
@@ -112,9 +116,9 @@ def test_a_title_from_right_to_left_does_not_turn_our_sentence(title: str, event
 
 def test_a_title_from_left_to_right_gets_no_marks_and_a_cut_subject_closes_its_own() -> None:
     project = {"title": "Grüße — 日本語", "id": 1, "slug": "x"}
-    mail = templates.decision(SITE, "project.approved", "ada", project, "A reason", "https://x.example")
+    mail = templates.decision(SITE, events.PROJECT_APPROVED, "ada", project, "A reason", "https://x.example")
     assert not set("\u2068\u2069") & set(mail.subject + mail.text)
-    mail = templates.decision(SITE, "project.approved", "ada", {**project, "title": "ש" * 300}, None, "")
+    mail = templates.decision(SITE, events.PROJECT_APPROVED, "ada", {**project, "title": "ש" * 300}, None, "")
     assert (len(mail.subject), mail.subject[-1]) == (templates.SUBJECT_MAX, "\u2069")
     assert len(templates.compose(SITE, "x" * 300).subject) == templates.SUBJECT_MAX - 1
 
@@ -128,8 +132,11 @@ QUOTED = {
 @pytest.mark.parametrize("tag", QUOTED)
 def test_a_title_stands_once_and_in_the_quotation_marks_of_the_mails_language(tag: str) -> None:
     language, project = po.catalogue(tag, po.our_files(tag)), {"title": "Lamp", "id": 1, "slug": "lamp"}
-    mails = [templates.decision(SITE, each, "ada", project, None, "", language) for each in templates.OF_DECISIONS]
-    mails += [templates.report_settled(SITE, "ada", project, each, None, "", language) for each in templates.OF_REPORTS]
+    mails = [templates.decision(SITE, each, "ada", project, None, "", language) for each in TO_OWNERS]
+    mails += [
+        templates.report_settled(SITE, events.REPORT_SETTLED, "ada", project, each, None, "", language)
+        for each in ReportOutcome
+    ]
     for text in (text for mail in mails for text in (mail.subject, mail.text)):
         assert QUOTED[tag] in text
         assert len([each for each in text if each in "“”„«»「」"]) == 2, text
@@ -137,7 +144,7 @@ def test_a_title_stands_once_and_in_the_quotation_marks_of_the_mails_language(ta
 
 def test_a_cut_subject_of_a_language_from_right_to_left_leaves_nothing_open() -> None:
     arabic, project = po.catalogue("ar", po.our_files("ar")), {"title": "ש" * 300, "id": 1, "slug": "x"}
-    subject = templates.decision(SITE, "project.approved", "ada", project, None, "", arabic).subject
+    subject = templates.decision(SITE, events.PROJECT_APPROVED, "ada", project, None, "", arabic).subject
     assert len(subject) == templates.SUBJECT_MAX
     assert subject.count("\u2068") == subject.count("\u2069") > 1
 

@@ -9,12 +9,13 @@ import pytest
 from flask import Flask
 from sqlalchemy import select, update
 
+from directory import events
 from directory.db.transactions import transaction
 from directory.extensions import db
 from directory.models import Delivery, User, now
 from directory.services.delivery import claims
 from directory.services.delivery.channels import MailServer
-from directory.services.delivery.outbox import BETWEEN_MAILS, WRITTEN
+from directory.services.delivery.outbox import BETWEEN_MAILS
 from tests.support.factories import Api, World
 from tests.support.mailbox import Mailbox
 from tests.support.outbox import delivery_thread, quick, send_all
@@ -47,7 +48,7 @@ class Thread:
     def rows(self) -> list[tuple[str, bool]]:
         """The state of each mail about messages, and whether it is due only when ten minutes have passed."""
         with self.app.app_context():
-            columns = select(Delivery.state, Delivery.next_attempt_at).where(Delivery.event == WRITTEN)
+            columns = select(Delivery.state, Delivery.next_attempt_at).where(Delivery.event == events.PROJECT_MESSAGE)
             found = db.session.execute(columns.order_by(Delivery.id)).all()
         return [(state, due > now() + BETWEEN_MAILS - timedelta(minutes=1)) for state, due in found]
 

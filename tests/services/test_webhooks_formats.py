@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 import config
-from directory.services.delivery.outbox import ACTORS
+from directory import events
+from directory.events import Event
 from directory.services.delivery.webhooks import formats
-from directory.services.delivery.webhooks.formats import INVISIBLE, NAMES, fit
+from directory.services.delivery.webhooks.formats import INVISIBLE, fit
 from directory.services.site import NOWHERE, Site
 from tests.support.outbox import EVENT
 from tests.support.variants import ENVIRONMENT
@@ -174,13 +175,13 @@ def test_a_message_stays_within_its_limits_with_the_longest_names(style: str) ->
     assert units("".join([*counted, *(f["name"] + f["value"] for f in embed["fields"])])) <= 6000
 
 
-@pytest.mark.parametrize("kind", NAMES)
+@pytest.mark.parametrize("kind", events.WEBHOOKS)
 @pytest.mark.parametrize("style", ["discord", "slack"])
-def test_every_event_has_a_message(style: str, kind: str) -> None:
+def test_every_event_has_a_message(style: str, kind: Event) -> None:
     project = EVENT["data"]["project"]  # type: ignore[index]
     given = {"type": kind, "timestamp": EVENT["timestamp"], "data": {"project": project, "deleted_by": None}}
 
-    assert any(NAMES[kind] in shown for shown in texts(sent(style, given)))
+    assert any(kind.webhook in shown for shown in texts(sent(style, given)))
 
 
 @pytest.mark.parametrize(
@@ -216,7 +217,7 @@ def test_a_cut_never_leaves_half_an_escape() -> None:
 def test_a_slack_message_does_not_format_what_members_wrote() -> None:
     text = "*bold* _x_ ~y~ `code` ```block``` **a** snake_case"
     message = sent("slack", event(text, reason=text))
-    name = formats.NAMES[EVENT["type"]]
+    name = events.BY_NAME[str(EVENT["type"])].webhook
     for shown in texts(message):
         assert not set("_~`") & set(shown)
         assert shown.replace(f"*{name}*", "", 1).count("*") == 0
@@ -283,7 +284,7 @@ def test_a_report_is_sent_with_its_kind(style: str) -> None:
 def test_without_names_nobody_who_decided_is_in_a_message(style: str, kind: str, *, names: bool) -> None:
     given = event("x", f"project.{kind}")
     del given["data"]["approved_by"]
-    member = ACTORS[f"project.{kind}"]
+    member = events.BY_NAME[f"project.{kind}"].actor
     given["data"] |= {member: {"id": 7, "username": "decider"}, "reason": "Why."}
     given["data"]["project"]["owner"] = {"id": 1, "username": "ada"}
     body = formats.render(style, json.dumps(given), SITE, names=names).decode()

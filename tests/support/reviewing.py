@@ -7,14 +7,16 @@ from typing import Any
 from flask import Flask
 from sqlalchemy import select, update
 
+from directory import events
 from directory.db.transactions import transaction
 from directory.extensions import db, modify
 from directory.models import AuditEntry, Delivery, Project, Revision, now
-from directory.services.delivery.outbox import ACTORS
 from tests.support.factories import Api
 
 ENDPOINT = {"url": "https://hook.example/x", "secret": "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"}
-NOTIFYING = {"WEBHOOK_ENDPOINTS": json.dumps([{**ENDPOINT, "events": sorted(ACTORS)}])}
+NOTIFYING = {
+    "WEBHOOK_ENDPOINTS": json.dumps([{**ENDPOINT, "events": [each for each in events.WEBHOOKS if each.actor]}])
+}
 
 
 def outbox(app: Flask) -> list[dict[str, Any]]:

@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 from flask import Flask
 from werkzeug.exceptions import HTTPException
 
-from directory import errors
+from directory import errors, events
 from directory.http.problem_kinds import KINDS
+from directory.models import ReportOutcome
 from directory.pages import account, mine, signing_in
 from directory.services.delivery.mail import templates
 from directory.services.delivery.mail.templates import Mail
@@ -361,18 +362,19 @@ class Walk:
         project = {"id": 1, "title": "Lamp", "slug": "lamp"}
         off = site.address("/api/auth/notifications/1-x")
         yield _mail("test", templates.test(site, language))
-        for event in (*templates.OF_LINKS, *templates.OF_NOTICES):
+        for event in (each for each in events.TABLE if each.purpose):
             yield _mail(
                 event, templates.of_account(site, event, "ada", DAY, "token", next_path="/submit", language=language)
             )
-        for event in templates.OF_DECISIONS:
+        for event in (each for each in events.TABLE if each.mail and each.actor):
             for reason in (None, "Because.\nReally."):
-                if reason or event not in templates.OF_MESSAGES:
+                if reason or not event.has_message:
                     yield _mail(event, templates.decision(site, event, "ada", project, reason, off, language))
         yield from self._mails_of_states(site, project, off, language)
-        for outcome in templates.OF_REPORTS:
+        for outcome in ReportOutcome:
+            facts = (events.REPORT_SETTLED, "ada", project, outcome)
             for reply in (None, "Thanks."):
-                yield _mail(outcome, templates.report_settled(site, "ada", project, outcome, reply, off, language))
+                yield _mail(outcome, templates.report_settled(site, *facts, reply, off, language))
 
     @staticmethod
     def _mails_of_states(site: Any, project: dict[str, Any], off: str, language: Any) -> Iterator[Shown]:
@@ -380,9 +382,11 @@ class Walk:
         for asked, of_changes, until in product(Asked, (False, True), (None, DAY)):
             state = {"of_changes": of_changes and asked is Asked.CHANGES, "was_live": True}
             standing = Standing(Turn.OWNER, until=until, asked=asked, **state)
-            facts = ("project.closing", "ada", project, "Because.", off, language)
+            facts = (events.PROJECT_CLOSING, "ada", project, "Because.", off, language)
             yield _mail("project.closing", templates.decision(site, *facts, standing=standing))
-        for event, outcome in product(templates.OF_REJECTIONS, (Outcome.BY_RULE, Outcome.BY_TIME, None)):
+        for event, outcome in product(
+            (events.PROJECT_REJECTED, events.PROJECT_EDIT_REJECTED), (Outcome.BY_RULE, Outcome.BY_TIME, None)
+        ):
             standing = Standing(None, of_changes=False, was_live=False, outcome=outcome)
             facts = (event, "ada", project, "Because.", off, language)
             yield _mail(event, templates.decision(site, *facts, standing=standing, by_nobody=True))

@@ -12,12 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from directory import events
 from directory.services.delivery.claims import Outcome
-from directory.services.delivery.mail import templates
-from directory.services.delivery.outbox import ACTORS, TEST
 from directory.services.delivery.schedule import DELAYS, RETENTION, DeliveryPolicy
 from directory.services.delivery.webhooks import sender
-from directory.services.delivery.webhooks.formats import NAMES
 from tests.support.outbox import EVENT, claim, endpoint, quick
 from tests.support.processes import free_port
 from tests.support.receiver import SECRET
@@ -67,14 +65,16 @@ def test_the_receiver_of_the_page_verifies_and_deduplicates(tmp_path: Path) -> N
 def test_every_event_stands_on_the_page() -> None:
     listed = dict(re.findall(r"^\| `([a-z._]+)` \|.*\| (?:`(\w+)` )?\|$", PAGE, re.M))
 
-    assert listed.keys() == NAMES.keys()
-    assert {event: actor for event, actor in listed.items() if actor} == ACTORS
+    assert listed.keys() == set(events.WEBHOOKS)
+    assert {event: actor for event, actor in listed.items() if actor} == {
+        each: each.actor for each in events.WEBHOOKS if each.actor
+    }
 
 
 def test_every_mail_stands_on_the_page() -> None:
     rows = PAGE.partition("## Mail")[2].splitlines()
     listed = [name for row in rows if row.startswith("| `") for name in re.findall(r"`([\w.]+)`", row.split("|")[1])]
-    mailed = {*templates.OF_LINKS, *templates.OF_NOTICES, *templates.OF_DECISIONS, templates.REPORT_SETTLED, TEST}
+    mailed = {events.WEBHOOK_TEST, *(each for each in events.TABLE if each.mail)}
 
     assert sorted(listed) == sorted({"event", *mailed})
 

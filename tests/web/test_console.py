@@ -9,7 +9,7 @@ from datetime import timedelta
 import pytest
 from playwright.sync_api import expect
 
-from directory.api.schemas.webhooks import DELIVERED
+from directory.events import DELIVERED
 from directory.models import now
 from tests.support.chromium import served
 from tests.support.outbox import delivery_thread, put, quick, send_all

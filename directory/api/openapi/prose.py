@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from directory import events
 from directory.services.catalog.fields import FIELDS, LOGO, PICTURE, Kind
 
 INTRODUCTION = """
@@ -85,7 +86,7 @@ EXAMPLES: dict[str, Any] = {
     **{field.name: field.example for field in FIELDS if field.kind is not Kind.STATUS},
     **LOGO,
     **PICTURE,
-    "action": "project.approved",
+    "action": events.PROJECT_APPROVED.name,
     "attestation": "none",
     "authenticatorSelection": {"residentKey": "required", "userVerification": "required"},
     "challenge": "6zYvI0M0dZ4sR8g2u1C9pQ3kX7nB5tJ-lW_aEoHfDyU",
@@ -101,7 +102,7 @@ EXAMPLES: dict[str, Any] = {
     "discounted": 0,
     "email": "ada@example.org",
     "endpoint": "hooks.example-1f9d03c2ab47",
-    "event": "project.approved",
+    "event": events.PROJECT_APPROVED.name,
     "expires_at": "2036-01-01T00:00:00Z",
     "format": "standard",
     "from": "A web framework",
@@ -125,7 +126,7 @@ EXAMPLES: dict[str, Any] = {
     "name": "Web frameworks",
     "password": "correct horse battery staple",
     "permissions": [],
-    "payload": {"type": "project.approved", "timestamp": "2026-11-20T14:30:00.000000Z", "data": {}},
+    "payload": {"type": events.PROJECT_APPROVED.name, "timestamp": "2026-11-20T14:30:00.000000Z", "data": {}},
     "project_id": 42,
     "provider": "company",
     "pubKeyCredParams": [{"type": "public-key", "alg": -8}],

@@ -2,16 +2,14 @@
 
 from typing import Any
 
+from directory import events
 from directory.api.openapi.examples import Maker
 from directory.api.openapi.operations import header_parameter
+from directory.events import Event
 from directory.models import ReportKind
 from directory.services.catalog.fields import IN_WEBHOOKS
-from directory.services.delivery.outbox import ACTORS, REPORTED, TEST, TEST_PROJECT
-from directory.services.delivery.webhooks.formats import NAMES
+from directory.services.delivery.outbox import TEST_PROJECT
 
-STATUS_AFTER = {"project.submitted": "pending", "project.rejected": "rejected", "project.unpublished": "pending"}
-WITH_MESSAGE = {"project.changes_requested", "project.answered", "project.appealed"}
-WITH_REASON = {"project.rejected", "project.unpublished"}
 HEADERS = {
     "webhook-id": ("The notification's id; every try and every redelivery has the same.", "msg_3f1c9a5b7d2e4f60"),
     "webhook-timestamp": ("When this try was sent, in seconds since 1970.", "1795444200"),
@@ -42,18 +40,18 @@ def add(document: dict[str, Any], maker: Maker) -> None:
         "required": list(IN_WEBHOOKS),
         "properties": public,
     }
-    document["webhooks"] = {event: {"post": _operation(event, maker)} for event in NAMES}
+    document["webhooks"] = {event.name: {"post": _operation(event, maker)} for event in events.WEBHOOKS}
 
 
-def _operation(event: str, maker: Maker) -> dict[str, Any]:
+def _operation(event: Event, maker: Maker) -> dict[str, Any]:
     schema = _schema(event)
     content = {"schema": schema, "example": _example(schema, event, maker)}
     return {
         "operationId": "on" + "".join(word.title() for word in event.replace("_", ".").split(".")),
         "tags": ["webhooks"],
-        "summary": NAMES[event],
+        "summary": event.webhook,
         "description": f"The service sends `{event}` to each endpoint that asks for it, in the format `standard`."
-        if event != TEST
+        if event != events.WEBHOOK_TEST
         else "An administrator tries an endpoint, by the API or by `flask webhooks send-test`. No such project exists.",
         "security": [],
         "parameters": [
@@ -65,32 +63,32 @@ def _operation(event: str, maker: Maker) -> dict[str, Any]:
     }
 
 
-def _schema(event: str) -> dict[str, Any]:
+def _schema(event: Event) -> dict[str, Any]:
     data: dict[str, Any] = {"project": {"$ref": "#/components/schemas/WebhookProject"}}
-    if event == TEST:
+    if event == events.WEBHOOK_TEST:
         data = {"project": {"type": "object", "required": list(TEST_PROJECT), "properties": _loosely(TEST_PROJECT)}}
-    elif event == REPORTED:
+    elif event == events.PROJECT_REPORTED:
         data["kind"] = {"description": "What is said to be wrong with it.", "enum": [kind.value for kind in ReportKind]}
-    else:
-        data[ACTORS[event]] = {
+    elif event.actor:
+        data[event.actor] = {
             "description": "The user that caused the event; null for a command of the operator.",
             "anyOf": [{"$ref": "#/components/schemas/UserRef"}, {"type": "null"}],
         }
     required = list(data)
-    if event == "project.edited":
+    if event.is_edit:
         required.append("changes")
         data["changes"] = {
             "description": "The changed fields.",
             "type": "object",
             "additionalProperties": {"$ref": "#/components/schemas/Change"},
         }
-    if event in WITH_REASON:
+    if event.has_reason:
         data["reason"] = {"type": "string", "description": "Missing if no reason was given."}
-    if event in WITH_MESSAGE:
+    if event.has_message:
         described = "The entry in the thread of the project; missing if an edit gave the project back."
         data["message_id"] = {"type": "integer", "description": described}
     members = {
-        "type": {"const": event},
+        "type": {"const": event.name},
         "timestamp": {"type": "string", "format": "date-time"},
         "data": {"type": "object", "required": required, "properties": data},
     }
@@ -102,10 +100,10 @@ def _loosely(example: dict[str, Any]) -> dict[str, Any]:
     return {name: {"type": kinds[type(value)]} for name, value in example.items()}
 
 
-def _example(schema: dict[str, Any], event: str, maker: Maker) -> dict[str, Any]:
+def _example(schema: dict[str, Any], event: Event, maker: Maker) -> dict[str, Any]:
     made: dict[str, Any] = maker.of(schema)
-    if event == TEST:
+    if event == events.WEBHOOK_TEST:
         made["data"]["project"] = TEST_PROJECT
-    elif event in STATUS_AFTER:
-        made["data"]["project"]["status"] = STATUS_AFTER[event]
+    elif event.after:
+        made["data"]["project"]["status"] = event.after
     return made

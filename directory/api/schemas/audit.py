@@ -4,12 +4,13 @@ from typing import Any
 
 from marshmallow import fields
 
+from directory import events
 from directory.api.schemas.paging import Cursor, CursorPagination, CursorQuery
 from directory.api.schemas.projects import USERNAME, UserRef
 from directory.http.fields import DayOrTime, Matching, Search, Strict, Timestamp, Whole, Word
 from directory.language.messages import _
 from directory.models.base import HIGHEST_ID
-from directory.services.audit import ACTIONS, EVENTS
+from directory.services.audit import TIMELINE
 
 
 class HistoryQuery(CursorQuery):
@@ -22,7 +23,7 @@ class TimelineEvent(Strict):
     """An event of a project."""
 
     at = Timestamp(required=True)
-    event = Word(tuple(dict.fromkeys(EVENTS.values())), required=True)
+    event = Word(tuple(dict.fromkeys(TIMELINE.values())), required=True)
     reason = fields.String(metadata={"description": "The reason of a rejection or unpublishing, if one was given."})
 
 
@@ -71,7 +72,7 @@ class AuditOutput(Strict):
     """
 
     id = fields.Integer(required=True)
-    action = Word(ACTIONS, required=True)
+    action = Word(events.LOGGED, required=True)
     at = Timestamp(required=True)
     actor = fields.Nested(UserRef, required=True, allow_none=True)
     project_id = fields.Integer(required=True, allow_none=True)
@@ -115,7 +116,7 @@ class Username(Matching):
 class AuditFilters(Strict):
     """The filters of the audit log."""
 
-    action = Word(ACTIONS)
+    action = Word(events.LOGGED)
     project_id = Whole(1, HIGHEST_ID)
     user_id = Whole(1, HIGHEST_ID, metadata={"description": "The id of the user that the entry is about."})
     actor_id = Whole(1, HIGHEST_ID, metadata={"description": "The id of the user who acted."})

@@ -25,6 +25,7 @@ from directory.services.catalog.fields import BODY, FIELDS, OWNED, Field, Kind
 from directory.services.pictures.pictures import WIDE
 from directory.services.text.rules import CATEGORY_SLUG_MAX, TAG_MAX
 from directory.services.text.rules import USERNAME as USERNAMES
+from directory.services.turns import Asked
 
 AnyField = fields.Field[Any]
 
@@ -182,7 +183,7 @@ class WaitsOutput(Strict):
         metadata={"description": "Whether a rule holds it out of the queue, for 14 days at most, for a closer look."},
     )
     asked = Word(
-        ("changes_requested", "unpublished"),
+        tuple(Asked),
         required=True,
         allow_none=True,
         metadata={"description": "How it came to wait for its owner; null if it does not."},

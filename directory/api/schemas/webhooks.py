@@ -2,17 +2,14 @@
 
 from marshmallow import fields
 
+from directory import events
 from directory.api.schemas.paging import CursorPagination, CursorQuery
 from directory.http.fields import Line, Strict, Timestamp, Whole, Word
 from directory.models import DeliveryState
 from directory.models.base import HIGHEST_ID
-from directory.services.delivery.mail import templates
-from directory.services.delivery.outbox import MAIL_ACTORS
-from directory.services.delivery.webhooks.formats import NAMES
 
-EVENTS = tuple(NAMES)
-# The events of webhooks, and those that are mailed to one user only.
-DELIVERED = (*EVENTS, *MAIL_ACTORS, templates.REPORT_SETTLED, *templates.OF_LINKS, *templates.OF_NOTICES)
+# An endpoint never wants what is mailed to an account about itself: that goes to the mail server without being asked.
+WANTED = tuple(each for each in events.DELIVERED if not each.purpose)
 
 
 class DeliveryCounts(Strict):
@@ -30,7 +27,7 @@ class EndpointOutput(Strict):
     host = fields.String(required=True, metadata={"description": "Includes the port, if the address has one."})
     format = fields.String(required=True)
     events = fields.List(
-        Word((*EVENTS, *MAIL_ACTORS, templates.REPORT_SETTLED)),
+        Word(WANTED),
         required=True,
         metadata={"description": "The events that are sent to it."},
     )
@@ -48,7 +45,7 @@ class DeliveriesQuery(CursorQuery):
 
     state = Word(tuple(DeliveryState))
     endpoint = Line(1, 300, metadata={"description": "An endpoint's name; an unknown one finds nothing."})
-    event = Word(DELIVERED)
+    event = Word(events.DELIVERED)
     project_id = Whole(1, HIGHEST_ID)
 
 

@@ -4,6 +4,7 @@ from typing import Any
 
 from sqlalchemy import bindparam, or_, select, update
 
+from directory import events
 from directory.db.errors import refusing
 from directory.db.statements import Prepared
 from directory.db.transactions import on_postgresql
@@ -16,6 +17,7 @@ from directory.errors import (
     NotFound,
     WrongPassword,
 )
+from directory.events import Event
 from directory.extensions import db, modify
 from directory.language.messages import _
 from directory.models import AccountStatus, Role, User, role_of
@@ -66,11 +68,11 @@ def register(
         uq_users_email=lambda: _taken("email", username=username, email=email),
     ):
         db.session.flush()
-    _record_own("user.registered", user, by_command=by_command, to_state=role)
+    _record_own(events.USER_REGISTERED, user, by_command=by_command, to_state=role)
     return user
 
 
-def _record_own(action: str, user: User, *, by_command: bool = False, **facts: Any) -> None:
+def _record_own(action: Event, user: User, *, by_command: bool = False, **facts: Any) -> None:
     """Log what a user, or a command, did to the user's account."""
     by = None if by_command else Caller(user.id, user.username, user.role)
     audit.record(action, by=by, user_id=user.id, **facts)
@@ -78,12 +80,12 @@ def _record_own(action: str, user: User, *, by_command: bool = False, **facts: A
 
 def record_password(user: User, *, by_command: bool = False) -> None:
     """Log that an account has a new password."""
-    _record_own("user.password_changed", user, by_command=by_command)
+    _record_own(events.USER_PASSWORD_CHANGED, user, by_command=by_command)
 
 
 def record_email(user: User) -> None:
     """Log that an account has a new address. The log has no address, because it outlives the account."""
-    _record_own("user.email_changed", user)
+    _record_own(events.USER_EMAIL_CHANGED, user)
 
 
 def _taken(violated: str, *, username: str, email: str) -> Duplicate:
@@ -237,7 +239,7 @@ def choose_username(username: str, *, by: Caller) -> None:
     user.username = username
     with refusing(uq_users_username=Duplicate(["username"], TAKEN)):
         db.session.flush()
-    audit.record("user.renamed", by=by, user_id=by.id)
+    audit.record(events.USER_RENAMED, by=by, user_id=by.id)
 
 
 def choose_language(tag: str | None, *, by: Caller) -> None:
@@ -259,7 +261,7 @@ def sign_out(user_id: int, *, by: Caller) -> None:
     if db.session.scalar(select(User.id).where(User.id == user_id)) is None:
         raise NotFound
     if sessions.end_all(user_id):
-        audit.record("user.signed_out", by=by, user_id=user_id)
+        audit.record(events.USER_SIGNED_OUT, by=by, user_id=user_id)
 
 
 def lock_admins_and(*user_ids: int) -> tuple[set[int], Any]:

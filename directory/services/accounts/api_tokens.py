@@ -6,6 +6,7 @@ from typing import Any
 
 from sqlalchemy import exists, func, select
 
+from directory import events
 from directory.errors import Invalid, Unauthenticated
 from directory.extensions import db
 from directory.language.messages import _
@@ -51,7 +52,7 @@ def issue(name: str, expires_at: datetime | None, *, by: Caller) -> dict[str, An
     token.parent_id, token.by_passkey = by.token_id, by.by_passkey
     db.session.add(token)
     db.session.flush()  # for its id
-    audit.record("user.token_created", by=by, user_id=by.id)
+    audit.record(events.USER_TOKEN_CREATED, by=by, user_id=by.id)
     return {"token": secret, **_token(token)}
 
 
@@ -76,7 +77,7 @@ def listed(caller: Caller) -> list[dict[str, Any]]:
 def revoke(token_id: int, *, by: Caller) -> None:
     """Delete one of the caller's tokens. Raises NotFound."""
     remove_one(Token, token_id, by=by)
-    audit.record("user.token_revoked", by=by, user_id=by.id)
+    audit.record(events.USER_TOKEN_REVOKED, by=by, user_id=by.id)
 
 
 def _token(token: Token) -> dict[str, Any]:

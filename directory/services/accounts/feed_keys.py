@@ -7,6 +7,7 @@ import secrets
 
 from sqlalchemy import String, exists, or_, select, update
 
+from directory import events
 from directory.db.batched_query import BatchedQuery
 from directory.errors import Unauthenticated
 from directory.extensions import modify
@@ -37,14 +38,14 @@ def make(by: Caller) -> str:
     making = update(User).where(User.id == by.id, User.status == AccountStatus.ACTIVE, or_(session, token))
     if not modify(making.values(feed_key_hash=sessions.digest(key))):
         raise Unauthenticated
-    audit.record("user.feed_key_made", by=by, user_id=by.id)
+    audit.record(events.USER_FEED_KEY_MADE, by=by, user_id=by.id)
     return key
 
 
 def delete(by: Caller) -> None:
     """Delete the caller's key, if there is one."""
     if sessions.end_feed_key(by.id):
-        audit.record("user.feed_key_deleted", by=by, user_id=by.id)
+        audit.record(events.USER_FEED_KEY_DELETED, by=by, user_id=by.id)
 
 
 def reader(key: str) -> Caller | None:

@@ -28,6 +28,7 @@ from sqlalchemy import (
     update,
 )
 
+from directory import events
 from directory.db.batched_query import BatchedQuery
 from directory.db.statements import Row
 from directory.errors import NotFound
@@ -58,7 +59,7 @@ def begin(user_id: int, *, user_agent: str, by_passkey: bool = False, by_provide
     db.session.add(row)
     user = _see(user_id)
     if user.is_admin:
-        audit.record("user.signed_in", by=user, user_id=user_id)
+        audit.record(events.USER_SIGNED_IN, by=user, user_id=user_id)
     return secret
 
 
@@ -276,7 +277,9 @@ def record_end_of_all(model: type[Session] | type[Token], *, by: Caller | None) 
     It is written before they end (`end_portion`): if the work is interrupted, the log has it all the same.
     """
     number, newest = db.session.execute(select(func.count(), func.max(model.id))).one()
-    action, name = ("users.signed_out", "sessions") if model is Session else ("users.tokens_revoked", "tokens")
+    action, name = (
+        (events.USERS_SIGNED_OUT, "sessions") if model is Session else (events.USERS_TOKENS_REVOKED, "tokens")
+    )
     audit.record(action, by=by, changes={name: {"from": str(number), "to": "0"}})
     return number, newest or 0
 

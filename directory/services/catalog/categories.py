@@ -7,6 +7,7 @@ from typing import Any
 
 from sqlalchemy import delete, select
 
+from directory import events
 from directory.db.errors import refusing
 from directory.errors import CategoryInUse, Duplicate, NotFound
 from directory.extensions import UNSYNCHRONISED, db
@@ -31,7 +32,7 @@ def add(fields: dict[str, Any], *, by: Caller | None) -> Category:
     with refusing(uq_categories_slug=Duplicate(["slug"], TAKEN)):
         db.session.flush()
     changes = {name: {"from": None, "to": getattr(category, name)} for name in FIELDS}
-    audit.record("category.created", by=by, changes=changes)
+    audit.record(events.CATEGORY_CREATED, by=by, changes=changes)
     return category
 
 
@@ -50,7 +51,7 @@ def change(slug: str, fields: dict[str, Any], *, by: Caller | None) -> Category:
     if after != before:
         changed = {name for name in FIELDS if after[name] != before[name]} | {"slug"}
         changes = {name: {"from": before[name], "to": after[name]} for name in FIELDS if name in changed}
-        audit.record("category.changed", by=by, changes=changes)
+        audit.record(events.CATEGORY_CHANGED, by=by, changes=changes)
     return category
 
 
@@ -64,4 +65,4 @@ def remove(slug: str, *, by: Caller | None) -> None:
     if removed is None:
         raise NotFound
     changes = {name: {"from": getattr(removed, name), "to": None} for name in FIELDS}
-    audit.record("category.deleted", by=by, changes=changes)
+    audit.record(events.CATEGORY_DELETED, by=by, changes=changes)

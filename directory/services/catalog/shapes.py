@@ -20,6 +20,7 @@ from sqlalchemy import (
     true,
 )
 
+from directory import events
 from directory.db.paging import AnySelect
 from directory.db.statements import among
 from directory.models import AuditEntry, Project, ProjectTag, Status, Upvote, User
@@ -150,7 +151,9 @@ def first_timers(dialect: str) -> AnySelect:
     other = projects.alias("decided")
     own = select(other.c.id).where(other.c.owner_id == waiting.c.owner_id).limit(literal_column("1"))
     log = AuditEntry.__table__.c
-    rejection = select(log.id).where(log.project_id == other.c.id, log.action == literal_column("'project.rejected'"))
+    rejection = select(log.id).where(
+        log.project_id == other.c.id, log.action == literal_column(f"'{events.PROJECT_REJECTED}'")
+    )
     rejected = rejection.limit(literal_column("1")).correlate(other).scalar_subquery().is_not(None)
     was_decided = (
         other.c.status == literal_column(f"'{Status.LIVE}'"),

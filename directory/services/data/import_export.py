@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from sqlalchemy import func, select
 
+from directory import events
 from directory.db.errors import refusing
 from directory.db.paging import as_dict
 from directory.errors import Duplicate, Invalid
@@ -177,7 +178,7 @@ def _add_user(name: str) -> int:
     db.session.add(user)
     with refusing(uq_users_username=Duplicate(["username"], "This username is taken.")):
         db.session.flush()
-    audit.record("user.registered", by=None, user_id=user.id, to_state=user.role)
+    audit.record(events.USER_REGISTERED, by=None, user_id=user.id, to_state=user.role)
     return user.id
 
 

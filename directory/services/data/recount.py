@@ -30,6 +30,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import TSVECTOR
 
+from directory import events
 from directory.db.paging import AnySelect
 from directory.db.transactions import lift_time_limits, on_postgresql
 from directory.extensions import db, modify
@@ -148,7 +149,7 @@ def confirm(ids: list[int], *, repair: bool) -> list[Fault]:
 
 def record_repair(faults: list[Fault]) -> None:
     """Write the number of repaired faults to the audit log."""
-    audit.record("counters.repaired", by=None, changes={"faults": {"from": str(len(faults)), "to": "0"}})
+    audit.record(events.COUNTERS_REPAIRED, by=None, changes={"faults": {"from": str(len(faults)), "to": "0"}})
 
 
 def _between(low: int, high: int) -> Scope:

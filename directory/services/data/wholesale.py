@@ -11,8 +11,10 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import select
 
+from directory import events
 from directory.db.errors import refusing
 from directory.errors import Duplicate
+from directory.events import Event
 from directory.extensions import db
 from directory.models import AuditEntry, Project, Status, Upvote
 from directory.models.base import logo_addresses
@@ -142,7 +144,7 @@ def _project(draft: Draft, key: str) -> dict[str, Any]:
     return columns if draft.id is None else {"id": draft.id, **columns}
 
 
-def _entry(action: str, at: datetime, draft: Draft, key: str, **values: Any) -> dict[str, Any]:
+def _entry(action: Event, at: datetime, draft: Draft, key: str, **values: Any) -> dict[str, Any]:
     others = {"actor_id": draft.owner_id, "from_state": None, "reason": None, "waited_seconds": None}
     about = {"project_id": draft.id, "url_key": key, "project_title": draft.fields["title"]}
     return {"action": action, "at": at, **about, **others, **values}
@@ -151,12 +153,12 @@ def _entry(action: str, at: datetime, draft: Draft, key: str, **values: Any) -> 
 def _import_entry(draft: Draft, key: str) -> dict[str, Any]:
     at = draft.logged_at or draft.submitted_at
     state, reason = draft.status.value, draft.rejection_reason
-    return _entry("project.imported", at, draft, key, actor_id=None, to_state=state, reason=reason)  # by a command
+    return _entry(events.PROJECT_IMPORTED, at, draft, key, actor_id=None, to_state=state, reason=reason)  # by a command
 
 
 def _entries(draft: Draft, key: str, decided_by: int | None) -> Iterator[dict[str, Any]]:
     pending = Status.PENDING.value
-    yield _entry("project.submitted", draft.submitted_at, draft, key, to_state=pending)
+    yield _entry(events.PROJECT_SUBMITTED, draft.submitted_at, draft, key, to_state=pending)
     if draft.decided_at is not None:
         decision = {
             "actor_id": decided_by,
@@ -165,5 +167,5 @@ def _entries(draft: Draft, key: str, decided_by: int | None) -> Iterator[dict[st
             "reason": draft.rejection_reason,
             "waited_seconds": (draft.decided_at - draft.submitted_at).total_seconds(),
         }
-        action = "project.approved" if draft.status is Status.LIVE else "project.rejected"
+        action = events.PROJECT_APPROVED if draft.status is Status.LIVE else events.PROJECT_REJECTED
         yield _entry(action, draft.decided_at, draft, key, **decision)

@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from directory import events
 from directory.language.choice import PLAIN, Languages
 from directory.services.delivery.channels import MAIL, MailServer, Webhook, stable_name
-from directory.services.delivery.mail import templates
 from directory.services.site import Site
 
 
@@ -38,7 +38,8 @@ def mail_server(
     site = Site(site_name, given.pop("site_url"))
     host = f"[{given['host_name']}]" if ":" in given["host_name"] else given["host_name"]
     url = f"smtp://{host}:{given['port']}"
-    events = frozenset(templates.OF_DECISIONS) | ({templates.REPORT_SETTLED} if with_reports else set())
+    mailed = {each for each in events.TABLE if each.mail and not each.purpose}
+    wanted = frozenset(mailed if with_reports else mailed - {events.REPORT_SETTLED})
     return MailServer(
-        MAIL, url, MAIL, events, site, keys=tuple(key.encode() for key in keys), languages=languages, **given
+        MAIL, url, MAIL, wanted, site, keys=tuple(key.encode() for key in keys), languages=languages, **given
     )

@@ -7,6 +7,7 @@ from typing import Any
 import orjson
 from sqlalchemy import func, literal, or_, select, update
 
+from directory import events
 from directory.db.paging import Slice, Sort, Window, as_dict, fetch
 from directory.errors import DeliveryEmptied, NotFound
 from directory.extensions import db, modify
@@ -15,7 +16,7 @@ from directory.services import audit
 from directory.services.clock import at_once, database_clock
 from directory.services.delivery.channels import MAIL, Endpoint
 from directory.services.delivery.claims import free
-from directory.services.delivery.outbox import TEST, payload_of_test, rows_of
+from directory.services.delivery.outbox import rows_of_test
 from directory.services.delivery.schedule import DeliveryPolicy
 from directory.services.identity import Caller
 
@@ -68,7 +69,7 @@ def redeliver(delivery_id: int, *, by: Caller | None) -> dict[str, Any]:
         raise DeliveryEmptied
     delivery = one(delivery_id)
     changes = {name: {"from": None, "to": str(delivery[name])} for name in ("id", "event", "endpoint")}
-    audit.record("webhook.redelivered", by=by, project_id=delivery["project_id"], changes=changes)
+    audit.record(events.WEBHOOK_REDELIVERED, by=by, project_id=delivery["project_id"], changes=changes)
     return delivery
 
 
@@ -91,7 +92,7 @@ def redeliver_all(
         which.append(Delivery.created_at >= since)
     number = _make_due(*which)
     if number:
-        audit.record("webhook.redelivered", by=None, changes={"deliveries": {"from": None, "to": str(number)}})
+        audit.record(events.WEBHOOK_REDELIVERED, by=None, changes={"deliveries": {"from": None, "to": str(number)}})
     return number
 
 
@@ -139,13 +140,12 @@ def send_test(name: str, endpoints: list[Endpoint], *, by: Caller) -> dict[str, 
     named = [endpoint for endpoint in endpoints if endpoint.name == name]
     if not named:
         raise NotFound
-    payload = payload_of_test(by if named[0].format == MAIL else None)
-    [row] = rows_of(TEST, None, payload, named, due=at_once())
+    [row] = rows_of_test(named, by if named[0].format == MAIL else None)
     delivery = Delivery(**row)
     db.session.add(delivery)
     db.session.flush()  # for its id
     changes = {"endpoint": {"from": None, "to": name}}
-    audit.record("webhook.tested", by=by, changes=changes)
+    audit.record(events.WEBHOOK_TESTED, by=by, changes=changes)
     return one(delivery.id)
 
 

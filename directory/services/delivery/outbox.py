@@ -11,7 +11,9 @@ from typing import Any
 from sqlalchemy import BigInteger, ColumnElement, String, bindparam, case, cast, func, literal, select, text, update
 from sqlalchemy.dialects.postgresql import ARRAY
 
+from directory import events
 from directory.db.transactions import on_postgresql
+from directory.events import Event
 from directory.extensions import UNSYNCHRONISED, db, modify
 from directory.models import AccountStatus, Delivery, DeliveryState, Project, User, now
 from directory.services import bulk
@@ -31,26 +33,7 @@ _FORGET_ANSWERS = text("UPDATE delivery_attempts SET response = '' WHERE deliver
 _FORGET_ANSWERS = _FORGET_ANSWERS.bindparams(bindparam("ids", type_=ARRAY(BigInteger)))
 _RENAME_ONE = text("UPDATE deliveries SET payload = :renamed WHERE id = :delivery")
 _FORGET_ANSWERS_OF_ONE = text("UPDATE delivery_attempts SET response = '' WHERE delivery_id = :delivery")
-# The member that names the user behind the event.
-ACTORS = {
-    "project.approved": "approved_by",
-    "project.submitted": "submitted_by",
-    "project.rejected": "rejected_by",
-    "project.unpublished": "unpublished_by",
-    "project.deleted": "deleted_by",
-    "project.edited": "edited_by",
-    "project.changes_requested": "requested_by",
-    "project.answered": "answered_by",
-    "project.appealed": "appealed_by",
-}
-# Of events that only the owner of the project learns of, by mail.
-MAIL_ACTORS = {"project.edit_approved": "approved_by", "project.edit_rejected": "rejected_by"}
-REPORTED = "project.reported"
-WRITTEN = "project.message"  # a reviewer wrote to the owner: by mail alone
 BETWEEN_MAILS = timedelta(minutes=10)  # of what is written in one thread
-MAIL_ACTORS |= {"project.closing": "requested_by", WRITTEN: "written_by", "project.returned": "returned_by"}
-MAIL_ACTORS |= {"project.appeal_upheld": "settled_by", "project.appeal_reversed": "settled_by"}
-TEST = "webhook.test"
 # No project has this id, and the event's type is another than an approval's: nobody takes a test for one.
 TEST_PROJECT = {
     "id": None,
@@ -64,7 +47,7 @@ TEST_PROJECT = {
 
 
 def enqueue(
-    event: str,
+    event: Event,
     project_id: int,
     *,
     by: Caller | None,
@@ -99,18 +82,18 @@ def enqueue_message(project_id: int, *, by: Caller, endpoints: list[Endpoint], m
     so that nobody takes it before the message is there.
     """
     due = None
-    if wanting(WRITTEN, endpoints):
-        own = Delivery.project_id == project_id, Delivery.event == WRITTEN
+    if wanting(events.PROJECT_MESSAGE, endpoints):
+        own = Delivery.project_id == project_id, Delivery.event == events.PROJECT_MESSAGE
         last = db.session.scalars(select(Delivery).where(*own).order_by(Delivery.id.desc()).limit(1).with_for_update())
         if (before := last.one_or_none()) is not None:
             if before.state == DeliveryState.PENDING and before.lease_token is None:
                 return
             due = (before.settled_at or database_clock()) + BETWEEN_MAILS
-    enqueue(WRITTEN, project_id, by=by, endpoints=endpoints, message_id=message_id, due=due)
+    enqueue(events.PROJECT_MESSAGE, project_id, by=by, endpoints=endpoints, message_id=message_id, due=due)
 
 
 def enqueue_each(
-    event: str,
+    event: Event,
     projects: list[dict[str, Any]],
     *,
     by: Caller | None,
@@ -256,7 +239,7 @@ def rows_of(
 
 
 def _payload(
-    event: str,
+    event: Event,
     seen: dict[str, Any],
     by: Caller | None,
     reason: str | None,
@@ -267,8 +250,8 @@ def _payload(
 ) -> str:
     """The event as Standard Webhooks lays it out, as JSON; the project as the public would see it."""
     data: dict[str, Any] = {"project": {name: _json(seen[name]) for name in IN_WEBHOOKS}}
-    if event != REPORTED:  # who reports is for administrators to know
-        data[(ACTORS | MAIL_ACTORS)[event]] = {"id": by.id, "username": by.username} if by else None
+    if event.actor is not None:  # who reports is for administrators to know
+        data[event.actor] = {"id": by.id, "username": by.username} if by else None
     if changes is not None:
         data["changes"] = changes
     if reason is not None:
@@ -280,11 +263,12 @@ def _payload(
     return event_json(event, data)
 
 
-def payload_of_test(recipient: Caller | None = None) -> str:
-    """The test event of this instant, as JSON; with a recipient it is one for the mail server."""
-    if recipient is None:
-        return event_json(TEST, {"project": TEST_PROJECT})
-    return event_json(TEST, {"user": {"id": recipient.id, "username": recipient.username}})
+def rows_of_test(endpoints: list[Endpoint], recipient: Caller | None = None) -> list[dict[str, Any]]:
+    """The deliveries of a test event of this instant; with a recipient it is one for the mail server."""
+    about: dict[str, Any] = {"project": TEST_PROJECT}
+    if recipient is not None:
+        about = {"user": {"id": recipient.id, "username": recipient.username}}
+    return rows_of(events.WEBHOOK_TEST, None, event_json(events.WEBHOOK_TEST, about), endpoints, due=at_once())
 
 
 def event_json(event: str, data: dict[str, Any]) -> str:

@@ -13,6 +13,7 @@ from typing import Any
 from sqlalchemy import BigInteger, bindparam, exists, or_, select, text, update
 from sqlalchemy.dialects.postgresql import ARRAY
 
+from directory import events
 from directory.db.transactions import on_postgresql
 from directory.errors import (
     AccountDeleted,
@@ -100,7 +101,7 @@ def _delete(target: Any, *, by: Caller | None, affected: set[int], notify: list[
     outbox.forget_user(user_id, name)
     if by is not None and by.id == user_id:
         by = replace(by, username=name)
-    audit.record("user.deleted", by=by, user_id=user_id, from_state=target.status, reason=reason)
+    audit.record(events.USER_DELETED, by=by, user_id=user_id, from_state=target.status, reason=reason)
     gone = audit.gone(user_id, _delete_unlisted(affected, owner_id=user_id, by=by, notify=notify))
     audit.erase(gone)
     outbox.empty(Delivery.project_id.in_(gone))

@@ -5,6 +5,7 @@ from typing import Any, Final, Literal
 
 from sqlalchemy import update
 
+from directory import events
 from directory.db import deadline
 from directory.db.transactions import lift_time_limits
 from directory.errors import AccountDeleted, AdminRequired, Invalid, LastAdmin, NotFound
@@ -22,6 +23,7 @@ from directory.services.votes import voting
 MANY_VOTES, SECONDS_FOR_MANY = 10_000, 60
 Unchanged = Literal["unchanged"]
 UNCHANGED: Final = "unchanged"
+CHANGED = {"role": events.USER_ROLE_CHANGED, "status": events.USER_STATUS_CHANGED}
 OF_REVIEWERS = _("Only a reviewer has categories to review.")
 
 
@@ -108,7 +110,7 @@ def _record_categories(target: Any, after: list[int] | None, *, by: Caller | Non
     if before == after:
         return
     change = dict(zip(("from", "to"), permissions.slugs(before, after), strict=True))
-    audit.record("user.categories_changed", by=by, user_id=target.id, changes={"review_categories": change})
+    audit.record(events.USER_CATEGORIES_CHANGED, by=by, user_id=target.id, changes={"review_categories": change})
 
 
 def _change(target: Any, values: dict[str, Any], *, lock_owned: bool) -> int:
@@ -137,4 +139,4 @@ def _record_changes(target: Any, values: dict[str, Any], *, by: Caller | None, r
         before = getattr(target, name)
         if before != value:
             changed = {"user_id": target.id, "from_state": before, "to_state": value, "reason": reasons[name]}
-            audit.record(f"user.{name}_changed", by=by, **changed)
+            audit.record(CHANGED[name], by=by, **changed)

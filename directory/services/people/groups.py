@@ -5,6 +5,7 @@ It may change the role of an account, and so it is here, above the rules of the 
 
 import logging
 
+from directory import events
 from directory.errors import LastAdmin
 from directory.models import User
 from directory.services import audit
@@ -49,7 +50,7 @@ def _log_refusal(claims: Claims) -> None:
 def _end_access(user: User, claims: Claims) -> None:
     """End the sessions and tokens of an account whose user is not admitted any more."""
     sessions.end_everything(user.id)
-    audit.record("user.signed_out", by=None, user_id=user.id, reason=claims.provider)
+    audit.record(events.USER_SIGNED_OUT, by=None, user_id=user.id, reason=claims.provider)
 
 
 def _follow(user: User, claims: Claims) -> None:
@@ -64,7 +65,7 @@ def _follow(user: User, claims: Claims) -> None:
     if given.unknown:
         log.warning("role unknown", extra={**facts, "reason": given.unknown})
         by = Caller(user.id, user.username, user.role)
-        audit.record("user.role_unknown", by=by, user_id=user.id, to_state=claims.provider, reason=given.unknown)
+        audit.record(events.USER_ROLE_UNKNOWN, by=by, user_id=user.id, to_state=claims.provider, reason=given.unknown)
         return
     if given.role == (user.role if user.role_source == claims.provider else None):
         return

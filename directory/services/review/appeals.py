@@ -10,7 +10,9 @@ from typing import Any
 
 from sqlalchemy import select
 
+from directory import events
 from directory.errors import AppealNotPossible, NoAppeal, NotFound, OwnDecision, OwnSubmission, PreconditionFailed
+from directory.events import Event
 from directory.extensions import db
 from directory.models import MessageKind, Project, Revision, Sender, Status, now
 from directory.services import audit, permissions, turns
@@ -19,7 +21,6 @@ from directory.services.delivery.channels import MAIL, Endpoint
 from directory.services.identity import Caller, require_active
 from directory.services.review import last_decision, revisions, submissions, thread, waiting
 
-APPEALED = "project.appealed"
 UPHELD, REVERSED = "upheld", "reversed"
 KINDS = {UPHELD: MessageKind.APPEAL_UPHELD, REVERSED: MessageKind.APPEAL_REVERSED}  # of the entries in the threads
 
@@ -47,8 +48,8 @@ def appeal(project_id: int, text: str, *, by: Caller, notify: list[Endpoint], na
     project.version += 1
     entry = thread.Entry(MessageKind.APPEAL, project_id, by.id, text)
     added = thread.add(entry, sender=Sender.OWNER, by=by, at=at)
-    _record(APPEALED, project, project.status, by=by, at=at)
-    outbox.enqueue(APPEALED, project_id, by=by, endpoints=notify, message_id=added["id"])
+    _record(events.PROJECT_APPEALED, project, project.status, by=by, at=at)
+    outbox.enqueue(events.PROJECT_APPEALED, project_id, by=by, endpoints=notify, message_id=added["id"])
     return thread.for_owner(added, naming=naming)
 
 
@@ -103,7 +104,7 @@ def settle(
         project.owner_since, project.closes_at = at, waiting.closing(at, answer_within)
     entry = thread.Entry(KINDS[outcome], project_id, project.owner_id, reason)
     added = thread.add(entry, sender=Sender.REVIEWERS, by=by, at=at)
-    _record(f"project.{KINDS[outcome]}", project, was, by=by, at=at)
+    _record(events.SETTLED[outcome], project, was, by=by, at=at)
     _notify(project, was, outcome, added["id"], by=by, endpoints=notify)
 
 
@@ -137,7 +138,7 @@ def _reverse(project: Project, at: datetime) -> None:
     project.measured_from = at  # the first review ended by the rejection
 
 
-def _record(action: str, project: Project, was: str, *, by: Caller, at: datetime) -> None:
+def _record(action: Event, project: Project, was: str, *, by: Caller, at: datetime) -> None:
     """Log an appeal or its outcome. The texts are in the thread alone, where they can be erased."""
     audit.record_project(action, project, by=by, at=at, from_state=was, to_state=project.status)
 
@@ -146,7 +147,7 @@ def _notify(
     project: Project, was: str, outcome: str, message_id: int, *, by: Caller, endpoints: list[Endpoint]
 ) -> None:
     """Send the outcome to the owner, and to webhooks that a project is live again. The owner gets one mail."""
-    outbox.enqueue(f"project.{KINDS[outcome]}", project.id, by=by, endpoints=endpoints, message_id=message_id)
+    outbox.enqueue(events.SETTLED[outcome], project.id, by=by, endpoints=endpoints, message_id=message_id)
     if was != Status.LIVE and project.status == Status.LIVE:
         webhooks = [endpoint for endpoint in endpoints if endpoint.format != MAIL]
-        outbox.enqueue("project.approved", project.id, by=by, endpoints=webhooks)
+        outbox.enqueue(events.PROJECT_APPROVED, project.id, by=by, endpoints=webhooks)

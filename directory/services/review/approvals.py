@@ -13,6 +13,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, delete, func, literal, select, true, tuple_
 from sqlalchemy.dialects import postgresql, sqlite
 
+from directory import events
 from directory.db.paging import AnySelect
 from directory.db.statements import Prepared, among
 from directory.db.transactions import on_postgresql
@@ -25,7 +26,6 @@ from directory.services import audit, permissions
 from directory.services.identity import Caller, require_active
 
 A, P = Approval.__table__.c, Project.__table__.c
-GIVEN, WITHDRAWN = "project.approval_given", "project.approval_withdrawn"
 
 
 def are_enough(required: int) -> ColumnElement[bool]:
@@ -60,7 +60,7 @@ def give(project_ids: Collection[int], *, by: Caller, at: datetime) -> set[int]:
 def record(projects: Iterable[Any], *, by: Caller, at: datetime, reason: str | None) -> None:
     """Log approvals that did not move the state. A project is an object with its id, url_key, title and status."""
     states = [(project, audit.unmoved(project)) for project in projects]
-    audit.record_each(states, by=by, action=GIVEN, at=at, reason=reason)
+    audit.record_each(states, by=by, action=events.PROJECT_APPROVAL_GIVEN, at=at, reason=reason)
 
 
 def take_back(project_ids: Collection[int], *, by: Caller) -> set[int]:
@@ -83,7 +83,7 @@ def withdraw(project_id: int, *, by: Caller) -> None:
         raise NotFound
     if not take_back([project_id], by=by):
         raise NotFound(_("You have not approved this version of the project."))
-    audit.record_project(WITHDRAWN, project, by=by, **audit.unmoved(project))
+    audit.record_project(events.PROJECT_APPROVAL_WITHDRAWN, project, by=by, **audit.unmoved(project))
 
 
 def add(projects: list[dict[str, Any]], required: int) -> None:

@@ -3,6 +3,7 @@
 from datetime import datetime
 from typing import Any
 
+from directory import events
 from directory.errors import InvalidTransition, NotFound
 from directory.extensions import db
 from directory.models import MessageKind, Project, Revision, Sender, Status, now
@@ -31,7 +32,7 @@ def answer(
         _resubmit(project, by=by, at=at)
     entry = thread.Entry(MessageKind.MESSAGE, project_id, by.id, text)
     added = thread.add(entry, sender=Sender.OWNER, by=by, at=at)
-    outbox.enqueue(submissions.ANSWERED, project_id, by=by, endpoints=notify, message_id=added["id"])
+    outbox.enqueue(events.PROJECT_ANSWERED, project_id, by=by, endpoints=notify, message_id=added["id"])
     return thread.for_owner(added, naming=naming)
 
 
@@ -46,7 +47,7 @@ def give_back(project_id: int, *, by: Caller, notify: list[Endpoint]) -> None:
         raise NotFound
     if _on_owner(project) is not None:
         _resubmit(project, by=by, at=now())
-        outbox.enqueue(submissions.ANSWERED, project_id, by=by, endpoints=notify)
+        outbox.enqueue(events.PROJECT_ANSWERED, project_id, by=by, endpoints=notify)
 
 
 def write(project_id: int, text: str, *, by: Caller, notify: list[Endpoint], internal: bool = False) -> dict[str, Any]:
@@ -83,4 +84,4 @@ def _resubmit(project: Project, *, by: Caller, at: datetime) -> None:
     else:
         waiting.give_back(given, at)
     db.session.flush()
-    audit.record_project("project.resubmitted", project, by=by, at=at, **audit.unmoved(project))
+    audit.record_project(events.PROJECT_RESUBMITTED, project, by=by, at=at, **audit.unmoved(project))

@@ -9,6 +9,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, and_, or_, select, update
 
+from directory import events
 from directory.extensions import UNSYNCHRONISED, db, modify
 from directory.models import Project, Revision, now
 from directory.services import turns
@@ -20,7 +21,6 @@ from directory.services.review.cases import Case, locked
 from directory.services.turns import Asked
 
 BEFORE = timedelta(days=7)
-CLOSING = "project.closing"
 Table = Any
 TABLES: tuple[tuple[Table, Any, ColumnElement[bool]], ...] = (
     (Project, Project.id, turns.on_owner(Project)),
@@ -33,7 +33,7 @@ def remind(most: int, *, notify: list[Endpoint]) -> int:
 
     Who had no more than that week for an answer read the date just before, and gets no second mail.
     """
-    if not outbox.wanting(CLOSING, notify):
+    if not outbox.wanting(events.PROJECT_CLOSING, notify):
         return 0
     at, due, marked = now(), set[int](), set[int]()
     for table, key, waits in TABLES:
@@ -60,7 +60,7 @@ def _mail(cases: list[Case], notify: list[Endpoint]) -> None:
     written = thread.newest(long)
     entries = {number: written.get((number, states[number].asked is Asked.CHANGES)) for number in long}
     messages = {number: entry["id"] if entry and entry["text"] else None for number, entry in entries.items()}
-    outbox.enqueue_each(CLOSING, catalog.all_stored(long), by=None, endpoints=notify, messages=messages)
+    outbox.enqueue_each(events.PROJECT_CLOSING, catalog.all_stored(long), by=None, endpoints=notify, messages=messages)
 
 
 def promise_nothing(most: int) -> int:

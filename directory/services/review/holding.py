@@ -10,6 +10,7 @@ from typing import Any
 
 from sqlalchemy import select, update
 
+from directory import events
 from directory.errors import NotFound, OwnSubmission
 from directory.extensions import UNSYNCHRONISED, db
 from directory.models import Project, Revision, now
@@ -17,7 +18,6 @@ from directory.services import audit, permissions
 from directory.services.identity import Caller, require_active
 
 LONGEST = timedelta(days=14)
-RELEASED = "project.released"
 TABLES: tuple[tuple[Any, Any], ...] = ((Project, Project.id), (Revision, Revision.project_id))
 
 
@@ -73,4 +73,4 @@ def _record(project_ids: Collection[int], *, by: Caller | None, at: datetime) ->
     columns = select(Project.id, Project.url_key, Project.title, Project.status).order_by(Project.id)
     released = db.session.execute(columns.where(Project.id.in_(project_ids))) if project_ids else ()
     states = [(row, audit.unmoved(row)) for row in released]
-    audit.record_each(states, by=by, action=RELEASED, at=at)
+    audit.record_each(states, by=by, action=events.PROJECT_RELEASED, at=at)

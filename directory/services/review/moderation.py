@@ -12,6 +12,7 @@ from typing import Any
 
 from sqlalchemy import case, func, literal, select, update
 
+from directory import events
 from directory.errors import DirectoryError, Duplicate, NotFound, OwnSubmission
 from directory.extensions import UNSYNCHRONISED, db, modify
 from directory.models import MessageKind, Project, Revision, Status, now
@@ -223,7 +224,7 @@ def _lock_counters(cases: list[Case], decision: str) -> None:
 
 def _request(cases: list[Case], terms: Terms, *, by: Caller | None, notify: list[Endpoint]) -> None:
     """Have locked pending projects and revisions wait for their owners, with the message in their threads."""
-    at, event, projects = now(), f"project.{PAST[REQUEST]}", [case.project for case in cases]
+    at, event, projects = now(), events.DECIDED[REQUEST], [case.project for case in cases]
     ids = [project.id for project in projects]
     waits = {"owner_since": at, "closes_at": waiting.closing(at, terms.answer_within), "held_until": None}
     pending = [case.id for case in cases if case.state == Status.PENDING]
@@ -250,7 +251,7 @@ def _move(projects: list[Any], decision: str, *, by: Caller | None, notify: list
     """
     if not projects:
         return set()
-    at, event, target, reason = now(), f"project.{PAST[decision]}", TARGETS[decision], terms.reason
+    at, event, target, reason = now(), events.DECIDED[decision], TARGETS[decision], terms.reason
     ids = [project.id for project in projects]
     values: dict[str, Any] = {"status": target, "updated_at": at, "version": Project.version + 1}
     values["rejection_reason"] = None if target is Status.LIVE else reason

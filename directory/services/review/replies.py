@@ -4,8 +4,10 @@ from typing import Any
 
 from sqlalchemy import delete, func, select
 
+from directory import events
 from directory.db.errors import refusing
 from directory.errors import Duplicate, NotFound, TooMany
+from directory.events import Event
 from directory.extensions import UNSYNCHRONISED, db
 from directory.language.messages import _
 from directory.models import SavedReply
@@ -31,7 +33,7 @@ def add(fields: dict[str, Any], *, by: Caller) -> SavedReply:
     db.session.add(reply)
     with refusing(uq_saved_replies_name=Duplicate(["name"], TAKEN)):
         db.session.flush()
-    _record("reply.created", {}, _values(reply), by=by)
+    _record(events.REPLY_CREATED, {}, _values(reply), by=by)
     return reply
 
 
@@ -46,7 +48,7 @@ def change(reply_id: int, fields: dict[str, Any], *, by: Caller) -> SavedReply:
         setattr(reply, name, value)
     with refusing(uq_saved_replies_name=Duplicate(["name"], TAKEN)):
         db.session.flush()
-    _record("reply.changed", before, _values(reply), by=by)
+    _record(events.REPLY_CHANGED, before, _values(reply), by=by)
     return reply
 
 
@@ -57,14 +59,14 @@ def remove(reply_id: int, *, by: Caller) -> None:
     removed = db.session.execute(gone, execution_options=UNSYNCHRONISED).one_or_none()
     if removed is None:
         raise NotFound
-    _record("reply.deleted", removed._asdict(), {}, by=by)
+    _record(events.REPLY_DELETED, removed._asdict(), {}, by=by)
 
 
 def _values(reply: SavedReply) -> dict[str, Any]:
     return {name: getattr(reply, name) for name in FIELDS}
 
 
-def _record(action: str, before: dict[str, Any], after: dict[str, Any], *, by: Caller) -> None:
+def _record(action: Event, before: dict[str, Any], after: dict[str, Any], *, by: Caller) -> None:
     """Log what changed, with the name of the reply; nothing if it is as before."""
     if before == after:
         return

@@ -14,6 +14,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, and_, case, delete, func, or_, select, tuple_, update
 from sqlalchemy.orm import aliased
 
+from directory import events
 from directory.db.paging import AnySelect, Slice, Sort, Window, as_dict, fetch
 from directory.errors import NotFound, OwnSubmission, ReportsSettled
 from directory.extensions import db, modify
@@ -75,7 +76,7 @@ def make(
         modify(update(Report).where(Report.id == newest[0]).values(**values, **whose, created_at=now()))
         return
     db.session.add(Report(project_id=project_id, **values, **whose))
-    outbox.enqueue(outbox.REPORTED, project_id, by=None, endpoints=notify, kind=kind)
+    outbox.enqueue(events.PROJECT_REPORTED, project_id, by=None, endpoints=notify, kind=kind)
 
 
 def _was_unfounded(project: Any, by: Caller) -> bool:
@@ -107,7 +108,7 @@ def settle(project_id: int, outcome: str, reply: str | None, *, by: Caller, noti
     report_mails.queue(select(Report.id).where(*due), outcome, reply, endpoints=notify)
     values = {"outcome": outcome, "reply": reply, "settled_at": now(), "address_key": None}
     modify(update(Report).where(*due).values(values))
-    audit.record_project("report.settled", project, by=by, from_state="open", to_state=outcome, reason=reply)
+    audit.record_project(events.REPORT_SETTLED, project, by=by, from_state="open", to_state=outcome, reason=reply)
 
 
 def require_settleable(project_id: int, *, by: Caller) -> None:

@@ -13,8 +13,10 @@ from typing import Any
 
 from sqlalchemy import bindparam, delete, select, update
 
+from directory import events
 from directory.db.errors import refusing
 from directory.errors import Duplicate, Invalid
+from directory.events import Event
 from directory.extensions import UNSYNCHRONISED, db, modify
 from directory.language.messages import _
 from directory.models import Category, MessageKind, Project, Revision, Status, now
@@ -143,9 +145,11 @@ def hold(project: Project, revision: Revision | None, planned: Plan, *, by: Call
     with refusing(fk_revisions_category_categories=Invalid.field("category", fields.NO_CATEGORY)):
         db.session.flush()
     if planned.after and planned.revision_changes:
-        audit.record_project("project.edit_held", project, by=by, at=at, changes=planned.revision_changes, **NO_MOVE)
+        audit.record_project(
+            events.PROJECT_EDIT_HELD, project, by=by, at=at, changes=planned.revision_changes, **NO_MOVE
+        )
     elif planned.before and not planned.after and not by.is_admin:
-        audit.record_project("project.edit_withdrawn", project, by=by, at=at, **NO_MOVE)
+        audit.record_project(events.PROJECT_EDIT_WITHDRAWN, project, by=by, at=at, **NO_MOVE)
     return revision if planned.after else None
 
 
@@ -161,7 +165,7 @@ def approve_each(
     at = now()
     wanted = {project_id: changes_of(revision) for project_id, revision in held.items()}
     applied, taken = _apply(_edited(wanted), at, required)
-    facts = {"action": "project.edit_approved", "at": at, "reason": reason, **NO_MOVE}
+    facts = {"action": events.PROJECT_EDIT_APPROVED, "at": at, "reason": reason, **NO_MOVE}
     entries = [
         (each.after, {"changes": each.changes, "waited_seconds": waiting.seconds(held[each.after.id], at)})
         for each in applied
@@ -169,8 +173,8 @@ def approve_each(
     audit.record_each(entries, by=by, **facts)
     thread.record_each(MessageKind.APPROVED, [each.after for each in applied], None, by=by, at=at)
     changes = {each.after.id: each.changes for each in applied}
-    _notify("project.edited", changes, by=by, notify=notify, changes=changes)
-    _notify("project.edit_approved", changes, by=by, notify=notify)
+    _notify(events.PROJECT_EDITED, changes, by=by, notify=notify, changes=changes)
+    _notify(events.PROJECT_EDIT_APPROVED, changes, by=by, notify=notify)
     return set(changes), taken
 
 
@@ -256,15 +260,15 @@ def reject_each(
     modify(raising.values(version=Project.version + 1, **last_decision.made(by, at)))
     columns = (Project.id, Project.owner_id, Project.url_key, Project.title)
     projects = list(db.session.execute(select(*columns).where(Project.id.in_(held)).order_by(Project.id)))
-    facts = {"action": "project.edit_rejected", "at": at, "reason": reason, "rule_id": rule_id, **NO_MOVE}
+    facts = {"action": events.PROJECT_EDIT_REJECTED, "at": at, "reason": reason, "rule_id": rule_id, **NO_MOVE}
     entries = [(project, {"waited_seconds": waited[project.id]}) for project in projects]
     audit.record_each(entries, by=by, **facts)
     thread.record_each(MessageKind.REJECTED, projects, reason, by=by, at=at)
-    _notify("project.edit_rejected", held, by=by, notify=notify, reason=reason)
+    _notify(events.PROJECT_EDIT_REJECTED, held, by=by, notify=notify, reason=reason)
 
 
 def _notify(
-    event: str,
+    event: Event,
     project_ids: Collection[int],
     *,
     by: Caller | None,

@@ -6,6 +6,7 @@ from typing import Any
 
 from sqlalchemy import delete, or_, select, true
 
+from directory import events
 from directory.db.errors import refusing
 from directory.errors import Duplicate, Invalid, NotFound, PreconditionFailed
 from directory.extensions import db, modify
@@ -26,8 +27,6 @@ from directory.services.text.equal_addresses import Address, repository_key, url
 ADDRESS = frozenset({"url", "repository_url"})  # the fields that make duplicates
 SHOWN = {"logo", "logo_url", "pictures"}  # who adds these alone may have more to do before it is reviewed
 OTHER_REPOSITORY = _("You have another project of this website, with this repository or without one.")
-
-DELETED, ANSWERED = "project.deleted", "project.answered"
 
 
 def submit(given: dict[str, Any], *, by: Caller, notify: list[Endpoint]) -> int:
@@ -54,9 +53,9 @@ def submit(given: dict[str, Any], *, by: Caller, notify: list[Endpoint]) -> int:
     ):
         db.session.flush()  # assigns the id
     search_index.index([project])
-    audit.record_project("project.submitted", project, by=by, at=at, to_state=Status.PENDING)
+    audit.record_project(events.PROJECT_SUBMITTED, project, by=by, at=at, to_state=Status.PENDING)
     daily_bytes.note(given, daily_bytes.ROW)
-    outbox.enqueue("project.submitted", project.id, by=by, endpoints=notify)
+    outbox.enqueue(events.PROJECT_SUBMITTED, project.id, by=by, endpoints=notify)
     return project.id
 
 
@@ -102,14 +101,14 @@ def edit(
     if planned.changes:
         _write(project, planned.changes, at)
         states = {"from_state": was, "to_state": project.status}
-        audit.record_project("project.edited", project, by=by, at=at, changes=planned.changes, **states)
+        audit.record_project(events.PROJECT_EDITED, project, by=by, at=at, changes=planned.changes, **states)
         if is_live:
-            outbox.enqueue("project.edited", project_id, by=by, endpoints=notify, changes=planned.changes)
+            outbox.enqueue(events.PROJECT_EDITED, project_id, by=by, endpoints=notify, changes=planned.changes)
     if not ADDRESS.isdisjoint(planned.revision_changes):
         _require_free(project, planned.after)
     waits = revisions.hold(project, revision, planned, by=by, at=at)
     if is_answer:
-        outbox.enqueue(ANSWERED, project_id, by=by, endpoints=notify)
+        outbox.enqueue(events.PROJECT_ANSWERED, project_id, by=by, endpoints=notify)
     _carry_claim(project, planned, by)
     return (project, waits) if _leaves_waiting(project, planned) else None
 
@@ -135,7 +134,7 @@ def withdraw(project_id: int, *, by: Caller, versions: Container[int] | None = N
     last_decision.overtake(project, Overtaking.WITHDRAWAL, by=by, at=now())
     db.session.delete(revision)
     db.session.flush()
-    audit.record_project("project.edit_withdrawn", project, by=by, **revisions.NO_MOVE)
+    audit.record_project(events.PROJECT_EDIT_WITHDRAWN, project, by=by, **revisions.NO_MOVE)
 
 
 def remove(project_id: int, *, by: Caller, notify: list[Endpoint], versions: Container[int] | None = None) -> None:
@@ -155,9 +154,9 @@ def delete_each(
     """
     ids, at = [project.id for project in projects], now()
     entries = [(each, {"from_state": each.status, "category_id": each.category_id}) for each in projects]
-    audit.record_each(entries, by=by, action=DELETED, at=at, reason=reason)
-    if outbox.wanting(DELETED, notify):
-        outbox.enqueue_each(DELETED, catalog.all_stored(ids), by=by, endpoints=notify)
+    audit.record_each(entries, by=by, action=events.PROJECT_DELETED, at=at, reason=reason)
+    if outbox.wanting(events.PROJECT_DELETED, notify):
+        outbox.enqueue_each(events.PROJECT_DELETED, catalog.all_stored(ids), by=by, endpoints=notify)
     reports.mail_acted(ids, notify=notify)
     counters.lock(ids, deleting=True)
     search_index.forget(*ids)

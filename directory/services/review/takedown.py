@@ -11,6 +11,7 @@ from typing import Any
 
 from sqlalchemy import case, literal, select, update
 
+from directory import events
 from directory.errors import TooManyProjects
 from directory.extensions import db, modify
 from directory.language.messages import _
@@ -32,7 +33,7 @@ TOO_MANY = _(
     number=f"{AT_ONCE:,}",
 )
 OPEN = (Status.LIVE, Status.PENDING)
-EVENTS = ("project.unpublished", "project.rejected")
+EVENTS = (events.PROJECT_UNPUBLISHED, events.PROJECT_REJECTED)
 
 
 def take_down(user_id: int, *, by: Caller | None, notify: list[Endpoint], reason: str | None) -> dict[str, int]:
@@ -72,8 +73,8 @@ def _locked(user_id: int) -> list[Any]:
 def _entries(project: Any, at: datetime) -> list[dict[str, Any]]:
     """What each audit entry of a project has of its own. The rejection of one in the queue alone has a waiting time."""
     live, pending, rejected = Status.LIVE.value, Status.PENDING.value, Status.REJECTED.value
-    step = {"action": "project.unpublished", "from_state": live, "to_state": pending, "waited_seconds": None}
-    last = {"action": "project.rejected", "from_state": pending, "to_state": rejected}
+    step = {"action": events.PROJECT_UNPUBLISHED, "from_state": live, "to_state": pending, "waited_seconds": None}
+    last = {"action": events.PROJECT_REJECTED, "from_state": pending, "to_state": rejected}
     if project.status == Status.LIVE:
         return [step, {**last, "waited_seconds": None}]
     return [{**last, "waited_seconds": waiting.seconds(project, at)}]

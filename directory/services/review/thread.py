@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import and_, func, or_, select, update
 
+from directory import events
 from directory.db.paging import AnySelect, Position, Slice, Sort, Window, fetch
 from directory.errors import NotFound
 from directory.extensions import db, modify
@@ -184,7 +185,7 @@ def erase(message_id: int, *, by: Caller) -> None:
     if found is None:
         raise NotFound
     if modify(update(Message).where(Message.id == message_id, Message.text != "").values(text="")):
-        audit.record_project("message.erased", found, by=by)
+        audit.record_project(events.MESSAGE_ERASED, found, by=by)
 
 
 def forget_user(user_id: int) -> None:

@@ -10,6 +10,7 @@ from sqlalchemy import delete, select
 from sqlalchemy.dialects.postgresql import insert as pg_insert
 from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 
+from directory import events
 from directory.db.errors import refusing
 from directory.db.transactions import on_postgresql
 from directory.errors import Duplicate, Invalid, NotFound, PreviewFirst, TooMany
@@ -63,7 +64,7 @@ def add(given: Mapping[str, Any], *, by: Caller | None) -> int:
     with refusing(uq_rules_name=Duplicate(["name"], TAKEN)):
         db.session.flush()
     changes = {name: {"from": None, "to": members[name]} for name in MEMBERS}
-    audit.record("rule.created", by=by, rule_id=rule.id, changes=changes)
+    audit.record(events.RULE_CREATED, by=by, rule_id=rule.id, changes=changes)
     return rule.id
 
 
@@ -95,7 +96,7 @@ def change(rule_id: int, given: Mapping[str, Any], *, by: Caller | None) -> bool
         db.session.flush()
     names = ["name", *changed] if "name" not in changed else changed
     changes = {name: {"from": before[name], "to": after[name]} for name in names}
-    audit.record("rule.changed", by=by, rule_id=rule_id, changes=changes)
+    audit.record(events.RULE_CHANGED, by=by, rule_id=rule_id, changes=changes)
     return True
 
 
@@ -120,7 +121,7 @@ def remove(rule_id: int, *, by: Caller | None) -> None:
     before = _members(_locked(rule_id))
     modify(delete(Rule).where(Rule.id == rule_id))
     audit.record(
-        "rule.deleted", by=by, rule_id=rule_id, changes={n: {"from": v, "to": None} for n, v in before.items()}
+        events.RULE_DELETED, by=by, rule_id=rule_id, changes={n: {"from": v, "to": None} for n, v in before.items()}
     )
 
 

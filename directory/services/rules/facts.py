@@ -13,6 +13,7 @@ from typing import Any
 
 from sqlalchemy import BigInteger, String, and_, bindparam, case, delete, func, literal_column, select, text, union
 
+from directory import events
 from directory.db.paging import AnySelect
 from directory.db.statements import Prepared
 from directory.extensions import db, modify
@@ -28,12 +29,7 @@ COUNTED_TO = 1_000
 HOUR, DAY, FOUR_WEEKS = timedelta(hours=1), timedelta(days=1), timedelta(weeks=4)
 HOURS = FOUR_WEEKS // HOUR
 # What a person decides about a project, and about what a rule did with it.
-DECISIONS = (
-    "project.approved", "project.approval_given", "project.rejected", "project.unpublished",
-    "project.changes_requested", "project.released", "project.returned", "project.appeal_upheld",
-    "project.appeal_reversed",
-)  # fmt: skip
-DECIDED = ("approved", "rejected")
+VERDICTS = tuple(each for each in events.TABLE if each.is_verdict)
 _ONE: Any = literal_column("1")
 P, F, A, R = Project.__table__.c, RuleFacts.__table__.c, AuditEntry.__table__.c, Rule.__table__.c
 U = User.__table__.c
@@ -185,7 +181,7 @@ def _facts(*first: Any) -> AnySelect:
         F.account_id == owner, F.at > bindparam("day_ago", type_=UtcDateTime()), F.kind == _word(Judged.SUBMISSION)
     )
     # The project's own entry is taken off, rather than left out, so that an index is enough for the others.
-    in_hour = A.action == _word("project.submitted"), A.at > bindparam("hour_ago", type_=UtcDateTime())
+    in_hour = A.action == _word(events.PROJECT_SUBMITTED), A.at > bindparam("hour_ago", type_=UtcDateTime())
     decided, logged, rules = _decided(owner, project), _logged(project, and_(*in_hour)), _PRINT.subquery()
     return select(
         *first,
@@ -215,7 +211,10 @@ def _decided(owner: Any, project: Any) -> Any:
     present = select(P.id.label("id")).where(P.owner_id == owner).limit(most).subquery()
     judged = select(F.project_id.label("id")).where(F.account_id == owner, F.project_id.is_not(None))
     own = union(select(present.c.id), select(judged.order_by(F.at.desc()).limit(most).subquery().c.id)).subquery()
-    was = (select(A.id).where(A.project_id == own.c.id, A.action == _word(f"project.{each}")) for each in DECIDED)
+    was = (
+        select(A.id).where(A.project_id == own.c.id, A.action == _word(events.DECIDED[each]))
+        for each in ("approve", "reject")
+    )
     return select(*(_number(each.exists()) for each in was)).where(own.c.id != project).subquery()
 
 
@@ -224,7 +223,7 @@ def _logged(project: Any, in_hour: Any) -> Any:
 
     One subquery asks for both, by the project: alone, the first made SQLite read all entries of the hour.
     """
-    by_person = and_(A.actor_id.is_not(None), A.action.in_(map(_word, DECISIONS)))
+    by_person = and_(A.actor_id.is_not(None), A.action.in_(map(_word, VERDICTS)))
     numbers = _number(in_hour).label("in_hour"), _number(by_person).label("by_person")
     return select(*numbers).where(A.project_id == project).subquery()
 
@@ -239,7 +238,9 @@ def _median(dialect: str) -> Any:
     since, until = (bindparam(name, type_=UtcDateTime()) for name in ("weeks_ago", "this_hour"))
     hour = func.date_trunc(literal_column("'hour'"), A.at) if dialect == "postgresql" else func.substr(A.at, 1, 13)
     number = func.count().label("number")
-    hours = select(number).where(A.action == _word("project.submitted"), A.at >= since, A.at < until).group_by(hour)
+    hours = (
+        select(number).where(A.action == _word(events.PROJECT_SUBMITTED), A.at >= since, A.at < until).group_by(hour)
+    )
     # An even number of hours has two in the middle.
     middle = hours.order_by(number.desc()).limit(literal_column("2")).offset(_word(HOURS // 2 - 1)).subquery()
     return select(func.coalesce(func.sum(middle.c.number), 0) / literal_column("2.0")).scalar_subquery()

@@ -12,6 +12,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, and_, case, func, literal_column, or_, select
 
+from directory import events
 from directory.db.paging import AnySelect
 from directory.db.transactions import reading
 from directory.extensions import db
@@ -27,12 +28,12 @@ READ_AT_ONCE = 2_000
 APPROVED, REJECTED, WAITING, TAKEN_DOWN = OUTCOMES = ("approved", "rejected", "waiting", "taken_down")
 # By kind, the entries of the log of what members did: those without stored facts are unknown.
 LOGGED: dict[str, ColumnElement[bool]] = {
-    Judged.SUBMISSION: AuditEntry.action == "project.submitted",
-    Judged.EDIT: or_(
-        AuditEntry.action == "project.edit_held",
-        and_(AuditEntry.action == "project.edited", AuditEntry.to_state == Status.PENDING),
-    ),
-    Judged.REGISTRATION: AuditEntry.action == "user.registered",
+    kind: and_(
+        AuditEntry.action.in_([each for each in events.TABLE if each.judged == kind]),
+        # An edit of a live project that nobody reviews is not judged.
+        or_(AuditEntry.action != events.PROJECT_EDITED, AuditEntry.to_state == Status.PENDING),
+    )
+    for kind in Judged
 }
 
 
@@ -111,11 +112,11 @@ def _outcome() -> ColumnElement[str]:
     A project that is gone was taken down if it was ever approved, and otherwise rejected. An edit of a live project is
     decided by the first decision about changes of it that came later.
     """
-    was_approved = _logged_later("project.approved", after=None).exists()
-    decided = _logged_later("project.edit_approved", "project.edit_rejected", after=RuleFacts.at)
+    was_approved = _logged_later(events.PROJECT_APPROVED, after=None).exists()
+    decided = _logged_later(events.PROJECT_EDIT_APPROVED, events.PROJECT_EDIT_REJECTED, after=RuleFacts.at)
     decision = decided.with_only_columns(AuditEntry.action).order_by(AuditEntry.id).limit(1).scalar_subquery()
     of_live = case(
-        (decision == "project.edit_rejected", REJECTED),
+        (decision == events.PROJECT_EDIT_REJECTED, REJECTED),
         (and_(decision.is_(None), Revision.submitted_at.is_not(None)), WAITING),
         else_=APPROVED,
     )

@@ -6,6 +6,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, and_, case, func, or_, select, update
 
+from directory import events
 from directory.db.paging import AnySelect
 from directory.errors import NotFound
 from directory.extensions import db, modify
@@ -19,7 +20,6 @@ from directory.services.review import holding, last_decision, revisions, thread
 from directory.services.review.last_decision import Overtaking
 
 AT_ONCE = 1_000
-RETURNED = "project.returned"
 A = RuleAction
 # An edit, a decision and an appeal raise the version of a project, so that what the rule did is over.
 _LASTS: ColumnElement[bool] = and_(A.acted.is_(True), A.version == Project.version)
@@ -91,11 +91,11 @@ def _return(found: list[Any], rule_id: int, *, by: Caller, notify: list[Endpoint
         (row, {"from_state": row.status, "to_state": Status.LIVE if row.of_revision else Status.PENDING})
         for row in found
     ]
-    audit.record_each(moves, by=by, action=RETURNED, at=at, rule_id=rule_id)
+    audit.record_each(moves, by=by, action=events.PROJECT_RETURNED, at=at, rule_id=rule_id)
     thread.record_each(MessageKind.MESSAGE, found, service_words.RETURNED, by=None, at=at)
-    if outbox.wanting(RETURNED, notify):
+    if outbox.wanting(events.PROJECT_RETURNED, notify):
         projects = catalog.all_stored([row.id for row in found])
-        outbox.enqueue_each(RETURNED, projects, by=by, endpoints=notify)
+        outbox.enqueue_each(events.PROJECT_RETURNED, projects, by=by, endpoints=notify)
 
 
 def _undo_rejections(project_ids: Collection[int], at: datetime) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 from sqlalchemy import delete, exists, select, update
 
+from directory import events
 from directory.db.errors import refusing
 from directory.errors import AccountSuspended, Duplicate, NotFound, RegistrationClosed, Unauthenticated
 from directory.extensions import db, modify
@@ -124,7 +125,7 @@ def _add(claims: Claims, user: User, taken: Duplicate | IdentityTaken) -> None:
     with refusing(uq_identities_issuer_subject=taken):
         db.session.flush()
     by = Caller(user.id, user.username, user.role)
-    audit.record("user.identity_added", by=by, user_id=user.id, to_state=claims.provider)
+    audit.record(events.USER_IDENTITY_ADDED, by=by, user_id=user.id, to_state=claims.provider)
 
 
 def _is(claims: Claims) -> tuple[Any, Any]:
@@ -177,7 +178,7 @@ def remove(identity_id: int, *, by: Caller, names: dict[str, str], passwords: bo
     if not (passwords and user.password_hash) and not names.keys() & set(issuers.values()):
         raise LastWayIn
     modify(delete(Identity).where(Identity.id == identity_id))
-    audit.record("user.identity_removed", by=by, user_id=by.id, from_state=names.get(issuer))
+    audit.record(events.USER_IDENTITY_REMOVED, by=by, user_id=by.id, from_state=names.get(issuer))
 
 
 def end_all(user_id: int) -> None:

@@ -1,5 +1,6 @@
 """Links of the operator, each for one sign-in to an account: for the day on which a provider is down."""
 
+from directory import events
 from directory.errors import AccountDeleted, AccountSuspended
 from directory.models import AccountStatus, User
 from directory.services import audit
@@ -27,7 +28,7 @@ def sign_in(token: str, *, user_agent: str) -> tuple[User, str]:
     user = accounts.locked(attempts.of_link(token))
     attempts.take_link(token)
     _require_active(user)
-    audit.record("user.signed_in_by_link", by=Caller(user.id, user.username, user.role), user_id=user.id)
+    audit.record(events.USER_SIGNED_IN_BY_LINK, by=Caller(user.id, user.username, user.role), user_id=user.id)
     return user, sessions.begin(user.id, user_agent=user_agent)
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from sqlalchemy import delete, insert, select, update
 
+from directory import events
 from directory.db.errors import refusing
 from directory.errors import AccountSuspended, Invalid, InvalidCredentials, NotFound, PasskeyRequired, Unauthenticated
 from directory.extensions import db, modify
@@ -198,7 +199,7 @@ def add(made: Any, name: str | None, *, by: Caller, server: MailServer | None) -
     db.session.add(passkey)
     with refusing(uq_passkeys_credential_id=Invalid.field("credential", _("This passkey was added before."))):
         db.session.flush()
-    audit.record("user.passkey_added", by=by, user_id=by.id)
+    audit.record(events.USER_PASSKEY_ADDED, by=by, user_id=by.id)
     if server is not None:
         link_mails.queue(LinkPurpose.PASSKEY_ADDED, user, user.email, server)
     return _view(passkey)
@@ -306,7 +307,7 @@ def remove(passkey_id: int, *, by: Caller, server: MailServer | None, passwords:
     if len(_may_change(by)) == 1 and not passwords and not has_any(by.id):
         raise LastWayIn
     db.session.delete(passkey)
-    audit.record("user.passkey_removed", by=by, user_id=by.id)
+    audit.record(events.USER_PASSKEY_REMOVED, by=by, user_id=by.id)
     if server is not None:
         link_mails.queue(LinkPurpose.PASSKEY_REMOVED, user, user.email, server)
 
@@ -320,7 +321,7 @@ def reset(user_id: int, *, server: MailServer | None) -> int:
     removed = end_all(user_id)
     if removed:
         sessions.end_for_removed_passkeys(user_id)
-        audit.record("user.passkeys_reset", by=None, user_id=user_id)
+        audit.record(events.USER_PASSKEYS_RESET, by=None, user_id=user_id)
         if server is not None:
             link_mails.queue(LinkPurpose.PASSKEY_REMOVED, user, user.email, server)
     return removed

@@ -25,6 +25,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import aliased
 
+from directory import events
 from directory.db.paging import Slice, Sort, Window, as_dict, fetch
 from directory.db.transactions import on_postgresql
 from directory.errors import NotFound
@@ -36,7 +37,7 @@ from directory.services.catalog.orders import hot
 from directory.services.identity import Caller, require_active
 from directory.services.votes.counted_votes import COUNTS, DISCOUNTED, counts
 
-ACTIONS = {"discount": "project.votes_discounted", "count": "project.votes_counted"}
+ACTIONS = {"discount": events.PROJECT_VOTES_DISCOUNTED, "count": events.PROJECT_VOTES_COUNTED}
 RULES = ("new_accounts", "unverified", "single_owner")
 WITHOUT_MAIL = ("new_accounts", "single_owner")  # nobody can confirm an address
 RECENT = 5_000  # votes

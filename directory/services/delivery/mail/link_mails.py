@@ -4,6 +4,7 @@ import secrets
 
 from sqlalchemy import ColumnElement, insert, literal, select
 
+from directory import events
 from directory.extensions import UNSYNCHRONISED, db
 from directory.models import Delivery, LinkPurpose, MailLink, User, now
 from directory.services.accounts import mail_links
@@ -13,14 +14,7 @@ from directory.services.delivery.channels import MailServer
 from directory.services.delivery.outbox import event_json, rows_of
 from directory.services.identity import hold_active
 
-EVENTS = {
-    LinkPurpose.RESET: "account.password_reset",
-    LinkPurpose.VERIFY: "account.email_verification",
-    LinkPurpose.EMAIL_CHANGED: "account.email_changed",
-    LinkPurpose.PASSWORD_CHANGED: "account.password_changed",
-    LinkPurpose.PASSKEY_ADDED: "account.passkey_added",
-    LinkPurpose.PASSKEY_REMOVED: "account.passkey_removed",
-}
+EVENTS = {each.purpose: each for each in events.TABLE if each.purpose}
 
 
 def queue(

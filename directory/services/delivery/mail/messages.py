@@ -15,6 +15,8 @@ from typing import Any
 
 from sqlalchemy import select
 
+from directory import events
+from directory.events import Event
 from directory.extensions import db
 from directory.language.catalogues import Catalogue
 from directory.models import AccountStatus, Delivery, MailLink, MessageKind, Sender, User, now
@@ -26,7 +28,6 @@ from directory.services.delivery.channels import MailServer, NotToBeSent
 from directory.services.delivery.claims import Claim
 from directory.services.delivery.mail import templates
 from directory.services.delivery.mail.templates import Mail
-from directory.services.delivery.outbox import TEST, WRITTEN
 from directory.services.turns import Standing
 
 SUBJECT, UNSUBSCRIBE = "Subject", "List-Unsubscribe"
@@ -81,32 +82,33 @@ def of_claim(claim: Claim, server: MailServer) -> Message:
 
 
 def _written(claim: Claim, server: MailServer) -> Message:
-    event = json.loads(claim.payload)["data"]
-    if claim.event == TEST:
-        user = _active(event["user"]["id"])
+    event, data = events.BY_NAME.get(claim.event), json.loads(claim.payload)["data"]
+    if event == events.WEBHOOK_TEST:
+        user = _active(data["user"]["id"])
         test = templates.test(server.site, _language(user, server))
         return message(test, to=user.email, server=server, message_id=claim.webhook_id)
-    if claim.event in templates.OF_LINKS or claim.event in templates.OF_NOTICES:
-        return _of_link(claim, event["link_id"], server, event.get("next"))
-    if claim.event in templates.OF_DECISIONS:
-        return _decision(claim, event, server)
-    if claim.event == templates.REPORT_SETTLED:
-        return _report_settled(claim, event, server)
-    raise NotToBeSent(f"there is no text for {claim.event}")
+    if event is None or not event.mail:
+        raise NotToBeSent(f"there is no text for {claim.event}")
+    if event.purpose:
+        return _of_link(claim, event, data["link_id"], server, data.get("next"))
+    if event == events.REPORT_SETTLED:
+        return _report_settled(claim, event, data, server)
+    return _decision(claim, event, data, server)
 
 
-def _of_link(claim: Claim, link_id: int, server: MailServer, next_path: str | None) -> Message:
+def _of_link(claim: Claim, event: Event, link_id: int, server: MailServer, next_path: str | None) -> Message:
     """The message with a link, or a notice, whose link no mail contains."""
-    is_notice = claim.event in templates.OF_NOTICES
     link = _link(link_id)
     if link is None:
         gone = "the account is suspended or deleted, or the notice is too old"
-        raise NotToBeSent(gone if is_notice else "the link has been used, or it has expired")
-    at, token = (link.created_at, "") if is_notice else (link.expires_at, mail_links.token_of_link(link, server.keys))
+        raise NotToBeSent(gone if event.is_notice else "the link has been used, or it has expired")
+    at, token = link.created_at, ""
+    if not event.is_notice:
+        at, token = link.expires_at, mail_links.token_of_link(link, server.keys)
     facts, language = (link.username, at, token), _language(link, server)
-    mail = templates.of_account(server.site, claim.event, *facts, next_path=next_path, language=language)
+    mail = templates.of_account(server.site, event, *facts, next_path=next_path, language=language)
     made = message(mail, to=link.email, server=server, message_id=claim.webhook_id)
-    return made if is_notice else replace(made, secrets=frozenset({token}))
+    return made if event.is_notice else replace(made, secrets=frozenset({token}))
 
 
 def _link(link_id: int) -> Any:
@@ -116,33 +118,33 @@ def _link(link_id: int) -> Any:
     return link if link is not None and link.expires_at > now() else None
 
 
-def _decision(claim: Claim, event: dict[str, Any], server: MailServer) -> Message:
-    owner, address = _notified(event["project"]["owner"]["id"], server)
-    standing, by_nobody = _standing(claim.event, event["project"]["id"]), event.get("rejected_by") is None
+def _decision(claim: Claim, event: Event, data: dict[str, Any], server: MailServer) -> Message:
+    owner, address = _notified(data["project"]["owner"]["id"], server)
+    standing, by_nobody = _standing(event, data["project"]["id"]), data.get("rejected_by") is None
     language = _language(owner, server)
-    if claim.event == WRITTEN:
-        reason: str | None = _unread(claim, event["project"]["id"], event["message_id"])
-    elif "message_id" in event:
-        reason = _text_of(event["message_id"])
+    if event == events.PROJECT_MESSAGE:
+        reason: str | None = _unread(claim, data["project"]["id"], data["message_id"])
+    elif "message_id" in data:
+        reason = _text_of(data["message_id"])
     else:
-        reason = language.say(service_words.said(event["reason"])) if event.get("reason") else None
-    facts = (owner.username, event["project"], reason, address, language)
-    mail = templates.decision(server.site, claim.event, *facts, standing=standing, by_nobody=by_nobody)
+        reason = language.say(service_words.said(data["reason"])) if data.get("reason") else None
+    facts = (owner.username, data["project"], reason, address, language)
+    mail = templates.decision(server.site, event, *facts, standing=standing, by_nobody=by_nobody)
     return _with_switch(message(mail, to=owner.email, server=server, message_id=claim.webhook_id), address)
 
 
-def _standing(event: str, project_id: int) -> Standing:
+def _standing(event: Event, project_id: int) -> Standing:
     """Where a project stands now. Raises NotToBeSent for a reminder that came too late."""
     standing = turns.of_each([project_id]).get(project_id, turns.GONE)
-    if event == templates.CLOSING and standing.until is None:
+    if event == events.PROJECT_CLOSING and standing.until is None:
         raise NotToBeSent("the project does not wait for its owner any more")
     return standing
 
 
-def _report_settled(claim: Claim, event: dict[str, Any], server: MailServer) -> Message:
-    reporter, address = _notified(event["user"]["id"], server)
-    facts = (reporter.username, event["project"], event["outcome"], event.get("reply"))
-    mail = templates.report_settled(server.site, *facts, address, _language(reporter, server))
+def _report_settled(claim: Claim, event: Event, data: dict[str, Any], server: MailServer) -> Message:
+    reporter, address = _notified(data["user"]["id"], server)
+    facts = (reporter.username, data["project"], data["outcome"], data.get("reply"))
+    mail = templates.report_settled(server.site, event, *facts, address, _language(reporter, server))
     return _with_switch(message(mail, to=reporter.email, server=server, message_id=claim.webhook_id), address)
 
 

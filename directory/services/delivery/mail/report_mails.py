@@ -5,13 +5,13 @@ from typing import Any
 from sqlalchemy import func, select
 from sqlalchemy.orm import aliased
 
+from directory import events
 from directory.db.paging import AnySelect
 from directory.extensions import db
 from directory.models import AccountStatus, Project, Report, User, now
 from directory.services.clock import database_clock
 from directory.services.delivery import outbox
 from directory.services.delivery.channels import Endpoint
-from directory.services.delivery.mail.templates import REPORT_SETTLED
 
 _Earlier = aliased(Report)
 
@@ -22,7 +22,7 @@ def queue(reports: AnySelect, outcome: str, reply: str | None, *, endpoints: lis
     Those who are active and have not switched such mail off get one. An address that is not confirmed may be a
     stranger's, so it gets as few as it gets of decisions. Without a mail server it takes no statement.
     """
-    servers = outbox.wanting(REPORT_SETTLED, endpoints)
+    servers = outbox.wanting(events.REPORT_SETTLED, endpoints)
     if not servers:
         return
     due, rows, left = database_clock(), [], dict[int, int]()
@@ -31,7 +31,7 @@ def queue(reports: AnySelect, outcome: str, reply: str | None, *, endpoints: lis
         left[report.user_id] = remaining - 1
         if report.email_verified_at is not None or remaining > 0:
             payload = _payload(report, outcome, reply)
-            rows += outbox.rows_of(REPORT_SETTLED, report.project_id, payload, servers, due=due)
+            rows += outbox.rows_of(events.REPORT_SETTLED, report.project_id, payload, servers, due=due)
     outbox.store(rows)
 
 
@@ -51,4 +51,4 @@ def _payload(report: Any, outcome: str, reply: str | None) -> str:
         "project": {"id": report.project_id, "title": report.title},
         "outcome": outcome,
     }
-    return outbox.event_json(REPORT_SETTLED, data | ({} if not reply else {"reply": reply}))
+    return outbox.event_json(events.REPORT_SETTLED, data | ({} if not reply else {"reply": reply}))

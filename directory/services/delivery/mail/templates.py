@@ -6,12 +6,14 @@ from datetime import datetime
 from typing import Any
 from urllib.parse import quote
 
+from directory import events
+from directory.events import Event
 from directory.language.catalogues import ENGLISH, Catalogue
-from directory.language.messages import END_ISOLATE, ISOLATE, Message, _
+from directory.language.messages import END_ISOLATE, ISOLATE, _
 from directory.services import turn_words
 from directory.services.site import Site, path_of
 from directory.services.text.rules import isolated
-from directory.services.turns import GONE, Asked, Outcome, Standing, Turn
+from directory.services.turns import GONE, Asked, Standing, Turn
 
 SUBJECT_MAX = 200
 # Line breaks and controls, and what turns the text around it. A subject is a header: no title may end it.
@@ -59,149 +61,9 @@ def test(site: Site, language: Catalogue = ENGLISH) -> Mail:  # noqa: PT028 (no 
     return compose(site, subject.filled(site=name), text.filled(site=name), language=language)
 
 
-# Of mails with a link and of notices: the subject, and the paragraphs below the greeting.
-OF_LINKS: dict[str, tuple[Message, ...]] = {
-    "account.password_reset": (
-        _("Choose a new password for {site}"),
-        _("someone, probably you, asked for a new password for your account. Choose one here:"),
-        Message("{url}/reset?token={token}"),
-        _(
-            "The link works once, until {time}. If you did not ask for it, ignore this mail: your password stays as it "
-            "is."
-        ),
-    ),
-    "account.email_verification": (
-        _("Confirm your e-mail address for {site}"),
-        _("please confirm that this is your e-mail address:"),
-        Message("{url}/verify?token={token}{back}"),
-        _("The link works once, until {time}. If you have no account here, ignore this mail."),
-    ),
-}
-OF_NOTICES: dict[str, tuple[Message, ...]] = {
-    "account.email_changed": (
-        _("Your e-mail address for {site} was changed"),
-        _("the e-mail address of your account was changed on {time}. This address no longer belongs to it."),
-        _(
-            "If you changed it, ignore this mail. If you did not, someone else uses your account. Sign in, choose a "
-            "new password, which ends all other sessions, and revoke your access tokens: {url}/account"
-        ),
-        _("If you cannot sign in any more, contact the operators of {site}, and quote this mail."),
-    ),
-    "account.password_changed": (
-        _("Your password for {site} was changed"),
-        _("the password of your account was changed on {time}. Its other sessions are signed out."),
-        _(
-            "If you changed it, ignore this mail. If you did not, someone else uses your account. Have a link for a "
-            "new password mailed to this address. The page of the link has a box that also revokes all access tokens: "
-            "{url}/forgot"
-        ),
-    ),
-    "account.passkey_added": (
-        _("A passkey was added to your account at {site}"),
-        _("your account has one more passkey since {time}. Whoever holds it can sign in."),
-        _(
-            "If you added it, you need do nothing. If you did not, someone else uses your account. Sign in, remove the "
-            "passkey, choose a new password, and revoke your access tokens: {url}/account"
-        ),
-    ),
-    "account.passkey_removed": (
-        _("A passkey was removed from your account at {site}"),
-        _("a passkey was removed from your account on {time}. It can no longer sign in."),
-        _(
-            "If you removed it, or had the operators do so, you need do nothing. If not, someone else uses your "
-            "account. Sign in, choose a new password, and revoke your access tokens: {url}/account"
-        ),
-    ),
-}
-# The subject and the text, with a project's title. It does not begin the subject, or its owner could write the mail's.
-OF_DECISIONS = {
-    "project.approved": (_("Your project is live: {title}"), _("Your project {title} has been approved and is live:")),
-    "project.rejected": (
-        _("Your project was not accepted: {title}"),
-        _("Your project {title} was reviewed and not accepted."),
-    ),
-    "project.unpublished": (
-        _("Your project is no longer live: {title}"),
-        _("Your project {title} was taken off the site."),
-    ),
-    "project.edit_approved": (
-        _("Your changes to {title} are live"),
-        _("Your changes to {title} have been approved and are live:"),
-    ),
-    "project.edit_rejected": (
-        _("Your changes to {title} were not accepted"),
-        _("Your changes to {title} were reviewed and not accepted. The project stays live as it was."),
-    ),
-    "project.changes_requested": (
-        _("Something has to be changed in {title}"),
-        _("Your project {title} was reviewed. Before it can be accepted, the reviewers ask for changes:"),
-    ),
-    "project.closing": (
-        _("Your answer about {title} is still awaited"),
-        _("Your project {title} still waits for you."),
-    ),
-    "project.message": (
-        _("A message about {title}"),
-        _("The reviewers have written to you about your project {title}:"),
-    ),
-    "project.returned": (
-        _("Your project is in the review queue again: {title}"),
-        _(
-            "A rule of the site had held or rejected {title}. That was undone: it is in the review queue at its old "
-            "place."
-        ),
-    ),
-    "project.appeal_upheld": (
-        _("The decision about {title} stays"),
-        _("Your appeal about your project {title} was looked at. The decision stays:"),
-    ),
-    "project.appeal_reversed": (
-        _("Your appeal about {title} was successful"),
-        _("Your appeal about your project {title} was looked at, and the decision was reversed:"),
-    ),
-}
-CLOSING = "project.closing"
-# How a rejection came about, where no reviewer made it; None is where that is not known any more.
-OF_REJECTIONS: dict[str, dict[Outcome | None, Message]] = {
-    "project.rejected": {
-        Outcome.BY_RULE: _("A rule of the site rejected your project {title}. No reviewer has decided it."),
-        Outcome.BY_TIME: _("Your project {title} was rejected, because the time for your answer has passed."),
-        None: _("Your project {title} was not accepted."),
-    },
-    "project.edit_rejected": {
-        Outcome.BY_RULE: _(
-            "A rule of the site rejected your changes to {title}. No reviewer has decided it. The project stays live "
-            "as it was."
-        ),
-        Outcome.BY_TIME: _(
-            "Your changes to {title} were rejected, because the time for your answer has passed. The project stays "
-            "live as it was."
-        ),
-        None: _("Your changes to {title} were not accepted. The project stays live as it was."),
-    },
-}
-# Those with a message, whose text the mail has; they lead to the thread.
-OF_MESSAGES = {
-    "project.changes_requested", "project.message", "project.appeal_upheld", "project.appeal_reversed",
-}  # fmt: skip
-
-# The subject and the text of the mail to a reporter, by the outcome.
-REPORT_SETTLED = "report.settled"
-OF_REPORTS = {
-    "acted": (
-        _("Your report about {title} was acted on"),
-        _("Your report about {title} was looked at and acted on. Thank you."),
-    ),
-    "unfounded": (
-        _("Your report about {title} was looked at"),
-        _("Your report about {title} was looked at. The reviewers found no reason to act."),
-    ),
-}
-
-
 def of_account(
     site: Site,
-    event: str,
+    event: Event,
     username: str,
     at: datetime,
     token: str,
@@ -221,7 +83,7 @@ def of_account(
         "token": token,
         "back": back,
     }
-    subject, *paragraphs = (text.filled(**facts) for text in (OF_LINKS | OF_NOTICES)[event])
+    subject, *paragraphs = (text.filled(**facts) for text in event.mail)
     return compose(site, subject, _greeting(username), *paragraphs, language=language)
 
 
@@ -236,7 +98,7 @@ def _greeting(username: str) -> str:
 
 def decision(
     site: Site,
-    event: str,
+    event: Event,
     username: str,
     project: dict[str, Any],
     reason: str | None,
@@ -251,15 +113,15 @@ def decision(
     `standing` is where the project stands now: while it waits for its owner, the mail says until when. `by_nobody` is
     whether no person has decided.
     """
-    subject, text = OF_DECISIONS[event]
-    if by_nobody and event in OF_REJECTIONS:
-        text = OF_REJECTIONS[event].get(standing.outcome, OF_REJECTIONS[event][None])
+    subject, text = event.mail
+    if by_nobody and event.mail_if:
+        subject, text = event.mail_if.get(standing.outcome or "", event.mail_if[""])
     title = _quoted(project["title"])
-    is_approved = event in {"project.approved", "project.edit_approved"}
+    is_approved = event.decision == "approve"
     path = path_of(project) if is_approved else f"/mine/{project['id']}"
     first, end, rest = (reason or "").partition("\n")  # only the first line is a part of our sentence
     said = f"{isolated(first)}{end}{rest}"
-    is_message = event in OF_MESSAGES or (event == CLOSING and standing.asked is Asked.CHANGES)
+    is_message = event.has_message or (event == events.PROJECT_CLOSING and standing.asked is Asked.CHANGES)
     reasons = [said if is_message else _("The reason: {text}", text=said)] if reason else []
     to_do = turn_words.words_of(standing).said(standing.until) if standing.turn is Turn.OWNER else []
     where = site.address(path)
@@ -272,6 +134,7 @@ def decision(
 
 def report_settled(
     site: Site,
+    event: Event,
     username: str,
     project: dict[str, Any],
     outcome: str,
@@ -280,7 +143,7 @@ def report_settled(
     language: Catalogue = ENGLISH,
 ) -> Mail:
     """The mail to a reporter about the outcome, with the reply and the link that switches mail off."""
-    subject, text = OF_REPORTS[outcome]
+    subject, text = event.mail_if.get(outcome, event.mail)
     title = _quoted(project["title"])
     first, end, rest = (reply or "").partition("\n")  # only the first line is a part of our sentence
     replies = [_("The reply: {text}", text=f"{isolated(first)}{end}{rest}")] if reply else []

@@ -11,23 +11,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from directory import events
 from directory.services.site import Site
 from directory.services.text.rules import isolated
 
-NAMES = {
-    "project.approved": "Project approved",
-    "project.submitted": "Project submitted for review",
-    "project.rejected": "Project rejected",
-    "project.unpublished": "Project unpublished",
-    "project.deleted": "Project deleted",
-    "project.edited": "Project edited",
-    "project.changes_requested": "Changes of a project requested",
-    "project.answered": "Owner of a project answered",
-    "project.appealed": "Owner of a project appealed",
-    "project.reported": "Project reported",
-    "webhook.test": "Test of this webhook",
-}
-DECIDERS = {"approved_by", "rejected_by", "unpublished_by", "requested_by"}
+DECIDERS = {each.actor for each in events.DECIDED.values()}
 COLOUR = 0x2E7D32
 INVISIBLE = "\u200b"
 DIRECTIONAL = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
@@ -91,12 +79,12 @@ def discord(event: dict[str, Any], site: Site) -> dict[str, Any]:
     if site.url:
         embed["author"] = {"name": site.name, "url": site.address("/")}
     # The text cannot mention a user.
-    return {"content": NAMES[event["type"]], "embeds": [embed], "allowed_mentions": {"parse": []}}
+    return {"content": events.BY_NAME[event["type"]].webhook, "embeds": [embed], "allowed_mentions": {"parse": []}}
 
 
 def slack(event: dict[str, Any], site: Site) -> dict[str, Any]:
     """A message of two sections, 3,000 characters at most each, and the line that a notification shows."""
-    project, name = event["data"]["project"], NAMES[event["type"]]
+    project, name = event["data"]["project"], events.BY_NAME[event["type"]].webhook
     title = fit(project["title"], 300, _slack_text)
     shown = title
     if (address := ADDRESS.fullmatch(project["url"])) and len(link := _slack_link(address[0], title)) <= 1900:

@@ -1,8 +1,8 @@
 // The audit log, in sentences.
+import { sentences } from "../api/events.ts";
 import { dated } from "../parts/time.tsx";
 import { DAY, type Filter, ID, wantedBy } from "../state/filtering.ts";
 import { address, type Page } from "../state/router.ts";
-import { actions } from "./actions.ts";
 import { exporting, exportLog, readLog } from "./audit-reading.ts";
 import { About, Sentence } from "./entries.tsx";
 import { Frame } from "./frame.tsx";
@@ -14,7 +14,7 @@ import { w } from "./text.ts";
 const USERNAME = /^[A-Za-z0-9_-]{3,32}$/;
 const FILTERS: readonly Filter[] = [
   { name: "q" },
-  { name: "action", values: Object.keys(actions) },
+  { name: "action", values: Object.keys(sentences) },
   { name: "actor", pattern: USERNAME },
   { name: "user", pattern: USERNAME },
   { name: "imports", values: ["false"], named: { false: w.hidden } },

@@ -1,6 +1,7 @@
 // The deliveries of webhooks, and the endpoints that they go to.
 import { signal } from "@preact/signals";
 import { api, ask, type Schemas } from "../api/client.ts";
+import { delivered } from "../api/events.ts";
 import { Failed, Skeleton } from "../parts/states.tsx";
 import { Time } from "../parts/time.tsx";
 import { ID } from "../state/filtering.ts";
@@ -17,16 +18,6 @@ import { w } from "./text.ts";
 
 type Delivery = Schemas["Delivery"];
 type Endpoint = Schemas["Endpoint"];
-/** Each event that is delivered, in the order of the API; a list without one of them does not compile. */
-const EVENTS: Record<NonNullable<Query<"/api/admin/webhooks/deliveries">["event"]>, true> = {
-  "project.approved": true, "project.submitted": true, "project.rejected": true, "project.unpublished": true,
-  "project.deleted": true, "project.edited": true, "project.changes_requested": true, "project.answered": true,
-  "project.appealed": true, "project.reported": true, "webhook.test": true, "project.edit_approved": true, "project.edit_rejected": true,
-  "project.closing": true, "project.message": true, "project.returned": true, "project.appeal_upheld": true, "project.appeal_reversed": true,
-  "report.settled": true, "account.password_reset": true, "account.email_verification": true,
-  "account.email_changed": true, "account.password_changed": true,
-  "account.passkey_added": true, "account.passkey_removed": true,
-};
 const SOON = 2000; // milliseconds after which what was sent is looked at again
 
 const endpoints = new Resource<readonly Endpoint[]>(true);
@@ -36,7 +27,7 @@ const list = new Listing<Delivery>(
   [
     { name: "state", values: ["pending", "delivered", "dead"] },
     { name: "endpoint", choices: () => (endpoints.data.value ?? []).map(({ name }) => [name, name] as const) },
-    { name: "event", values: Object.keys(EVENTS) },
+    { name: "event", values: delivered },
     { name: "project_id", pattern: ID },
   ],
   (wanted, signal) => ask(api.GET("/api/admin/webhooks/deliveries", { params: { query: { limit: 20, ...wanted } as Query<"/api/admin/webhooks/deliveries"> }, signal })),

@@ -1,5 +1,6 @@
 // The whole submission that is reviewed, and what can be decided about it.
 import { Problem } from "../api/client.ts";
+import { edits } from "../api/events.ts";
 import { asciiHost, safeAddress } from "../parts/address.ts";
 import { Markdown } from "../parts/markdown.tsx";
 import { Monogram } from "../parts/monogram.tsx";
@@ -119,10 +120,10 @@ function Later() {
   const later = story.value?.later;
   if (!later) return null;
   const name = later.actor?.username ?? r.system;
-  const isEdit = ["project.edited", "project.edit_held", "project.edit_withdrawn"].includes(later.action);
+  const isEdit = edits.includes(later.action);
   return (
     <div class="banner pending" role="status">
-      <p>{isEdit ? r.laterEdit(name, ago(later.at)) : r.laterDecision(name, r.did[later.action] ?? later.action, ago(later.at))}</p>
+      <p>{isEdit ? r.laterEdit(name, ago(later.at)) : r.laterDecision(name, later.action, ago(later.at))}</p>
       <button type="button" class="button small" onClick={() => void showVersion()}>{r.showNew}</button>
     </div>
   );

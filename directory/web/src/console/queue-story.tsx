@@ -1,4 +1,5 @@
 // The log next to a submission: the changes since its last review, other submissions of its URL, its history.
+import { decided } from "../api/events.ts";
 import { Failed } from "../parts/states.tsx";
 import { Time } from "../parts/time.tsx";
 import { history, historyOpen, story, toggleHistory } from "../state/queue-history.ts";
@@ -28,7 +29,7 @@ export function Changes() {
 export function Others() {
   const others = story.value?.others ?? [];
   if (!others.length) return null;
-  const isListed = others.some((each) => each.last.action === "project.approved" || each.last.action === "project.imported");
+  const isListed = others.some((each) => each.last.action === decided.approve || each.last.action === "project.imported");
   return (
     <section>
       <h3>{r.others}</h3>

@@ -1,5 +1,6 @@
 // Everything that the review queue says.
 import type { Schemas } from "../api/client.ts";
+import { did } from "../api/events.ts";
 import { count, ended, t } from "../text.ts";
 
 type Decision = "approve" | "reject" | "request_changes";
@@ -7,11 +8,7 @@ type Decision = "approve" | "reject" | "request_changes";
 // A touch screen has no such keys.
 const byKeys = globalThis.matchMedia?.("(pointer: coarse)").matches ? "" : " Ctrl+Enter sends.";
 
-const done: Record<string, string> = {
-  approve: "Approved", reject: "Rejected", request_changes: "Asked for changes of",
-  "project.approved": "approved", "project.rejected": "rejected", "project.unpublished": "took down",
-  "project.edit_approved": "approved", "project.edit_rejected": "rejected",
-};
+const done: Record<Decision, string> = { approve: "Approved", reject: "Rejected", request_changes: "Asked for changes of" };
 
 const warnings: Record<string, { sign: string; text: string }> = {
   lookalike_title: { sign: "Look-alike letters", text: "The title has letters that look like those of another alphabet" },
@@ -106,18 +103,9 @@ export const r = {
   showHistory: "Show the history",
   hideHistory: "Hide the history",
   system: "The operator",
-  did: {
-    "project.submitted": "submitted it", "project.imported": "imported it", "project.edited": "edited it",
-    "project.approval_given": "gave an approval", "project.approval_withdrawn": "took an approval back",
-    "project.approved": "approved it", "project.rejected": "rejected it", "project.unpublished": "took it down",
-    "project.deleted": "deleted it", "project.edit_held": "sent changes of it", "project.edit_withdrawn": "withdrew the changes",
-    "project.edit_approved": "approved the changes", "project.edit_rejected": "rejected the changes",
-    "project.changes_requested": "asked for changes", "project.resubmitted": "gave it back",
-    "project.appealed": "appealed", "project.appeal_upheld": "upheld the decision", "project.appeal_reversed": "reversed the decision",
-  } as Record<string, string>,
   isNow: "It changed after you looked. This is what it is now.",
   laterEdit: (name: string, when: string) => `${name} changed this submission ${when}. You see the version before.`,
-  laterDecision: (name: string, did: string, when: string) => `${name} ${did} ${when}.`,
+  laterDecision: (name: string, action: string, when: string) => `${name} ${did[action] ?? action} ${when}.`,
   showNew: "Show the new version",
 
   replies: "Saved replies",
@@ -153,8 +141,8 @@ export const r = {
   lastDecision: "Last decision",
   outcomes: "Decisions",
   outcome: {
-    done: (decision: Decision) => (decision === "request_changes" ? "Asked for changes" : done[decision] as string),
-    first: (name: string, action: string, when: string) => `${name} ${done[action] ?? "decided"} it first, ${when}`,
+    done: (decision: Decision) => (decision === "request_changes" ? "Asked for changes" : done[decision]),
+    first: (name: string, action: string, when: string) => `${name} ${did[action] ?? "decided it"} first, ${when}`,
     firstUnknown: "Another reviewer decided it first",
     changed: "Not decided: it changed after you looked. Look again",
     gone: "Not decided: it was deleted",

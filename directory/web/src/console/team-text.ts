@@ -1,5 +1,6 @@
 // What the review queue says of the others of a team, of messages and of reports.
 import type { Schemas } from "../api/client.ts";
+import { didInThread } from "../api/events.ts";
 import { t } from "../text.ts";
 
 type Approved = Pick<Schemas["QueueItem"], "approvals">;
@@ -66,8 +67,7 @@ export const m = {
   messages: "Messages",
   from: { owner: "The owner", reviewers: "A reviewer", service: "The service" },
   kind: {
-    message: "", note: "Note", changes_requested: "asked for changes", approved: "approved", rejected: "rejected", unpublished: "took down",
-    appeal: "Appeal", appeal_upheld: "upheld the decision", appeal_reversed: "reversed the decision",
+    message: "", note: "Note", ...didInThread,
   },
   wordless: "Without words",
   what: "What you write",

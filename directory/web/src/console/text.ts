@@ -1,6 +1,6 @@
 // Everything that the console says, but for its review queue.
+import { labels } from "../api/events.ts";
 import { count } from "../text.ts";
-import { actions } from "./actions.ts";
 
 const n = new Intl.NumberFormat("en");
 const percent = new Intl.NumberFormat("en", { style: "percent", maximumFractionDigits: 0, signDisplay: "exceptZero" });
@@ -44,9 +44,7 @@ export const w = {
     live: "Live", pending: "Pending", rejected: "Rejected", active: "Active", suspended: "Suspended", member: "Member", reviewer: "Reviewer", admin: "Administrator",
     none: "By nobody", me: "By me", others: "By others", submission: "Submissions", revision: "Changes of live projects", delivered: "Delivered", dead: "Given up", newest: "Newest first", oldest: "Oldest first", popular: "Trending", upvotes: "Most votes",
     username: "Name", submissions: "Most submissions", last_seen: "Last seen", name: "Name", projects: "Most projects",
-    ...actions, "project.answered": "Owner answered", "project.message": "Message to the owner", "project.closing": "Owner reminded", "project.reported": "Project reported", "webhook.test": "Test", true: "That count", false: "That do not count",
-    "account.password_reset": "Link for a new password", "account.email_verification": "Link to confirm an address",
-    "account.email_changed": "Notice of a new address", "account.password_changed": "Notice of a new password", "account.passkey_added": "Notice of a new passkey", "account.passkey_removed": "Notice of a removed passkey",
+    true: "That count", false: "That do not count", ...labels,
   } as Record<string, string>,
   turns: { review: "In review", held: "Held", changes_requested: "Changes asked for", unpublished: "Taken down", appeal: "Appeal" },
   withOwner: "It waits for its owner.",

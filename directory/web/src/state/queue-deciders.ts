@@ -1,25 +1,23 @@
 // Who decided about a project. An answer of 200 says that a decision holds, and not whose it was: the log does.
 import { api, ask, Problem, type Schemas } from "../api/client.ts";
+import { decided, decidedChanges } from "../api/events.ts";
 import { isDecision, type Entry, waits } from "./queue-story.ts";
 import { isAdministrator } from "./session.ts";
 
 export type Decider = Entry;
 type Answer = Schemas["Decision"];
 
-const ACTIONS = { approve: "project.approved", reject: "project.rejected", request_changes: "project.changes_requested" } as const;
-const EDIT_ACTIONS = { ...ACTIONS, approve: "project.edit_approved", reject: "project.edit_rejected" } as const;
 const [MOST, FEW] = [100, 20]; // entries
-type Action = (typeof ACTIONS | typeof EDIT_ACTIONS)[keyof typeof ACTIONS];
 
 /** The last decision about each of the projects that an answer says are decided; of `edits` about their changes. */
-export async function deciders(answers: readonly Answer[], decision: keyof typeof ACTIONS, edits: readonly number[]): Promise<Map<number, Entry>> {
+export async function deciders(answers: readonly Answer[], decision: keyof typeof decided, edits: readonly number[]): Promise<Map<number, Entry>> {
   const found = new Map<number, Entry>();
   const held = answers.filter((each) => each.status === 200).map((each) => each.id);
   const others = answers.filter((each) => each.status === 409 || (each.status === 412 && !(each.project && waits(each.project))));
   try {
     await Promise.all([
-      holders(found, held.filter((id) => !edits.includes(id)), ACTIONS[decision]),
-      holders(found, held.filter((id) => edits.includes(id)), EDIT_ACTIONS[decision]),
+      holders(found, held.filter((id) => !edits.includes(id)), decided[decision]),
+      holders(found, held.filter((id) => edits.includes(id)), { ...decided, ...decidedChanges }[decision]),
       ...others.map(({ id }) => last(found, id)),
     ]);
   } catch (error) {
@@ -29,7 +27,7 @@ export async function deciders(answers: readonly Answer[], decision: keyof typeo
 }
 
 /** Find whose the decisions are that hold: administrators by the log's newest, and one by one what those leave out. */
-async function holders(found: Map<number, Entry>, ids: readonly number[], action: Action): Promise<void> {
+async function holders(found: Map<number, Entry>, ids: readonly number[], action: Entry["action"]): Promise<void> {
   if (ids.length > 1 && isAdministrator.peek()) {
     note(found, (await ask(api.GET("/api/admin/audit", { params: { query: { action, limit: MOST } } }))).items, ids);
   }

@@ -1,5 +1,6 @@
 // The log of a project in review: its last decision, the changes since, and other submissions of its URL.
 import type { Schemas } from "../api/client.ts";
+import { decided, decidedChanges, edits } from "../api/events.ts";
 import { r } from "../console/review-text.ts";
 
 export type Entry = Schemas["Audit"];
@@ -28,8 +29,7 @@ export interface Story {
   later: Entry | null;
 }
 
-const DECISIONS = ["project.approved", "project.rejected", "project.unpublished", "project.edit_approved", "project.edit_rejected", "project.changes_requested"];
-const EDITS = ["project.edited", "project.edit_held", "project.edit_withdrawn"];
+const DECISIONS: readonly string[] = [...Object.values(decided), ...Object.values(decidedChanges)];
 
 export function isDecision(entry: Entry): boolean {
   return DECISIONS.includes(entry.action);
@@ -52,7 +52,7 @@ export function storyOf(entries: readonly Entry[], shown: Pick<Schemas["QueueIte
   const own = entries.filter((entry) => entry.project_id === id);
   const place = own.findIndex(isDecision);
   const since = place < 0 ? [] : own.slice(0, place);
-  const changed = (entry: Entry) => isDecision(entry) || EDITS.includes(entry.action) || entry.action === "project.deleted";
+  const changed = (entry: Entry) => isDecision(entry) || edits.includes(entry.action) || entry.action === "project.deleted";
   const newest = own.find(changed);
   return {
     id,
@@ -66,7 +66,7 @@ export function storyOf(entries: readonly Entry[], shown: Pick<Schemas["QueueIte
 
 /** Whether a request for changes is part of what is shown, which waits for its owner or was given back: the text stays. */
 function isOver({ action, at }: Entry, own: readonly Entry[], review: Schemas["QueueItem"]["review"]): boolean {
-  if (action !== "project.changes_requested") return false;
+  if (action !== decided.request_changes) return false;
   return review?.waiting_for === "owner" || own.some((each) => each.action === "project.resubmitted" && each.at >= at);
 }
 
