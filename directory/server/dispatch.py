@@ -164,7 +164,7 @@ class Dispatcher:
         """Set the scheme that the trusted proxies report, as the application does."""
         reported = [each.strip() for each in environ.get("HTTP_X_FORWARDED_PROTO", "").split(",")]
         if len(reported) >= self._hops and reported[-self._hops]:
-            environ["url_scheme"] = reported[-self._hops].lower()
+            environ["wsgi.url_scheme"] = reported[-self._hops].lower()
 
     def _send_cached(self, request: Request, read: Read, response: CachedResponse, user_id: int | None) -> None:
         status, lines, body = response.encode(read)
