@@ -208,11 +208,12 @@ def _public() -> Prepared:
     return Prepared(query.group_by(user.id, user.username, user.created_at))
 
 
+# Entries of SIGNUP_DOMAINS: a domain in ASCII (A-labels), or one after `*.` for all below it.
 BELOW = "*"
 
 
 def admits(domains: tuple[str, ...], email: str) -> bool:
-    """Whether an address, as it is stored, is in one of the domains."""
+    """Whether an address, as it is stored, is in one of the domains; without domains each is."""
     return not domains or email.endswith(tuple(ending(each) for each in domains))
 
 
