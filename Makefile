@@ -15,7 +15,7 @@ PYTEST_ARGS ?=
 DATABASES ?= $(if $(PYTEST_ARGS),,sqlite)
 # The folders whose tests make check runs on each of them: those that ask what the database does, and those of processes.
 # Of the others .ci/run has each test on PostgreSQL too.
-ON_BOTH = tests/services tests/db tests/cli tests/cache tests/server tests/runtime tests/system
+ON_BOTH = tests/services tests/db tests/cli tests/cache tests/server tests/runtime tests/system tests/extras
 BENCH_ARGS ?=
 CHAOS_ARGS ?=
 LIGHTHOUSE_ARGS ?=
@@ -37,7 +37,7 @@ WEB = $(BIN)/python .ci/web.py
 WATCH = $(BIN)/watchfiles --verbosity warning --sigint-timeout 35 --target-type command
 SERVED = directory settings migrations config.py serve.py wsgi.py gunicorn.conf.py $(wildcard .env)
 PAGES = directory/web/dist/pages.json
-PAGE_SOURCES := $(wildcard directory/web/*.* directory/web/src/*.* directory/web/src/*/*.*)
+PAGE_SOURCES := $(wildcard directory/web/*.* directory/web/src/*.* directory/web/src/*/*.* directory/web/src/*/*/*.*)
 TOOLS = tests/web/node_modules/.installed
 LIGHTHOUSE = bench/lighthouse/node_modules/.installed
 # The "2>" makes it a shell's work; without it make 4.2 looks for a program called "command".

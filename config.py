@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 from urllib.parse import urlsplit
 
-from settings import HOME, Setting, mail, names, providers, webhooks
-from settings.declared import SETTINGS
+from settings import HOME, Setting, declared, extras, mail, names, providers, webhooks
 from settings.secrets import is_guessable
 
 T = TypeVar("T")
 INSTANCE = HOME / "instance"
 ENV_FILE = HOME / ".env"
+SETTINGS = (*declared.SETTINGS, *extras.declared())
 DECLARED = {setting.name: setting for setting in SETTINGS}
 SECRETS = tuple(setting.name for setting in SETTINGS if setting.is_secret)
 SHORTEST_KEY = 32  # characters
@@ -318,7 +318,9 @@ def _providers_know_the_way_back(settings: dict[str, Any]) -> None:
 
 
 def _passkeys_have_their_host(settings: dict[str, Any]) -> None:
-    """Passkeys are bound to the host of the site, so in production they need SITE_URL."""
+    """Passkeys are an extra, and bound to the host of the site, so in production they need SITE_URL."""
+    if settings["REQUIRE_PASSKEY"] != "none" and not extras.is_on(settings["EXTRAS"], "passkeys"):
+        raise ConfigError("EXTRAS", "leave passkeys on, as REQUIRE_PASSKEY is set", because={"REQUIRE_PASSKEY"})
     if settings["REQUIRE_PASSKEY"] != "none" and settings["APP_ENV"] == "production" and not settings["SITE_URL"]:
         why = "set the public address of the site, as REQUIRE_PASSKEY is set: passkeys are bound to it"
         raise ConfigError("SITE_URL", why, because={"REQUIRE_PASSKEY"})
@@ -331,6 +333,7 @@ def _accounts_have_a_way_in(settings: dict[str, Any]) -> None:
     if settings["SIGNUP_DOMAINS"] and settings["MAIL"] is None:
         why = "set MAIL_URL or a provider: without either no address can be confirmed, and no account opened"
         raise ConfigError("SIGNUP_DOMAINS", why)
-    has_passkeys = bool(settings["SITE_URL"]) or settings["APP_ENV"] != "production"
+    has_host = bool(settings["SITE_URL"]) or settings["APP_ENV"] != "production"
+    has_passkeys = has_host and extras.is_on(settings["EXTRAS"], "passkeys")
     if settings["PASSWORDS"] == "off" and not has_passkeys:
         raise ConfigError("PASSWORDS", "set a provider, or SITE_URL for passkeys: without either nobody can sign in")

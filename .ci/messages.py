@@ -69,7 +69,7 @@ def _found(name: str, texts: list[str]) -> Found:
 def collected() -> str:
     """The text of the file: the messages in the order of the files that have them."""
     catalog = Catalog(fuzzy=False)
-    files = [*sorted(ROOT.glob("directory/templates/*.html")), *sorted(ROOT.glob("directory/**/*.py"))]
+    files = [*sorted(ROOT.glob("directory/**/templates/*.html")), *sorted(ROOT.glob("directory/**/*.py"))]
     for path in files:
         for context, *texts in (of_template if path.suffix == ".html" else of_module)(path):
             message = tuple(texts) if len(texts) > 1 else texts[0]

@@ -12,6 +12,7 @@ from collections import Counter
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
+TESTS = [*ROOT.glob("tests/*/test_*.py"), *ROOT.glob("tests/extras/*/test_*.py")]
 MOST = 10
 WIDE = 40  # a commit of more files says nothing about any two of them
 
@@ -44,7 +45,7 @@ def imported(source: str) -> set[str]:
 def importing(names: list[str]) -> set[str]:
     """The test files that import one of these files."""
     modules = {name.removesuffix(".py").removesuffix("/__init__").replace("/", ".") for name in names}
-    files = (path for path in ROOT.glob("tests/*/test_*.py"))
+    files = (path for path in TESTS)
     return {str(path.relative_to(ROOT)) for path in files if imported(path.read_text()) & modules}
 
 
@@ -61,7 +62,7 @@ def together(names: list[str]) -> list[str]:
 def namesakes(names: list[str]) -> set[str]:
     """The test files that are named after one of these files."""
     begins = tuple(f"test_{Path(name).stem}{end}" for name in names for end in (".", "_"))
-    files = (str(path.relative_to(ROOT)) for path in ROOT.glob("tests/*/test_*.py"))
+    files = (str(path.relative_to(ROOT)) for path in TESTS)
     return {name for name in files if Path(name).name.startswith(begins)}
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from flask import Flask
 
-from directory import cli, logs, pages
+from directory import cli, extras, logs, pages
 from directory.api import (
     account_deletion,
     admin,
@@ -16,7 +16,6 @@ from directory.api import (
     logos,
     markdown,
     messages,
-    passkeys,
     project_pictures,
     projects,
     providers,
@@ -43,7 +42,6 @@ from directory.http import (
     rate_limits,
 )
 from directory.http.wsgi import behind_proxies
-from directory.runtime import error_reports, tracing
 from directory.services import health
 from directory.services.accounts import sessions
 from directory.services.delivery import configuration as delivery
@@ -82,18 +80,19 @@ def create_app(config: Mapping[str, Any]) -> Flask:
         part.init_app(app)
     for routes in (
         projects, project_pictures, messages, appeals, reports, logos, categories, tags, users, session, auth, recovery,
-        providers, passkeys, account_deletion, markdown, admin, review, system,
+        providers, account_deletion, markdown, admin, review, system,
     ):  # fmt: skip
         app.register_blueprint(routes.bp)
     app.extensions["files"] = files.Files(app)
     pages.init_app(app)
+    extras.add_to(app)
     access.require_access(app)
     cli.init_app(app)
     middleware.init_app(app)
     app.wsgi_app = deadline.DeadlineMiddleware(app.wsgi_app)  # type: ignore[method-assign]
     if config["TRUSTED_PROXIES"]:
         app.wsgi_app = behind_proxies(app.wsgi_app, config["TRUSTED_PROXIES"])  # type: ignore[method-assign]
-    for extra in (error_reports, tracing):
+    for extra in extras.of(app).values():
         extra.init_app(app)
     return app
 

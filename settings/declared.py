@@ -295,15 +295,11 @@ SETTINGS = (
         "`true` serves Prometheus metrics at `/metrics`; [what they mean](observability.md).",
     ),
     Setting(
-        "OTEL_EXPORTER_OTLP_ENDPOINT", extras.otlp_endpoint, "",
-        "An OpenTelemetry collector that receives [traces](observability.md#traces-and-errors), such as "
-        "`http://localhost:4318`; needs `requirements-extras.txt`.",
-    ),
-    Setting(
-        "SENTRY_DSN", extras.sentry_dsn, "",
-        "A Sentry project that receives [errors](observability.md#traces-and-errors), such as "
-        "`https://key@sentry.example.com/1`; needs `requirements-extras.txt`.",
-        is_secret=True,
+        "EXTRAS", extras.choice, "all",
+        "The [optional features](../CONTRIBUTING.md#extras) that are on: `all`, `none`, or names separated by commas, "
+        "as in `passkeys,previews`; with a minus before each name those that are off. What is off has no routes, "
+        "pages, menu entries and commands, and keeps its data.",
+        needed_by=(EVERY,),
     ),
     Setting(
         "WEB_ENABLED", values.flag, "true",

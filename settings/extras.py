@@ -1,40 +1,31 @@
-"""Settings that need packages of requirements-extras.txt. Each function raises ValueError with the reason."""
+"""The setting that chooses the extras, and the settings of the extras themselves."""
 
-import re
+import runpy
 
-from settings.values import web_address
+from settings import ROOT, Setting
 
-FILE = "requirements-extras.txt"
-
-
-def otlp_endpoint(value: str) -> str:
-    """The address of an OpenTelemetry collector without a slash at its end, or nothing."""
-    parts = web_address(value)
-    if value and (parts is None or parts.query or parts.fragment):
-        raise ValueError("is not an http or https address, such as http://localhost:4318")
-    _require(value, "opentelemetry-sdk", "opentelemetry-exporter-otlp-proto-http")
-    return value.rstrip("/")
+FOLDER = ROOT / "directory" / "extras"
 
 
-def sentry_dsn(value: str) -> str:
-    """The address of a Sentry project with its key, or nothing. The key is a secret that no reason repeats."""
-    parts = web_address(value)
-    if value and (parts is None or not parts.username or not re.search(r"/[0-9]+$", parts.path, re.ASCII)):
-        raise ValueError("is not an address such as https://key@sentry.example.com/1")
-    _require(value, "sentry-sdk")
+def choice(value: str) -> str:
+    """Which extras are on, as `directory.extras.chosen` reads it. Raises ValueError with the reason."""
+    if value not in ("all", "none"):  # else nothing has to be imported
+        from directory.extras import chosen
+
+        chosen(value)
     return value
 
 
-def _require(value: str, *packages: str) -> None:
-    """Raise ValueError if something is set and a package for it is missing. None is imported."""
-    if not value:
-        return
-    from importlib.metadata import PackageNotFoundError, version
+def is_on(value: str, name: str) -> bool:
+    """Whether a value of EXTRAS switches an extra on, that is there."""
+    if value in ("all", "none"):
+        return value == "all" and (FOLDER / name).is_dir()
+    from directory.extras import chosen
 
-    for package in packages:
-        try:
-            version(package)
-        except PackageNotFoundError:
-            raise ValueError(
-                f"needs {package}, which is not installed: pip install -r {FILE}, or the package's extra"
-            ) from None
+    return name in chosen(value)
+
+
+def declared() -> tuple[Setting, ...]:
+    """The declarations in `settings.py` of each extra. Each is run by itself, because a start imports no extra here."""
+    files = sorted(FOLDER.glob("*/settings.py"))
+    return tuple(setting for file in files for setting in runpy.run_path(str(file))["SETTINGS"])

@@ -1,7 +1,9 @@
 """The commands of `flask`, but for `openapi`, which is beside the document's route (`api/system.py`)."""
 
+from collections.abc import Mapping
 from copy import copy as duplicate
 from importlib import import_module
+from pkgutil import resolve_name
 
 import click
 from flask import Flask
@@ -27,6 +29,8 @@ COMMANDS = {
 class Commands(AppGroup):
     """Ours, and Flask-Migrate's `db`: each is loaded when it is asked for, because a server needs none of them."""
 
+    extras: Mapping[str, Mapping[str, str]]  # by group, the commands of extras and where they are
+
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Their names."""
         return sorted({*super().list_commands(ctx), *COMMANDS, "db"})
@@ -36,12 +40,22 @@ class Commands(AppGroup):
         if cmd_name not in self.commands:
             if cmd_name in COMMANDS:
                 module, name = COMMANDS[cmd_name]
-                self.add_command(getattr(import_module(f"directory.cli.{module}"), name), cmd_name)
+                self.add_command(self._with_extras(getattr(import_module(f"directory.cli.{module}"), name)), cmd_name)
             elif cmd_name == "db":
                 from flask_migrate.cli import db
 
                 self.add_command(_naming(db))
         return super().get_command(ctx, cmd_name)
+
+    def _with_extras(self, command: click.Command) -> click.Command:
+        """The command; a copy of a group to which extras add commands, with those."""
+        more = self.extras.get(command.name or "")
+        if not more or not isinstance(command, click.Group):
+            return command
+        group = duplicate(command)
+        found = {name: resolve_name(place) for name, place in more.items()}
+        group.commands = {**group.commands, **found}
+        return group
 
 
 def _naming(group: click.Group) -> click.Group:
@@ -67,4 +81,5 @@ def _withdraw(name: str) -> None:
 def init_app(app: Flask) -> None:
     """Add the commands to those that the application's extensions and blueprints have added."""
     _withdraw("limiter")  # Flask-Limiter's: it reads limits that are set in another way than ours
-    app.cli = Commands(app.cli.name, commands=app.cli.commands)
+    app.cli = commands = Commands(app.cli.name, commands=app.cli.commands)
+    commands.extras = app.extensions["extra_commands"]

@@ -16,7 +16,6 @@ from directory.cli.output import TO_FILE, opened
 from directory.db.paging import Window
 from directory.db.transactions import lift_time_limits, transaction
 from directory.errors import NotFound
-from directory.http import receivers
 from directory.http.receivers import subscribers
 from directory.models import AccountStatus, Role, Session, Token, User
 from directory.services.accounts import accounts
@@ -25,7 +24,7 @@ from directory.services.identity import Caller
 from directory.services.people import account_deletion, account_export, administration
 from directory.services.people.large_work import end_all
 from directory.services.review import takedown
-from directory.services.sign_in import links, passkeys
+from directory.services.sign_in import links
 
 users = AppGroup("users", help="Manage accounts.")
 
@@ -126,22 +125,6 @@ def set_password(username: str, password: str | None) -> None:
 
     transaction(work)
     click.echo(f"{user.username} has a new password; all sessions are ended.")
-
-
-@users.command("reset-passkeys")
-@click.argument("username")
-@writes
-def reset_passkeys(username: str) -> None:
-    """Remove all passkeys of an account whose key is lost, and end its sessions.
-
-    API tokens that were made in a session by passkey end too. The user signs in by password and adds a new passkey.
-    """
-    user = named(username)
-    removed = transaction(lambda: passkeys.reset(user.id, server=receivers.configured_mail_server()))
-    if not removed:
-        click.echo(f"{user.username} has no passkeys.")
-        return
-    click.echo(f"{count(removed, 'passkey')} of {user.username} removed; all sessions are ended.")
 
 
 @users.command("sign-in-link")

@@ -16,6 +16,8 @@ from directory.services.identity import Caller
 from directory.services.rules import judging
 from directory.services.site import Site
 
+T = TypeVar("T")
+
 
 def signed_in(view: Any, user: Any, secret: str) -> Response:
     """The answer of a view to a user who has signed in, with the session's cookie."""
@@ -58,10 +60,8 @@ def password_reset() -> bool:
 def has_passkeys() -> bool:
     """Whether the site has passkeys: they are bound to a host, which no Host header may name in production."""
     site: Site = current_app.extensions["site"]
-    return bool(site.url) or current_app.config["APP_ENV"] != "production"
-
-
-T = TypeVar("T")
+    has_host = bool(site.url) or current_app.config["APP_ENV"] != "production"
+    return has_host and "passkeys" in current_app.extensions["extras_on"]
 
 
 def registering(work: Callable[[], T]) -> T:

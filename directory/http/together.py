@@ -85,7 +85,8 @@ class Together:
     def __init__(self, app: Flask) -> None:
         self._app, self.routes = app, BatchedRoutes(app)
         self._cookie: str = app.config["COOKIE_NAME"]
-        self._tracing: Any = app.extensions.get("tracing")
+        # Functions that see each answer, for no middleware does.
+        self._observers: list[Callable[..., None]] = app.extensions.get("observers", [])
         self._trusts_origins = bool(app.config["CORS_ORIGINS"])
         hops = app.config["TRUSTED_PROXIES"]
         nothing: Any = lambda _environ, _start: ()  # noqa: E731
@@ -174,7 +175,7 @@ class Together:
             status, body = "200 OK", endpoint.render(outcome, request.view.operation).body
             own = [JSON, ("Content-Length", str(len(body)))]
         answer = Answer(status, hooks.finish(self._app, exchange, int(status[:3]), own), body)
-        if self._tracing is not None:
+        for observe in self._observers:
             seconds = time.perf_counter() - exchange.began
-            self._tracing.note(exchange.environ, exchange.environ[ROUTE], seconds, status, answer.headers)
+            observe(exchange.environ, exchange.environ[ROUTE], seconds, status, answer.headers)
         return answer

@@ -14,7 +14,6 @@ from directory.http import headers, languages
 from directory.pages import (
     account,
     addresses,
-    badge,
     best,
     build,
     crawlers,
@@ -37,7 +36,6 @@ PICTURES = {"SITE_LOGO": "logo", "SITE_IMAGE": "image"}
 
 __all__ = [
     "account",
-    "badge",
     "best",
     "errors",
     "init_app",

@@ -10,24 +10,23 @@ from urllib.parse import urljoin
 
 from flask import Response, current_app, request
 
-from directory.api import account_deletion, auth, passkeys, providers, recovery
+from directory.api import account_deletion, auth, providers, recovery
 from directory.api.schemas.accounts import DeletionInput, Email, Secret, Username
 from directory.db.transactions import transaction
 from directory.errors import NotFound
 from directory.http import daily_bytes
 from directory.http import feed as feeds
-from directory.http.access import for_unconfirmed, is_closed, login_required, needs_passkey, public
+from directory.http.access import for_unconfirmed, is_closed, login_required, public
 from directory.http.authentication import caller
 from directory.http.endpoint import operation
 from directory.http.exchange import current
 from directory.http.fields import Flag, Line, Strict, Word
 from directory.http.password_checks import are_on
-from directory.http.signing_in import has_passkeys
 from directory.language.messages import _
 from directory.models import now
 from directory.pages.forms import EMPTY, NO_STORE, Form, same_as, see_other, shows, with_cookies
 from directory.pages.head import Head
-from directory.pages.layout import PageAnswer, address_with, bp, here, page_of, show, with_page
+from directory.pages.layout import PageAnswer, address_with, bp, here, page_of, show, slot_values, slots, with_page
 from directory.pages.sign_in_form import again, asks_to_sign_in
 from directory.services.accounts import accounts, api_tokens
 from directory.services.accounts import sessions as credentials
@@ -53,9 +52,6 @@ SAID = {
         _("Your password is changed. Your other sessions are signed out, and your tokens are revoked."),
     ),
     "provider-removed": ("ways", _("The provider is removed.")),
-    "passkey-added": ("passkeys", _("The passkey is added.")),
-    "passkey-renamed": ("passkeys", _("The passkey has another name.")),
-    "passkey-removed": ("passkeys", _("The passkey is removed.")),
     "session-ended": ("sessions", _("The session is signed out.")),
     "sessions-ended": ("sessions", _("All other sessions are signed out.")),
     "token-revoked": ("tokens", _("The token is revoked.")),
@@ -96,7 +92,7 @@ def account_form(
     if form.code == "unauthenticated":
         return again(form)
     by = caller()
-    place, said = SAID.get(done, ("", ""))
+    place, said = _said().get(done, ("", ""))
     if form.code == "not_found":
         form = replace(form, problem=GONE)
     if "sure" in form.errors:
@@ -106,7 +102,7 @@ def account_form(
         "account.html", Head(_("Your account"), indexed=False), here=HERE, entry="forms", user=user, at=at,
         has_passwords=has_passwords, has_password=has_passwords and user.password_hash,
         form=form, empty=EMPTY, place=place, said=said, made=made, feed=feed, days=DAYS, agent=agent,
-        stored=daily_bytes.of_account(by.id), **_lists(),
+        stored=daily_bytes.of_account(by.id), **_lists(), **slot_values("account"),
     )  # fmt: skip
     return page, {**headers, **NO_STORE}
 
@@ -122,8 +118,6 @@ def _lists() -> dict[str, Any]:
         "tokens": api_tokens.listed(by),
         "ways": ways,
         "others": [each for each in configured.values() if each.name not in joined],
-        "passkeys": passkeys.list_passkeys.view()["items"] if has_passkeys() else None,  # type: ignore[attr-defined]
-        "needs_passkey": needs_passkey().detail,
     }
 
 
@@ -132,9 +126,13 @@ def at(section: str) -> Callable[..., PageAnswer]:
     return partial(account_form, section)
 
 
-def _done(name: str) -> Response:
+def outcome(name: str) -> Response:
     """Redirect to the section of the page that shows the outcome."""
-    return see_other(f"{address_with(HERE, done=name)}#{SAID[name][0]}")
+    return see_other(f"{address_with(HERE, done=name)}#{_said()[name][0]}")
+
+
+def _said() -> dict[str, tuple[str, Any]]:
+    return SAID | {name: said for slot in slots("account") for name, said in slot.said.items()}
 
 
 @bp.get(HERE)
@@ -184,7 +182,7 @@ class UsernameForm(Strict):
 def choose_username(query: dict[str, str], body: dict[str, Any]) -> Any:
     """Choose a username, which is possible once after a provider has opened the account."""
     auth.change.view(body=body)  # type: ignore[attr-defined]
-    return _done("username")
+    return outcome("username")
 
 
 class EmailForm(Strict):
@@ -202,7 +200,7 @@ class EmailForm(Strict):
 def change_email(query: dict[str, str], body: dict[str, Any]) -> Any:
     """Change the address. Where mail is sent, it is used once it is confirmed."""
     changed = auth.change.view(body=body)  # type: ignore[attr-defined]
-    return _done("email" if changed["email"] == body["email"] else "email-link")
+    return outcome("email" if changed["email"] == body["email"] else "email-link")
 
 
 @bp.post("/account/verification")
@@ -213,7 +211,7 @@ def change_email(query: dict[str, str], body: dict[str, Any]) -> Any:
 def send_verification(query: dict[str, str]) -> Any:
     """Mail the link that confirms the address again."""
     recovery.send_verification.view(next_path=HERE)  # type: ignore[attr-defined]
-    return _done("mail-sent")
+    return outcome("mail-sent")
 
 
 class NoticesForm(Strict):
@@ -229,7 +227,7 @@ class NoticesForm(Strict):
 def change_notices(query: dict[str, str], body: dict[str, Any]) -> Any:
     """Switch mail about decisions on or off."""
     auth.change.view(body=body)  # type: ignore[attr-defined]
-    return _done("notices")
+    return outcome("notices")
 
 
 class PasswordForm(Strict):
@@ -247,7 +245,7 @@ class PasswordForm(Strict):
 def change_password(query: dict[str, str], body: dict[str, Any]) -> Any:
     """Change the password. It ends all other sessions."""
     auth.change.view(body=body)  # type: ignore[attr-defined]
-    return _done("password-tokens" if body.get("revoke_tokens") else "password")
+    return outcome("password-tokens" if body.get("revoke_tokens") else "password")
 
 
 @bp.post("/account/providers")
@@ -270,27 +268,7 @@ def join_provider(query: dict[str, str], body: dict[str, Any]) -> Any:
 def remove_provider(identity_id: int, query: dict[str, str]) -> Any:
     """Remove a provider from the account."""
     providers.remove_identity.view(identity_id=identity_id)  # type: ignore[attr-defined]
-    return _done("provider-removed")
-
-
-@bp.post("/account/passkeys/<id:passkey_id>/name")
-@shows(at("passkeys"))
-@login_required
-@same_as(passkeys.rename)
-def rename_passkey(passkey_id: int, query: dict[str, str], body: dict[str, Any]) -> Any:
-    """Give a passkey another name."""
-    passkeys.rename.view(passkey_id=passkey_id, body=body)  # type: ignore[attr-defined]
-    return _done("passkey-renamed")
-
-
-@bp.post("/account/passkeys/<id:passkey_id>/remove")
-@shows(at("passkeys"))
-@login_required
-@same_as(passkeys.remove)
-def remove_passkey(passkey_id: int, query: dict[str, str]) -> Any:
-    """Remove a passkey from the account."""
-    passkeys.remove.view(passkey_id=passkey_id)  # type: ignore[attr-defined]
-    return _done("passkey-removed")
+    return outcome("provider-removed")
 
 
 @bp.post("/account/sessions/<id:session_id>/end")
@@ -300,7 +278,7 @@ def remove_passkey(passkey_id: int, query: dict[str, str]) -> Any:
 def end_session(session_id: int, query: dict[str, str]) -> Any:
     """Sign one browser out."""
     auth.end_session.view(session_id=session_id)  # type: ignore[attr-defined]
-    return _done("session-ended")
+    return outcome("session-ended")
 
 
 @bp.post("/account/sessions/end")
@@ -310,7 +288,7 @@ def end_session(session_id: int, query: dict[str, str]) -> Any:
 def end_other_sessions(query: dict[str, str]) -> Any:
     """Sign all other browsers out."""
     auth.end_other_sessions.view()  # type: ignore[attr-defined]
-    return _done("sessions-ended")
+    return outcome("sessions-ended")
 
 
 class TokenForm(Strict):
@@ -339,7 +317,7 @@ def create_token(query: dict[str, str], body: dict[str, Any]) -> Any:
 def revoke_token(token_id: int, query: dict[str, str]) -> Any:
     """Revoke a token."""
     auth.revoke_token.view(token_id=token_id)  # type: ignore[attr-defined]
-    return _done("token-revoked")
+    return outcome("token-revoked")
 
 
 @bp.post("/account/feed-key")
@@ -360,7 +338,7 @@ def make_feed_key(query: dict[str, str]) -> Any:
 def delete_feed_key(query: dict[str, str]) -> Any:
     """Delete the caller's feed key."""
     auth.delete_feed_key.view()  # type: ignore[attr-defined]
-    return _done("feed-key-deleted")
+    return outcome("feed-key-deleted")
 
 
 class DeletionForm(DeletionInput):

@@ -111,7 +111,10 @@ def shell(entry: str, head: Head) -> PageAnswer:
     build = own_build.described()
     version = f"Version {build['version']}" + (f" ({build['commit']})" if build["commit"] else "")
     english = languages.of_app().catalogue(ENGLISH.tag)
-    return _rendered("shell.html", head, None, english, entry=entry, here="", is_shell=True, version=version)
+    off = " ".join(current_app.extensions["extras_off"])  # whose pages the script leaves out
+    return _rendered(
+        "shell.html", head, None, english, entry=entry, here="", is_shell=True, version=version, extras_off=off
+    )
 
 
 def _rendered(
@@ -188,6 +191,17 @@ def _speaking(environment: Any, language: Catalogue) -> TranslatedEnvironment:
     )  # fmt: skip
     made.globals |= {"script_words": script_words.translated(language), "between": language.locale.between}
     return made
+
+
+def slots(place: str) -> list[Any]:
+    """What extras show at a place of a page: each with its `template`."""
+    found: list[Any] = current_app.extensions["slots"].get(place, [])
+    return found
+
+
+def slot_values(place: str, *given: Any) -> dict[str, Any]:
+    """The values of what extras show at a place of a page about the given."""
+    return {name: value for slot in slots(place) for name, value in slot.values(*given).items()}
 
 
 def rendered(head: Head) -> PageAnswer:
@@ -316,6 +330,7 @@ def init_app(app: Flask) -> None:
         "address_with": address_with,
         "default_description": DESCRIPTION,
         "may": permissions.may,
+        "slots": slots,
         "in_language": translated.in_language,
     }
     app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True

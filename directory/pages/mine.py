@@ -17,7 +17,7 @@ from directory.db.errors import log_failure
 from directory.db.paging import Slice, Window
 from directory.db.transactions import transaction
 from directory.errors import NotFound, Unavailable
-from directory.http.access import is_closed, login_required, own_required, owner_required, shows_reviewers
+from directory.http.access import login_required, own_required, owner_required, shows_reviewers
 from directory.http.authentication import caller, viewer
 from directory.http.endpoint import operation
 from directory.http.exchange import current
@@ -25,10 +25,9 @@ from directory.http.pagination import DEPTH
 from directory.http.receivers import configured_mail_server
 from directory.language.messages import _, pgettext
 from directory.models import Status
-from directory.pages.badge_drawing import snippet
 from directory.pages.forms import EMPTY, NO_STORE, Form, same_as, see_other, shows
 from directory.pages.head import Head
-from directory.pages.layout import PageAnswer, address_with, bp, here, page_number, show
+from directory.pages.layout import PageAnswer, address_with, bp, page_number, show, slot_values
 from directory.pages.project_words import ENTRIES, EVENTS, FIELDS, SENDERS, revised, state, states
 from directory.pages.report_words import KINDS, OUTCOMES
 from directory.pages.sign_in_form import again, asks_to_sign_in
@@ -152,7 +151,7 @@ def own_project(
         "mine_project.html", Head(project["title"], indexed=False), here=f"{HERE}/{project_id}", entry="forms",
         project=project, events=events, event_names=EVENTS, labels=FIELDS, revised=revised(project),
         state=state(project, by), said=_said(query.get("done", ""), project),
-        badge=snippet(project, here()) if project["status"] == "live" and not is_closed() else None,
+        **slot_values("own_project", project),
         form=form, is_owner=is_owner,
         entries=found.items, earlier=found.previous, entry_names=ENTRIES, senders=SENDERS,
         answer_max=ANSWER_MAX, appeal_form=appeal_form,

@@ -6,29 +6,28 @@ With JavaScript the buttons of votes send them to the API.
 from dataclasses import replace
 from typing import Any
 
-from flask import Response, current_app, request
+from flask import current_app, request
 from werkzeug.routing import RequestRedirect
 
 from directory.api import projects
 from directory.db.paging import Window
 from directory.http import rate_limits
-from directory.http.access import for_other_sites, login_required, owner_required, public
+from directory.http.access import login_required, owner_required, public
 from directory.http.authentication import caller, pressed_vote, viewer, vote_cookie
 from directory.http.cache_policy import CacheTags
-from directory.http.endpoint import Versions, operation, tag
+from directory.http.endpoint import Versions, operation
 from directory.http.exchange import current
 from directory.http.fields import Strict, Word
 from directory.language.messages import _
 from directory.pages import head, report_words
 from directory.pages.forms import EMPTY, NO_STORE, Form, same_as, see_other, shows
-from directory.pages.layout import PAGE, PageAnswer, address_with, bp, here, letters, own_path, show
+from directory.pages.layout import PAGE, PageAnswer, address_with, bp, here, own_path, show, slot_values
 from directory.pages.project_form import VersionForm
 from directory.pages.project_words import EVENTS, FIELDS, revised, state
 from directory.pages.sign_in_form import refused
 from directory.services import audit
 from directory.services.catalog import catalog, related
 from directory.services.identity import Caller
-from directory.services.pictures import cards, logos
 from directory.services.review import submissions
 from directory.services.site import path_of
 
@@ -73,37 +72,16 @@ def _head(project: dict[str, Any]) -> head.Head:
     steps = ((category["name"], f"/categories/{category['slug']}"), (project["title"], path))
     is_live = project["status"] == "live"
     logo = project["logo"]["256"] if project["logo"] else project["logo_url"] or ""
+    preview: dict[str, Any] = slot_values("preview", project) if is_live else {}
     return head.Head(
         project["title"],
         project["tagline"],
         path,
         indexed=is_live,
-        image=f"/p/{project['id']}/card.png" if is_live else logo,
-        is_card=is_live,
+        **{"image": logo, **preview},
         kind="article",
         data=[head.software(project, site), head.breadcrumbs(site, *steps)] if is_live else [],
     )
-
-
-@bp.get("/p/<id:project_id>/card.png")
-@public
-@operation(tier="read", page=True)
-def card_of_project(project_id: int) -> Response:
-    """Give the picture of a live project for previews of links."""
-    project = catalog.one(project_id, viewer=None)
-    site = here().name
-    card = cards.Card(
-        project["title"], project["tagline"], letters(cards.drawable(project["title"]) or site),
-        logo=project["logo"] and logos.digest_of(project["logo"]["256"]),
-        picture=logos.digest_of(project["pictures"][0]["640"]) if project["pictures"] else None,
-        site=site, accent=current_app.config["SITE_ACCENT"].get("light", cards.ACCENT),
-    )  # fmt: skip
-    has_it = request.if_none_match.contains_weak(card.name)
-    response = Response(b"" if has_it else cards.drawn(card), content_type="image/png")
-    tag(response, card.name)
-    response.headers["Cache-Control"] = "public, no-cache"
-    response.headers.update(for_other_sites())
-    return response
 
 
 def not_done(form: Form, project_id: int) -> PageAnswer:

@@ -12,12 +12,12 @@ from directory.http import languages
 from directory.http.exchange import current
 from directory.http.password_checks import are_on
 from directory.http.request_body import parse_json
-from directory.http.signing_in import has_passkeys, password_reset
+from directory.http.signing_in import password_reset
 from directory.http.validation import KEPT
 from directory.language.messages import _
 from directory.pages.forms import EMPTY, Form, see_other
 from directory.pages.head import Head
-from directory.pages.layout import PageAnswer, address_with, own_address, own_path, show
+from directory.pages.layout import PageAnswer, address_with, own_address, own_path, show, slot_values
 from directory.pages.translated import in_same_language
 from directory.services.accounts import users
 
@@ -33,7 +33,7 @@ def sign_in_form(form: Form = EMPTY, query: dict[str, str] | None = None, reason
     facts = {
         "next": to, "reason": reason, "can_reset": password_reset(),
         "has_passwords": are_on(),
-        "has_passkeys": has_passkeys(), "endings": accepted(),
+        "endings": accepted(), **slot_values("sign_in"),
         "providers": current_app.extensions["providers"].values(), "kept": kept,
         "texts": _texts_of(kept), "beyond": in_same_language(to),
     }  # fmt: skip

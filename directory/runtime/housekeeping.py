@@ -29,7 +29,7 @@ from directory.services.pictures import logos
 from directory.services.review import approvals, deadlines, holding, moderation, reports
 from directory.services.review import claims as review_claims
 from directory.services.rules import facts
-from directory.services.sign_in import attempts, passkeys
+from directory.services.sign_in import attempts, held_passkeys
 
 log = logging.getLogger(__name__)
 FIRST, PERIOD = 30.0, 3600.0  # seconds from the start to the first time, and from one time to the next
@@ -48,7 +48,7 @@ def purges(
         "sessions": partial(sessions.purge, guarded=guarded),
         "tokens": partial(sessions.purge_tokens, guarded=guarded),
         "sign_in_attempts": attempts.purge,
-        "passkey_challenges": passkeys.purge,
+        "passkey_challenges": held_passkeys.purge,
         "mail_links": mail_links.purge,
         "approvals": approvals.purge,
         "review_claims": review_claims.purge,

@@ -73,7 +73,7 @@ function report({ errors = [], message }) {
 // The files of an entry: its style sheet and its script, and what that imports, to be loaded ahead of need.
 function listed(source) {
   const script = outputOf(source);
-  return { style: address(outputs[script].cssBundle), script: address(script), preload: importsOf(script).map(address) };
+  return { style: address(outputs[script].cssBundle), script: address(script), preload: [...new Set(importsOf(script))].map(address) };
 }
 
 // What the files of a kind weigh in an entry, as a line to print, and by how many KB that is above its budget.

@@ -1,5 +1,7 @@
 """Who may call what: every route by every kind of caller, on a project in every state."""
 
+import sys
+
 import pytest
 from sqlalchemy import update
 
@@ -13,6 +15,7 @@ from directory.services.accounts import sessions
 from directory.services.identity import Caller
 from directory.services.people import large_work
 from tests.support.browsers import COOKIE
+from tests.support.extras import rows
 from tests.support.factories import Api, Methods, World
 from tests.support.routes import Targets, routes, sending
 
@@ -53,7 +56,7 @@ OWN_ROW = states("401 404 303 404 401 404")
 PAGES = (
     "GET /admin", "GET /admin/queue",
     "GET /admin/queue/<id:project_id>", "GET /admin/projects",
-    "GET /admin/projects/<id:project_id>", "GET /admin/users", "GET /admin/users/<id:user_id>",
+    "GET /admin/users", "GET /admin/users/<id:user_id>",
     "GET /admin/categories", "GET /admin/deliveries", "GET /admin/audit", "GET /admin/reports", "GET /admin/replies",
     "GET /admin/rules", "GET /admin/rules/new", "GET /admin/rules/<id:rule_id>",
 )  # fmt: skip
@@ -129,13 +132,6 @@ TABLE = {
     "POST /api/auth/notifications/<token>": ABSENT,
     "GET /api/auth/providers/<provider>": ABSENT,
     "GET /api/auth/providers/<provider>/callback": ABSENT,
-    "POST /api/auth/passkeys/options": states("401 403 403 403 401 403"),  # a token is not a fresh session
-    "POST /api/auth/passkeys": states("401 403 403 403 401 403"),
-    "GET /api/auth/passkeys": MEMBER,
-    "PUT /api/auth/passkeys/<id:passkey_id>": states("401 404 404 404 401 404"),
-    "DELETE /api/auth/passkeys/<id:passkey_id>": states("401 404 404 404 401 404"),
-    "POST /api/auth/passkeys/login/options": PUBLIC,
-    "POST /api/auth/passkeys/login": states("401 401 401 401 401 401"),  # by an unknown passkey
     "GET /api/auth/identities": states("401 404 404 404 401 404"),
     "POST /api/auth/identities": states("401 404 404 404 401 404"),
     "DELETE /api/auth/identities/<id:identity_id>": states("401 404 404 404 401 404"),
@@ -157,9 +153,6 @@ TABLE = {
         "401 403 403 403 401 409", "401 403 403 403 401 200", "401 403 403 403 401 409"
     ),
     "GET /api/admin/projects/<id:project_id>/history": ADMIN,
-    "GET /api/admin/projects/<id:project_id>/votes": ADMIN,
-    "POST /api/admin/projects/<id:project_id>/votes/decisions": ADMIN,
-    "GET /api/admin/projects/doubtful": ADMIN,
     "POST /api/admin/projects/decisions": ADMIN,
     "DELETE /api/admin/messages/<id:message_id>": states("401 403 403 403 401 204"),
     "GET /api/admin/audit": ADMIN,
@@ -235,8 +228,6 @@ TABLE = {
     "GET /readyz": PUBLIC,
     "GET /metrics": ABSENT,
     "GET /p/<id:project_id>": states("308 308 308 308 401 308", pending="404 404 308 404 401 308"),
-    "GET /p/<id:project_id>/badge.svg": states("200 200 200 200 401 200", pending="404 404 404 404 401 404"),
-    "GET /p/<id:project_id>/card.png": states("200 200 200 200 401 200", pending="404 404 404 404 401 404"),
     "GET /p/<id:project_id>/<title>": states("200 200 200 200 401 200", pending="404 404 200 404 401 200"),
     "GET /report/<id:project_id>": ABSENT,
     "POST /report/<id:project_id>": ABSENT,
@@ -258,8 +249,6 @@ TABLE = {
     "POST /account/password": REFUSED,
     "POST /account/providers": MISSING,
     "POST /account/providers/<id:identity_id>/remove": MISSING,
-    "POST /account/passkeys/<id:passkey_id>/name": MISSING,
-    "POST /account/passkeys/<id:passkey_id>/remove": MISSING,
     "POST /account/sessions/<id:session_id>/end": OWN_ROW,
     "POST /account/sessions/end": OWN_FORM,
     "POST /account/tokens": states("401 200 200 200 401 200"),
@@ -300,6 +289,7 @@ TABLE = {
     "GET /assets/<name>": ABSENT,
     "GET /static/<path:name>": ABSENT,
     "GET /images/<name>.webp": ABSENT,
+    **rows("access", sys.modules[__name__]),
 }
 
 
@@ -358,11 +348,9 @@ def expected_of(route, state):
 
 
 # The statuses of a session that was opened just now, in place of those of a token.
-FRESH = {
-    "POST /api/auth/passkeys/options": "200", "POST /api/auth/passkeys": "422",
-    "DELETE /api/auth/passkeys/<id:passkey_id>": "404",
-}  # fmt: skip
-UNKNOWN_PASSKEY = "POST /api/auth/passkeys/login"
+FRESH = rows("fresh")
+# Routes whose body names who calls, each with the code for an unknown one.
+IDENTIFYING = rows("identifying")
 
 
 def refusal(route, status):
@@ -371,7 +359,7 @@ def refusal(route, status):
     conflict = "appeal_not_possible" if route.rule.endswith("appeal") else conflict
     forbidden = "admin_required" if route.rule.startswith("/api/admin/") else "not_owner"
     forbidden = "reviewer_required" if route.rule.startswith("/api/review/") else forbidden
-    forbidden = "sign_in_again" if route.rule.startswith("/api/auth/passkeys") else forbidden
+    forbidden = "sign_in_again" if route.name in FRESH else forbidden
     codes = {401: "unauthenticated", 403: forbidden, 404: "not_found", 409: conflict, 422: "validation_failed"}
     return codes.get(status)
 
@@ -407,8 +395,8 @@ def test_every_caller_gets_what_the_table_says(app, world, people, state):
             told = None if is_page else refusal(route, int(expected))
             if route.name in FOR_ADMINISTRATORS and int(expected) == 403 and name in REVIEWERS:
                 told = "admin_required"
-            if route.name == UNKNOWN_PASSKEY and (by_cookie or name != "suspended"):
-                told = "invalid_credentials"
+            if route.name in IDENTIFYING and (by_cookie or name != "suspended"):
+                told = IDENTIFYING[route.name]
             if (answer.status_code, code) != (int(expected), told):
                 wrong.append(f"{route.name} by {name}: {answer.status_code} {code} instead of {expected}")
     assert wrong == []

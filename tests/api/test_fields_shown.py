@@ -1,5 +1,7 @@
 """Nothing but the listed fields is shown: what each route gives to whom, member by member."""
 
+import sys
+
 import pytest
 
 from directory.api.schemas.projects import LogoOutput, PictureOutput, WaitsOutput
@@ -8,8 +10,7 @@ from directory.extensions import db
 from directory.models import DeliveryAttempt, Identity
 from directory.services.catalog import fields
 from directory.services.delivery import outbox
-from tests.support.authenticator import Authenticator
-from tests.support.browsers import Browser
+from tests.support.extras import rows
 from tests.support.factories import Api
 from tests.support.lists import ORDERS, THIS_YEAR, by_each_filter
 from tests.support.routes import Targets, operation, routes, sending
@@ -79,9 +80,6 @@ TESTED = TESTED - below("payload.data.project", "category", "owner") | below(
     "payload.data.project", "category.slug", "category.name", "owner.id", "owner.username"
 )
 TAKEN_DOWN = below("taken_down", "unpublished", "rejected", "votes")
-VOTES = below("items[]", "at", "counted", "votes", "for_owner")
-VOTES |= below("items[].user", "id", "username", "status", "created_at", "email_verified")
-VOTES |= below("summary", "counted", "discounted", "suspended", "new_accounts", "unverified", "single_owner")
 ENDPOINT = {"name", "host", "format", "events"} | below("deliveries", "pending", "delivered", "dead")
 HAPPENED = {"submissions", "imported", "approvals", "rejections", "upvotes", "signups"}
 DASHBOARD = {"generated_at"} | below("totals.projects", "live", "pending", "rejected", "total")
@@ -228,11 +226,6 @@ ANSWERS = {
     "POST /api/review/projects/<id:project_id>/messages": MESSAGE - {"author"} | below("author", "id", "username"),
     "POST /api/admin/projects/decisions": items({"id", "status", *below("project", *REVIEWED)}),
     "GET /api/admin/projects/<id:project_id>/history": items(AUDIT, CURSORS),
-    "GET /api/admin/projects/<id:project_id>/votes": VOTES | CURSORS,
-    "POST /api/admin/projects/<id:project_id>/votes/decisions": {"changed", "upvotes"},
-    "GET /api/admin/projects/doubtful": items(
-        OWN | {"counted", "doubtful", "is_above", "new_accounts", "unverified", "single_owner"}, PAGES
-    ),
     "GET /api/admin/audit": items(LOG, CURSORS),
     "GET /api/admin/users": items(USER, PAGES),
     "GET /api/admin/users/<id:user_id>": USER
@@ -301,31 +294,11 @@ ANSWERS = {
     "GET /api/auth/sessions": items(SESSION),
     "GET /api/auth/identities": {"has_password", *below("items[]", "provider", "label", *IDENTITY)},
     "POST /api/auth/identities": {"location"},
-    "POST /api/auth/passkeys/options": {
-        "challenge",
-        "timeout",
-        "attestation",
-        *below("rp", "id", "name"),
-        *below("user", "id", "name", "displayName"),
-        *below("pubKeyCredParams[]", "type", "alg"),
-        *below("excludeCredentials[]", "id", "type"),
-        *below("authenticatorSelection", "residentKey", "requireResidentKey", "userVerification"),
-    },
-    "POST /api/auth/passkeys": PASSKEY,
-    "GET /api/auth/passkeys": items(PASSKEY),
-    "PUT /api/auth/passkeys/<id:passkey_id>": PASSKEY,
-    "POST /api/auth/passkeys/login/options": {
-        "challenge",
-        "timeout",
-        "rpId",
-        "userVerification",
-        "allowCredentials",
-    },
-    "POST /api/auth/passkeys/login": ACCOUNT,
     "GET /api/auth/tokens": items(TOKEN),
     "POST /api/auth/tokens": TOKEN | {"token"},
     "POST /api/auth/feed-key": {"key"},
     "GET /healthz": {"status"},
+    **rows("answers", sys.modules[__name__]),
 }
 WAITING = {
     route
@@ -346,28 +319,6 @@ def attempted(app, delivery_id):
     return delivery_id
 
 
-class Keys:
-    """A browser of an account with a passkey, which asks the routes of passkeys."""
-
-    def __init__(self, app, user):
-        self.browser, self.key = Browser(app).sign_in(user.username), Authenticator("http://localhost")
-        self.passkey = self.add(self.key)
-
-    def add(self, key):
-        credential = key.create(self.browser.post("/api/auth/passkeys/options").json)
-        return self.browser.post("/api/auth/passkeys", {"credential": credential}).json
-
-    def ask(self, name):
-        if name == "POST /api/auth/passkeys":
-            return self.add(Authenticator("http://localhost"))
-        if name == "POST /api/auth/passkeys/login":
-            signed = self.key.sign(self.browser.post("/api/auth/passkeys/login/options").json)
-            return self.browser.post("/api/auth/passkeys/login", {"credential": signed}).json
-        method, _, path = name.partition(" ")
-        sent = {"name": "New"} if method == "PUT" else None
-        return self.browser.call(method, path.replace("<id:passkey_id>", str(self.passkey["id"])), sent).json
-
-
 @pytest.fixture
 def app(make_app):
     return make_app(GITHUB_CLIENT_ID="id", GITHUB_CLIENT_SECRET="secret", REPORTS="everybody", APPEALS="on")
@@ -380,7 +331,8 @@ def ask(app, world):
     caller, targets = world.caller(admin), Targets(world, admin)
     voted = world.project(admin, votes=1)
     caller.put(f"/api/projects/{voted}", {"title": "Changed"})  # by a person, for the log
-    caller.post(f"/api/admin/projects/{voted}/votes/decisions", {"decision": "discount", "match": ["unverified"]})
+    world.vote(voted, doubtful := world.user())
+    world.discount(voted, doubtful, by=admin)
     caller.put(f"/api/admin/projects/{world.project(admin, 'pending')}/approve")  # for the dashboard
     caller.put(f"/api/admin/users/{world.user().id}", {"status": "suspended"})
     world.vote(world.project(admin, title="New", tags=["tag"]), admin)
@@ -391,12 +343,12 @@ def ask(app, world):
     with app.app_context():
         transaction(lambda: db.session.add(known))
     targets.endpoint()
-    keys = Keys(app, admin)
+    own = {start: make(app, admin) for start, make in rows("asking").items()}
     delivery = attempted(app, targets.delivery())
 
     def send(route):
-        if route.rule.startswith("/api/auth/passkeys"):
-            return keys.ask(route.name)
+        if by := next((by for start, by in own.items() if route.rule.startswith(start)), None):
+            return by.ask(route.name)
         if route.rule.endswith("/redeliver"):
             return caller.post(route.rule.replace("<id:delivery_id>", str(delivery))).json
         path, project_id = targets.path(route.rule, "pending" if route.name in WAITING else "live")
@@ -481,7 +433,6 @@ ELSEWHERE = {
         ),
         revised(),
     ),
-    "GET /api/admin/projects/doubtful": revised("items[]"),
     # test_rule_previews.py
     "POST /api/admin/rules/preview": {
         member
@@ -531,6 +482,7 @@ ELSEWHERE = {
     "POST /api/admin/webhooks/endpoints/<endpoint>/test": below(
         "attempts[]", "at", "status", "error", "milliseconds", "response"
     ),  # a delivery that has been tried, above
+    **rows("elsewhere", sys.modules[__name__]),
 }
 
 

@@ -139,7 +139,6 @@ def test_pages_and_feeds_show_the_logo(make_app, world):
     )
     page = api.get(f"/p/{project_id}/{world.stored(project_id)['slug']}").text
     assert f'src="{logo["256"]}"' in page
-    assert f'<meta property="og:image" content="https://a.example/p/{project_id}/card.png">' in page
     assert re.search(f'"image":"https://a.example{logo["256"]}"', page)
 
 

@@ -6,6 +6,7 @@ from sqlalchemy import select
 from directory.extensions import db
 from directory.http.validation import JsonBody
 from directory.services.catalog.fields import BODY
+from tests.support.extras import rows
 from tests.support.routes import ALL_ON, Targets, body, operation, unsafe
 
 MORE = {
@@ -20,9 +21,7 @@ LACKING = {
     "POST /api/auth/password/reset": 422,
     "POST /api/auth/email/verify": 422,
     "POST /api/auth/identities": 404,
-    "POST /api/auth/passkeys": 403,
-    "PUT /api/auth/passkeys/<id:passkey_id>": 404,
-    "POST /api/auth/passkeys/login": 401,
+    **rows("lacking"),
 }
 LIVE = ("/unpublish", "/reports")  # what is done to live projects alone
 # What each route takes: of a project what its table of fields says, of all else written out here once more, so that a
@@ -55,9 +54,6 @@ WRITABLE = {
     "DELETE /api/auth/me": {"current_password"},
     "POST /api/auth/identities": {"provider"},
     "POST /api/auth/tokens": {"name", "expires_at"},
-    "POST /api/auth/passkeys": {"credential", "name"},
-    "PUT /api/auth/passkeys/<id:passkey_id>": {"name"},
-    "POST /api/auth/passkeys/login": {"credential"},
     **{
         f"PUT /api/{under}/projects/<id:project_id>/{decision}": {"reason"}
         for under in ("admin", "review")
@@ -70,12 +66,12 @@ WRITABLE = {
     "PUT /api/review/projects/<id:project_id>/claim": {"take_over"},
     **{f"PUT /api/{under}/projects/<id:project_id>/request-changes": {"message"} for under in ("admin", "review")},
     "POST /api/review/projects/<id:project_id>/messages": {"text", "internal"},
-    "POST /api/admin/projects/<id:project_id>/votes/decisions": {"decision", "user_ids", "match", "reason"},
     "PUT /api/admin/users/<id:user_id>": {"role", "review_categories", "status", "unpublish", "reason"},
     "DELETE /api/admin/users/<id:user_id>": {"reason"},
     "POST /api/admin/users/decisions": {"decision", "ids", "match", "unpublish", "reason"},
     "POST /api/admin/categories": {"slug", "name", "description"},
     "PUT /api/admin/categories/<slug:slug>": {"slug", "name", "description"},
+    **rows("members"),
 }
 
 

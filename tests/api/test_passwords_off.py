@@ -12,10 +12,9 @@ from sqlalchemy import select, update
 from directory.db.transactions import transaction
 from directory.errors import DirectoryError
 from directory.extensions import db
-from directory.models import AuditEntry, Identity, Passkey, Session, SignInAttempt, now
-from directory.services.identity import Caller
-from directory.services.sign_in import attempts, identities, links, passkeys
-from directory.services.sign_in.refusals import LastWayIn, SignInExpired
+from directory.models import AuditEntry, Identity, Session, SignInAttempt, now
+from directory.services.sign_in import attempts, links
+from directory.services.sign_in.refusals import SignInExpired
 from tests.support.browsers import Browser
 from tests.support.factories import PASSWORD, Api, World
 from tests.support.lying_provider import LyingProvider, walk
@@ -96,27 +95,17 @@ def test_a_new_address_and_the_deletion_ask_for_a_fresh_session_in_place_of_the_
     assert again.call("DELETE", "/api/auth/me", {}).status_code == 204
 
 
-def test_the_last_provider_and_the_last_passkey_stay_although_there_is_a_password(
+def test_the_last_provider_stays_although_there_is_a_password(
     make_app: Any, provider: LyingProvider, world: World
 ) -> None:
     app = make_app(PASSWORDS="off", **MAIL, **provider.environment)
     ada = world.user("ada")
     with app.app_context():
-        sample = Identity(user_id=ada.id, issuer=provider.issuer, subject="1")
-        key = Passkey(user_id=ada.id, credential_id="c", public_key="k", name="Key")
-        transaction(lambda: db.session.add_all([sample, key]))
+        transaction(lambda: db.session.add(Identity(user_id=ada.id, issuer=provider.issuer, subject="1")))
     browser, _ = follow(app, link(app))
     [own] = browser.get("/api/auth/identities").json["items"]
     assert browser.get("/api/auth/identities").json["has_password"] is False
     assert browser.delete(f"/api/auth/identities/{own['id']}").json["code"] == "last_way_in"
-    with app.app_context():
-        opened = db.session.scalars(select(Session.id)).one()
-        by = Caller(ada.id, "ada", "member", session_id=opened)
-        transaction(lambda: identities.end_all(ada.id))
-        [passkey_id] = db.session.scalars(select(Passkey.id))
-        with pytest.raises(LastWayIn):
-            transaction(lambda: passkeys.remove(passkey_id, by=by, server=None, passwords=False))
-        transaction(lambda: passkeys.remove(passkey_id, by=by, server=None))
 
 
 def test_providers_still_open_accounts(make_app: Any, provider: LyingProvider) -> None:

@@ -12,6 +12,7 @@ from directory.extensions import db
 from directory.models import User
 from directory.services.catalog import search_frequency
 from tests.conftest import Statements
+from tests.support.extras import rows
 from tests.support.factories import PASSWORD, Api, World
 from tests.support.lists import ORDERS, THIS_YEAR, by_each_filter
 
@@ -31,7 +32,7 @@ SINGLE = {"/api/projects/<id:project_id>": [""], "/api/users/<username:username>
 WITHOUT_ROWS = {
     "/", "/account/deleted", "/account/<path:form>",
     "/admin", "/admin/audit", "/admin/categories", "/admin/deliveries", "/admin/projects",
-    "/admin/projects/<id:project_id>", "/admin/queue", "/admin/replies", "/admin/reports", "/admin/rules",
+    "/admin/queue", "/admin/replies", "/admin/reports", "/admin/rules",
     "/admin/rules/new", "/admin/rules/<id:rule_id>",
     "/admin/queue/<id:project_id>", "/admin/users", "/admin/users/<id:user_id>", "/api/docs",
     "/api/docs/<version>/<name>", "/api/openapi.json", "/api/problems", "/api/problems/<code>", "/api/session",
@@ -40,13 +41,12 @@ WITHOUT_ROWS = {
     "/.well-known/change-password", "/feed", "/rss", "/login", "/register", "/about", "/help", "/categories", "/tags",
     "/static/<path:name>",
     "/healthz", "/images/<name>.webp", "/metrics",
-    "/p/<id:project_id>", "/p/<id:project_id>/<title>", "/p/<id:project_id>/badge.svg",
-    "/p/<id:project_id>/card.png", "/readyz", "/reset",
+    "/p/<id:project_id>", "/p/<id:project_id>/<title>", "/readyz", "/reset",
     "/robots.txt", "/sitemap.xml", "/sitemap-<id:number>.xml",
     "/sitemap-lists.xml", "/users/<username>", "/verify", "/sign-in",
     "/sign-up", "/sign-in/link", "/forgot", "/mail-off",
     "/voted/<id:project_id>", "/api/auth/notifications/<token>", "/categories/<slug>", "/tags/<tag>",
-    "/best", "/best/<published>",
+    "/best", "/best/<published>", *rows("addresses"),
 }  # fmt: skip
 
 

@@ -8,6 +8,7 @@ from flask import Flask
 from directory.services.catalog import fields
 from tests.api import test_logos, test_project_pictures
 from tests.api.test_public_walk import LISTS, Filled, public_reads
+from tests.support.extras import rows
 from tests.support.factories import Api, World
 from tests.support.lists import ORDERS, THIS_YEAR
 from tests.support.reviewing import NOTIFYING, decide
@@ -36,8 +37,6 @@ ADDRESSES: dict[str, list[str]] = {
     "/best/<published>": [f"/{THIS_YEAR}"],
     "/voted/<id:project_id>": ["/{project}"],
     "/p/<id:project_id>": ["/{project}"],
-    "/p/<id:project_id>/badge.svg": ["/{project}"],
-    "/p/<id:project_id>/card.png": ["/{project}"],
     "/p/<id:project_id>/<title>": ["/{project}/project-0", "/{project}/zebra"],
     "/sitemap-<id:number>.xml": ["1.xml"],
     "/api/problems/<code>": ["/not_found"],
@@ -46,10 +45,10 @@ ADDRESSES: dict[str, list[str]] = {
     "/api/docs/<version>/<name>": ["/none/none.css"],
     "/api/auth/notifications/<token>": ["/1-x"],
     "/account/<path:form>": ["/email"],
-    "/admin/projects/<id:project_id>": ["/{project}"],
     "/admin/queue/<id:project_id>": ["/{project}"],
     "/admin/users/<id:user_id>": ["/1"],
     "/admin/rules/<id:rule_id>": ["/1"],
+    **rows("addresses"),
 }  # fmt: skip
 # The process's own figures, and addresses that answer with a random state.
 OF_THE_MOMENT = {

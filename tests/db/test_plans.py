@@ -37,7 +37,6 @@ from directory.services.rules import facts
 from directory.services.sign_in import attempts, identities
 from directory.services.sign_in.provider import Claims
 from directory.services.sign_in.refusals import SignInExpired
-from directory.services.votes import vote_review
 from tests.support import servers
 from tests.support.factories import Api, World
 from tests.support.lists import ORDERS, ORDERS_BY_VOTES, USER_ORDERS
@@ -428,35 +427,6 @@ def test_the_dashboard_reads_of_votes_and_log_only_its_days(many: Flask, world: 
         for table in ("upvotes", "audit_entries"):
             assert f"Seq Scan on {table}" not in plan, plan
             assert f"SCAN {table}\n" not in f"{plan}\n", plan
-
-
-def test_the_votes_of_a_project_and_their_summary_scan_no_table(many: Flask, world: World) -> None:
-    project, admin = world.project(votes=3), world.caller(world.admin())
-    for query in ("", "?counted=true", "?counted=false"):
-        for plan in plans(many, admin, f"/api/admin/projects/{project}/votes{query}"):
-            _reads_no_whole(plan, query)
-    assert len(plans(many, admin, f"/api/admin/projects/{project}/votes")) == 3  # the owner, the page, the summary
-
-
-@pytest.mark.parametrize("migrated", ["postgresql"], indirect=True)
-def test_votes_are_discounted_by_one_reading_of_those_that_are(many: Flask, world: World) -> None:
-    """Not by one for each vote, which would read what the statement itself has inserted until then."""
-    project, admin = world.project(votes=3), world.user()
-    noted = Plans()
-    with many.app_context():
-        event.listen(db.engine, "before_cursor_execute", noted.note)
-        with db.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
-            connection.exec_driver_sql("VACUUM ANALYZE vote_discounts")  # as long as it is empty
-        vote_review.decide(project, "discount", by=admin, match=vote_review.RULES)
-        event.remove(db.engine, "before_cursor_execute", noted.note)
-        [plan] = [
-            plan
-            for plan, (sql, _) in zip(noted.explained(), noted, strict=True)
-            if sql.startswith("INSERT INTO vote_d")
-        ]
-        assert "hashed SubPlan" in plan, plan
-        assert "Anti Join" not in plan, plan
-        db.session.rollback()
 
 
 def _reads_no_whole(plan: str, path: str) -> None:

@@ -28,17 +28,14 @@ from directory import pages
 from directory.errors import DirectoryError
 from directory.http.fields import Flag, Line, Prose
 from directory.http.validation import FormBody, JsonBody, Upload
-from directory.services import base64url
-from directory.services.sign_in import passkeys
 from directory.services.sign_in.openid import OpenIdProvider
 from directory.services.sign_in.transport import Access
 from directory.services.text import markdown
 from tests.services.test_markdown import HOSTILE as DEAR
 from tests.services.test_pictures import HOSTILE as PICTURES
 from tests.support import effort
-from tests.support.authenticator import Authenticator
 from tests.support.factories import Api, World
-from tests.support.hostile_texts import CBOR, FORMS, HEADER_UNITS, LONG, MARKDOWN, OTHERS, filled, repeated
+from tests.support.hostile_texts import FORMS, HEADER_UNITS, LONG, MARKDOWN, OTHERS, filled, repeated
 from tests.support.lying_provider import CLIENT_ID, LyingProvider
 from tests.support.routes import Route, Targets, body, form, operation, routes
 
@@ -257,17 +254,6 @@ def _tried(call: Callable[..., object], *given: Any) -> Response:
     with suppress(DirectoryError):
         call(*given)
     return Response()
-
-
-def test_no_answer_of_an_authenticator_costs_much() -> None:
-    party = passkeys.RelyingParty("https://example.net", "example.net", "Example")
-    options = {"user": {"id": _part("1")}, "rp": {"id": party.host}, "challenge": _part("c" * 32)}
-    answer, spending = Authenticator(party.origin).create(options), Spending()
-    for item in (*CBOR, *(each[:length] for each in CBOR for length in (5_000, 500))):
-        given = {**answer, "response": {**answer["response"], "attestationObject": base64url.encode(item)}}
-        spending.send(f"CBOR {item[:60]!r}", partial(_tried, passkeys.registered, given, b"c" * 32, party))
-    assert passkeys.registered(answer, b"c" * 32, party).sign_count == 1, "what is changed was good"
-    assert spending.costly == []
 
 
 def _parameters_of_pages() -> dict[str, fields.Field[Any]]:

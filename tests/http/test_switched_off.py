@@ -1,10 +1,12 @@
 """What a setting switches off is refused after the caller's access, and before the query and the body are read."""
 
+import sys
 from typing import Any
 
 import pytest
 from flask import Flask
 
+from tests.support.extras import rows
 from tests.support.factories import Api, World
 
 ABSENT = (404, "not_found")
@@ -27,18 +29,12 @@ OFF: dict[str, tuple[str, tuple[int, str]]] = {
     "POST /api/auth/email/verify": (ANYBODY, ABSENT),
     "POST /api/auth/email/verification": (MEMBER, ABSENT),
     "POST /api/auth/notifications/<token>": (ANYBODY, ABSENT),
-    "POST /api/auth/passkeys/options": (MEMBER, ABSENT),
-    "POST /api/auth/passkeys": (MEMBER, ABSENT),
-    "GET /api/auth/passkeys": (MEMBER, ABSENT),
-    "PUT /api/auth/passkeys/<id:passkey_id>": (MEMBER, ABSENT),
-    "DELETE /api/auth/passkeys/<id:passkey_id>": (MEMBER, ABSENT),
-    "POST /api/auth/passkeys/login/options": (ANYBODY, ABSENT),
-    "POST /api/auth/passkeys/login": (ANYBODY, ABSENT),
     "GET /api/auth/providers/<provider>": (ANYBODY, ABSENT),
     "GET /api/auth/providers/<provider>/callback": (ANYBODY, ABSENT),
     "GET /api/auth/identities": (MEMBER, ABSENT),
     "POST /api/auth/identities": (MEMBER, ABSENT),
     "DELETE /api/auth/identities/<id:identity_id>": (MEMBER, ABSENT),
+    **rows("switched_off", sys.modules[__name__]),
 }
 # Those who may not use a route of the others are refused as if it were on.
 REFUSED = {MEMBER: (401,), OWNER: (401, 404), REVIEWER: (401, 403)}

@@ -129,7 +129,7 @@ def test_a_header_invents_no_entry_of_the_cache(site: Flask) -> None:
     "path",
     [
         "/api/projects", "/api/projects.atom", "/api/session", "/robots.txt", "/favicon.svg", "/manifest.webmanifest",
-        "/opensearch.xml", "/p/1/card.png", "/p/1/badge.svg", "/apple-touch-icon.png", "/sitemap-lists.xml",
+        "/opensearch.xml", "/apple-touch-icon.png", "/sitemap-lists.xml",
         "/assets/{style}",
     ],
 )  # fmt: skip
@@ -399,6 +399,7 @@ def test_an_account_has_a_language_of_its_own(site: Flask) -> None:
     assert visitor.call("GET", "/api/auth/me").json["language"] == "pt-BR"
 
 
+@pytest.mark.extra("passkeys")
 def test_each_way_to_sign_in_has_pages_speak_the_language_of_the_account(
     make_site: Any, provider: LyingProvider
 ) -> None:
@@ -461,14 +462,6 @@ def test_a_broken_translation_of_ours_leaves_all_in_english(
     assert [each.reason for each in caplog.records if each.message == "a translation cannot be read"] == [
         f"{path}:2: is not a line of a .po file"
     ]
-
-
-def test_a_badge_is_in_the_language_of_the_site(make_site: Any) -> None:
-    app = make_site(SITE_LANGUAGE="de")
-    project = World(app).project(title="Lantern", votes=1)
-    badge = app.test_client().get(f"/p/{project}/badge.svg", headers={"Accept-Language": "ar"})
-    assert "1 Stimme · Platz 1 in Woche " in badge.text
-    assert "Accept-Language" not in badge.headers.get("Vary", "")
 
 
 def test_what_programs_and_operators_read_is_in_english(

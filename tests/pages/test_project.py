@@ -67,7 +67,6 @@ def test_the_head_describes_the_project(make_app, path_of):
     assert '<meta name="description" content="He said &#34;no&#34; &lt;/head&gt;&lt;script&gt;">' in text
     assert f'<link rel="canonical" href="https://projects.example{path}">' in text
     assert f'<meta property="og:url" content="https://projects.example{path}">' in text
-    assert f'<meta property="og:image" content="https://projects.example{path.rpartition("/")[0]}/card.png">' in text
     found = json.loads(re.search('<script type="application/ld[+]json">(.*?)</script>', text, re.DOTALL)[1])
     assert [each["@type"] for each in found] == ["SoftwareApplication", "BreadcrumbList"]
     assert found[0]["description"] == 'He said "no" </head><script>'

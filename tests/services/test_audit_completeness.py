@@ -12,10 +12,11 @@ from sqlalchemy import select
 from directory.cli import COMMANDS
 from directory.db.transactions import transaction
 from directory.extensions import db
-from directory.models import AuditEntry, DeliveryState, MailLink, Passkey, Token
+from directory.models import AuditEntry, DeliveryState, MailLink, Token
 from directory.services.accounts import accounts, mail_links
 from directory.services.delivery import deliveries
 from directory.services.sign_in import recovery
+from tests.support.extras import rows
 from tests.support.factories import PASSWORD, Api, World
 from tests.support.mailbox import Mailbox
 from tests.support.reviewing import NOTIFYING
@@ -35,12 +36,6 @@ def log(app: Flask, after: int = 0) -> list[AuditEntry]:
 
 def end(app: Flask) -> int:
     return max((entry.id for entry in log(app)), default=0)
-
-
-def voted(world: World) -> str:
-    project, voter = world.project(), world.user()
-    world.vote(project, voter)
-    return f"{project}/votes/decisions", {"decision": "discount", "user_ids": [voter.id]}  # type: ignore[return-value]
 
 
 def message(world: World) -> int:
@@ -90,9 +85,6 @@ WRITES: dict[tuple[str, str], Callable[[World, Api], tuple[str, Any]]] = {
     ("POST", "projects/decisions"): lambda w, _: (
         "projects/decisions", {"decision": "approve", "ids": [w.project(status="pending")]},
     ),
-    ("POST", "projects/<id:project_id>/votes/decisions"): lambda w, _: (f"projects/{voted(w)[0]}", {
-        "decision": "discount", "match": ["new_accounts"],
-    }),
     ("DELETE", "messages/<id:message_id>"): lambda w, _: (f"messages/{message(w)}", None),
     ("POST", "categories"): lambda *_: ("categories", {"slug": "new", "name": "New"}),
     ("PUT", "categories/<slug:slug>"): lambda w, _: (f"categories/{w.category()}", {"name": "Other"}),
@@ -113,6 +105,7 @@ WRITES: dict[tuple[str, str], Callable[[World, Api], tuple[str, Any]]] = {
     ("POST", "webhooks/deliveries/<id:delivery_id>/redeliver"): lambda _, a: (
         f"webhooks/deliveries/{delivery(a)}/redeliver", None,
     ),
+    **rows("writes"),
 }  # fmt: skip
 
 
@@ -206,14 +199,6 @@ def one_user(world: World, *command: str, **user: str) -> list[str]:
     return ["users", *command, world.user("ada", **user).username]
 
 
-def with_passkey(world: World) -> list[str]:
-    user = world.user("ada")
-    key = Passkey(user_id=user.id, credential_id="x", public_key="x", sign_count=0, name="Key")
-    with world.app.app_context():
-        transaction(lambda: db.session.add(key))
-    return ["users", "reset-passkeys", "ada"]
-
-
 def wrong_counter(world: World) -> list[str]:
     project = world.project()
     with world.app.app_context():
@@ -236,12 +221,12 @@ LOGGED: dict[str, Callable[[World, Api], tuple[list[str], str]]] = {
     "users set-password": lambda w, _: (
         [*one_user(w, "set-password"), "--password", NEW_PASSWORD], "user.password_changed",
     ),
-    "users reset-passkeys": lambda w, _: (with_passkey(w), "user.passkeys_reset"),
     "users delete": lambda w, _: ([*one_user(w, "delete"), "--yes"], "user.deleted"),
     "users sign-out-all": lambda *_: (["users", "sign-out-all", "--yes"], "users.signed_out"),
     "users revoke-all-tokens": lambda *_: (["users", "revoke-all-tokens", "--yes"], "users.tokens_revoked"),
     "webhooks redeliver": lambda _, a: (["webhooks", "redeliver", str(delivery(a))], "webhook.redelivered"),
     "recount": lambda w, _: (wrong_counter(w), "counters.repaired"),
+    **rows("commands"),
 }  # fmt: skip
 
 

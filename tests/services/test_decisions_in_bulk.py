@@ -100,26 +100,6 @@ def test_the_statements_do_not_grow_with_the_projects(
     assert faults(app) == []
 
 
-def test_votes_are_decided_by_as_many_statements_however_many_they_are(
-    world: World, admin: Api, statements: Statements
-) -> None:
-    admin.get("/api/auth/me")
-    for decision in ("discount", "count"):
-        costs = []
-        for size in SIZES:
-            project, voters = world.project(), [world.user() for _ in range(size)]
-            for voter in voters:
-                world.vote(project, voter)
-            path = f"/api/admin/projects/{project}/votes/decisions"
-            if decision == "count":
-                admin.post(path, {"decision": "discount", "match": ["new_accounts"]})
-            statements.clear()
-            body = {"decision": decision, "user_ids": [voter.id for voter in voters]}
-            assert admin.post(path, body).json["changed"] == size
-            costs.append(len(statements))
-        assert len(set(costs)) == 1
-
-
 def test_deliveries_are_sent_again_by_as_many_statements_however_many_they_are(
     app: Flask, world: World, admin: Api, statements: Statements
 ) -> None:

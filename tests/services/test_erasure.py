@@ -130,8 +130,7 @@ def fill(app: Flask, world: World, root: Api) -> Caller:
     root.put(f"/api/admin/projects/{live}/approve")
     for project in (liked := world.project(votes=1), world.project()):
         world.vote(project, ada)
-    decision = {"decision": "discount", "user_ids": [ada.id], "reason": "A ring."}
-    assert root.post(f"/api/admin/projects/{liked}/votes/decisions", decision).status_code == 200
+    world.discount(liked, ada)
     assert caller.post("/api/auth/feed-key").status_code == 201
     with app.app_context():
         transaction(lambda: ways_in(ada))

@@ -10,12 +10,15 @@ from flask import Flask
 from flask.testing import FlaskClient
 from sqlalchemy import update
 
+from directory import events
 from directory.db.transactions import transaction
 from directory.extensions import db
-from directory.models import Category, Project, Report, Role, Rule, SavedReply, Token, User
+from directory.models import Category, Project, Report, Role, Rule, SavedReply, Token, User, VoteDiscount
+from directory.services import audit
 from directory.services.accounts import api_tokens, sessions
 from directory.services.accounts.passwords import hash_password
 from directory.services.catalog import catalog, category_slugs
+from directory.services.catalog.orders import hot
 from directory.services.identity import Caller
 from directory.services.pictures import logos, pictures, project_pictures
 from directory.services.review import appeals, moderation, submissions
@@ -199,6 +202,11 @@ class World:
         with self.app.app_context():
             votes_of.cast(project_id, by=by)
 
+    def discount(self, project_id: int, voter: Caller, *, by: Caller | None = None) -> None:
+        """Take a user's vote out of the project's number, as the log says."""
+        with self.app.app_context():
+            transaction(lambda: _discount(db.session.get_one(Project, project_id), voter.id, by))
+
     def stored(self, project_id: int) -> dict[str, Any]:
         """A project as it stands."""
         with self.app.app_context():
@@ -207,3 +215,11 @@ class World:
     def row(self, project_id: int) -> Project | None:
         with self.app.app_context():
             return db.session.get(Project, project_id)
+
+
+def _discount(project: Project, user_id: int, by: Caller | None) -> None:
+    db.session.add(VoteDiscount(user_id=user_id, project_id=project.id))
+    project.upvotes -= 1
+    project.hot = hot(project.upvotes, project.listed_at)
+    votes = {"number": 1, "user_ids": [user_id]}
+    audit.record_project(events.PROJECT_VOTES_DISCOUNTED, project, by=by, reason="A ring.", votes=votes)

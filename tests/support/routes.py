@@ -16,6 +16,7 @@ from directory.models import Delivery, Message, Session, Token
 from directory.services.accounts import sessions
 from directory.services.delivery.channels import Endpoint, Webhook
 from directory.services.identity import Caller
+from tests.support.extras import rows
 from tests.support.factories import PASSWORD, World
 from tests.support.lists import THIS_YEAR
 from tests.support.pictures import RED
@@ -87,7 +88,6 @@ def body(route: Route, project_id: int) -> dict[str, Any] | None:
         "PUT /api/review/projects/<id:project_id>/claim": {"take_over": True},
         "POST /api/projects": project,
         "PUT /api/projects/<id:project_id>": {"tagline": f"Changed {number}"},
-        "POST /api/admin/projects/<id:project_id>/votes/decisions": {"decision": "discount", "match": ["unverified"]},
         "POST /api/admin/users/decisions": {"decision": "suspend", "ids": [10**9]},
         "PUT /api/admin/users/<id:user_id>": {"status": "suspended", "unpublish": True, "reason": "Spam."},
         "POST /api/admin/categories": {"slug": f"new-{number}", "name": "New"},
@@ -117,9 +117,7 @@ def body(route: Route, project_id: int) -> dict[str, Any] | None:
         "POST /api/auth/password/reset": {"token": "t" * 43, "password": PASSWORD},
         "POST /api/auth/identities": {"provider": "github"},
         "POST /api/auth/email/verify": {"token": "t" * 43},
-        "POST /api/auth/passkeys": {"credential": {"id": "x"}, "name": "new"},
-        "PUT /api/auth/passkeys/<id:passkey_id>": {"name": "new"},
-        "POST /api/auth/passkeys/login": {"credential": {"id": "x"}},
+        **rows("bodies"),
     }.get(route.name)
 
 
@@ -145,7 +143,6 @@ def form(route: Route) -> dict[str, str]:
         "POST /account/password": {"current_password": "another password", "password": f"{PASSWORD}{number}"},
         "POST /account/delete": {"current_password": "another password", "sure": "true"},
         "POST /account/providers": {"provider": "github"},
-        "POST /account/passkeys/<id:passkey_id>/name": {"name": "new"},
         "POST /account/tokens": {"name": "new"},
         "POST /submit": {**project, "another": "true"},
         "POST /mine/<id:project_id>": {"text": f"Words {number}"},
@@ -153,6 +150,7 @@ def form(route: Route) -> dict[str, str]:
         "POST /mine/<id:project_id>/edit": {**project, "version": "1"},
         "POST /mine/<id:project_id>/pictures": {"alt": "A window"},  # without its file
         "POST /mine/<id:project_id>/pictures/<id:picture_id>": {"alt": f"Words {number}", "do": "words"},
+        **rows("forms"),
     }.get(route.name, {})
 
 

@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 import config
+from tests.support import extras
 
 ENVIRONMENT = {
     "APP_ENV": "testing",
@@ -25,7 +26,7 @@ ENVIRONMENT = {
     "RATELIMIT_ENABLED": "false",
 }
 # Settings that a whole run of the suite may take from the environment.
-OF_THE_RUN = {name: os.environ[name] for name in ("RESPONSE_CACHE", "SERVER_WORKER") if name in os.environ}
+OF_THE_RUN = {name: os.environ[name] for name in ("EXTRAS", "RESPONSE_CACHE", "SERVER_WORKER") if name in os.environ}
 
 # Tests of whole servers and of browsers, and tables of all routes, with each caller or with hostile texts.
 NOT_COUNTED = tuple(
@@ -51,6 +52,9 @@ def reason_to_skip(item: pytest.Item) -> str | None:
         reason = OUR_WORKER[marker.args[0]]
         if _setting("SERVER_WORKER") == "gthread":
             return reason
+    for marker in item.iter_markers("extra"):
+        if marker.args[0] not in extras.ON:
+            return f"the extra {marker.args[0]} is off"
     if (marker := item.get_closest_marker("direct")) and os.environ.get("TEST_POOLER"):
         return f"not through a connection pooler: {marker.args[0]}"
     return None
@@ -60,7 +64,7 @@ def databases_of(item: pytest.Item) -> list[str]:
     """On which databases a test runs that can run on each: both, or those that the run names."""
     named, on_both = (os.environ.get(name, "").split() for name in ("TEST_DATABASES", "TEST_ON_BOTH"))
     folder = item.nodeid.partition("::")[0].rpartition("/")[0]
-    if folder in on_both or (on_both and item.get_closest_marker("slow")):
+    if folder.startswith(tuple(on_both)) or (on_both and item.get_closest_marker("slow")):
         return [*BACKENDS]
     return named or [*BACKENDS]
 

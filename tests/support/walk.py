@@ -19,6 +19,7 @@ from directory.services.delivery.mail.templates import Mail
 from directory.services.turns import Asked, Outcome, Standing, Turn
 from tests.support import factories
 from tests.support.browsers import Browser
+from tests.support.extras import rows
 from tests.support.factories import PASSWORD, Api, World
 
 MAIL = {
@@ -306,7 +307,7 @@ class Walk:
         """The page of the account, its outcomes, and what its forms refuse."""
         for by in ("ada", "bob"):
             yield self.ask("account", "/account", by)
-        for done in account.SAID:
+        for done in (*account.SAID, *rows("said")):
             yield self.ask("account", f"/account?done={done}", "bob")
         for form, fields in (
             ("username", {"username": "A!"}), ("username", {"username": "another"}), ("email", {"email": "x"}),

@@ -87,11 +87,11 @@ def world_of(url: str) -> Iterator[World]:
 def fill(url: str) -> None:
     """Some of everything that a back-up has to bring back."""
     with world_of(url) as world:
-        owner, root = world.user(), world.caller(world.admin())
+        owner = world.user()
         project = world.project(owner, votes=3, title="Observatory", tags=["stars"])
         world.revise(project, owner, title="Planetarium")
         world.vote(project, shill := world.user())
-        root.post(f"/api/admin/projects/{project}/votes/decisions", {"decision": "discount", "user_ids": [shill.id]})
+        world.discount(project, shill)
         world.project(status="rejected")
         world.caller(world.user("ada"))
 

@@ -6,7 +6,6 @@ from marshmallow import ValidationError, fields, validates_schema
 
 from directory.api.schemas.audit import TimelineEvent
 from directory.api.schemas.messages import MessageOutput
-from directory.api.schemas.passkeys import PasskeyOutput
 from directory.api.schemas.projects import USERNAME, ProjectOutput
 from directory.api.schemas.reports import MemberReport
 from directory.http.fields import BLANKS, Checked, Flag, Line, Matching, Strict, Timestamp, Word, document
@@ -133,6 +132,15 @@ class UserOutput(Strict):
     )
     may_rename = fields.Boolean(required=True, metadata={"description": "Whether the username may still be chosen."})
     notify = fields.Boolean(required=True, metadata={"description": "Whether decisions about the projects are mailed."})
+
+
+class PasskeyOutput(Strict):
+    """A passkey of the caller. `last_used_at` is null until it has signed in."""
+
+    id = fields.Integer(required=True)
+    name = fields.String(required=True)
+    created_at = Timestamp(required=True)
+    last_used_at = Timestamp(required=True, allow_none=True)
 
 
 class ExportedUser(UserOutput):

@@ -13,7 +13,7 @@ from directory.services.catalog import catalog
 from directory.services.catalog.filters import Filters
 from directory.services.identity import Caller
 from directory.services.review import reports, thread
-from directory.services.sign_in import identities, passkeys
+from directory.services.sign_in import held_passkeys, identities
 from directory.services.votes.counted_votes import COUNTS
 
 # Of one export, because the answer is not streamed.
@@ -44,7 +44,7 @@ def export(by: Caller, *, is_limited: bool = True, naming: bool = False) -> dict
         "sessions": sessions.listed(by),
         "tokens": api_tokens.listed(by),
         "identities": identities.listed(by),
-        "passkeys": passkeys.listed(by),
+        "passkeys": held_passkeys.listed(by),
     }
 
 

@@ -5,20 +5,15 @@ import time
 from collections.abc import Iterator
 from functools import cache
 from itertools import cycle
-from typing import Any
 
-from tests.api.test_passkeys import COSTLY, KEYS, with_member
 from tests.services.test_markdown import HOSTILE as TEXTS
 from tests.services.test_pictures import HOSTILE as PICTURES
-from tests.support.authenticator import Authenticator
-from tests.support.factories import PASSWORD
+from tests.support.extras import rows
 from tests.system.chaos import Outcome, scenario
 from tests.system.chaos.actors import toggler
-from tests.system.chaos.load import Answer, Load, Step, call, expect, expect_within, slowest, statuses
+from tests.system.chaos.load import Answer, Load, Step, expect, expect_within, slowest, statuses
 from tests.system.chaos.paced import reader
 from tests.system.chaos.stage import Person, Stage, stage
-
-ACCOUNT = {"username": "hostile", "email": "hostile@example.org", "password": PASSWORD}
 
 
 @cache
@@ -59,43 +54,13 @@ def describer(at: Stage, by: Person, project: int) -> Step:
     return lambda: at.ask("PUT", f"/api/projects/{project}", by, {"description": next(texts)[:10_000]})
 
 
-def registrar(at: Stage) -> Step:
-    """Adds passkeys that a general decoder would take seconds for."""
-    assert at.service is not None
-    port, cookie = at.service.port, _signed_in(at)
-
-    def step() -> Answer:
-        asked = _by_cookie(port, cookie, f"{KEYS}/options", None)
-        if asked.status != 200:
-            return asked
-        credential = Authenticator(f"http://127.0.0.1:{port}").create(asked.json)
-        return _by_cookie(port, cookie, KEYS, {"credential": with_member(credential, COSTLY)})
-
-    return step
-
-
-def _signed_in(at: Stage) -> str:
-    """The cookie of a new member's session."""
-    assert at.service is not None
-    assert at.ask("POST", "/api/auth/register", body=ACCOUNT).status == 201
-    connection = http.client.HTTPConnection("127.0.0.1", at.service.port, timeout=30)
-    sent = b'{"login": "hostile", "password": "%s"}' % PASSWORD.encode()
-    connection.request("POST", "/api/auth/login", sent, {"Content-Type": "application/json"})
-    cookie = connection.getresponse().headers["Set-Cookie"].partition(";")[0]
-    connection.close()
-    return cookie
-
-
-def _by_cookie(port: int, cookie: str, path: str, body: Any) -> Answer:
-    return call(port, "POST", path, None, body, {"Cookie": cookie, "Sec-Fetch-Site": "same-origin"})
-
-
 def _hostile(at: Stage) -> Iterator[Step]:
     for number, person in enumerate(at.members[:3]):
         yield uploader(at, person, at.projects[number])
         yield writer(at, person)
         yield describer(at, person, at.projects[number])
-    yield registrar(at)
+    for make in rows("hostile").values():
+        yield make(at)
 
 
 @scenario(

@@ -1,6 +1,7 @@
 // The console's first page: what waits, what happens, and what is liked.
 import type { ComponentChildren } from "preact";
 import { api, ask, type Schemas } from "../api/client.ts";
+import { extras } from "../extras/index.ts";
 import { Failed, Skeleton, Stale } from "../parts/states.tsx";
 import { ago, Time } from "../parts/time.tsx";
 import { categories, loadCategories } from "../state/categories.ts";
@@ -11,12 +12,11 @@ import { t } from "../text.ts";
 import { Charts, type Panel } from "./chart.tsx";
 import { Frame } from "./frame.tsx";
 import { w } from "./text.ts";
-import { v } from "./votes-text.ts";
+import { Top } from "./top.tsx";
 
 type Figures = Schemas["Analytics"];
 const PERIODS = [7, 30, 90, 365];
 const USUAL = 30;
-const TOP = 10; // rows of a ranking
 const FLOW: Panel[] = [
   { name: w.series.submissions, parts: ["submissions"], imports: true },
   { name: w.series.decisions, parts: ["approvals", "rejections"] },
@@ -24,8 +24,7 @@ const FLOW: Panel[] = [
 const ACTIVITY: Panel[] = [{ name: w.series.upvotes, parts: ["upvotes"] }, { name: w.series.signups, parts: ["signups"] }];
 
 const figures = new Resource<Figures>(true);
-const doubtful = new Resource<readonly Schemas["DoubtfulProject"][]>();
-onNewCaller(() => [figures, doubtful].forEach((each) => each.clear()));
+onNewCaller(() => figures.clear());
 
 export const dashboard: Page = {
   enter: (_match, asked) => afterSession(() => {
@@ -44,8 +43,7 @@ export function daysOf(asked: URLSearchParams): number {
 
 function load(days: number): void {
   loadCategories();
-  const many = { params: { query: { limit: 100 } } };
-  void doubtful.load("console doubtful votes", async (signal) => (await withSession(ask(api.GET("/api/admin/projects/doubtful", { ...many, signal })))).items);
+  extras.forEach(({ ranking }) => ranking?.load());
   void figures.load(`console analytics ${days}`, (signal) => withSession(ask(api.GET("/api/admin/analytics", { params: { query: { days } }, signal }))));
 }
 
@@ -73,7 +71,7 @@ function Dashboard() {
       </nav>
       <Charts title={w.flow} panels={FLOW} figures={shown} />
       <Charts title={w.activity} panels={ACTIVITY} figures={shown} />
-      <div class="tops"><TopProjects figures={shown} /><TopCategories figures={shown} /><Doubtful /></div>
+      <div class="tops"><TopProjects figures={shown} /><TopCategories figures={shown} />{extras.map(({ name, ranking: Ranking }) => Ranking && <Ranking.view key={name} />)}</div>
       <Reviewers figures={shown} />
       <p class="small muted generated">{w.generated} <Time at={shown.generated_at} /></p>
     </div>
@@ -95,38 +93,6 @@ function Numbers({ figures: { review, totals } }: { figures: Figures }) {
   return <dl class="figures of-site">{numbers.map(([name, value, more]) => <div key={name}><dt>{name}</dt><dd>{value}</dd>{more && <dd class="small">{more}</dd>}</div>)}</dl>;
 }
 
-interface Ranked {
-  key: string | number;
-  name: ComponentChildren;
-  number: number;
-}
-
-/** A ranking: a table whose numbers are bars too. */
-function Top({ title, what, rows }: { title: string; what: string; rows: readonly Ranked[] }) {
-  const most = Math.max(1, ...rows.map((each) => each.number));
-  return (
-    <section class="section">
-      <h2>{title}</h2>
-      {rows.length === 0 ? <p class="muted">{w.noTop}</p> : (
-        <table class="top-list">
-          <thead class="unseen"><tr><th scope="col">{w.name}</th><th scope="col">{what}</th></tr></thead>
-          <tbody>
-            {rows.map(({ key, name, number }) => (
-              <tr key={key}>
-                <th scope="row">
-                  {name}
-                  <svg viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true"><rect class="bar upvotes" width={(100 * number) / most} height="4" /></svg>
-                </th>
-                <td>{t.number(number)}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      )}
-    </section>
-  );
-}
-
 function TopProjects({ figures }: { figures: Figures }) {
   const rows = figures.top_projects.map(({ id, slug, title, upvotes }) => ({ key: id, name: <a href={`/p/${id}/${slug}`} dir="auto">{title}</a>, number: upvotes }));
   return <Top title={w.topProjects} what={w.votes} rows={rows} />;
@@ -135,13 +101,6 @@ function TopProjects({ figures }: { figures: Figures }) {
 function TopCategories({ figures }: { figures: Figures }) {
   const rows = figures.top_categories.map(({ slug, name, live_projects }) => ({ key: slug, name: <a href={`/?category=${slug}`}>{name}</a>, number: live_projects }));
   return <Top title={w.topCategories} what={w.live} rows={rows} />;
-}
-
-/** The projects of whose recent votes more have signs of a vote ring than of all votes, where there are any. */
-function Doubtful() {
-  const found = doubtful.data.value?.filter((each) => each.is_above).slice(0, TOP) ?? [];
-  const rows = found.map(({ id, title, doubtful: number }) => ({ key: id, name: <a href={`/admin/projects/${id}`} dir="auto">{title}</a>, number }));
-  return rows.length > 0 && <Top title={v.doubtful} what={v.doubtfulVotes} rows={rows} />;
 }
 
 function Reviewers({ figures: { reviewers } }: { figures: Figures }) {

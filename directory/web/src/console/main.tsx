@@ -3,6 +3,7 @@ import "../styles/base.css";
 import "../styles/parts.css";
 import "../styles/forms.css";
 import "../styles/pages.css";
+import { extras } from "../extras/index.ts";
 import { startApp } from "../parts/app.tsx";
 import { startConsoleKeys } from "../state/queue-keys.ts";
 import { startPending } from "../state/queue-pending.ts";
@@ -28,7 +29,6 @@ startApp([
   { pattern: /^\/admin\/queue$/, page: reviewQueue },
   { pattern: /^\/admin\/queue\/(\d{1,19})$/, page: reviewQueue },
   { pattern: /^\/admin\/projects$/, page: projects },
-  { pattern: /^\/admin\/projects\/(\d{1,19})$/, page: later(w.pages["/admin/projects"], async () => (await rare()).projectVotes) },
   { pattern: /^\/admin\/reports$/, page: reports },
   { pattern: /^\/admin\/rules$/, page: later(w.pages["/admin/rules"], async () => (await rare()).rules) },
   { pattern: /^\/admin\/rules\/(?:new|(\d{1,19}))$/, page: later(w.pages["/admin/rules"], async () => (await rare()).rule) },
@@ -38,4 +38,5 @@ startApp([
   { pattern: /^\/admin\/categories$/, page: later(w.pages["/admin/categories"], async () => (await rare()).categories) },
   { pattern: /^\/admin\/deliveries$/, page: later(w.pages["/admin/deliveries"], async () => (await rare()).deliveries) },
   { pattern: /^\/admin\/audit$/, page: later(w.pages["/admin/audit"], async () => (await rare()).audit) },
+  ...extras.flatMap(({ pages = [] }) => pages.map(({ pattern, title, load }) => ({ pattern, page: later(title, load) }))),
 ], <><DecisionBar /><KeyHelp /></>);

@@ -1,5 +1,6 @@
 // All projects, in every state.
 import { api, ask, type Schemas } from "../api/client.ts";
+import { extras } from "../extras/index.ts";
 import { pathOf, safeAddress } from "../parts/address.ts";
 import { Time } from "../parts/time.tsx";
 import { categories, loadCategories } from "../state/categories.ts";
@@ -15,7 +16,6 @@ import { Listed, type Column } from "./table.tsx";
 import { takeDown } from "./take-down.ts";
 import { w } from "./text.ts";
 import { States, statesOf } from "./turn.tsx";
-import { v } from "./votes-text.ts";
 
 type Project = Schemas["QueueItem"];
 const list = new Listing<Project>(
@@ -72,9 +72,9 @@ function placeOf(project: Project): string {
 }
 
 /** How many votes count, for administrators as a link to who voted. */
-function votesCell({ id, title, upvotes }: Project) {
-  if (!isAdministrator.value) return t.number(upvotes);
-  return <a href={`/admin/projects/${id}`} aria-label={v.votesFor(title, upvotes)}>{t.number(upvotes)}</a>;
+function votesCell(project: Project) {
+  const link = isAdministrator.value && extras.find((each) => each.votes)?.votes?.(project);
+  return link ? <a href={link.href} aria-label={link.label}>{t.number(project.upvotes)}</a> : t.number(project.upvotes);
 }
 
 function Actions({ project }: { project: Project }) {

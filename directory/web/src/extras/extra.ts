@@ -1,0 +1,14 @@
+// What an extra adds to the console.
+import type { ComponentChildren } from "preact";
+import type { Page } from "../state/router.ts";
+
+export interface Extra {
+  /** Its name in EXTRAS. */
+  name: string;
+  /** Its pages: the addresses, the title until a page is loaded, and the page. */
+  pages?: { pattern: RegExp; title: string; load: () => Promise<Page> }[];
+  /** A ranking on the dashboard: `load` asks for its data. */
+  ranking?: { load: () => void; view: () => ComponentChildren };
+  /** Where an administrator sees who voted for a project, and what that link says. */
+  votes?: (project: { id: number; title: string; upvotes: number }) => { href: string; label: string };
+}
