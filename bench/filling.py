@@ -6,7 +6,6 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import psycopg
-from flask import g
 from sqlalchemy import create_engine, select, text
 from sqlalchemy.engine import make_url
 
@@ -16,7 +15,7 @@ from directory import create_app
 from directory.db.paging import Position
 from directory.extensions import db
 from directory.http import pagination as cursors
-from directory.http.exchange import Exchange
+from directory.http.exchange import anonymous
 from directory.models import Project
 from directory.services.accounts.sessions import digest
 from directory.services.catalog import search_index
@@ -109,7 +108,7 @@ def anywhere(environment: dict[str, str], live: list[int]) -> list[str]:
     """Cursors from the list's beginning to its end, as the service signs them."""
     app = create_app(config.load(environment))
     with app.app_context():
-        g.exchange = Exchange("GET", "/api/projects", "", "")
+        anonymous("/api/projects")
         listed = {"status": "live", "sort": "newest"}
         cursors.window({"limit": 20}, listed)
         rows = db.session.execute(

@@ -1,13 +1,20 @@
-"""Counts what a reader of the code has to keep in mind: python -m bench.house. `--names` lists the files of each event.
+"""Counts what a reader of the code has to keep in mind: python -m bench.house. `--names` lists what is counted.
 
-It reads the checkout as text and imports nothing of it but the names of events.
+It reads the checkout as text and imports nothing of it but the names of events. With `--paths` it counts our own
+functions, and their files, that one request calls: over SQLite in a temporary folder, by WSGI, and after a request of
+the same kind, so nothing is imported or compiled. A list and a search are not in the response cache, a vote is alone.
 """
 
 import argparse
 import re
+import sys
+import tempfile
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from statistics import median
+from types import FrameType
+from typing import Any
 
 from directory import events
 
@@ -15,6 +22,7 @@ ROOT = Path(__file__).parent.parent
 DIRECTORY = ROOT / "directory"
 SOURCES = {".py", ".ts", ".tsx", ".html", ".sql"}
 GENERATED = {"schema.d.ts", "events.ts"}
+COMPREHENSIONS = {"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>", "<module>"}
 SHORT = 45  # lines of a module that a reader meets without learning much
 
 
@@ -54,11 +62,78 @@ def lines_by_package(texts: dict[Path, str]) -> Iterator[tuple[str, int]]:
     yield "all", sum(python.values())
 
 
+def calls(api: Any, method: str, path: str, body: Any = None) -> Counter[str]:
+    """The calls of our own functions in one request, by file and name; comprehensions are not counted."""
+    counted: Counter[str] = Counter()
+    own = f"{DIRECTORY}/"
+
+    def note(frame: FrameType, event: str, _argument: Any) -> None:
+        code = frame.f_code
+        if event == "call" and code.co_filename.startswith(own) and code.co_name not in COMPREHENSIONS:
+            counted[f"{code.co_filename.removeprefix(own)}:{code.co_firstlineno} {code.co_qualname}"] += 1
+
+    sys.setprofile(note)
+    try:
+        response = api.call(method, path, body)
+    finally:
+        sys.setprofile(None)
+    assert response.status_code < 300, response.text
+    return counted
+
+
+def paths(folder: str) -> dict[str, Counter[str]]:
+    """The calls of each operation."""
+    from tests.conftest import build, migrate
+    from tests.support.factories import Api, World
+
+    url = f"sqlite:///{folder}/house.db"
+    migrate(url)
+    app = build(url)
+    world = World(app)
+    first, *rest = [world.project(title=f"House {place}") for place in range(20)]
+    waiting = [world.project(status="pending") for _ in range(2)]
+    member, admin, visitor = world.caller(world.user()), world.caller(world.admin()), Api(app)
+    submissions = [{"title": f"Path {n}", "url": f"https://example.com/{n}", "description": "Short."} for n in range(3)]
+    for each in submissions:
+        each |= {"tagline": "A way through the house", "category": world.category(), "tags": ["walk"]}
+    for path in ("/api/projects", "/api/projects?q=house"):
+        visitor.get(path)
+    for caller in (member, admin):
+        caller.get("/api/auth/me")
+    member.post(f"/api/projects/{first}/upvote")  # the list of before is not valid any more
+    for each in submissions[1:]:
+        member.post("/api/projects", each)
+    admin.put(f"/api/admin/projects/{waiting[0]}/approve")
+    return {
+        "a submission": calls(member, "POST", "/api/projects", submissions[0]),
+        "an approval": calls(admin, "PUT", f"/api/admin/projects/{waiting[1]}/approve"),
+        "a search": calls(visitor, "GET", "/api/projects?q=house"),
+        "a list": calls(visitor, "GET", "/api/projects"),
+        "a vote": calls(member, "POST", f"/api/projects/{rest[0]}/upvote"),
+    }
+
+
+def print_paths(*, with_names: bool) -> None:
+    """Print a table of the requests."""
+    with tempfile.TemporaryDirectory() as folder:
+        counted = paths(folder)
+    print("| request | functions | files | calls |", "|---|---|---|---|", sep="\n")
+    for request, names in counted.items():
+        print(f"| {request} | {len(names)} | {len({each.split(':')[0] for each in names})} | {names.total()} |")
+    if with_names:
+        for request, names in counted.items():
+            print(f"\n{request}:", *(f"{times:5} {name}" for name, times in names.items()), sep="\n")
+
+
 def main() -> None:
-    """Print three tables."""
+    """Print three tables, or that of the requests."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--names", action="store_true", help="list the files that name each event")
-    wants_names = parser.parse_args().names
+    parser.add_argument("--names", action="store_true", help="list the files that name each event, or the functions")
+    parser.add_argument("--paths", action="store_true", help="count the functions and files that requests call")
+    asked = parser.parse_args()
+    if asked.paths:
+        print_paths(with_names=asked.names)
+        return
     texts = sources()
     files = files_of_events(texts)
     sizes = sorted(map(len, files.values()))
@@ -74,7 +149,7 @@ def main() -> None:
     print("", "| package | lines of Python |", "|---|---|", sep="\n")
     for package, lines in lines_by_package(texts):
         print(f"| {package} | {lines:,} |")
-    if wants_names:
+    if asked.names:
         for event, paths in files.items():
             print(f"\n{event}:", *(f"  {path}" for path in paths), sep="\n")
 

@@ -15,6 +15,7 @@ from directory.http.receivers import subscribers
 from directory.http.signing_in import signed_out
 from directory.http.validation import Errors, JsonBody
 from directory.language.messages import _
+from directory.services import permissions
 from directory.services.people import account_deletion, account_export
 from directory.services.sign_in.refusals import SignInAgain
 
@@ -40,7 +41,7 @@ def delete(body: dict[str, Any]) -> Any:
     cannot be undone. A wrong password counts as a wrong login does. An account without a password, which a provider
     opened, needs a session that was opened in the last ten minutes instead, and so does each where passwords are off.
     """
-    if caller().needs_passkey:
+    if permissions.needs_passkey(caller()):
         raise needs_passkey()
     by, known = caller(), confirm_password(body.get("current_password")).password_hash
     transaction(lambda: account_deletion.delete_account(by=by, known_hash=known, notify=subscribers()))

@@ -45,6 +45,7 @@ from directory.http.signing_in import registering, registration_open, signed_in,
 from directory.http.validation import Errors, JsonBody
 from directory.language.messages import _
 from directory.models import User
+from directory.services import permissions
 from directory.services.accounts import accounts, api_tokens, feed_keys, sessions, usernames, users
 from directory.services.delivery.channels import MailServer
 from directory.services.identity import Caller
@@ -199,8 +200,8 @@ def change(body: dict[str, Any]) -> Any:
     address is refused before anything is counted for it.
     """
     by, email = caller(), body.get("email")
-    if by.unconfirmed and not body.keys() <= {"email", "current_password"}:
-        raise EmailNotVerified
+    if not body.keys() <= {"email", "current_password"}:
+        permissions.require_person(by)
     user, new_hash = _confirmed(body)
     is_new = _is_new_address(email, user)
     server = receivers.configured_mail_server() if is_new else None

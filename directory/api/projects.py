@@ -271,7 +271,7 @@ def count_votes(votes: list[Vote]) -> list[dict[str, Any] | Exception]:
     asks = current_app.config["REQUIRE_VERIFIED_EMAIL"] == "vote"
     adding = [vote.by.id for vote in votes if vote.action != "withdraw"] if asks else []
     refused = {*adding} - identity.verified(adding) if adding else set()
-    barred = [vote.by.unconfirmed or (vote.by.id in refused and vote.action != "withdraw") for vote in votes]
+    barred = [vote.by.id in refused and vote.action != "withdraw" for vote in votes]
     outcomes = voting.count([vote for vote, is_barred in zip(votes, barred, strict=True) if not is_barred])
     if (metrics := current_app.extensions.get("metrics")) is not None:
         metrics.count_votes(outcome for outcome in outcomes if not isinstance(outcome, Exception))
@@ -279,38 +279,31 @@ def count_votes(votes: list[Vote]) -> list[dict[str, Any] | Exception]:
     return [EmailNotVerified() if is_barred else next(counted) for is_barred in barred]
 
 
-def _count_vote(project_id: int, action: str) -> dict[str, Any]:
-    (outcome,) = count_votes([Vote(caller(), project_id, action)])
-    if isinstance(outcome, Exception):
-        raise outcome
-    return outcome
-
-
 @bp.post("/<id:project_id>/upvote")
 @login_required
 @documented(raises=(NotVotable, EmailNotVerified))
-@operation(answer=VoteOutput(), tier="voting", transactional=False, many=count_votes, action="toggle")
-def toggle_vote(project_id: int) -> Any:
+@operation(answer=VoteOutput(), tier="voting", transactional=False, many=count_votes)
+def toggle_vote(project_id: int) -> Vote:
     """Toggle the caller's vote.
 
     It is not idempotent: use PUT or DELETE where a request may be retried.
     """
-    return _count_vote(project_id, "toggle")
+    return Vote(caller(), project_id, "toggle")
 
 
 @bp.put("/<id:project_id>/upvote")
 @login_required
 @documented(raises=(NotVotable, EmailNotVerified))
-@operation(answer=VoteOutput(), tier="voting", transactional=False, many=count_votes, action="cast")
-def cast_vote(project_id: int) -> Any:
+@operation(answer=VoteOutput(), tier="voting", transactional=False, many=count_votes)
+def cast_vote(project_id: int) -> Vote:
     """Set the caller's vote; safe to retry."""
-    return _count_vote(project_id, "cast")
+    return Vote(caller(), project_id, "cast")
 
 
 @bp.delete("/<id:project_id>/upvote")
 @login_required
 @documented(raises=(NotVotable,))
-@operation(answer=VoteOutput(), tier="voting", transactional=False, many=count_votes, action="withdraw")
-def withdraw_vote(project_id: int) -> Any:
+@operation(answer=VoteOutput(), tier="voting", transactional=False, many=count_votes)
+def withdraw_vote(project_id: int) -> Vote:
     """Clear the caller's vote; safe to retry."""
-    return _count_vote(project_id, "withdraw")
+    return Vote(caller(), project_id, "withdraw")

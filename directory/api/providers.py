@@ -19,7 +19,7 @@ from directory.http import account_limits, languages, problem_details, rate_limi
 from directory.http.access import login_required, public
 from directory.http.authentication import browser_secret, caller, give_browser_secret, viewer
 from directory.http.client import prefers_json, user_agent
-from directory.http.endpoint import documented, operation, respond
+from directory.http.endpoint import as_response, documented, operation
 from directory.http.exchange import current
 from directory.http.password_checks import are_on
 from directory.http.signing_in import give_session, registering
@@ -244,7 +244,7 @@ def join(body: dict[str, Any]) -> Any:
         identities.require_fresh_session(caller())
     rate_limits.hit("sign_in")
     location, browser = _begin(chosen, ACCOUNT, caller().id)
-    response = respond({"location": location}, join.operation)  # type: ignore[attr-defined]
+    response = as_response(join.operation.render({"location": location}))  # type: ignore[attr-defined]
     give_browser_secret(response, browser)
     return response
 

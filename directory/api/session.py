@@ -44,9 +44,10 @@ def show() -> Any:
     if user is not None:
         # An administrator's edit applies at once, unless nobody may review their own.
         editor = permissions.as_editor(user, user.id, config["SELF_REVIEW"])
-        state["reviewed_fields"] = fields.reviewed("never" if editor.is_admin else config["REVIEW_ON_EDIT"])
-    if user is not None and user.needs_passkey:
+        at_once = permissions.may(editor, "administer")
+        state["reviewed_fields"] = fields.reviewed("never" if at_once else config["REVIEW_ON_EDIT"])
+    if permissions.needs_passkey(user):
         state["passkey_required"] = True
-    if user is not None and user.is_admin:
+    if permissions.may(user, "administer"):
         state["service"] = build.described()
     return state, {"Cache-Control": "private, no-store"}

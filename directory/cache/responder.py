@@ -36,9 +36,9 @@ from directory.db import deadline
 from directory.db.errors import log_failure
 from directory.db.statements import Row
 from directory.errors import DirectoryError
-from directory.http import access, authentication, endpoint
+from directory.http import access, authentication
 from directory.http.cache_policy import CacheTags
-from directory.http.exchange import Exchange
+from directory.http.exchange import anonymous
 from directory.http.headers import of_app
 from directory.services.accounts import last_uses, sessions
 from directory.services.accounts.sessions import Credential
@@ -189,19 +189,17 @@ class Responder:
             form = None if public is None else public.form_for(each.read)
             each.response = None if form is None else ReaderResponse(form, None)
 
-    def _find_or_make(self, read: Read) -> CachedResponse | None:
+    def _find_or_make(self, read: Read, *, has_waited: bool = False) -> CachedResponse | None:
         """The public response, from the store or made; None where the application has to make it.
 
-        Where several threads need it, one makes it for all.
+        Where several threads need it, one makes it for all: each looks again once it `has_waited` for the others.
         """
         snapshot, public = self._find_stored(read)
         if public is not None or snapshot is None:
             return public
-        return self._flights.run(read.key, lambda: self._find_again_or_make(read))
-
-    def _find_again_or_make(self, read: Read) -> CachedResponse | None:
-        snapshot, public = self._find_stored(read)  # another thread may have made it while this one waited
-        return self.make(read, snapshot) if public is None and snapshot is not None else public
+        if has_waited:
+            return self.make(read, snapshot)
+        return self._flights.run(read.key, lambda: self._find_or_make(read, has_waited=True))
 
     def _find_stored(self, read: Read) -> tuple[Snapshot | None, CachedResponse | None]:
         """A snapshot after which the response may be made, and the stored response if it is valid.
@@ -221,15 +219,16 @@ class Responder:
 
         It is None where the application has to make it.
         """
-        match = self.routes.find(read)
+        match = self.routes.find(read.path)
         if match is None:
             return None
         with self._flask.app_context():
-            exchange = Exchange("GET", read.path, read.query, read.request_id, language=read.language)
-            operation = match.view.operation
-            rendered = endpoint.read(operation, match.view.view, exchange, match.arguments)
+            facts = {"language": read.language, "view": match.view, "arguments": match.arguments}
+            exchange, operation = anonymous(read.path, read.query, read.request_id, **facts), match.view.operation
+            rendered, tags = operation.handle(exchange), operation.cache.tags
+            depends_on = tags and tags(rendered.data, exchange.arguments.get("query", {}))
         public = public_response(rendered, self._headers, read.scheme, read.path, operation, match.rule)
-        self.put(read, snapshot, public, rendered.cache_tags)
+        self.put(read, snapshot, public, depends_on)
         return public
 
     def put(self, read: Read, snapshot: Snapshot, public: CachedResponse, tags: CacheTags | None = None) -> None:
@@ -277,7 +276,7 @@ class Responder:
 
     def _make_fillable(self, read: Read) -> bool:
         """Make the public response if it can be filled in; return whether there is one."""
-        match = self.routes.find(read)
+        match = self.routes.find(read.path)
         if match is None or not PersonalParts.fits(match.view.operation):
             return False
         if self._find_or_make(read) is None:
@@ -345,19 +344,16 @@ class Responder:
                 if not is_connected:
                     return
                 wanted = [(each.read.credential, match.id) for each, match in group]
-                loaded = endpoint.read_many(view.operation, wanted, quick=in_loop)
+                loaded = view.operation.cache.load_many(wanted, quick=in_loop)
             for (each, match), found in zip(group, loaded, strict=True):
-                user_id, rendered = found or (None, None)
+                user_id, result = found or (None, None)
                 each.is_unknown = user_id is None and each.read.credential is not None
-                if not each.is_unknown:
-                    each.response = self._response_by_id(each.read, match, user_id, rendered)
+                if not each.is_unknown and result is not None:
+                    each.response = self._response_by_id(each.read, match, user_id, result)
 
-    def _response_by_id(
-        self, read: Read, match: MatchById, user_id: int | None, rendered: endpoint.Rendered | None
-    ) -> ReaderResponse | None:
-        if rendered is None:
-            return None
+    def _response_by_id(self, read: Read, match: MatchById, user_id: int | None, result: Any) -> ReaderResponse:
         operation = match.view.operation
+        rendered = operation.render(result)
         public = public_response(rendered, self._headers, read.scheme, read.path, operation, match.rule)
         if user_id is None:
             return ReaderResponse(public, None)

@@ -11,9 +11,8 @@ from flask import Flask
 
 from directory.cache.personal_body import PersonalParts
 from directory.cache.reads import Read
-from directory.http import access, endpoint
+from directory.http import access, endpoint, exchange
 from directory.http.client import TEXTS, takes_gzip
-from directory.http.exchange import Exchange
 from directory.http.headers import VARY, AnswerHeaders, CommonHeaders, Facts, Headers, of_app, without_common
 from directory.http.wsgi import header_lines
 
@@ -70,7 +69,7 @@ class CachedResponse:
         A caller that has the response already gets 304, without the headers that describe the content.
         """
         request_id = ("X-Request-ID", request.request_id)
-        if self.etag and request.matches(self.etag):
+        if self.etag and request.if_none_match is not None and request.matches(self.etag):
             return 304, [*self.headers, request_id], b""
         return 200, [*self._content(), request_id], b"" if request.method == "HEAD" else self.body
 
@@ -130,7 +129,7 @@ def constant_responses(app: Flask) -> dict[tuple[str, str, str], CachedResponse]
         is_constant = spec.constant or (spec.cache.constant and "response_cache" in app.extensions)
         if is_constant and access.is_open(app, rule.rule):
             with app.app_context():
-                content = endpoint.read(spec, view.view, Exchange("GET", rule.rule, "", ""), {})
+                content: Any = spec.handle(exchange.anonymous(rule.rule, view=view))
             for scheme in SCHEMES:
                 made[scheme, rule.rule, ""] = public_response(content, of_app(app), scheme, rule.rule, spec, rule.rule)
     return made

@@ -42,12 +42,12 @@ class CacheableRoutes:
         views: dict[str, Any] = flask.view_functions
         self._views = {name: view for name, view in views.items() if _is_cacheable(view)}
         self._by_id: dict[str, tuple[str, Any]] = {}
-        self._first_words: set[str | None] = {"api"}
+        self._first_words = {"api"}
         for rule in flask.url_map.iter_rules():
             view = self._views.get(rule.endpoint)
             if view is None:
                 continue
-            self._first_words.add(_first_word(rule.rule))
+            self._first_words.add(rule.rule.split("/", 2)[1])
             if view.operation.cache.load_many is not None:
                 self._by_id[_path_before_id(rule)] = rule.rule, view
 
@@ -59,7 +59,7 @@ class CacheableRoutes:
 
     def _without_unknown(self, path: str, query: str) -> str:
         """The part of a query that the answer of a page depends on: the first of each parameter, as it is written."""
-        match = self._find(path)
+        match = self.find(path)
         known: bool | frozenset[str] = match is None or match.view.operation.parameters
         if known is True:
             return query
@@ -73,13 +73,10 @@ class CacheableRoutes:
 
     def covers(self, path: str) -> bool:
         """Whether a path may belong to a cacheable route, by its first word; any path of the API may."""
-        return _first_word(path) in self._first_words
+        return path.startswith("/") and path.split("/", 2)[1] in self._first_words
 
-    def find(self, request: Read) -> Match | None:
-        """The route of the request; None where no such route has its path."""
-        return self._find(request.path)
-
-    def _find(self, path: str) -> Match | None:
+    def find(self, path: str) -> Match | None:
+        """The route of a path; None where no such route has it."""
         try:
             rule, arguments = self._urls.match(path, method="GET", return_rule=True)
         except HTTPException:
@@ -94,10 +91,6 @@ class CacheableRoutes:
         if found is None or request.query or not ID.fullmatch(number):
             return None
         return MatchById(*found, int(number))
-
-
-def _first_word(path: str) -> str | None:
-    return path.split("/", 2)[1] if path.startswith("/") else None
 
 
 def _path_before_id(rule: Rule) -> str:

@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from directory.db import deadline
@@ -45,10 +46,11 @@ class SingleFlight:
                     self._flights.pop(key, None)
 
 
+@dataclass(slots=True)
 class _Flight:
     """The runs of the work of one key."""
 
-    def __init__(self) -> None:
-        self.lock = threading.Lock()
-        self.callers = self.begun = 0
-        self.result: Any = None
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    callers: int = 0
+    begun: int = 0
+    result: Any = None

@@ -47,7 +47,7 @@ class BatchedQuery:
 
     def one(self, *values: Any) -> Row | None:
         """The row for one set of values, in the order of `types`; None without one."""
-        return self._one.first(self._named(values))
+        return self._one.first({**self._parameters(), **dict(zip(self._names, values, strict=True))})
 
     def all(self, given: list[Row]) -> list[Row | None]:
         """The row for each set of values."""
@@ -59,13 +59,11 @@ class BatchedQuery:
 
     def named(self, given: list[Row]) -> dict[str, Any]:
         """The parameters of `several`."""
-        return self._named([*map(list, zip(*given, strict=True))])
+        values = map(list, zip(*given, strict=True))
+        return {**self._parameters(), **dict(zip(self._names, values, strict=True))}
 
     @staticmethod
     def placed(rows: list[Row], count: int) -> list[Row | None]:
         """The rows of `several` in the order of the sets of values, without their numbers."""
         found = {row[0]: row[1:] for row in rows}
         return [found.get(place) for place in range(1, count + 1)]
-
-    def _named(self, values: Any) -> dict[str, Any]:
-        return {**self._parameters(), **dict(zip(self._names, values, strict=True))}

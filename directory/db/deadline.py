@@ -7,7 +7,7 @@ forever.
 import math
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
@@ -53,11 +53,6 @@ def within(seconds: float) -> Iterator[None]:
         _expires_at.reset(token)
 
 
-def for_request(waited: float = 0.0) -> AbstractContextManager[None]:
-    """The deadline of a request that has already waited for `waited` seconds, for the block that answers it."""
-    return within(SECONDS - waited)
-
-
 class DeadlineMiddleware:
     """Gives each request of a WSGI application its deadline, unless the server has set an earlier one."""
 
@@ -66,5 +61,5 @@ class DeadlineMiddleware:
 
     def __call__(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
         """Answer a request. The application returns a complete body, and reads nothing from the database later."""
-        with for_request():
+        with within(SECONDS):
             return self.app(environ, start_response)

@@ -128,17 +128,14 @@ def cut(rows: Sequence[Any], sort: Sort, window: Window) -> Slice:
         rows.reverse()
     goes_on = more or backwards
     goes_back = more if backwards else window.start != "top"
+    first, last = (tuple(row[-len(sort.keys) :]) for row in (rows[0], rows[-1])) if rows else (None, None)
     return Slice(
         rows,
-        Position(_keys(rows[-1], sort), forward=True) if rows and goes_on else None,
-        Position(_keys(rows[0], sort), forward=False) if rows and goes_back else None,
+        Position(last, forward=True) if last and goes_on else None,
+        Position(first, forward=False) if first and goes_back else None,
     )
 
 
 def as_dict(row: Any) -> dict[str, Any]:
     """The columns of a fetched row by name, without the sort keys."""
     return {name: value for name, value in row._mapping.items() if not name.startswith("_key_")}
-
-
-def _keys(row: Any, sort: Sort) -> tuple[Any, ...]:
-    return tuple(row[-len(sort.keys) :])

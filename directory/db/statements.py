@@ -142,7 +142,13 @@ class _Compiled:
             if is_lost:
                 connection.invalidate(error)
             raise _as_sqlalchemy(error, engine, is_lost=is_lost) from error
-        return [_converted(row, self._readers) for row in rows] if self._readers else rows
+        if not self._readers:
+            return rows
+        converted = [*map(list, rows)]
+        for row in converted:
+            for place, read in self._readers:
+                row[place] = read(row[place])
+        return [*map(tuple, converted)]
 
     def _fetch(self, connection: Any, values: Row) -> list[Row]:
         """The rows as the driver returns them. The first run passes their types to `_learn`."""
@@ -238,13 +244,6 @@ def _quoted(element: object) -> str:
     """An element of an array."""
     text = str(element).replace("\\", "\\\\").replace('"', '\\"')
     return f'"{text}"'
-
-
-def _converted(row: Row, readers: list[tuple[int, Any]]) -> Row:
-    values = list(row)
-    for place, read in readers:
-        values[place] = read(values[place])
-    return tuple(values)
 
 
 def among(column: Any, dialect: str, name: str = "ids", kind: Any = BigInteger) -> Any:

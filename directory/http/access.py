@@ -5,13 +5,11 @@ and, where READS=members, whatever an anonymous caller asks for that is not open
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any
 
 from flask import Flask, current_app, g, request
 from sqlalchemy import event
 from sqlalchemy.orm import Session
-from werkzeug.exceptions import NotFound
 
 from directory import errors
 from directory.errors import (
@@ -25,15 +23,14 @@ from directory.errors import (
 from directory.extensions import db
 from directory.http import rate_limits, write_checks
 from directory.http.authentication import bearer_of, caller, viewer
-from directory.http.exchange import Exchange, current
+from directory.http.exchange import ROUTE, Exchange, current
 from directory.http.validation import read_query
 from directory.language.messages import _
 from directory.services import identity, permissions
 from directory.services.accounts import feed_keys
 from directory.services.catalog import catalog
-from directory.services.identity import Caller, require_person
+from directory.services.identity import Caller
 from directory.services.permissions import Action
-from directory.services.review import thread
 
 View = Callable[..., Any]
 # What the callers of the routes under a path must be allowed, and the access rules that a route there may have.
@@ -59,6 +56,7 @@ OPEN = frozenset(
 )  # fmt: skip
 DOCS_FILE, OPEN_FILES = "/api/docs/<version>/<name>", {"pages.css", "favicon-32x32.png"}  # of the plainest open pages
 REQUIRED: dict[str, Action] = {"admin": "administer", "reviewer": "review"}  # what access rules require
+PROJECT = {"owner": permissions.require_editor, "own": permissions.require_owner}  # those about the path's project
 
 
 def public(view: View) -> View:
@@ -146,11 +144,11 @@ def is_open(app: Flask, rule: str, arguments: Mapping[str, Any] | None = None) -
 
 
 def require_reader(exchange: Exchange) -> None:
-    """Refuse anonymous callers whatever is not open, where only members may read. Raises MembersOnly, EmailNotVerified.
+    """Where only members may read: refuse anonymous callers what is not open. Raises MembersOnly, EmailNotVerified.
 
     The answer does not depend on what is there: it comes before the view, and before 404 and 405. No OPTIONS is open.
     """
-    if not is_closed() or (exchange.method != "OPTIONS" and _is_open()):
+    if exchange.method != "OPTIONS" and is_open(current_app, exchange.environ[ROUTE], exchange.arguments):
         return
     try:
         reader = viewer()
@@ -177,34 +175,33 @@ def _identify_by_key(exchange: Exchange) -> None:
         exchange.identify(reader)
 
 
-def _is_open() -> bool:
-    rule = request.url_rule
-    return rule is not None and is_open(current_app, rule.rule, request.view_args)
-
-
 def admit(exchange: Exchange) -> None:
     """Refuse what no route takes, before the view and what decorates it. Raises the errors of each check.
 
     These are reads of anonymous callers where only members may read, writes that `write_checks` refuses, and bad bearer
-    tokens, on public routes too. Unknown paths under /api/admin and /api/review, and impossible ids there, are closed
-    as the routes there are.
+    tokens, on public routes too.
     """
     if hasattr(exchange.view, "takes_feed_key"):
         _identify_by_key(exchange)
-    require_reader(exchange)
-    if request.routing_exception is None:
-        if not exchange.is_read:
-            write_checks.check(exchange)
-        if bearer_of(exchange.environ) is not None:
+    if is_closed():
+        require_reader(exchange)
+    if exchange.view is None:
+        return
+    if not exchange.is_read:
+        write_checks.check(exchange)
+    if bearer_of(exchange.environ) is not None:
+        viewer()
+
+
+def admit_unknown(exchange: Exchange) -> None:
+    """Close unknown paths under /api/admin and /api/review, and impossible ids there, as the routes there are."""
+    for path, (action, _rules) in CLOSED.items():
+        if exchange.path.startswith(path):
             viewer()
-    elif isinstance(request.routing_exception, NotFound):
-        for path, (action, _rules) in CLOSED.items():
-            if exchange.path.startswith(path):
-                viewer()
-                require(action, caller())
+            require(action, caller())
 
 
-def check(exchange: Exchange, path: dict[str, Any]) -> None:
+def check(exchange: Exchange) -> None:
     """Raise the error of the route's decorator unless the caller may use the route.
 
     The rule for owners is in the services, which check it again under the project's lock. The rate limit counts the
@@ -216,34 +213,29 @@ def check(exchange: Exchange, path: dict[str, Any]) -> None:
         viewer()  # Cache-Control depends on the caller, even if the body does not
     if access == "reporter":
         if current_app.config["REPORTS"] == "members":
-            require_person(viewer())
+            permissions.require_person(viewer())
     elif access != "public":
-        _check_person(exchange, path)
+        _check_person(exchange)
 
 
-def _check_person(exchange: Exchange, path: dict[str, Any]) -> None:
+def _check_person(exchange: Exchange) -> None:
     """The same for a route that is for some accounts alone. A write needs its privilege at its commit too."""
     by, access = caller(), exchange.view.access
     required = REQUIRED.get(access)
-    if exchange.path.startswith("/api/review/"):
+    if exchange.path.startswith("/api/review/") and required != "review":
         require("review", by)  # what administrators alone may do there, members are refused as everything there
     if required is not None:
         require(required, by)
-    _check_project(exchange.view, path, by)
+    self_review = current_app.config["SELF_REVIEW"]
+    if access in PROJECT:
+        rate_limits.hit(exchange.view.operation.tier)
+        PROJECT[access](by, catalog.whose(exchange.arguments["project_id"]))
+    elif hasattr(exchange.view, "decides") and permissions.refuses_own(self_review):
+        permissions.require_reviewer(by, catalog.whose(exchange.arguments["project_id"]), self_review)
     if access == "owner" and permissions.may(by, "administer"):
         required = "administer"
     if not exchange.is_read:
         exchange.privilege = required
-
-
-def _check_project(view: Any, path: dict[str, Any], by: Caller) -> None:
-    """Raise NotFound, NotOwner or OwnSubmission if the route does not let the caller at the project of the path."""
-    rules = {"owner": catalog.editable, "own": thread.require_own}
-    if view.access in rules:
-        rate_limits.hit(view.operation.tier)
-        rules[view.access](path["project_id"], by=by)
-    elif getattr(view, "decides", False) and current_app.config["SELF_REVIEW"] == "refuse":
-        catalog.require_other(path["project_id"], by=by)
 
 
 def require_reports(**_path: Any) -> None:
@@ -285,7 +277,7 @@ def require(action: Action, by: Caller) -> None:
     """Raise PasskeyRequired, AdminRequired or ReviewerRequired unless the caller may do this."""
     if permissions.may(by, action):
         return
-    if by.role_by_passkey and permissions.may(replace(by, role=by.role_by_passkey), action):
+    if permissions.needs_passkey(by, action):
         raise needs_passkey()
     raise _refusal(action)
 

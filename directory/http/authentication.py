@@ -3,7 +3,6 @@
 import logging
 import re
 import secrets
-from dataclasses import replace
 from typing import Any
 
 from flask import Flask, Request, Response, current_app, request
@@ -18,15 +17,14 @@ from directory.extensions import login_manager
 from directory.http.converters import hookless
 from directory.http.exchange import current
 from directory.language.messages import _
-from directory.models import Role
+from directory.services import permissions
 from directory.services.accounts import last_uses, sessions
-from directory.services.identity import Caller, require_person
+from directory.services.identity import Caller
 from directory.services.sign_in import attempts
 
 log = logging.getLogger(__name__)
 COOKIE_SECONDS = int(sessions.LIFETIME.total_seconds())
 SIGN_IN_SECONDS = int(attempts.LIFETIME.total_seconds())
-NEED_PASSKEY = {"none": set(), "admins": {Role.ADMIN}, "reviewers": {Role.ADMIN, Role.REVIEWER}}  # by REQUIRE_PASSKEY
 LANGUAGE_COOKIE = "lang"
 BROWSER_SECRET = re.compile(r"[A-Za-z0-9_-]{43}")
 
@@ -76,20 +74,7 @@ def load(request: Request) -> Caller | None:
     caller, is_due = found
     if is_due:
         record_uses([caller])
-    return as_allowed(caller)
-
-
-def as_allowed(caller: Caller) -> Caller:
-    """The caller as the settings have it.
-
-    Who must sign in with a passkey and has not is treated as a member everywhere. Without SIGNUP_DOMAINS nobody has to
-    confirm an address before anything else.
-    """
-    if caller.unconfirmed and not current_app.config["SIGNUP_DOMAINS"]:
-        caller = replace(caller, unconfirmed=False)
-    if not caller.by_passkey and caller.role in NEED_PASSKEY[current_app.config["REQUIRE_PASSKEY"]]:
-        return replace(caller, role=Role.MEMBER.value, role_by_passkey=caller.role)
-    return caller
+    return permissions.as_allowed(caller, current_app.config)
 
 
 def record_uses(callers: list[Caller]) -> None:
@@ -118,16 +103,18 @@ def viewer() -> Caller | None:
 def caller() -> Caller:
     """The caller that the check of access found. Raises Unauthenticated, EmailNotVerified."""
     exchange = current()
-    if exchange.caller is not None and hasattr(exchange.view, "for_unconfirmed"):
-        return exchange.caller
-    return require_person(exchange.caller)
+    if exchange.person is None:
+        if exchange.caller is not None and hasattr(exchange.view, "for_unconfirmed"):
+            return exchange.caller
+        exchange.person = permissions.require_person(exchange.caller)
+    return exchange.person
 
 
 def become(signed: Response) -> None:
     """Have the rest of this request see the account that an answer signs in."""
     secret = parse_cookie(signed.headers["Set-Cookie"])[current_app.config["COOKIE_NAME"]]
     found = sessions.caller_of(sessions.of_cookie(secret))
-    current().identify(found and as_allowed(found[0]))
+    current().identify(found and permissions.as_allowed(found[0], current_app.config))
 
 
 def give_cookie(response: Response, secret: str) -> None:

@@ -10,7 +10,7 @@ from directory.errors import DayIsFull
 from directory.extensions import db
 from directory.http.exchange import current
 from directory.models import now
-from directory.services import daily_bytes
+from directory.services import daily_bytes, permissions
 
 UNBOUND = 2**62
 
@@ -21,7 +21,7 @@ def _count(session: Session) -> None:
     by = current().caller if "exchange" in g else None
     if by is None or session.in_nested_transaction() or not (size := daily_bytes.noted()):
         return
-    if by.is_admin or current().privilege is not None:
+    if permissions.may(by, "administer") or current().privilege is not None:
         return
     session.flush()
     if not daily_bytes.add(by.id, size, current_app.config["MEMBER_BYTES_PER_DAY"] or UNBOUND):

@@ -1,29 +1,28 @@
 """The pipeline of every request: access, rate limit, query, body, the rule in a transaction, the answer.
 
 `operation` wraps a view, and makes the OpenAPI document with `documented`. The decorators of `access`, outside of it,
-name the callers that may use it.
+name the callers that may use it. `Operation.handle` is the only way to run a view.
 """
 
 import hashlib
 from collections.abc import Callable, Container
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import wraps
 from typing import Any
 
 import orjson
-from flask import Response, g, request
+from flask import Response, current_app, request
 from marshmallow import Schema
 from werkzeug.datastructures import ETags
 
 from directory.db.transactions import transaction
 from directory.errors import DirectoryError
 from directory.http import access, rate_limits
-from directory.http.cache_policy import NO_POLICY, CachePolicy, CacheTags
+from directory.http.cache_policy import NO_POLICY, CachePolicy
 from directory.http.exchange import READS, Exchange, current
 from directory.http.serialization import compiled
 from directory.http.validation import NO_BODY, NOTHING, Body, checked_query, read_loosely
-from directory.services.accounts.sessions import Credential
-from directory.services.votes.voting import Vote
 
 View = Callable[..., Any]
 HTML = "text/html; charset=utf-8"
@@ -33,13 +32,16 @@ HTML = "text/html; charset=utf-8"
 class Operation:
     """The parameters, body and answer of a view; as a decorator it wraps the view in the handling of a request.
 
+    Flask and the response cache have it `handle` a request. A batch of requests takes the steps of `handle` for each:
+    `access.check`, `prepare`, and, after the rule, `render`.
+
     `tier` is the rate limit; None for probes, which are not limited. `transactional` is false for views whose rules
     open their own transaction, because they hash a password first or count several callers' votes. `personal` is true
-    if a public answer depends on the caller; `cache` is the policy for the response cache. With `many` a server may
-    answer several votes together: it takes votes, each with the `action` of its route, and returns an answer or an
-    error for each; the view calls it with one vote. The server answers a `constant` route, whose answer never changes,
-    without a thread. `when` gets the arguments of the path, and raises the refusal of what a setting has switched off:
-    after the caller's access, and before the rate limit, the query and the body. No cached route has one.
+    if a public answer depends on the caller; `cache` is the policy for the response cache. With `many` the view returns
+    what is asked, and `many` does that for one request or for several at once: it returns a result or an error for
+    each. The server answers a `constant` route, whose answer never changes, without a thread. `when` gets the arguments
+    of the path, and raises the refusal of what a setting has switched off: after access and the rate limit, and before
+    the query and the body. No cached route has one.
 
     A `page` is for people: it ignores unknown query parameters, is not in the OpenAPI document, and its view returns a
     response or the bytes of its `media_type`. A page with `parameters` gets them as `query`; if they are names, these
@@ -55,8 +57,7 @@ class Operation:
     transactional: bool = True
     personal: bool = False
     cache: CachePolicy = NO_POLICY
-    many: Callable[[list[Vote]], list[dict[str, Any] | Exception]] | None = None
-    action: str = ""
+    many: Callable[[list[Any]], list[Any]] | None = None
     constant: bool = False
     page: bool = False
     parameters: bool | frozenset[str] = False
@@ -69,27 +70,70 @@ class Operation:
         @wraps(view)
         def run(**path: Any) -> Response:
             exchange = current()
-            access.check(exchange, path)
-            with rate_limits.counted("read" if exchange.is_read and self.tier else self.tier):
-                if self.when is not None:
-                    self.when(**path)
-                arguments = self.input(exchange, path)
-            if exchange.is_read or not self.transactional:
-                return respond(view(**arguments), self)
-            result = transaction(lambda: view(**arguments))
-            return respond(result, self)  # no answer is written within its transaction
+            exchange.arguments = path
+            return as_response(self.handle(exchange))
 
-        run.operation, run.view = self, view  # type: ignore[attr-defined]
+        run.operation, run.asked, run.view = self, view, self._alone(view)  # type: ignore[attr-defined]
         return run
 
-    def input(self, exchange: Exchange, path: dict[str, Any]) -> dict[str, Any]:
-        """The view's arguments, from the path, the query and the body. Raises the error of an invalid one."""
-        arguments = dict(path)
-        if not self.page:
-            arguments |= checked_query(self.query, exchange)
-        elif self.parameters is not False:
-            arguments["query"] = read_loosely(exchange.query.encode("latin-1"))
-        return arguments if exchange.is_read else arguments | self.body.arguments()
+    def _alone(self, view: View) -> View:
+        """The view; with `many`, a function that does what the view returns, for one request."""
+        if (many := self.many) is None:
+            return view
+
+        def alone(**arguments: Any) -> Any:
+            (outcome,) = many([view(**arguments)])
+            if isinstance(outcome, Exception):
+                raise outcome
+            return outcome
+
+        return alone
+
+    def handle(self, exchange: Exchange) -> "Rendered | Response":
+        """The answer to a request for the route of this operation. Raises the error of a refusal."""
+        access.check(exchange)
+        self.prepare(exchange)
+        view, arguments = exchange.view.view, exchange.arguments
+        if exchange.is_read or not self.transactional:
+            return self.render(view(**arguments))
+        return self.render(transaction(lambda: view(**arguments)))  # no answer is written within its transaction
+
+    def prepare(self, exchange: Exchange) -> None:
+        """Count a request, refuse what is switched off, and add the query and the body to the view's arguments."""
+        tier = self.tier
+        if exchange.is_read and tier is not None:
+            tier = "read" if current_app.config["RATELIMIT_READ"] else None
+        elif tier == "write" and exchange.path.startswith((*access.CLOSED,)):
+            tier = "admin"
+        with nullcontext() if tier is None else rate_limits.counted(tier):
+            if self.when is not None:
+                self.when(**exchange.arguments)
+            if not self.page:
+                exchange.arguments |= checked_query(self.query, exchange)
+            elif self.parameters is not False:
+                exchange.arguments["query"] = read_loosely(exchange.query.encode("latin-1"))
+            if not exchange.is_read:
+                exchange.arguments |= self.body.arguments()
+
+    def render(self, result: Any) -> "Rendered | Response":
+        """The answer for a view's result: data, data with headers, or a response.
+
+        The ETag of a project begins with its version, and If-Match compares only that. So a vote changes the ETag, but
+        does not make the owner's edit fail.
+        """
+        if isinstance(result, Response):
+            return result
+        data, headers = result if isinstance(result, tuple) else (result, {})
+        if self.page:
+            return Rendered(data, self.status, data, headers, digest(data) if self.etag else None, self.media_type)
+        if self.answer is None:
+            return Rendered(data, self.status, b"", headers, None, None)
+        body = orjson.dumps(compiled(self.answer)(data))
+        if not self.etag:
+            return Rendered(data, self.status, body, headers, None)
+        version = data.get("version") if isinstance(data, dict) else None
+        etag = digest(body) if version is None else f"{version}-{digest(body)}"
+        return Rendered(data, self.status, body, headers, etag)
 
 
 operation = Operation  # as a decorator
@@ -117,67 +161,28 @@ class Documentation:
 documented = Documentation  # as a decorator
 
 
-def read(spec: Operation, view: View, exchange: Exchange, path: dict[str, Any]) -> "Rendered":
-    """The answer to a read by an anonymous caller. It needs an application context, and no request."""
-    g.exchange = exchange
-    exchange.identify(None)
-    arguments = spec.input(exchange, path)
-    result = view(**arguments)
-    rendered = render(result, spec)
-    if spec.cache.tags is not None:
-        shown = result[0] if isinstance(result, tuple) else result
-        rendered.cache_tags = spec.cache.tags(shown, arguments.get("query", {}))
-    return rendered
-
-
-def read_many(
-    spec: Operation, asked: list[tuple[Credential | None, int]], *, quick: bool
-) -> list["tuple[int | None, Rendered | None] | None"]:
-    """The readers' ids and the answers to several reads of one object each, as `CachePolicy.load_many` returns them."""
-    loaded: Any = [None] * len(asked) if spec.cache.load_many is None else spec.cache.load_many(asked, quick=quick)
-    return [found and (found[0], None if found[1] is None else render(found[1], spec)) for found in loaded]
-
-
-def respond(result: Any, spec: Operation) -> Response:
-    """The response for a view's result: data, data with headers, or a response."""
-    if isinstance(result, Response):
-        return result
-    rendered = render(result, spec)
-    response = Response(rendered.body, spec.status, rendered.headers, content_type=rendered.media_type)
-    if rendered.media_type is None:
-        del response.headers["Content-Type"]
-    if rendered.etag is not None:
-        tag(response, rendered.etag)
-    return response
-
-
 @dataclass(slots=True)
 class Rendered:
-    """The content of an answer: its body, the headers from its view, its ETag, its media type, and its cache tags."""
+    """The answer for the data of a view: its status, body, own headers, ETag and media type."""
 
+    data: Any
+    status: int
     body: bytes
     headers: dict[str, str]
     etag: str | None
     media_type: str | None = "application/json"
-    cache_tags: CacheTags | None = None
 
 
-def render(result: Any, spec: Operation) -> Rendered:
-    """The answer for a view's result: data, or data with headers.
-
-    The ETag of a project begins with its version, and If-Match compares only that. So a vote changes the ETag, but does
-    not make the owner's edit fail.
-    """
-    data, headers = result if isinstance(result, tuple) else (result, {})
-    if spec.page:
-        return Rendered(data, headers, digest(data) if spec.etag else None, spec.media_type)
-    if spec.answer is None:
-        return Rendered(b"", headers, None, None)
-    body = orjson.dumps(compiled(spec.answer)(data))
-    if not spec.etag:
-        return Rendered(body, headers, None)
-    version = data.get("version") if isinstance(data, dict) else None
-    return Rendered(body, headers, digest(body) if version is None else f"{version}-{digest(body)}")
+def as_response(answer: Rendered | Response) -> Response:
+    """The answer as Flask's response."""
+    if isinstance(answer, Response):
+        return answer
+    response = Response(answer.body, answer.status, answer.headers, content_type=answer.media_type)
+    if answer.media_type is None:
+        del response.headers["Content-Type"]
+    if answer.etag is not None:
+        tag(response, answer.etag)
+    return response
 
 
 def digest(body: bytes) -> str:

@@ -33,10 +33,12 @@ class LimitState(NamedTuple):
 class Exchange:
     """A request. `began` is a time of time.perf_counter().
 
-    `caller` is None for an anonymous caller, and as long as nobody has asked who it is. `limits` are the states of the
-    limits that the answer shows, by tier, and `counted` the tiers that the request was counted against. `privilege` is
-    what the caller of a write has to be allowed at its commit too; None if a member may do it. `is_constant` says
-    that all callers get the same answer. `language` is the tag of the answer's language, empty until it is chosen.
+    `caller` is None for an anonymous caller, and as long as nobody has asked who it is; `person` is a caller who may do
+    what members do, once that is asked. `limits` are the states of the limits that the answer shows, by tier, and
+    `counted` the tiers that the request was counted against. `privilege` is what the caller of a write has to be
+    allowed at its commit too; None if a member may do it. `is_constant` says that all callers get the same answer.
+    `arguments` are the view's: those of the path, and the query and the body once they are checked. `language` is the
+    tag of the answer's language, empty until it is chosen.
     """
 
     method: str
@@ -47,8 +49,10 @@ class Exchange:
     environ: dict[str, Any] = field(default_factory=dict)
     is_read: bool = True
     view: Any = None  # of the route; None for a path without one
+    arguments: dict[str, Any] = field(default_factory=dict)
 
     caller: Caller | None = None
+    person: Caller | None = None
     is_identified: bool = False
     privilege: Action | None = None
     is_constant: bool = False
@@ -68,7 +72,7 @@ class Exchange:
 
     def identify(self, caller: Caller | None) -> None:
         """Note who the caller is; None for an anonymous one."""
-        self.caller, self.is_identified = caller, True
+        self.caller, self.person, self.is_identified = caller, None, True
 
 
 def received(environ: dict[str, Any], began: float | None = None) -> Exchange:
@@ -78,6 +82,12 @@ def received(environ: dict[str, Any], began: float | None = None) -> Exchange:
     began = time.perf_counter() if began is None else began
     query = environ.get("QUERY_STRING", "")
     return Exchange(method, f"/{path.lstrip('/')}", query, identity, began, environ, method in READS)
+
+
+def anonymous(path: str, query: str = "", identity: str = "", **facts: Any) -> Exchange:
+    """The exchange of a read by an anonymous caller, which is current from now on. It needs no request."""
+    g.exchange = exchange = Exchange("GET", path, query, identity, is_identified=True, **facts)
+    return exchange
 
 
 def request_id(given: str) -> str:

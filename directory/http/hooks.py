@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from flask import Flask, Response, current_app, request
+from werkzeug.exceptions import NotFound
 
 from directory import logs
 from directory.http import access, cors, headers, rate_limits
@@ -51,12 +52,14 @@ def _begin() -> Response | None:
     if exchange.method == "OPTIONS" and (response := _options(exchange)) is not None:
         return response
     access.admit(exchange)
+    if isinstance(request.routing_exception, NotFound):
+        access.admit_unknown(exchange)
     return None
 
 
 def _options(exchange: Exchange) -> Response | None:
     is_preflight, is_closed = cors.passes(), access.is_closed()
-    if not is_preflight:
+    if is_closed and not is_preflight:
         access.require_reader(exchange)
     exchange.is_constant = exchange.is_constant and not is_closed
     return cors.options(is_preflight=is_preflight, is_closed=is_closed)
@@ -67,6 +70,7 @@ def _bind() -> Exchange:
     exchange, rule = current(), request.url_rule
     exchange.environ[ROUTE] = rule.rule if rule else "none"
     exchange.view = current_app.view_functions[rule.endpoint] if rule else None
+    exchange.arguments = request.view_args or {}
     exchange.is_constant = getattr(getattr(exchange.view, "operation", None), "constant", False)
     return exchange
 
@@ -96,7 +100,8 @@ def finish(app: Flask, exchange: Exchange, status: int, own: Headers) -> Headers
     record(app, exchange.method, path, environ.get(ROUTE, "none"), status, exchange.began, exchange.id, user_id)
     facts = headers.Facts(
         exchange.method, exchange.path, environ["wsgi.url_scheme"], exchange.id, caller is not None,
-        exchange.is_constant and status < 400, environ.get("HTTP_ORIGIN"), rate_limits.header_lines(exchange.limits),
+        exchange.is_constant and status < 400, environ.get("HTTP_ORIGIN"),
+        rate_limits.header_lines(exchange.limits) if exchange.limits else (),
     )  # fmt: skip
     return headers.of_app(app).complete(own, status, facts)
 

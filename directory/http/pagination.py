@@ -53,10 +53,11 @@ def by_cursor(found: Slice, at: Window) -> dict[str, Any]:
     return {"items": found.items, "pagination": pagination(found, at)}
 
 
-def numbered(found: Slice, at: Window, total: int) -> dict[str, Any]:
-    """The pagination members of a list that also has page numbers."""
+def numbered(found: Slice, at: Window, total: int) -> tuple[dict[str, Any], dict[str, str]]:
+    """The answer of a list that also has page numbers, and its Link header."""
     numbers = {"page": at.page, "total": total, "total_capped": found.total_capped, "pages": -(-total // at.limit)}
-    return {**numbers, **pagination(found, at)}
+    paging = {**numbers, **pagination(found, at)}
+    return {"items": found.items, "pagination": paging}, {"Link": links(paging)}
 
 
 def links(paging: dict[str, Any]) -> str:

@@ -49,5 +49,4 @@ def listing(
     """A page of projects and its Link header; with `reviews` for a reviewer of the categories in `filters`."""
     window = pagination.window(query, {**filters.given(), "sort": sort})
     found = catalog.page(filters, sort, window, viewer=viewer(), reviews=reviews)
-    paging = pagination.numbered(found, window, found.total or 0)
-    return {"items": found.items, "pagination": paging}, {"Link": pagination.links(paging)}
+    return pagination.numbered(found, window, found.total or 0)

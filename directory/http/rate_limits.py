@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any, NamedTuple, TypeVar, cast
 
-from flask import Flask, current_app, request
+from flask import Flask, current_app
 from limits import RateLimitItem, parse_many
 from limits.strategies import MovingWindowRateLimiter
 
@@ -19,7 +19,7 @@ from directory.errors import DirectoryError, Invalid, RateLimited
 from directory.extensions import limiter
 from directory.http.client import client_address
 from directory.http.converters import hookless
-from directory.http.exchange import LimitState, current
+from directory.http.exchange import Exchange, LimitState, current
 from directory.http.rate_limit_storage import ProcessMemory, fall_back, look_for_redis
 from directory.services.identity import Caller
 
@@ -134,7 +134,7 @@ def _scaled(limits: str, times: int, of: int = 1) -> str:
 
 
 @contextmanager
-def counted(tier: str | None) -> Iterator[None]:
+def counted(tier: str) -> Iterator[None]:
     """Count the request against `tier`; the block reads its query and body. Raises RateLimited.
 
     A body that is refused with 422 is not a hit of `auth`: otherwise ten too short passwords would bar an address. So
@@ -142,11 +142,8 @@ def counted(tier: str | None) -> Iterator[None]:
     password was right. `require` first checks whether the limit is used up, to refuse before the body is read.
     Concurrent callers may all pass that check, but not the hit, so the limit on tried passwords holds.
     """
-    if tier is None:
-        yield
-        return
     if tier != "auth":
-        hit("admin" if tier == "write" and request.blueprint in {"admin", "review"} else tier)
+        hit(tier)
         yield
         return
     require(tier)
@@ -185,6 +182,19 @@ def hit(tier: str, *, shown: bool = True) -> None:
         raise refusal(tier, count)
     if shown:
         exchange.limits[tier] = count.states
+
+
+def hit_together(tier: str | None, exchanges: list[Exchange]) -> list[RateLimited | None]:
+    """`hit` for the requests of identified callers, in one round trip for each limit of the tier; the errors."""
+    if tier is None or not _is_limited(tier):
+        return [None] * len(exchanges)
+    counts = count_all(tier, [key_of(each.caller) for each in exchanges])
+    refusals = list[RateLimited | None]()
+    for each, count in zip(exchanges, counts, strict=True):
+        each.counted.add(tier)
+        each.limits[tier] = count.states
+        refusals.append(None if count.is_admitted else RateLimited(wait_of(each.limits), tier))
+    return refusals
 
 
 class Count(NamedTuple):

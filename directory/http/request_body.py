@@ -133,7 +133,7 @@ def _read_body(most: int = BODY_MAX) -> bytes:
     Werkzeug's own limit, MAX_CONTENT_LENGTH, stays unset: of a longer chunked body it returns the part within the
     limit, without an error (`LimitedStream.readall` in 3.1.9).
     """
-    if _has_none(request.environ):
+    if is_absent(request.environ):
         return b""
     declared = request.content_length
     if declared is not None and declared > most:
@@ -149,7 +149,7 @@ def _read_body(most: int = BODY_MAX) -> bytes:
     return bytes(body)
 
 
-def _has_none(environ: dict[str, Any]) -> bool:
+def is_absent(environ: dict[str, Any]) -> bool:
     """Whether the request certainly has no body: HTTP/1 would have to announce one (RFC 9112 section 6.3)."""
     if "HTTP_TRANSFER_ENCODING" in environ or not environ["SERVER_PROTOCOL"].startswith("HTTP/1."):
         return False

@@ -9,7 +9,7 @@ from directory.db.transactions import transaction
 from directory.errors import RegistrationRefused
 from directory.http import languages
 from directory.http.authentication import give_cookie, language_cookie, take_cookie
-from directory.http.endpoint import respond
+from directory.http.endpoint import as_response
 from directory.http.password_checks import are_on
 from directory.http.receivers import configured_mail_server
 from directory.services.identity import Caller
@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 def signed_in(view: Any, user: Any, secret: str) -> Response:
     """The answer of a view to a user who has signed in, with the session's cookie."""
-    response = respond(user, view.operation)
+    response = as_response(view.operation.render(user))
     give_session(response, secret, user.language)
     return response
 

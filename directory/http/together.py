@@ -1,7 +1,7 @@
 """Answers several requests for a batched route together, without a Flask request for each.
 
-The route's `many` does the work for all of them. This module leaves some requests to the application, without having
-done anything for them: those of anonymous callers, of other sites' pages, and those meant for another account.
+The route's `many` does the work for all of them. Those whose callers are not found together, and those that `access`
+refuses, are left to the application, without having done anything for them.
 """
 
 import logging
@@ -16,13 +16,15 @@ from flask import Flask, g
 
 from directory.db import deadline
 from directory.db.errors import log_failure
-from directory.errors import RateLimited
-from directory.http import authentication, endpoint, hooks, problem_details, rate_limits, write_checks
+from directory.errors import DirectoryError
+from directory.http import access, authentication, hooks, problem_details, rate_limits
 from directory.http.converters import ID
+from directory.http.endpoint import Operation
 from directory.http.exchange import ROUTE, Exchange, received
 from directory.http.wsgi import Answer, behind_proxies
+from directory.services import permissions
 from directory.services.accounts import sessions
-from directory.services.votes.voting import CountAlone, Vote
+from directory.services.votes.voting import CountAlone
 
 log = logging.getLogger(__name__)
 LOOKUP_SECONDS = 0.5  # timeout of the statement that finds the callers of a batch
@@ -31,18 +33,21 @@ JSON = ("Content-Type", "application/json")
 
 @dataclass(slots=True, eq=False)
 class BatchedRequest:
-    """A request for a batched route: its exchange, view and object id."""
+    """A request for a batched route; its vote is known once its view has made it."""
 
     exchange: Exchange
-    view: Any
-    id: int
     is_use_due: bool = False  # whether the last use of the caller's session or token is to be recorded
+    vote: Any = None  # what its view returns
 
     @property
-    def vote(self) -> Vote:
-        """The vote of the request by its identified caller."""
-        by: Any = self.exchange.caller
-        return Vote(by, self.id, self.view.operation.action, self.is_use_due)
+    def operation(self) -> Operation:
+        """The operation of its route."""
+        return self.exchange.view.operation  # type: ignore[no-any-return]
+
+    @property
+    def many(self) -> Callable[[list[Any]], list[Any]]:
+        """The function of its route that counts votes."""
+        return self.exchange.view.operation.many  # type: ignore[no-any-return]
 
 
 class BatchedRoutes:
@@ -53,9 +58,9 @@ class BatchedRoutes:
         for rule in app.url_map.iter_rules():
             view: Any = app.view_functions[rule.endpoint]
             if getattr(getattr(view, "operation", None), "many", None) is not None:
-                path = f"({ID.pattern})".join(map(re.escape, re.split(r"<id:[^>]*>", rule.rule)))
-                methods = (rule.methods or set()) - {"HEAD", "OPTIONS"}
-                self._routes.append((methods, re.compile(path), rule.rule, view))
+                before, name, after = re.split(r"<id:([^>]*)>", rule.rule)
+                path = re.compile(f"{re.escape(before)}(?P<{name}>{ID.pattern}){re.escape(after)}")
+                self._routes.append(((rule.methods or set()) - {"HEAD", "OPTIONS"}, path, rule.rule, view))
 
     def find(self, environ: dict[str, Any], began: float) -> BatchedRequest | None:
         """The request in an environment, if it is for one of the routes and has no query or body; otherwise None."""
@@ -65,8 +70,10 @@ class BatchedRoutes:
             return None
         for methods, path, rule, view in self._routes:
             if environ["REQUEST_METHOD"] in methods and (found := path.fullmatch(environ["PATH_INFO"])) is not None:
-                environ[ROUTE] = rule
-                return BatchedRequest(received(environ, began), view, int(found[1]))
+                environ[ROUTE], exchange = rule, received(environ, began)
+                exchange.view = view
+                exchange.arguments = {name: int(number) for name, number in found.groupdict().items()}
+                return BatchedRequest(exchange)
         return None
 
 
@@ -87,7 +94,6 @@ class Together:
         self._cookie: str = app.config["COOKIE_NAME"]
         # Functions that see each answer, for no middleware does.
         self._observers: list[Callable[..., None]] = app.extensions.get("observers", [])
-        self._trusts_origins = bool(app.config["CORS_ORIGINS"])
         hops = app.config["TRUSTED_PROXIES"]
         nothing: Any = lambda _environ, _start: ()  # noqa: E731
         self._believe = behind_proxies(nothing, hops) if hops else nothing
@@ -96,24 +102,19 @@ class Together:
         """The answers, in the order of the requests. An error of a single request is its outcome and not raised."""
         outcomes: dict[BatchedRequest, Any] = dict.fromkeys(requests)
         waited = time.perf_counter() - min(each.exchange.began for each in requests)
-        with self._app.app_context(), deadline.for_request(waited):
-            counted = self._count(self._identify([each for each in requests if self._is_simple(each)]), outcomes)
+        with self._app.app_context(), deadline.within(deadline.SECONDS - waited):
+            admitted = [each for each in self._identify(requests) if self._is_admitted(each, outcomes)]
+            self._prepare([each for each in admitted if outcomes[each] is None], outcomes)
+            g.pop("exchange", None)  # what follows is for all of them
             # Requests with the same `many` are answered together, whatever their methods.
-            for many in dict.fromkeys(each.view.operation.many for each in counted):
-                mine = [each for each in counted if each.view.operation.many is many]
+            asking = [each for each in admitted if outcomes[each] is None]
+            for many in dict.fromkeys(each.many for each in asking):
+                mine = [each for each in asking if each.many is many]
                 outcomes |= zip(mine, self._done(many, [each.vote for each in mine]), strict=True)
             # A vote that was not tried did not record its caller's last use.
-            authentication.record_uses(
-                [each.vote.by for each in outcomes if each.is_use_due and _is_refused(outcomes[each])]
-            )
+            refused = [each for each in admitted if each.is_use_due and _is_refused(outcomes[each])]
+            authentication.record_uses([each.exchange.caller for each in refused if each.exchange.caller])
         return [self._finish(each, outcome) for each, outcome in outcomes.items()]
-
-    def _is_simple(self, request: BatchedRequest) -> bool:
-        environ = request.exchange.environ
-        self._believe(environ, lambda *_: len)  # a middleware, of which only the changes of the environment are wanted
-        if self._app.config["READ_ONLY"] or (self._trusts_origins and "HTTP_ORIGIN" in environ):
-            return False
-        return not write_checks.is_cross_site(environ)
 
     def _identify(self, requests: list[BatchedRequest]) -> list[BatchedRequest]:
         """Find the callers, by one statement for each kind of credential; return the requests with a caller."""
@@ -128,21 +129,38 @@ class Together:
             return []
         for each, credential in credentials.items():
             caller, each.is_use_due = (credential and sessions.caller_of(credential, prefetched)) or (None, False)
-            each.exchange.caller = caller and authentication.as_allowed(caller)
-        return [each for each in requests if each.exchange.caller and not write_checks.is_for_other_user(each.exchange)]
+            each.exchange.identify(caller and permissions.as_allowed(caller, self._app.config))
+        return [each for each in requests if each.exchange.caller]
 
-    def _count(self, requests: list[BatchedRequest], outcomes: dict[BatchedRequest, Any]) -> list[BatchedRequest]:
-        """Count each request against its tier, and return those that the limits admit."""
-        for tier in dict.fromkeys(each.view.operation.tier for each in requests):
-            mine = [each for each in requests if each.view.operation.tier == tier]
-            counts = rate_limits.count_all(tier, [rate_limits.key_of(each.exchange.caller) for each in mine])
-            for each, count in zip(mine, counts, strict=True):
-                each.exchange.limits = {tier: count.states} if count.states else {}
-                if not count.is_admitted:
-                    outcomes[each] = RateLimited(rate_limits.wait_of(each.exchange.limits), tier)
-        return [each for each in requests if outcomes[each] is None]
+    def _is_admitted(self, request: BatchedRequest, outcomes: dict[BatchedRequest, Any]) -> bool:
+        """Whether the request may have a route; otherwise the application refuses it. Its route may still refuse it."""
+        g.exchange = exchange = request.exchange
+        self._believe(exchange.environ, lambda *_: len)  # of this middleware only changes of the environment are wanted
+        try:
+            access.admit(exchange)
+        except DirectoryError:
+            return False
+        try:
+            access.check(exchange)
+        except DirectoryError as error:
+            outcomes[request] = error
+        return True
 
-    def _done(self, many: Callable[[list[Vote]], list[Any]], votes: list[Vote]) -> list[Any]:
+    def _prepare(self, requests: list[BatchedRequest], outcomes: dict[BatchedRequest, Any]) -> None:
+        """Count the requests by tier, and have their views say what they ask for; errors are outcomes."""
+        for tier in dict.fromkeys(each.operation.tier for each in requests):
+            mine = [each for each in requests if each.operation.tier == tier]
+            outcomes |= zip(mine, rate_limits.hit_together(tier, [each.exchange for each in mine]), strict=True)
+        for each in requests:
+            if outcomes[each] is None:
+                g.exchange = exchange = each.exchange
+                try:
+                    each.operation.prepare(exchange)
+                    each.vote = exchange.view.asked(**exchange.arguments)._replace(is_use_due=each.is_use_due)
+                except Exception as error:
+                    outcomes[each] = error
+
+    def _done(self, many: Callable[[list[Any]], list[Any]], votes: list[Any]) -> list[Any]:
         try:
             return many(votes)
         except Exception as error:  # before anything was done
@@ -156,9 +174,10 @@ class Together:
 
     def _answer_alone(self, request: BatchedRequest) -> Answer:
         """Answer one request alone, in its remaining time, after its batch failed."""
-        with self._app.app_context(), deadline.for_request(time.perf_counter() - request.exchange.began):
+        waited = time.perf_counter() - request.exchange.began
+        with self._app.app_context(), deadline.within(deadline.SECONDS - waited):
             try:
-                (outcome,) = request.view.operation.many([request.vote])
+                (outcome,) = request.many([request.vote])
             except Exception as error:
                 outcome = error
         return self._answer(request, outcome)
@@ -172,7 +191,8 @@ class Together:
                 refusal = problem_details.of(outcome)
             status, own, body = refusal.status, refusal.headers.to_wsgi_list(), refusal.get_data()
         else:
-            status, body = "200 OK", endpoint.render(outcome, request.view.operation).body
+            rendered: Any = request.operation.render(outcome)
+            status, body = "200 OK", rendered.body
             own = [JSON, ("Content-Length", str(len(body)))]
         answer = Answer(status, hooks.finish(self._app, exchange, int(status[:3]), own), body)
         for observe in self._observers:

@@ -12,7 +12,7 @@ from directory.errors import Invalid
 from directory.http import write_checks
 from directory.http.exchange import Exchange, current
 from directory.http.fields import Flag, Strict
-from directory.http.request_body import pointer, printable, read_form, read_json, read_upload
+from directory.http.request_body import is_absent, pointer, printable, read_form, read_json, read_upload
 from directory.language.messages import _
 
 PARAMETERS_MAX = 30
@@ -131,6 +131,8 @@ class JsonBody(Body):
 
     def arguments(self) -> dict[str, Any]:
         """Raises Invalid, MalformedJson, TooLarge, UnsupportedMediaType."""
+        if self.optional and is_absent(current().environ):
+            return {} if self.schema is NOTHING else _loaded(self, {}, [])
         given, refused = read_json(required=not self.optional)
         if given is None:
             given = {}

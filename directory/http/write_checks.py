@@ -69,11 +69,6 @@ def refuse_other_user(expected: str | None) -> None:
         raise OtherUser
 
 
-def is_for_other_user(exchange: Exchange) -> bool:
-    """Whether a request of an identified caller is meant for another account."""
-    return is_other(exchange.environ.get(_EXPECTED_USER), exchange.caller)
-
-
 def is_other(expected: str | None, caller: Caller | None) -> bool:
     """Whether an account is expected and there is a caller, who has another one."""
     return expected is not None and caller is not None and expected.strip() != str(caller.id)

@@ -330,6 +330,7 @@ def init_app(app: Flask) -> None:
         "address_with": address_with,
         "default_description": DESCRIPTION,
         "may": permissions.may,
+        "owns": permissions.owns,
         "slots": slots,
         "in_language": translated.in_language,
     }

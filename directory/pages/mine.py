@@ -31,7 +31,7 @@ from directory.pages.layout import PageAnswer, address_with, bp, page_number, sh
 from directory.pages.project_words import ENTRIES, EVENTS, FIELDS, SENDERS, revised, state, states
 from directory.pages.report_words import KINDS, OUTCOMES
 from directory.pages.sign_in_form import again, asks_to_sign_in
-from directory.services import audit
+from directory.services import audit, permissions
 from directory.services.catalog import additions, catalog
 from directory.services.catalog.filters import public_scope
 from directory.services.delivery import outbox
@@ -143,8 +143,8 @@ def own_project(
     if by is None:
         return again(form)
     project = catalog.one(project_id, viewer=by)
-    catalog.editable(project_id, by=by)
-    is_owner = project["owner"]["id"] == by.id
+    permissions.require_editor(by, catalog.whose(project_id))
+    is_owner = permissions.owns(by, project["owner"]["id"])
     found = _thread(project_id, query.get("before", "")) if is_owner else Slice([], None, None)
     events = audit.timeline(project_id, Window(100, page=None), naming_fields=True).items
     page, headers = show(

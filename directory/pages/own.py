@@ -11,14 +11,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from flask import Blueprint, Flask, Response, current_app, g
+from flask import Blueprint, Flask, Response, current_app
 from jinja2 import ChoiceLoader, FunctionLoader, PrefixLoader, TemplateError, TemplateNotFound, meta, nodes
 from markupsafe import Markup
 
 from directory.http import languages, site_dir
 from directory.http.access import public
 from directory.http.endpoint import operation
-from directory.http.exchange import Exchange
+from directory.http.exchange import anonymous
 from directory.http.files import StoredFile, respond
 from directory.http.site_dir import SiteError
 from directory.language.choice import Languages
@@ -193,7 +193,7 @@ def try_out(app: Flask) -> None:
     """Make a page, so that a template that all pages share fails now and not at the first visit. Raises SiteError."""
     folder = app.config["SITE_DIR"]
     with app.test_request_context("/"):
-        g.exchange = Exchange("GET", "/", "", "")
+        anonymous("/")
         try:
             layout.rendered(Head("Not found", path="/"))
         except Exception as error:

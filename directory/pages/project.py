@@ -25,9 +25,8 @@ from directory.pages.layout import PAGE, PageAnswer, address_with, bp, here, own
 from directory.pages.project_form import VersionForm
 from directory.pages.project_words import EVENTS, FIELDS, revised, state
 from directory.pages.sign_in_form import refused
-from directory.services import audit
+from directory.services import audit, permissions
 from directory.services.catalog import catalog, related
-from directory.services.identity import Caller
 from directory.services.review import submissions
 from directory.services.site import path_of
 
@@ -49,8 +48,9 @@ def project_page(project_id: int, title: str) -> PageAnswer:
     project = catalog.one(project_id, viewer=by)
     if title != project["slug"]:
         raise RequestRedirect(path_of(project))
-    is_own = by is not None and (by.is_admin or by.id == project["owner"]["id"])
-    may_report = current_app.config["REPORTS"] != "off" and project["status"] == "live" and not _is_owner(by, project)
+    is_own = permissions.owns_or_administers(by, project["owner"]["id"])
+    is_owner = permissions.owns(by, project["owner"]["id"])
+    may_report = current_app.config["REPORTS"] != "off" and project["status"] == "live" and not is_owner
     others = [] if is_own else related.of(project, viewer=by)
     events = audit.timeline(project_id, Window(100, page=None), naming_fields=True).items if is_own else []
     return show(
@@ -60,10 +60,6 @@ def project_page(project_id: int, title: str) -> PageAnswer:
         state=state(project, by) if by is not None and is_own else None,
         kinds=report_words.KINDS if may_report else None, no_form=EMPTY,
     )  # fmt: skip
-
-
-def _is_owner(by: Caller | None, project: dict[str, Any]) -> bool:
-    return by is not None and by.id == project["owner"]["id"]
 
 
 def _head(project: dict[str, Any]) -> head.Head:

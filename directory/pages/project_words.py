@@ -8,7 +8,7 @@ from directory import events
 from directory.http.access import shows_reviewers
 from directory.language.messages import Message, _
 from directory.models import MessageKind
-from directory.services import service_words, turn_words, turns
+from directory.services import permissions, service_words, turn_words, turns
 from directory.services.audit import TIMELINE
 from directory.services.catalog.fields import OWNED
 from directory.services.identity import Caller
@@ -59,7 +59,7 @@ def state(project: dict[str, Any], by: Caller) -> State:
 
 
 def _state(project: dict[str, Any], standing: Standing, written: Mapping[Any, dict[str, Any]], by: Caller) -> State:
-    words, is_owner = turn_words.words_of(standing), by.id == project["owner"]["id"]
+    words, is_owner = turn_words.words_of(standing), permissions.owns(by, project["owner"]["id"])
     said = (turn_words.FOR_OTHERS if standing.turn is Turn.OWNER and not is_owner else words).said(standing.until)
     is_live, is_waiting = standing.outcome is Outcome.APPROVED, standing.turn not in {None, Turn.OWNER}
     look = "live" if is_live else "pending" if is_waiting else "rejected"

@@ -44,6 +44,7 @@ from directory.pages.project_form import (
 from directory.pages.project_words import FIELDS, revised, state
 from directory.pages.sign_in_form import again, asks_to_sign_in
 from directory.pages.translated import by_name
+from directory.services import permissions
 from directory.services.catalog import catalog, categories, similar
 from directory.services.pictures import logos
 from directory.services.pictures import project_pictures as lists
@@ -165,7 +166,7 @@ def edit_form(
     by = viewer()
     if by is None:
         return again(form)
-    catalog.editable(project_id, by=by)
+    permissions.require_editor(by, catalog.whose(project_id))
     project = catalog.one(project_id, viewer=by)
     editing = Editing.of(project, by)
     form, of_picture = (EMPTY, form) if request.path.startswith(f"/mine/{project_id}/pictures") else (form, EMPTY)

@@ -78,7 +78,7 @@ def call_application(app: Callable[..., Iterable[bytes]], request: Request) -> R
         started[:] = status, headers
 
     try:
-        with deadline.for_request(time.perf_counter() - request.began):
+        with deadline.within(deadline.SECONDS - (time.perf_counter() - request.began)):
             body = read_body(app(request.environ, start))
     finally:
         # Werkzeug puts its request, which holds the environment, into it. Such a cycle, and the body that it holds,

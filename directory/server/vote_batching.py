@@ -92,14 +92,12 @@ class VoteBatcher:
         now = time.monotonic()
         if batch := self.window.take(now):
             requests = [self._batched.pop(each) for each in batch]
-            self._pool.call(self._loop, partial(self._answer, requests), partial(self._end, batch))
+            answer = partial(self._together.answer, requests)
+            self._pool.call(self._loop, lambda: [*map(_encoded, answer())], partial(self._end, batch))
         if self._timer is not None:
             self._timer.cancel()
         wait = self.window.timeout(now)
         self._timer = None if wait == math.inf else self._loop.call_later(wait, self.start)
-
-    def _answer(self, requests: list[BatchedRequest]) -> list[Any]:
-        return [_encoded(each) for each in self._together.answer(requests)]
 
     def _end(self, batch: list[Request], ended: list[Any] | BaseException) -> None:
         """Deliver the outcomes of a batch, and start the next one."""

@@ -7,7 +7,7 @@ from sqlalchemy import BigInteger, bindparam, select
 from directory.db.batched_query import BatchedQuery
 from directory.errors import EmailNotVerified, Unauthenticated
 from directory.extensions import db
-from directory.models import AccountStatus, Role, User
+from directory.models import AccountStatus, User
 
 # The weakest lock, which a foreign key takes as well. Only a suspension or deletion of the account, and a change of its
 # role, categories, username or e-mail address, wait for it.
@@ -42,25 +42,6 @@ class Caller:
     review_categories: tuple[int, ...] | None = None
     has_unread: bool = False
     unconfirmed: bool = False
-
-    @property
-    def is_admin(self) -> bool:
-        """True exactly when the role is admin."""
-        return self.role == Role.ADMIN
-
-    @property
-    def needs_passkey(self) -> bool:
-        """Whether the account may do more in a session that a passkey opened."""
-        return self.role_by_passkey is not None
-
-
-def require_person(by: Caller | None) -> Caller:
-    """The caller, if it is a person who may do what members do. Raises Unauthenticated, EmailNotVerified."""
-    if by is None:
-        raise Unauthenticated
-    if by.unconfirmed:
-        raise EmailNotVerified
-    return by
 
 
 def require_active(by: Caller) -> None:

@@ -49,7 +49,7 @@ def test_what_one_may_not_review_is_not_found_first(world: World) -> None:
 
 def test_in_bulk_each_of_ones_own_has_the_code_and_only_deleting_is_allowed(world: World, ada: Caller) -> None:
     caller, own, others = world.caller(ada), world.project(ada, "pending"), world.project(status="pending")
-    under = "admin" if ada.is_admin else "review"
+    under = "admin" if ada.role == "admin" else "review"
     path = f"/api/{under}/projects/decisions"
     items = [{"id": own, "version": 99}, {"id": others}]
     for decision in DECISIONS[:2]:
@@ -57,7 +57,7 @@ def test_in_bulk_each_of_ones_own_has_the_code_and_only_deleting_is_allowed(worl
         assert (first["status"], first["code"]) == (403, "own_submission")
         assert "project" not in first
     assert (world.stored(own)["status"], world.stored(others)["status"]) == ("pending", "live")
-    if ada.is_admin:
+    if ada.role == "admin":
         [deleted] = caller.post(path, {"decision": "delete", "ids": [own]}).json["items"]
         assert deleted["status"] == 200
     assert caller.delete(f"/api/projects/{world.project(ada)}").status_code == 204

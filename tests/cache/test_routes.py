@@ -39,7 +39,7 @@ def test_a_route_is_found_by_an_id_exactly_where_the_url_map_finds_it(app: Flask
     for before in befores:
         for end in [*ends, *map(str, numbers)]:
             asked = request_for(f"{before}/{end}")
-            by_map, by_id = reads.find(asked), reads.find_by_id(asked)
+            by_map, by_id = reads.find(asked.path), reads.find_by_id(asked)
             together = by_map is not None and by_map.view.operation.cache.load_many is not None
             assert (by_id is not None) == together, asked
             if by_map is not None and by_id is not None:

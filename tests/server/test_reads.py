@@ -16,7 +16,7 @@ from directory.cache import responder, snapshot_source
 from directory.cache.store import Store
 from directory.db.batched_query import BatchedQuery
 from directory.db.statements import MAX_PREPARED, Prepared
-from directory.http import endpoint, files
+from directory.http import files
 from directory.http.access import public
 from directory.http.endpoint import operation
 from directory.http.files import StoredFile
@@ -215,10 +215,10 @@ def test_the_loop_does_not_wait_again_at_once_for_a_thread_that_reads_for_too_lo
 def test_a_vote_while_a_project_is_read_shows_in_the_next_answer(app: Flask, world: World, monkeypatch: Any) -> None:
     project, voter = world.project(), world.caller(world.user())
     request, path = parsed(f"/api/projects/{project}"), fast_path_of(app)
-    read, voted = endpoint.read_many, Event()
+    respond, voted = responder.public_response, Event()
 
     def late(*given: Any, **named: Any) -> Any:
-        made = read(*given, **named)
+        made = respond(*given, **named)
         voting = Thread(target=lambda: voter.post(f"{request.environ['PATH_INFO']}/upvote"))
         voting.start()
         voting.join()
@@ -232,7 +232,7 @@ def test_a_vote_while_a_project_is_read_shows_in_the_next_answer(app: Flask, wor
 
     monkeypatch.setattr(responder, "LOOP_QUERY_SECONDS", 60)
     with monkeypatch.context() as patched:
-        patched.setattr(endpoint, "read_many", late)
+        patched.setattr(responder, "public_response", late)
         assert shown() == 0
     assert voted.is_set()
     assert [shown(), shown()] == [1, 1]

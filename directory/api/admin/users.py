@@ -45,8 +45,7 @@ def users(query: dict[str, Any]) -> Any:
     window = pagination.window(query)
     filters = people.Filters(**{name: TRUTHS.get(query[name], query[name]) for name in FILTERS if name in query})
     found = people.page(filters, query["sort"], window)
-    paging = pagination.numbered(found, window, people.total(filters))
-    return {"items": found.items, "pagination": paging}, {"Link": pagination.links(paging)}
+    return pagination.numbered(found, window, people.total(filters))
 
 
 @bp.post("/users/decisions")

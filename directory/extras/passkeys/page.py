@@ -6,10 +6,12 @@ from flask import Blueprint
 
 from directory.extras.passkeys import routes
 from directory.http.access import login_required, needs_passkey
+from directory.http.authentication import caller
 from directory.http.signing_in import has_passkeys
 from directory.language.messages import _
 from directory.pages.account import at, outcome
 from directory.pages.forms import same_as, shows
+from directory.services import permissions
 
 bp = Blueprint("pages", __name__)
 # What the section says after a form was accepted.
@@ -24,7 +26,7 @@ def section() -> dict[str, Any]:
     """What the section shows."""
     return {
         "passkeys": routes.list_passkeys.view()["items"] if has_passkeys() else None,  # type: ignore[attr-defined]
-        "needs_passkey": needs_passkey().detail,
+        "needs_passkey": needs_passkey().detail if permissions.needs_passkey(caller()) else "",
     }
 
 

@@ -19,7 +19,7 @@ from directory.extensions import db, modify
 from directory.extras.passkeys import attestation
 from directory.language.messages import _
 from directory.models import AccountStatus, LinkPurpose, Passkey, PasskeyChallenge, User, now
-from directory.services import audit, base64url
+from directory.services import audit, base64url, permissions
 from directory.services.accounts import accounts, sessions
 from directory.services.accounts.sessions import digest
 from directory.services.delivery.channels import MailServer
@@ -327,7 +327,7 @@ def _may_change(by: Caller) -> list[str]:
     """
     require_fresh_session(by)
     held = list(db.session.scalars(select(Passkey.credential_id).where(Passkey.user_id == by.id)))
-    if held and by.needs_passkey:
+    if held and permissions.needs_passkey(by):
         raise PasskeyRequired(_("Sign in by a passkey of yours first."))
     return held
 

@@ -55,8 +55,7 @@ def doubtful_votes(query: dict[str, Any]) -> Any:
     part = found[window.skipped : window.skipped + window.limit]
     projects = catalog.many([each["id"] for each in part], viewer=caller())
     items = [projects[each["id"]] | each for each in part if each["id"] in projects]
-    paging = pagination.numbered(Slice(items, None, None), window, len(found))
-    return {"items": items, "pagination": paging}, {"Link": pagination.links(paging)}
+    return pagination.numbered(Slice(items, None, None), window, len(found))
 
 
 @bp.post("/projects/<id:project_id>/votes/decisions")

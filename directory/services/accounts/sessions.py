@@ -35,7 +35,7 @@ from directory.errors import NotFound
 from directory.extensions import UNSYNCHRONISED, db, modify
 from directory.models import AccountStatus, Identity, Message, Passkey, Role, Session, Token, User, now, role_of
 from directory.models.base import UtcDateTime
-from directory.services import audit
+from directory.services import audit, permissions
 from directory.services.clock import database_clock
 from directory.services.deleting import delete_some, require_minority
 from directory.services.identity import Caller
@@ -58,7 +58,7 @@ def begin(user_id: int, *, user_agent: str, by_passkey: bool = False, by_provide
     row.by_passkey, row.by_provider = by_passkey, by_provider
     db.session.add(row)
     user = _see(user_id)
-    if user.is_admin:
+    if permissions.may(user, "administer"):
         audit.record(events.USER_SIGNED_IN, by=user, user_id=user_id)
     return secret
 

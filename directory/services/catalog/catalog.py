@@ -7,9 +7,9 @@ from sqlalchemy import select
 
 from directory.db.paging import Slice, Window, cut
 from directory.db.statements import Row
-from directory.errors import NotFound, NotOwner, OwnSubmission
+from directory.errors import NotFound
 from directory.extensions import db
-from directory.models import AccountStatus, Project, Status
+from directory.models import AccountStatus, Project
 from directory.services import permissions, turns
 from directory.services.accounts.sessions import Credential
 from directory.services.catalog import orders, queries, readers, search, ways
@@ -27,29 +27,10 @@ class Shown(NamedTuple):
     project: dict[str, Any] | None
 
 
-def require_editable(project: Any, by: Caller) -> None:
-    """Raise NotFound or NotOwner unless `by` owns `project` (None if it does not exist) or is an administrator."""
-    if project is None:
-        raise NotFound
-    if permissions.may(by, "administer") or project.owner_id == by.id:
-        return
-    raise NotOwner if project.status == Status.LIVE else NotFound
-
-
-def editable(project_id: int, *, by: Caller) -> None:
-    """Raise NotFound or NotOwner unless `by` may change the project."""
-    columns = select(Project.owner_id, Project.status).where(Project.id == project_id)
-    require_editable(db.session.execute(columns).one_or_none(), by)
-
-
-def require_other(project_id: int, *, by: Caller) -> None:
-    """Raise NotFound unless `by` may review the project, and OwnSubmission if it is their own."""
-    columns = select(Project.owner_id, Project.category_id).where(Project.id == project_id)
-    project = db.session.execute(columns).one_or_none()
-    if project is None or not permissions.may(by, "review", project.category_id):
-        raise NotFound
-    if by.id == project.owner_id:
-        raise OwnSubmission
+def whose(project_id: int) -> Any:
+    """What `permissions` is asked about a project: its owner, its state and its category; None if there is none."""
+    columns = select(Project.owner_id, Project.status, Project.category_id).where(Project.id == project_id)
+    return db.session.execute(columns).one_or_none()
 
 
 def one(project_id: int, *, viewer: Caller | None) -> dict[str, Any]:
@@ -90,7 +71,8 @@ def _known(row: Row | None, quick: bool) -> Shown | None:
     if row is None:
         return None
     reader, row = Caller(*row[:3]), row[3:]
-    if row[ID] is None or (quick and _sees_all(reader, row[OWNER]) and len(row[DESCRIPTION]) > QUICK_TEXT):
+    is_long = len(row[DESCRIPTION] or "") > QUICK_TEXT
+    if row[ID] is None or (quick and is_long and permissions.owns_or_administers(reader, row[OWNER])):
         return Shown(reader.id, None)
     return Shown(reader.id, _detail(row, reader))
 
@@ -161,7 +143,7 @@ def _view(row: Row, viewer: Caller | None, *, reviews: bool = False) -> dict[str
     owner_id = project.pop("owner_id")
     project["owner"] = {"id": owner_id, "username": project.pop("owner_username")}
     project["owner_has_page"] = project.pop("owner_status") == AccountStatus.ACTIVE  # for pages; no answer shows it
-    if reviews or _sees_all(viewer, owner_id):
+    if reviews or permissions.owns_or_administers(viewer, owner_id):
         waits = len(NAMES) + len(REVISION)
         project["revision"] = revision(*row[len(NAMES) : waits])
         standing = turns.standing(turns.Facts(*row[waits : after(signed_in=True)]))
@@ -170,7 +152,3 @@ def _view(row: Row, viewer: Caller | None, *, reviews: bool = False) -> dict[str
     else:
         del project["rejection_reason"]
     return project
-
-
-def _sees_all(viewer: Caller | None, owner_id: int) -> bool:
-    return viewer is not None and (viewer.id == owner_id or permissions.may(viewer, "administer"))

@@ -6,7 +6,7 @@ from typing import Any
 from directory.models import Status
 from directory.services import permissions
 from directory.services.catalog import tags
-from directory.services.identity import Caller, require_person
+from directory.services.identity import Caller
 
 KINDS = {"submission": Status.PENDING, "revision": Status.LIVE}  # what waits for review, and the state of its project
 
@@ -64,7 +64,7 @@ def public_scope(
     projects that the viewer has voted for. Raises Unauthenticated, EmailNotVerified.
     """
     if "me" in (owner, upvoted) or status not in {None, Status.LIVE}:
-        require_person(viewer)
+        permissions.require_person(viewer)
     own = viewer.id if viewer is not None and owner == "me" else None
     voter = viewer.id if viewer is not None and upvoted == "me" else None
     if own is None or voter is not None:

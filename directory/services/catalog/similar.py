@@ -15,6 +15,7 @@ from sqlalchemy import any_, bindparam, cast, literal_column, select, text, unio
 from directory.db.statements import Prepared, among
 from directory.extensions import db
 from directory.models import Project, Upvote
+from directory.services import permissions
 from directory.services.catalog.search_words import whole, words
 from directory.services.identity import Caller
 from directory.services.text.equal_addresses import url_key
@@ -61,7 +62,7 @@ def check(
         return {"same": [], "similar": []}
     given = {"key": key, "repository": repository, "ids": [*ids], "user_id": by.id}
     rows = [_Row._make(row) for row in _found(db.engine.dialect.name).all(given)]
-    rows.sort(key=lambda row: (row.owner_id != by.id, -row.upvotes, row.id))
+    rows.sort(key=lambda row: (not permissions.owns(by, row.owner_id), -row.upvotes, row.id))
     same = {row.id: row for row in rows if row.found_by == BY_URL}
     sharing = {row.id: row for row in rows if row.found_by == BY_REPOSITORY and row.id not in same}
     others = [row for row in rows if row.id not in same.keys() | sharing.keys()]
@@ -73,7 +74,7 @@ def check(
 def _most_similar(title: str, rows: list[_Row], by: Caller) -> list[_Row]:
     asked = significant_words(title)
     ranked = [(rank, row) for row in rows if (rank := _likeness(asked, significant_words(row.title)))]
-    ranked.sort(key=lambda each: (each[1].owner_id != by.id, -each[0], -each[1].upvotes, each[1].id))
+    ranked.sort(key=lambda each: (not permissions.owns(by, each[1].owner_id), -each[0], -each[1].upvotes, each[1].id))
     return [row for _, row in ranked[:MOST_SIMILAR]]
 
 

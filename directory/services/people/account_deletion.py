@@ -29,7 +29,7 @@ from directory.errors import (
 from directory.extensions import db, modify
 from directory.language.messages import _
 from directory.models import LOCAL, AccountStatus, Delivery, Project, Revision, Role, Status, Upvote, User, now
-from directory.services import audit, daily_bytes
+from directory.services import audit, daily_bytes, permissions
 from directory.services.accounts import accounts, mail_links, sessions
 from directory.services.delivery import outbox
 from directory.services.delivery.channels import Endpoint
@@ -128,7 +128,7 @@ def _lock_own(caller: Caller, known_hash: str) -> Any:
     administrators are locked, as `administration.administer` locks them.
     Raises Unauthenticated, WrongPassword, LastAdmin, and Unavailable if the caller has just become an administrator.
     """
-    admins = accounts.lock_admins_and(caller.id)[0] if caller.is_admin else set()
+    admins = accounts.lock_admins_and(caller.id)[0] if permissions.may(caller, "administer") else set()
     user = accounts.locked(caller.id)
     if user.status != AccountStatus.ACTIVE:
         raise Unauthenticated

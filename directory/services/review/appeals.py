@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy import select
 
 from directory import events
-from directory.errors import AppealNotPossible, NoAppeal, NotFound, OwnDecision, OwnSubmission, PreconditionFailed
+from directory.errors import AppealNotPossible, NoAppeal, OwnDecision, PreconditionFailed
 from directory.events import Event
 from directory.extensions import db
 from directory.models import MessageKind, Project, Revision, Sender, Status, now
@@ -39,8 +39,7 @@ def appeal(project_id: int, text: str, *, by: Caller, notify: list[Endpoint], na
     """
     require_active(by)
     at, project = now(), submissions.locked(project_id)
-    if project.owner_id != by.id:
-        raise NotFound
+    permissions.require_owner(by, project)
     revision = revisions.of(project_id) if project.status == Status.LIVE else None
     if not last_decision.may_be_appealed(project.decided_at, turns.of_locked(project, revision), at):
         raise AppealNotPossible
@@ -59,9 +58,7 @@ def require_one(project_id: int, *, by: Caller) -> None:
     Raises NotFound unless `by` may review the project.
     """
     columns = select(Project.category_id, Project.appealed_at).where(Project.id == project_id)
-    project = db.session.execute(columns).one_or_none()
-    if project is None or not permissions.may(by, "review", project.category_id):
-        raise NotFound
+    project = permissions.require_reviewer(by, db.session.execute(columns).one_or_none())
     if project.appealed_at is None and thread.last_judgement(project_id) not in KINDS.values():
         raise AppealNotPossible
 
@@ -113,11 +110,8 @@ def _require_judge(project: Project, by: Caller, self_review: str) -> None:
 
     Who made the decision against which one is open may not, unless nobody else may.
     """
-    if not permissions.may(by, "review", project.category_id):
-        raise NotFound
-    if permissions.is_refused_own(by, project.owner_id, self_review):
-        raise OwnSubmission
-    barred = {by.id, project.owner_id} if self_review == "refuse" else {by.id}
+    permissions.require_reviewer(by, project, self_review)
+    barred = {by.id, project.owner_id} if permissions.refuses_own(self_review) else {by.id}
     is_own = project.appealed_at is not None and project.decided_by == by.id
     if is_own and permissions.somebody_else_may(barred, "review", project.category_id):
         raise OwnDecision

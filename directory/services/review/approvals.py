@@ -79,8 +79,7 @@ def withdraw(project_id: int, *, by: Caller) -> None:
     require_active(by)
     columns = select(P.id, P.url_key, P.title, P.status, P.category_id).where(P.id == project_id)
     project = db.session.execute(columns.with_for_update(key_share=True)).one_or_none()
-    if project is None or not permissions.may(by, "review", project.category_id):
-        raise NotFound
+    permissions.require_reviewer(by, project)
     if not take_back([project_id], by=by):
         raise NotFound(_("You have not approved this version of the project."))
     audit.record_project(events.PROJECT_APPROVAL_WITHDRAWN, project, by=by, **audit.unmoved(project))

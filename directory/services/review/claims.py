@@ -16,11 +16,11 @@ from sqlalchemy.dialects import postgresql, sqlite
 from directory.db.paging import AnySelect
 from directory.db.statements import Prepared, among
 from directory.db.transactions import on_postgresql
-from directory.errors import Claimed, InvalidTransition, NotFound
+from directory.errors import Claimed, InvalidTransition
 from directory.extensions import UNSYNCHRONISED, db, modify
 from directory.models import Project, ReviewClaim, Revision, User, now
 from directory.services import permissions
-from directory.services.catalog import ways
+from directory.services.catalog import catalog, ways
 from directory.services.catalog.claimed import C, holds
 from directory.services.catalog.filters import Filters
 from directory.services.clock import database_clock, timestamp
@@ -41,9 +41,7 @@ def take(project_id: int, *, by: Caller, minutes: int, take_over: bool = False) 
     waits = or_(with_reviewers(), changes, has_appeal()).label("waits")
     columns = select(P.version, P.status, P.category_id, waits)
     query = columns.where(P.id == project_id).with_for_update(read=True, of=P.id.table)
-    project = db.session.execute(query).one_or_none()
-    if project is None or not permissions.may(by, "review", project.category_id):
-        raise NotFound
+    project = permissions.require_reviewer(by, db.session.execute(query).one_or_none())
     if not project.waits:
         raise InvalidTransition(project.status, "claimed")
     at = now()
@@ -60,9 +58,7 @@ def take(project_id: int, *, by: Caller, minutes: int, take_over: bool = False) 
 def release(project_id: int, *, by: Caller) -> None:
     """End one's own claim, if there is one. Raises Unauthenticated, NotFound (there is no such project)."""
     require_active(by)
-    category_id = db.session.scalar(select(P.category_id).where(P.id == project_id))
-    if category_id is None or not permissions.may(by, "review", category_id):
-        raise NotFound
+    permissions.require_reviewer(by, catalog.whose(project_id))
     modify(delete(ReviewClaim).where(C.project_id == project_id, C.user_id == by.id))
 
 

@@ -26,8 +26,7 @@ def answer(
     """
     require_active(by)
     at, project = now(), submissions.locked(project_id)
-    if project.owner_id != by.id:
-        raise NotFound
+    permissions.require_owner(by, project)
     if resubmit:
         _resubmit(project, by=by, at=at)
     entry = thread.Entry(MessageKind.MESSAGE, project_id, by.id, text)
@@ -43,8 +42,7 @@ def give_back(project_id: int, *, by: Caller, notify: list[Endpoint]) -> None:
     """
     require_active(by)
     project = submissions.locked(project_id)
-    if project.owner_id != by.id:
-        raise NotFound
+    permissions.require_owner(by, project)
     if _on_owner(project) is not None:
         _resubmit(project, by=by, at=now())
         outbox.enqueue(events.PROJECT_ANSWERED, project_id, by=by, endpoints=notify)
@@ -58,12 +56,14 @@ def write(project_id: int, text: str, *, by: Caller, notify: list[Endpoint], int
     """
     require_active(by)
     project = submissions.locked(project_id)
-    if not permissions.may(by, "review", project.category_id) or (internal and project.owner_id == by.id):
+    permissions.require_reviewer(by, project)
+    is_own = permissions.owns(by, project.owner_id)
+    if internal and is_own:
         raise NotFound
     kind = MessageKind.NOTE if internal else MessageKind.MESSAGE
     entry = thread.Entry(kind, project_id, project.owner_id, text)
     added = thread.add(entry, sender=Sender.REVIEWERS, by=by, at=now())
-    if not internal and project.owner_id != by.id:
+    if not internal and not is_own:
         outbox.enqueue_message(project_id, by=by, endpoints=notify, message_id=added["id"])
     return added
 

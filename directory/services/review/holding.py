@@ -11,7 +11,6 @@ from typing import Any
 from sqlalchemy import select, update
 
 from directory import events
-from directory.errors import NotFound, OwnSubmission
 from directory.extensions import UNSYNCHRONISED, db
 from directory.models import Project, Revision, now
 from directory.services import audit, permissions
@@ -49,10 +48,7 @@ def release(project_id: int, *, by: Caller, self_review: str = "allow") -> None:
     require_active(by)
     columns = select(Project.owner_id, Project.category_id).where(Project.id == project_id)
     project = db.session.execute(columns.with_for_update(key_share=True)).one_or_none()
-    if project is None or not permissions.may(by, "review", project.category_id):
-        raise NotFound
-    if permissions.is_refused_own(by, project.owner_id, self_review):
-        raise OwnSubmission
+    permissions.require_reviewer(by, project, self_review)
     _record(end({project_id}), by=by, at=now())
 
 

@@ -122,13 +122,12 @@ def _require_settleable(project: Any, by: Caller) -> None:
 
     Nobody settles reports about their own project, unless nobody else may.
     """
-    if project is None or not permissions.may(by, "review", project.category_id):
-        raise NotFound
+    permissions.require_reviewer(by, project)
     is_known = or_(Report.settled_at.is_not(None), _is_seen(Report))
     made = select(Report.id).where(Report.project_id == project.id, is_known).limit(1)
     if db.session.scalar(made) is None:
         raise NotFound
-    if project.owner_id == by.id and permissions.somebody_else_may({by.id}, "review", project.category_id):
+    if permissions.owns(by, project.owner_id) and permissions.somebody_else_may({by.id}, "review", project.category_id):
         raise OwnSubmission
 
 

@@ -20,7 +20,7 @@ from directory.events import Event
 from directory.extensions import UNSYNCHRONISED, db, modify
 from directory.language.messages import _
 from directory.models import Category, MessageKind, Project, Revision, Status, now
-from directory.services import audit
+from directory.services import audit, permissions
 from directory.services.catalog import catalog, category_slugs, fields, search_index
 from directory.services.catalog.fields import Changes
 from directory.services.delivery import outbox
@@ -88,7 +88,8 @@ def changes_of(revision: Revision | None) -> dict[str, Any]:
 
 def pictures_of(project: Project, revision: Revision | None, by: Caller) -> list[dict[str, Any]]:
     """The pictures that a change begins with: the owner's those that wait, if there are any, an administrator's not."""
-    found: list[dict[str, Any]] = ({} if by.is_admin else changes_of(revision)).get("pictures", project.pictures)
+    waiting = {} if permissions.may(by, "administer") else changes_of(revision)
+    found: list[dict[str, Any]] = waiting.get("pictures", project.pictures)
     return found
 
 
@@ -132,7 +133,7 @@ def hold(project: Project, revision: Revision | None, planned: Plan, *, by: Call
 
     A pending revision keeps its place in the queue. An edit by the owner replaces or removes a rejected one.
     """
-    if not planned.after and revision is not None and (planned.before or not by.is_admin):
+    if not planned.after and revision is not None and (planned.before or not permissions.may(by, "administer")):
         db.session.delete(revision)
     if planned.after:
         if revision is None:
@@ -148,7 +149,7 @@ def hold(project: Project, revision: Revision | None, planned: Plan, *, by: Call
         audit.record_project(
             events.PROJECT_EDIT_HELD, project, by=by, at=at, changes=planned.revision_changes, **NO_MOVE
         )
-    elif planned.before and not planned.after and not by.is_admin:
+    elif planned.before and not planned.after and not permissions.may(by, "administer"):
         audit.record_project(events.PROJECT_EDIT_WITHDRAWN, project, by=by, at=at, **NO_MOVE)
     return revision if planned.after else None
 

@@ -88,16 +88,16 @@ def edit(
     project = _locked(project_id, by, versions)
     by = permissions.as_editor(by, project.owner_id, self_review)
     was, at = project.status, now()
-    is_live = was == Status.LIVE
+    is_live, is_admin = was == Status.LIVE, permissions.may(by, "administer")
     revision = revisions.of(project_id) if is_live else None
     if pictures is not None:
         given = {**given, "pictures": pictures(revisions.pictures_of(project, revision, by))}
-    review = review_on_edit if is_live and not by.is_admin else "never"
-    planned = revisions.plan(project, revision, given, review, is_replacing=not by.is_admin)
+    review = review_on_edit if is_live and not is_admin else "never"
+    planned = revisions.plan(project, revision, given, review, is_replacing=not is_admin)
     if not planned.changes and not planned.revision_changes:
         return None
     project.version += 1
-    is_answer = not by.is_admin and _go_on(project, revision, planned, gives_back, needs_verified, by=by, at=at)
+    is_answer = not is_admin and _go_on(project, revision, planned, gives_back, needs_verified, by=by, at=at)
     if planned.changes:
         _write(project, planned.changes, at)
         states = {"from_state": was, "to_state": project.status}
@@ -176,7 +176,7 @@ def locked(project_id: int) -> Project:
 def _locked(project_id: int, by: Caller, versions: Container[int] | None) -> Project:
     """Lock the project, and check that `by` may change it and that its version is allowed."""
     project = locked(project_id)
-    catalog.require_editable(project, by)
+    permissions.require_editor(by, project)
     if versions is not None and project.version not in versions:
         raise PreconditionFailed
     return project
@@ -184,7 +184,7 @@ def _locked(project_id: int, by: Caller, versions: Container[int] | None) -> Pro
 
 def _carry_claim(project: Project, planned: revisions.Plan, by: Caller) -> None:
     """Have a claim hold for the version after an administrator's edit."""
-    if by.is_admin:
+    if permissions.may(by, "administer"):
         claims.carry(project, moved="category" in planned.changes)
 
 

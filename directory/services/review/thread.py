@@ -16,7 +16,8 @@ from directory.errors import NotFound
 from directory.extensions import db, modify
 from directory.models import Message, MessageKind, Project, Sender, User
 from directory.models.base import HIGHEST_ID
-from directory.services import audit, bulk, daily_bytes, service_words
+from directory.services import audit, bulk, daily_bytes, permissions, service_words
+from directory.services.catalog import catalog
 from directory.services.identity import Caller
 
 OLDEST = Sort((Message.id,), descending=False)
@@ -80,7 +81,7 @@ def of_owner(project_id: int, window: Window, *, by: Caller, naming: bool) -> Sl
 
     Raises NotFound for everybody else.
     """
-    require_own(project_id, by=by)
+    permissions.require_owner(by, catalog.whose(project_id))
     found = fetch(_entries().where(Message.project_id == project_id, NO_NOTE), OLDEST, window)
     found.items = [for_owner(_viewed(row), naming=naming) for row in found.items]
     return found
@@ -96,12 +97,6 @@ def for_reviewers(project_id: int, window: Window, *, by: Caller) -> Slice:
     found = fetch(query, OLDEST, window)
     found.items = [_viewed(row) for row in found.items]
     return found
-
-
-def require_own(project_id: int, *, by: Caller) -> None:
-    """Raise NotFound unless `by` owns the project."""
-    if db.session.scalar(select(Project.owner_id).where(Project.id == project_id)) != by.id:
-        raise NotFound
 
 
 def requests(since: Mapping[int, datetime]) -> dict[int, str]:
@@ -161,7 +156,7 @@ def with_unread(project_ids: list[int], *, by: Caller) -> set[int]:
 
 def mark_read(project_id: int, up_to: int, *, by: Caller) -> None:
     """Note that the owner has read the entries of a thread up to an id. Raises NotFound for everybody else."""
-    require_own(project_id, by=by)
+    permissions.require_owner(by, catalog.whose(project_id))
     read = update(Message).where(Message.project_id == project_id, Message.id <= up_to, Message.unread_by == by.id)
     modify(read.values(unread_by=None))
 

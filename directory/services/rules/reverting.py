@@ -11,7 +11,7 @@ from directory.db.paging import AnySelect
 from directory.errors import NotFound
 from directory.extensions import db, modify
 from directory.models import Effect, MessageKind, Project, Revision, Rule, RuleAction, Status, now
-from directory.services import audit, service_words
+from directory.services import audit, permissions, service_words
 from directory.services.catalog import catalog, counters
 from directory.services.delivery import outbox
 from directory.services.delivery.channels import Endpoint
@@ -49,7 +49,7 @@ def revert(rule_id: int, since: datetime, *, by: Caller, notify: list[Endpoint],
     if db.session.get(Rule, rule_id) is None:
         raise NotFound
     done = _done(A.rule_id == rule_id, A.at >= since, _LASTS)
-    done = done.where(Project.owner_id != by.id) if self_review == "refuse" else done
+    done = done.where(Project.owner_id != by.id) if permissions.refuses_own(self_review) else done
     wanted = list(db.session.scalars(done.with_only_columns(Project.id).limit(AT_ONCE)))
     locking = select(Project.id).where(Project.id.in_(wanted)).order_by(Project.id).with_for_update(key_share=True)
     locked = list(db.session.scalars(locking))

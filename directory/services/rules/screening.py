@@ -5,6 +5,7 @@ from typing import Any
 
 from directory.extensions import db
 from directory.models import Effect, Project, Revision, User, now
+from directory.services import permissions
 from directory.services.accounts import accounts
 from directory.services.catalog import fields
 from directory.services.delivery.channels import Endpoint
@@ -28,7 +29,7 @@ def submit(given: dict[str, Any], *, by: Caller, notify: list[Endpoint]) -> int:
     Raises what that raises.
     """
     project_id = submissions.submit(given, by=by, notify=notify)
-    if not by.is_admin:
+    if not permissions.may(by, "administer"):
         values = {**fields.filled(given), "pictures": []}
         judgement = judging.submission(values, project_id=project_id, by=by, at=now())
         _act(judgement, project_id, 1, None, by=by, notify=notify)
@@ -43,7 +44,7 @@ def edit(project_id: int, given: dict[str, Any], *, by: Caller, notify: list[End
     waits = submissions.edit(project_id, given, by=by, notify=notify, **terms)
     if "logo" in given or terms.get("pictures"):
         logos.drop_unused(by.id)
-    if waits is not None and not by.is_admin:
+    if waits is not None and not permissions.may(by, "administer"):
         project, revision = waits
         values = _values(project, revision)
         judgement = judging.edit(values, project_id=project_id, by=by, at=now(), is_live=revision is not None)

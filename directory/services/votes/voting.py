@@ -32,6 +32,7 @@ from directory.errors import DirectoryError, NotFound, NotVotable, Unauthenticat
 from directory.extensions import db
 from directory.models import AccountStatus, Project, Status, Upvote, User, VoteDiscount, now
 from directory.models.base import UtcDateTime
+from directory.services import permissions
 from directory.services.accounts import last_uses
 from directory.services.catalog.orders import hot
 from directory.services.identity import Caller
@@ -219,7 +220,7 @@ def _shown(vote: Vote, outcome: Outcome | None) -> dict[str, Any] | DirectoryErr
     if status == AccountStatus.SUSPENDED:
         return Unauthenticated()
     if status != Status.LIVE:
-        return NotVotable() if vote.by.is_admin or owner_id == vote.by.id else NotFound()
+        return NotVotable() if permissions.owns_or_administers(vote.by, owner_id) else NotFound()
     return {"project_id": vote.project_id, "upvoted": upvoted, "upvotes": n}
 
 
