@@ -23,7 +23,7 @@ from directory.models.base import UtcDateTime
 from directory.services import audit, service_words, turns
 from directory.services.catalog import catalog, category_slugs, fields
 from directory.services.catalog.fields import Changes
-from directory.services.catalog.ranking import hot
+from directory.services.catalog.orders import hot
 from directory.services.delivery import outbox
 from directory.services.delivery.channels import Endpoint
 from directory.services.identity import Caller
