@@ -44,7 +44,6 @@ class Outcome(StrEnum):
     WITHDRAWN = "withdrawn"  # by the owner
     UNPUBLISHED = "unpublished"  # the project was taken down while its changes waited
     REVERSED = "reversed"  # an appeal against an unpublishing was
-    RESUBMITTED = "resubmitted"  # a rejected project was edited, which began another case
 
 
 REJECTIONS = frozenset({Outcome.REJECTED, Outcome.BY_RULE, Outcome.BY_TIME})

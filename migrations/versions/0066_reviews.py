@@ -87,7 +87,7 @@ def make_table(bind: sa.Connection) -> None:
         "kind": "kind IN ('submission', 'changes')",
         "turn": "turn IN ('reviewers', 'rule', 'owner', 'appeal')",
         "asked": "asked IN ('changes_requested', 'unpublished')",
-        "outcome": f"outcome IN ({outcomes}, 'resubmitted')",
+        "outcome": f"outcome IN ({outcomes})",
         "open_or_closed": "turn IS NOT NULL OR outcome IS NOT NULL",
         "current": "is_current OR turn IS NULL",
         "past": "is_current OR (changes IS NULL AND logo IS NULL AND reason IS NULL)",

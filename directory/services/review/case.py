@@ -15,7 +15,7 @@ from sqlalchemy import func, literal, select, update
 
 from directory import events
 from directory.db.errors import refusing
-from directory.errors import Invalid, InvalidTransition
+from directory.errors import Invalid
 from directory.events import Event
 from directory.extensions import db, modify
 from directory.models import Asked, MessageKind, Outcome, Project, Review, Reviewed, Status, Turn, now
@@ -134,10 +134,6 @@ STEPS = {(kind, stage, act): step for kind, stages, act, step in _ROWS for stage
 ENTRIES = {
     Act.APPROVE: MessageKind.APPROVED, Act.REJECT: MessageKind.REJECTED, Act.UNPUBLISH: MessageKind.UNPUBLISHED,
     Act.REQUEST: MessageKind.CHANGES_REQUESTED, Act.RETURN: MessageKind.MESSAGE,
-}  # fmt: skip
-PAST = {
-    Act.APPROVE: "approved", Act.REJECT: "rejected", Act.UNPUBLISH: "unpublished", Act.REQUEST: "asked to be changed",
-    Act.RESUBMIT: "given back",
 }  # fmt: skip
 
 
@@ -287,33 +283,33 @@ def move(
     """Make the step of each case, log it, end appeals that it overtakes, and tell its thread, owner and webhooks.
 
     `changes` are those that an approval has applied to live projects. Entries of owners, and of the outcome of an
-    appeal, are written by the calling function. Raises InvalidTransition for a step that is not possible.
+    appeal, are written by the calling function, which has looked up that the step is possible.
     """
     at = at or now()
     for step, some in _by_step(cases, act):
         assert step.event is not None  # noqa: S101 (a hold, which has none, is never moved but by `advance`)
         facts = [_facts(case, step, act, at, changes) for case in some]
-        appealed = [case.project for case in some if case.review is not None and case.review.turn == Turn.APPEAL]
+        if step.ends is not None:
+            end_appeals(some, step.ends, by=by, at=at)
         for case in some:
             advance(case, act, by=by, at=at, terms=terms)
         flush(some)
         _write(some, step, act, at)
         reason = None if act is Act.REQUEST else terms.reason
         audit.record_each(facts, by=by, action=step.event, at=at, reason=reason, rule_id=terms.rule_id)
-        if appealed and step.ends:
-            thread.record_of_service(appealed, step.ends, by=by, at=at)
         if act in ENTRIES:
             _tell(some, step, act, by=by, at=at, notify=notify or [], terms=terms)
 
 
-def advance(case: Case, act: Act, *, by: Caller | None, at: datetime, terms: Terms = PLAIN) -> None:
-    """Change a case by an act, and nothing else: what it ends is past, and another may begin. `flush` writes it.
+def end_appeals(cases: Iterable[Case], why: str, *, by: Caller | None, at: datetime) -> None:
+    """Write into the threads of those about which an appeal is open that it ends without an outcome."""
+    appealed = [case.project for case in cases if case.review is not None and case.review.turn == Turn.APPEAL]
+    thread.record_of_service(appealed, why, by=by, at=at)
 
-    Raises InvalidTransition if the act is not possible.
-    """
-    step, review = case.step(act), case.review
-    if step is None:
-        raise InvalidTransition(case.project.status, PAST.get(act, act.value))
+
+def advance(case: Case, act: Act, *, by: Caller | None, at: datetime, terms: Terms = PLAIN) -> None:
+    """Change a case by an act, and nothing else: what it ends is past, and another may begin. `flush` writes it."""
+    step, review = STEPS[case.kind, case.stage, act], case.review
     if act is Act.UNPUBLISH:
         if review is not None:
             end(review, Outcome.UNPUBLISHED, by, at)
@@ -329,7 +325,7 @@ def advance(case: Case, act: Act, *, by: Caller | None, at: datetime, terms: Ter
     elif act in {Act.RETURN, Act.REVERSE} and review.outcome is not None:
         _reopen(review, at)
     elif act is Act.RESUBMIT and review.outcome is not None:
-        end(review, Outcome.RESUBMITTED, by, at)
+        end(review, Outcome.REJECTED, by, at)
         case.review = begun(case.project, _S, at)
     else:
         _pass_on(review, step, act, at, terms)
@@ -417,13 +413,10 @@ def flush(cases: Collection[Case]) -> None:
 
 
 def _by_step(cases: list[Case], act: Act) -> Iterable[tuple[Step, list[Case]]]:
-    """The cases by the step that the act is for them. Raises InvalidTransition."""
+    """The cases by the step that the act is for them."""
     found: dict[Step, list[Case]] = {}
     for case in cases:
-        step = case.step(act)
-        if step is None:
-            raise InvalidTransition(case.project.status, PAST.get(act, act.value))
-        found.setdefault(step, []).append(case)
+        found.setdefault(STEPS[case.kind, case.stage, act], []).append(case)
     return found.items()
 
 

@@ -14,7 +14,6 @@ from directory.services.delivery.channels import Endpoint
 from directory.services.identity import Caller, require_active
 from directory.services.review import approvals, claims, reports, revisions, submissions, thread
 from directory.services.review.case import (
-    PAST,
     PLAIN,
     Act,
     Case,
@@ -30,6 +29,9 @@ from directory.services.review.case import (
 DELETE = "delete"
 # The stages in which a decision was already made.
 ALREADY: dict[str, set[Stage]] = {Act.APPROVE: {Stage.NONE}, Act.REJECT: {Stage.REJECTED, Stage.APPEALED}}
+PAST = {
+    Act.APPROVE: "approved", Act.REJECT: "rejected", Act.UNPUBLISH: "unpublished", Act.REQUEST: "asked to be changed",
+}  # fmt: skip
 Refusals = dict[int, DirectoryError | None]
 
 

@@ -17,15 +17,14 @@ from directory.db.errors import refusing
 from directory.errors import Duplicate, Invalid
 from directory.extensions import db, modify
 from directory.language.messages import _
-from directory.models import Category, Project, Review, Reviewed, Status, Turn, now
+from directory.models import Category, Project, Review, Reviewed, Status, now
 from directory.services import audit, permissions
 from directory.services.catalog import catalog, fields, search_index
 from directory.services.catalog.fields import Changes
 from directory.services.delivery import outbox
 from directory.services.delivery.channels import Endpoint
 from directory.services.identity import Caller
-from directory.services.review import thread
-from directory.services.review.case import Act, Case, Overtaking, advance, begun, changes_of, flush
+from directory.services.review.case import Act, Case, Overtaking, advance, begun, changes_of, end_appeals, flush
 from directory.services.text.equal_addresses import needs_no_review
 
 # For the log: an event of changes leaves the project live.
@@ -197,9 +196,8 @@ def drop_all(owner_id: int, *, by: Caller | None) -> None:
     cases = [Case(row, row.Review) for row in db.session.execute(owned.with_for_update(of=Review))]
     if not cases:
         return
-    at, appealed = now(), [case.project for case in cases if case.review and case.review.turn == Turn.APPEAL]
-    if appealed:
-        thread.record_of_service(appealed, Overtaking.WITHDRAWAL, by=by, at=at)
+    at = now()
+    end_appeals(cases, Overtaking.WITHDRAWAL, by=by, at=at)
     for case in cases:
         advance(case, Act.WITHDRAW, by=by, at=at)
     flush(cases)

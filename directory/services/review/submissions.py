@@ -11,7 +11,7 @@ from directory.db.errors import refusing
 from directory.errors import Duplicate, Invalid, NotFound, PreconditionFailed
 from directory.extensions import db, modify
 from directory.language.messages import _
-from directory.models import Delivery, Project, Reviewed, Status, Turn, now
+from directory.models import Delivery, Project, Reviewed, Status, now
 from directory.services import audit, daily_bytes, permissions
 from directory.services.catalog import catalog, counters, fields, search_index
 from directory.services.catalog.orders import hot
@@ -20,8 +20,8 @@ from directory.services.delivery.channels import Endpoint
 from directory.services.identity import Caller, require_active, require_verified
 from directory.services.pictures import logos
 from directory.services.pictures.project_pictures import Change
-from directory.services.review import claims, reports, revisions, thread
-from directory.services.review.case import Act, Case, Overtaking, Stage, advance, current, flush, move
+from directory.services.review import claims, reports, revisions
+from directory.services.review.case import Act, Case, Overtaking, Stage, advance, current, end_appeals, flush, move
 from directory.services.text.equal_addresses import Address, repository_key, url_key
 
 ADDRESS = frozenset({"url", "repository_url"})  # the fields that make duplicates
@@ -205,8 +205,7 @@ def _go_on(
     is_answer = case.waits_for_owner and not stays and not (of_changes and not planned.after)
     if is_answer and needs_verified:
         require_verified(by)
-    if review.turn == Turn.APPEAL:
-        thread.record_of_service([case.project], Overtaking.EDIT, by=by, at=at)
+    end_appeals([case], Overtaking.EDIT, by=by, at=at)
     if is_answer or (not of_changes and not stays and case.stage not in {Stage.QUEUED, Stage.HELD}):
         give_back(case, by=by, at=at)
     elif case.stage is Stage.DOWN:

@@ -16,7 +16,7 @@ from directory import events
 from directory.errors import TooManyProjects
 from directory.extensions import db, modify
 from directory.language.messages import _
-from directory.models import MessageKind, Project, Status, Turn, now
+from directory.models import MessageKind, Project, Status, now
 from directory.models.base import UtcDateTime
 from directory.services import audit
 from directory.services.catalog import catalog, counters
@@ -24,7 +24,7 @@ from directory.services.delivery import outbox
 from directory.services.delivery.channels import Endpoint
 from directory.services.identity import Caller
 from directory.services.review import reports, thread
-from directory.services.review.case import Act, Case, Overtaking, Terms, advance, current_of, flush
+from directory.services.review.case import Act, Case, Overtaking, Terms, advance, current_of, end_appeals, flush
 
 AT_ONCE = 1_000  # the most projects that one request takes down
 TOO_MANY = _(
@@ -51,10 +51,8 @@ def take_down(user_id: int, *, by: Caller | None, notify: list[Endpoint], reason
         _notify(found, by=by, endpoints=notify, at=at, reason=reason)
     gone = [project for project in found if project.status == Status.LIVE]
     reports.mail_acted([project.id for project in gone], notify=notify)
-    appealed = [case.project for case in cases if case.review is not None and case.review.turn == Turn.APPEAL]
+    end_appeals(cases, Overtaking.DECISION, by=by, at=at)
     _reject(cases, by=by, at=at, reason=reason)
-    if appealed:
-        thread.record_of_service(appealed, Overtaking.DECISION, by=by, at=at)
     thread.record_each(MessageKind.UNPUBLISHED, gone, reason, by=by, at=at)
     thread.record_each(MessageKind.REJECTED, found, reason, by=by, at=at)
     return {"unpublished": len(gone), "rejected": len(found)}
