@@ -132,7 +132,7 @@ def test_a_reason_is_kept_in_the_log_and_the_entry_counts_in_no_waiting_time(
 ) -> None:
     approve(app, waiting, people[0], reason="Looks right.")
     with app.app_context():
-        entry = db.session.scalars(select(AuditEntry).where(AuditEntry.action == approvals.GIVEN)).one()
+        entry = db.session.scalars(select(AuditEntry).where(AuditEntry.action == "project.approval_given")).one()
         status = db.session.get_one(Project, waiting).status
     assert (entry.reason, entry.waited_seconds, entry.changes) == ("Looks right.", None, None)
     assert (entry.from_state, entry.to_state) == (status, status)

@@ -11,6 +11,7 @@ const { ID, wantedBy } = await import("../src/state/filtering.ts");
 const { csvOf, fileName, tableCsv } = await import("../src/console/csv.ts");
 const { askedBy, exporting, exportLog, readLog } = await import("../src/console/audit-reading.ts");
 const dialog = await import("../src/console/dialog-state.ts");
+const { sentences } = await import("../src/api/events.ts");
 const { sentence } = await import("../src/console/sentences.ts");
 const { outcomeOf } = await import("../src/console/bulk.tsx");
 const { barsOf, ceilingOf, cutOff, dayAt } = await import("../src/console/chart.ts");
@@ -196,6 +197,10 @@ Deno.test("each entry of the log is a sentence with names", () => {
   assertEquals(told({ ...about, action: "user.role_changed", to: "admin", actor: null }), "The operator made mallory an administrator.");
   assertEquals(told({ ...about, action: "user.signed_out", user: null }), "grace signed user 9 out everywhere.");
   assertEquals(told({ action: "project.deleted", project: null }), "grace deleted project 42.");
+});
+
+Deno.test("each sentence knows its placeholders", () => {
+  for (const action of Object.keys(sentences)) assertEquals(/^[^{}]+\.$/.test(told({ action, to: "x" })), true, action);
 });
 
 Deno.test("names in a sentence lead to what they name; a deleted project to its entries", () => {

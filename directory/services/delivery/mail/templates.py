@@ -1,4 +1,4 @@
-"""The templates of mails: plain subjects and texts, each with the name and the address of the site."""
+"""Composes mails: plain subjects and texts, of events those of their rows, with the name and address of the site."""
 
 import re
 from dataclasses import dataclass

@@ -40,7 +40,8 @@ function named(placeholder: string, entry: Entry, projectAt?: string): Part {
     // The provider whose groups changed an account stands in the reason of an entry without an actor.
     case "provider": return !entry.actor && entry.reason ? { text: entry.reason } : operator;
     case "operator": return operator;
-    default: return userPart(entry.actor, entry.rule_id ? "A rule" : "The operator");
+    case "by": return userPart(entry.actor, entry.rule_id ? "A rule" : "The operator");
+    default: return { text: `{${placeholder}}` };
   }
 }
 
