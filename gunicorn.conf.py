@@ -27,7 +27,6 @@ from directory.http import readiness
 from directory.http.metrics import FOLDER_VARIABLE
 from directory.logs import formatter, is_text
 from directory.runtime import bootstrap, housekeeping, metrics_dir
-from directory.runtime.announcement import addresses
 from directory.runtime.reload import running
 from directory.runtime.supervisor import Supervisor
 from directory.server import WORKER_CLASSES
@@ -94,7 +93,7 @@ def on_starting(server):
     """Prepare the database. A reload reads this file again, so what outlives it is an attribute of the server."""
     server.welcome = bootstrap.prepare(server.app.wsgi()) if settings["PREPARE_DATABASE"] else ""
     if is_text(settings["LOG_FORMAT"]):
-        server.welcome += addresses(settings)
+        server.welcome += bootstrap.addresses(settings)
     server.deliverer = None
     running.begin(settings)
     say_warnings(server)

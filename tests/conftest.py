@@ -17,7 +17,7 @@ from sqlalchemy.engine import make_url
 import config
 from directory import create_app
 from directory.extensions import db
-from directory.services.catalog import catalog, search_frequency
+from directory.services.catalog import search_frequency, ways
 from tests.support import answers, pooler, quick, servers
 from tests.support.caching import close_snapshots
 from tests.support.factories import Api, World
@@ -239,7 +239,7 @@ class Statements(list[str]):
 def statements(app: Flask, monkeypatch: pytest.MonkeyPatch) -> Iterator[Statements]:
     """Records every statement of the application's engine."""
     # PostgreSQL may have collected statistics by now or not, by which a search is counted in one way or another.
-    monkeypatch.setattr(catalog, "RELATED", 0)
+    monkeypatch.setattr(ways, "RELATED", 0)
     with app.app_context():
         engine: Engine = db.engine
         search_frequency.estimates()  # which a process reads once in ten minutes, and not for each request

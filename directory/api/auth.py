@@ -32,7 +32,7 @@ from directory.errors import (
 from directory.http import account_limits, languages, rate_limits, receivers
 from directory.http.access import for_unconfirmed, login_required, public
 from directory.http.authentication import caller
-from directory.http.client_address import user_agent
+from directory.http.client import user_agent
 from directory.http.endpoint import documented, operation
 from directory.http.password_checks import (
     among_few,
@@ -41,13 +41,12 @@ from directory.http.password_checks import (
     missing_password,
     require_passwords,
 )
-from directory.http.registering import registering
-from directory.http.signing_in import registration_open, signed_in, signed_out
+from directory.http.signing_in import registering, registration_open, signed_in, signed_out
 from directory.http.validation import Errors, JsonBody
 from directory.language.messages import _
 from directory.models import User
 from directory.services import permissions
-from directory.services.accounts import accounts, api_tokens, feed_keys, sessions, signup_domains, usernames
+from directory.services.accounts import accounts, api_tokens, feed_keys, sessions, usernames, users
 from directory.services.delivery.channels import MailServer
 from directory.services.identity import Caller
 from directory.services.rules import screening
@@ -69,7 +68,7 @@ def _refused_registration(body: dict[str, Any]) -> Errors:
 
 def _outside(email: str | None) -> Errors:
     """The error of an address outside of SIGNUP_DOMAINS."""
-    admits = email is None or signup_domains.admits(current_app.config["SIGNUP_DOMAINS"], email)
+    admits = email is None or users.admits(current_app.config["SIGNUP_DOMAINS"], email)
     return [] if admits else [{"pointer": "#/email", "detail": OUTSIDE}]
 
 

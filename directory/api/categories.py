@@ -4,7 +4,7 @@ from typing import Any
 
 from flask import Blueprint
 
-from directory.api.schemas.categories import CategoryList
+from directory.api.schemas.site import CategoryList
 from directory.http.access import public
 from directory.http.cache_policy import CachePolicy, CacheTags
 from directory.http.endpoint import operation

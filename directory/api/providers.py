@@ -18,12 +18,11 @@ from directory.errors import AccountSuspended, Duplicate, NotFound, Registration
 from directory.http import account_limits, languages, problem_details, rate_limits, receivers
 from directory.http.access import login_required, public
 from directory.http.authentication import browser_secret, caller, give_browser_secret, viewer
-from directory.http.client_address import prefers_json, user_agent
+from directory.http.client import prefers_json, user_agent
 from directory.http.endpoint import as_response, documented, operation
 from directory.http.exchange import current
 from directory.http.password_checks import are_on
-from directory.http.registering import registering
-from directory.http.signing_in import give_session
+from directory.http.signing_in import give_session, registering
 from directory.http.validation import JsonBody
 from directory.models import User
 from directory.services.accounts import accounts

@@ -14,15 +14,9 @@ from directory.http.signing_in import has_passkeys, password_reset, registration
 from directory.services import build, permissions
 from directory.services.accounts import accounts
 from directory.services.catalog import fields
-from directory.services.identity import Caller
 from directory.services.review import thread
 
 bp = Blueprint("session", __name__, url_prefix="/api/session")
-
-
-def _account(by: Caller) -> dict[str, Any]:
-    """The caller's account, with the number of entries that the caller has not read."""
-    return {**accounts.own(by), "unread": thread.unread(by.id)}
 
 
 @bp.get("")
@@ -34,7 +28,7 @@ def show() -> Any:
     The answer is 200 for anonymous callers too, and for callers whose cookie is no longer valid.
     """
     user, site, config = viewer(), current_app.extensions["site"], current_app.config
-    account = None if user is None else _account(user)
+    account = None if user is None else {**accounts.own(user), "unread": thread.unread(user.id)}
     state = {
         "user": account,
         "site": {"name": site.name, "url": site.url or None},

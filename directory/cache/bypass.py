@@ -3,8 +3,11 @@
 import time
 from collections.abc import Iterable
 
-from directory.cache.tuning import BYPASS_ALL_SECONDS, BYPASS_SECONDS, BYPASSES_MAX
 from directory.services.accounts.sessions import Credential
+
+# Seconds for which the application answers a caller whom the cache did not identify, and all after a failure.
+BYPASS_SECONDS, BYPASS_ALL_SECONDS = 1.0, 5.0
+BYPASSES_MAX = 1_000  # such callers that are remembered
 
 
 class Bypass:

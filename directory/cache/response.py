@@ -12,7 +12,7 @@ from flask import Flask
 from directory.cache.personal_body import PersonalParts
 from directory.cache.reads import Read
 from directory.http import access, endpoint, exchange
-from directory.http.codings import TEXTS, takes_gzip
+from directory.http.client import TEXTS, takes_gzip
 from directory.http.headers import VARY, AnswerHeaders, CommonHeaders, Facts, Headers, of_app, without_common
 from directory.http.wsgi import header_lines
 

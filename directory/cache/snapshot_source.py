@@ -15,19 +15,19 @@ from typing import Any, NamedTuple
 from sqlalchemy import Engine
 
 from directory.cache.changes import RecentChanges
-from directory.cache.tuning import (
-    LOOP_LOCK_TIMEOUT,
-    LOOP_TIMEOUT,
-    PAUSE_AFTER_LOSS,
-    PAUSE_AFTER_TIMEOUT,
-    THREAD_TIMEOUT,
-)
 from directory.db.errors import log_failure
 from directory.db.snapshots import SnapshotReader, open_reader
 from directory.db.statements import Row, use_connection
 from directory.models import now
 from directory.services.catalog import readers
 
+THREAD_TIMEOUT = 1.0  # seconds for a thread's read of the snapshot; if it takes longer, the application answers
+# The event loop holds up all connections while it waits. Between two waits it answers /healthz, mostly within 100 ms.
+LOOP_TIMEOUT = 0.05  # seconds for a statement; a snapshot and its changes have half as long again if they take two
+LOOP_LOCK_TIMEOUT = 0.02  # seconds for a thread that is reading to end
+# Seconds in which the loop does not use the database, so that threads answer.
+PAUSE_AFTER_LOSS = 1.0  # after the connection was lost
+PAUSE_AFTER_TIMEOUT = 0.1  # after the loop waited LOOP_LOCK_TIMEOUT and could not read the snapshot
 log = logging.getLogger(__name__)
 
 

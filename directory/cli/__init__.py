@@ -1,4 +1,4 @@
-"""The commands of `flask`."""
+"""The commands of `flask`, but for `openapi`, which is beside the document's route (`api/system.py`)."""
 
 from collections.abc import Mapping
 from copy import copy as duplicate

@@ -10,7 +10,7 @@ from directory.cli.console import Progress, count, writes
 from directory.db.portions import Portions
 from directory.db.transactions import transaction
 from directory.extensions import db
-from directory.services.catalog import catalog
+from directory.services.catalog import ways
 from directory.services.catalog.filters import Filters
 from directory.services.data import counter_checks, recount
 
@@ -46,7 +46,7 @@ def recount_all(check: bool) -> None:
     was right, otherwise 1. The service may run meanwhile.
     """
     projects, votes, portions = 0, 0, Portions("counting")
-    with Progress(catalog.total(Filters()), "Counting") as progress:
+    with Progress(ways.total(Filters()), "Counting") as progress:
         findings = Findings(progress)
         for scope in recount.scopes():
             seen = recount.look(scope)

@@ -29,10 +29,10 @@ from directory.http.request_body import parse_json
 from directory.models import Status, now
 from directory.services.catalog.fields import BODY, OWNED, Kind
 from directory.services.catalog.fields import FIELDS as TABLE
+from directory.services.clock import timestamp
 from directory.services.data.import_export import READ_ONLY, WRITABLE
 from directory.services.pictures import pictures
 from directory.services.pictures.project_pictures import PICTURES_MAX
-from directory.services.timestamps import timestamp
 
 FORMATS = ("jsonl", "csv")
 FIELDS = (*WRITABLE, *READ_ONLY)

@@ -20,7 +20,7 @@ from directory.cli.users import named
 from directory.db.transactions import transaction
 from directory.errors import Duplicate, Invalid
 from directory.models import Status
-from directory.services.catalog import catalog
+from directory.services.catalog import ways
 from directory.services.catalog.filters import Filters
 from directory.services.data import import_export
 from directory.services.identity import Caller
@@ -123,7 +123,7 @@ def import_projects(
     keep = DECIDED | (DATES if keep_dates else frozenset()) | (frozenset() if owner else {"owner"})
     tally = Tally(NOT_KEPT if owner is None else {**NOT_KEPT, "owners": (frozenset(), "")})
     form = form or READ_AS.get(_suffix(file)) or _format(file)
-    bar = Progress(_size(file), "Importing")
+    bar = Progress(0 if file == "-" else os.path.getsize(file), "Importing")
     with click.open_file(file, "rb") as opened, file_kinds.seekable(opened) as given, bar as progress:
         _require_readable(given, form, encoding)
         lines = Lines(given, encoding)
@@ -160,7 +160,7 @@ def export_projects(form: str | None, output: str, status: str | None, pictures:
     if pictures and form != "jsonl":
         raise click.UsageError("--pictures needs --format jsonl.")
     mixed = output == "-" and sys.stdout.isatty()  # a bar would stand between the rows
-    size = 0 if mixed else catalog.total(Filters(status=status))
+    size = 0 if mixed else ways.total(Filters(status=status))
     with Progress(size, "Exporting") as progress, opened_output(output) as file:
         write = writer(file, form)
         for project in import_export.given(status, pictures=pictures):
@@ -234,8 +234,3 @@ def _format(name: str) -> str:
 
 def _suffix(name: str) -> str:
     return Path(name).suffix.lower().removeprefix(".")
-
-
-def _size(name: str) -> int:
-    """How many bytes there are to read; 0 where it is unknown."""
-    return 0 if name == "-" else os.path.getsize(name)

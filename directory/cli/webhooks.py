@@ -18,7 +18,7 @@ from directory.http.receivers import subscribers
 from directory.models import DeliveryState, now
 from directory.models.base import HIGHEST_ID
 from directory.runtime.delivery import deliver
-from directory.services.delivery import deliveries, outbox, sending
+from directory.services.delivery import deliverer, deliveries, outbox
 from directory.services.delivery.channels import MAIL, Endpoint
 from directory.services.delivery.claims import Claim
 from directory.services.delivery.schedule import DeliveryPolicy
@@ -97,7 +97,7 @@ def send_test(endpoint: str | None) -> None:
         raise click.ClickException(
             "no endpoint of that name is configured" if endpoint else "no endpoint is configured"
         )
-    outcomes = [(one, sending.prepared(one, _test_claim(one))(DeliveryPolicy())) for one in chosen]
+    outcomes = [(one, deliverer.prepared(one, _test_claim(one))(DeliveryPolicy())) for one in chosen]
     rows = [
         (one.name, one.format, o.status or o.error, f"{o.milliseconds} ms", _first_line(o.response))
         for one, o in outcomes

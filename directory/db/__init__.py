@@ -1,1 +1,1 @@
-"""Engines, transactions, deadlines and prepared statements for SQLite and PostgreSQL."""
+"""Both databases: connections, transactions, deadlines, statements and paging, and what migrations share."""

@@ -9,9 +9,9 @@ from xml.etree.ElementTree import Element, SubElement, tostring
 from directory.language.catalogues import ENGLISH, Catalogue
 from directory.language.messages import CATEGORY
 from directory.services.catalog import feed, tags
+from directory.services.clock import timestamp
 from directory.services.site import Site, path_of
 from directory.services.text import markdown
-from directory.services.timestamps import timestamp
 
 MEDIA_TYPE = "application/atom+xml; charset=utf-8"
 PATH = "/api/projects.atom"

@@ -11,12 +11,12 @@ from marshmallow.validate import Range
 
 from directory.language.messages import _
 from directory.services.catalog import periods, tags
+from directory.services.clock import timestamp
 from directory.services.text import markdown
 from directory.services.text.characters import without_invisible
 from directory.services.text.links import URL_MAX, check_url
 from directory.services.text.repositories import web_address
 from directory.services.text.rules import SLUG, TAG_MAX, clean_text, is_visible
-from directory.services.timestamps import timestamp
 
 # The patterns of texts in the OpenAPI document, in the syntax that JavaScript, Python and Rust share. They allow rare
 # invisible characters and runs of combining marks, which the service refuses.

@@ -15,7 +15,7 @@ from werkzeug.http import parse_etags
 
 from directory.errors import NotFound
 from directory.http import access, endpoint, hooks
-from directory.http.codings import takes_gzip
+from directory.http.client import takes_gzip
 from directory.http.exchange import ROUTE, received
 from directory.http.headers import Headers
 from directory.http.wsgi import Answer

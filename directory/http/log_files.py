@@ -9,7 +9,7 @@ import orjson
 
 from directory.db.paging import Position, Window
 from directory.services import audit
-from directory.services.timestamps import timestamp
+from directory.services.clock import timestamp
 
 ROWS_AT_ONCE = 1_000  # that one statement reads
 PART_ROWS, PART_CHARACTERS, PART_STATEMENTS = 10_000, 8_000_000, 20  # a part ends after so many

@@ -1,15 +1,15 @@
 """Views that check or hash a password: few of them at once, guesses slowed down, and one's own password asked again."""
 
 import time
+from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
-from threading import BoundedSemaphore
+from threading import BoundedSemaphore, Event, Lock
 from typing import Any
 
 from flask import current_app
 
 from directory.db import deadline, slots
-from directory.db.fair_semaphore import FairSemaphore
 from directory.db.slots import given_back
 from directory.errors import InvalidCredentials, PasswordsOff, Unauthenticated, Unavailable, WrongPassword
 from directory.http import account_limits
@@ -20,6 +20,40 @@ from directory.models import User
 from directory.services.accounts import accounts
 from directory.services.accounts.passwords import AT_ONCE
 from directory.services.sign_in import identities
+
+
+class FairSemaphore:
+    """Admits `size` callers at a time. In the standard library's semaphore newcomers overtake waiting callers."""
+
+    def __init__(self, size: int) -> None:
+        self._lock = Lock()
+        self._free = size
+        self._waiting: deque[Event] = deque()
+
+    def acquire(self, seconds: float) -> bool:
+        """Enter, or wait for at most `seconds`; return whether the caller was admitted."""
+        with self._lock:
+            if self._free:
+                self._free -= 1
+                return True
+            turn = Event()
+            self._waiting.append(turn)
+        if turn.wait(seconds):
+            return True
+        with self._lock:
+            if turn.is_set():  # admitted just after the wait ended
+                return True
+            self._waiting.remove(turn)
+            return False
+
+    def release(self) -> None:
+        """Leave, and admit the next caller."""
+        with self._lock:
+            if self._waiting:
+                self._waiting.popleft().set()
+            else:
+                self._free += 1
+
 
 # Twice as many as can hash, which keeps these busy. More at once would delay every read by the work before a hash.
 DOOR = 2 * AT_ONCE

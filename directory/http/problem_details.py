@@ -20,7 +20,7 @@ from directory.errors import (
     WrongPassword,
 )
 from directory.http import languages
-from directory.http.client_address import client_address
+from directory.http.client import client_address
 from directory.http.exchange import current, request_id
 from directory.http.headers import AnswerHeaders, Facts
 from directory.http.problem_kinds import KINDS

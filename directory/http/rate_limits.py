@@ -17,7 +17,7 @@ from limits.strategies import MovingWindowRateLimiter
 
 from directory.errors import DirectoryError, Invalid, RateLimited
 from directory.extensions import limiter
-from directory.http.client_address import client_address
+from directory.http.client import client_address
 from directory.http.converters import hookless
 from directory.http.exchange import Exchange, LimitState, current
 from directory.http.rate_limit_storage import ProcessMemory, fall_back, look_for_redis

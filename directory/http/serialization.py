@@ -10,8 +10,8 @@ from typing import Any
 from marshmallow import Schema, fields
 
 from directory.http.fields import RenderedMarkdown, Timestamp
+from directory.services.clock import timestamp
 from directory.services.text import markdown
-from directory.services.timestamps import timestamp
 
 Dump = Callable[[Any], Any]
 _ABSENT = object()

@@ -1,16 +1,22 @@
 """What the routes that sign users in and out share: their answers, and whether the site has passkeys."""
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from flask import Response, current_app
 
+from directory.db.transactions import transaction
+from directory.errors import RegistrationRefused
 from directory.http import languages
 from directory.http.authentication import give_cookie, language_cookie, take_cookie
 from directory.http.endpoint import as_response
 from directory.http.password_checks import are_on
 from directory.http.receivers import configured_mail_server
 from directory.services.identity import Caller
+from directory.services.rules import judging
 from directory.services.site import Site
+
+T = TypeVar("T")
 
 
 def signed_in(view: Any, user: Any, secret: str) -> Response:
@@ -56,3 +62,13 @@ def has_passkeys() -> bool:
     site: Site = current_app.extensions["site"]
     has_host = bool(site.url) or current_app.config["APP_ENV"] != "production"
     return has_host and "passkeys" in current_app.extensions["extras_on"]
+
+
+def registering(work: Callable[[], T]) -> T:
+    """Run `work` in a transaction. What a rule refuses is counted for the rule in another one, and raised again."""
+    try:
+        return transaction(work)
+    except RegistrationRefused as refused:
+        judgement = refused.judgement
+        transaction(lambda: judging.count(judgement))
+        raise

@@ -34,16 +34,16 @@ class Languages:
     @property
     def described(self) -> list[dict[str, str]]:
         """The languages: the tag of each, its own name of itself, and its direction."""
-        found = [(tag, locale_of(tag)) for tag in self.tags]
-        return [{"tag": tag, "name": locale.name, "dir": locale.direction} for tag, locale in found]
+        locales = [(tag, locale_of(tag)) for tag in self.tags]
+        return [{"tag": tag, "name": locale.name, "dir": locale.direction} for tag, locale in locales]
 
     def catalogue(self, tag: str = "") -> Catalogue:
         """The catalogue of a language; of the site's, without a tag."""
         tag = tag or self.default
-        found = self._catalogues.get(tag)
-        if found is None:  # two threads that come at once make the same one
-            found = self._catalogues[tag] = self._load(tag)
-        return found
+        catalogue = self._catalogues.get(tag)
+        if catalogue is None:  # two threads that come at once make the same one
+            catalogue = self._catalogues[tag] = self._load(tag)
+        return catalogue
 
     def known(self, tag: str | None) -> str:
         """The language of a tag, however it is written; empty if the site has none of that tag."""
@@ -56,15 +56,15 @@ class Languages:
     def _lookup(self, wanted: str) -> str:
         """The language for a range: RFC 4647, section 3.4. The last range of all also finds one with a region."""
         for shorter in from_longest(wanted.lower()):
-            if found := self._by_lower.get(shorter):
-                return found
+            if tag := self._by_lower.get(shorter):
+                return tag
         return next((tag for lower, tag in self._by_lower.items() if lower.startswith(f"{shorter}-")), "")
 
 
 def ranges(header: str) -> Iterator[str]:
     """The language ranges of an Accept-Language, the most wanted first, without those that are refused."""
-    found = [(match[1], float(match[2] or 1)) for each in header.split(",") if (match := RANGE.fullmatch(each))]
-    return (wanted for wanted, quality in sorted(found, key=lambda each: -each[1]) if quality)
+    weighted = [(match[1], float(match[2] or 1)) for each in header.split(",") if (match := RANGE.fullmatch(each))]
+    return (wanted for wanted, quality in sorted(weighted, key=lambda each: -each[1]) if quality)
 
 
 PLAIN = Languages(load=lambda _tag: ENGLISH)  # English as it is written in the code

@@ -13,8 +13,8 @@ from directory.http.endpoint import operation
 from directory.models import now
 from directory.pages.layout import tagged
 from directory.services.catalog import sitemap
+from directory.services.clock import timestamp
 from directory.services.site import Site
-from directory.services.timestamps import timestamp
 
 bp = Blueprint("crawlers", __name__)
 

@@ -7,13 +7,14 @@ from datetime import datetime
 from typing import Any
 from urllib.parse import quote, urlsplit
 
-from flask import Blueprint, Flask, Response, current_app, render_template, request
+from flask import Blueprint, Flask, Response, current_app, jsonify, render_template, request
 from markupsafe import Markup
 
 from directory.errors import EmailNotVerified, NotFound
-from directory.http import access, docs, languages, problem_details, receivers
+from directory.http import access, docs, feed, languages, problem_details, receivers
 from directory.http.authentication import viewer
 from directory.http.cache_policy import CachePolicy, CacheTags
+from directory.http.client import prefers_json
 from directory.http.endpoint import HTML, Operation, operation, tag
 from directory.http.exchange import current
 from directory.language.catalogues import ENGLISH, Catalogue
@@ -28,6 +29,8 @@ from directory.services.site import Site, path_of
 from directory.services.text import links, markdown
 
 bp = Blueprint("pages", __name__)
+# What programs get at "/".
+LINKS = {"documentation": "/api/docs", "openapi": "/api/openapi.json", "projects": "/api/projects", "feed": feed.PATH}
 MAILED_LINKS, OWN_PAGES, ADDRESSES = "mailed_links", "own", "addresses"  # the blueprints of the other pages
 
 POLICY = (
@@ -205,6 +208,16 @@ def rendered(head: Head) -> PageAnswer:
     """The page of a problem, which shows what all pages share and asks the database for nothing."""
     problem = {"title": head.title, "detail": "", "status": 404}
     return _rendered("problem_page.html", head, None, problem=problem, is_missing=True, here="/")
+
+
+def links_for_programs() -> Response | None:
+    """The links that a client that prefers JSON gets at "/". None for all others."""
+    if not prefers_json():
+        return None
+    response = jsonify(name=current_app.config["SITE_NAME"], links=LINKS)
+    response.vary.add("Accept")
+    tag(response)
+    return response
 
 
 def unbuilt() -> PageAnswer:

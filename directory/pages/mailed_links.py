@@ -14,7 +14,7 @@ from directory.errors import Invalid
 from directory.http import receivers
 from directory.http.access import for_unconfirmed, login_required, public
 from directory.http.authentication import viewer
-from directory.http.client_address import user_agent
+from directory.http.client import user_agent
 from directory.http.endpoint import Operation, operation
 from directory.http.exchange import current
 from directory.http.fields import Line, Strict

@@ -24,11 +24,31 @@ from directory.http.project_lists import order, page_tags
 from directory.language.messages import CATEGORY, _, of_operator
 from directory.models import Category, now
 from directory.pages import head
-from directory.pages.layout import PageAnswer, address_with, bp, here, page_number, page_of, page_view, show, with_page
-from directory.pages.links import links_for_programs
+from directory.pages.layout import (
+    PageAnswer,
+    address_with,
+    bp,
+    here,
+    links_for_programs,
+    page_number,
+    page_of,
+    page_view,
+    show,
+    with_page,
+)
 from directory.pages.translated import by_name
 from directory.services.accounts import users
-from directory.services.catalog import best, catalog, categories, facets, nearest, search_operators, suggestions, tags
+from directory.services.catalog import (
+    best,
+    catalog,
+    categories,
+    facets,
+    nearest,
+    search_operators,
+    suggestions,
+    tags,
+    ways,
+)
 from directory.services.catalog.category_slugs import present
 from directory.services.catalog.filters import Filters
 from directory.services.catalog.orders import PUBLIC
@@ -245,7 +265,7 @@ def _list(at: Wanted, query: dict[str, str]) -> PageAnswer:
     tag = tags.SEPARATOR.join(wanted.tags) or None
     filters = Filters(status="live", category=wanted.category, tag=tag, q=wanted.q)
     # Before the categories are read: what a search counts within their transaction would not be stored.
-    found_by = None if refused else catalog.matched(filters)
+    found_by = None if refused else ways.matched(filters)
     listed = by_name(categories.listed())
     chosen = next((each for each in listed if each.slug == wanted.category), None)
     if wanted.category and chosen is None:

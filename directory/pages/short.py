@@ -6,8 +6,7 @@ from flask import Blueprint
 
 from directory.http.access import public
 from directory.http.endpoint import operation
-from directory.pages.layout import PAGE, unbuilt
-from directory.pages.links import links_for_programs
+from directory.pages.layout import PAGE, links_for_programs, unbuilt
 
 bp = Blueprint("short", __name__)
 

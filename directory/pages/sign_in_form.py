@@ -19,7 +19,7 @@ from directory.pages.forms import EMPTY, Form, see_other
 from directory.pages.head import Head
 from directory.pages.layout import PageAnswer, address_with, own_address, own_path, show, slot_values
 from directory.pages.translated import in_same_language
-from directory.services.accounts import signup_domains
+from directory.services.accounts import users
 
 
 def next_page(query: dict[str, str] | None) -> str:
@@ -43,7 +43,7 @@ def sign_in_form(form: Form = EMPTY, query: dict[str, str] | None = None, reason
 def accepted() -> list[str]:
     """How the addresses of new accounts have to end; empty where each may have one, or nobody."""
     config = current_app.config
-    return [signup_domains.ending(each) for each in config["SIGNUP_DOMAINS"] if config["REGISTRATION_OPEN"]]
+    return [users.ending(each) for each in config["SIGNUP_DOMAINS"] if config["REGISTRATION_OPEN"]]
 
 
 def _texts_of(kept: str) -> dict[str, str]:

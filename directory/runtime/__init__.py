@@ -1,1 +1,1 @@
-"""Work next to the server: the preparation of the database, the deliverer's supervisor, the metrics' folder."""
+"""What runs besides requests: starts, reloads, the deliverer, the housekeeping, metrics, traces and error reports."""

@@ -5,7 +5,9 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from flask import Flask, current_app
 from sqlalchemy.exc import SQLAlchemyError
@@ -17,6 +19,8 @@ from directory.services.data import seeding
 log = logging.getLogger(__name__)
 SAID_EVERY = 5.0  # seconds between two lines about a seeding that takes long; `flask db upgrade` prints its own
 FLASK = (sys.executable, "-m", "flask", "--app", str(Path(__file__).resolve().parents[2] / "wsgi.py"))
+ANY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 (a browser cannot open them)
+PAGES = (("Site", "/"), ("Console", "/admin"), ("API", "/api/docs"), ("Feed", "/api/projects.atom"))
 
 
 def prepare(app: Flask) -> str:
@@ -69,3 +73,12 @@ def _output(ran: "subprocess.Popen[str]", *, is_silent: bool) -> str:
         except subprocess.TimeoutExpired:
             if is_silent:
                 log.info("still seeding", extra={"seconds": round(time.monotonic() - began)})
+
+
+def addresses(settings: Mapping[str, Any]) -> str:
+    """The addresses of a server with these settings, a line each, and how to stop it."""
+    host = ANY_ADDRESS.get(settings["HOST"], settings["HOST"])
+    origin = f"http://[{host}]:{settings['PORT']}" if ":" in host else f"http://{host}:{settings['PORT']}"
+    shown = [(name, path) for name, path in PAGES if settings["WEB_ENABLED"] or name != "Console"]
+    lines = [f"  {name:<8}{origin}{path}" for name, path in shown]
+    return "\n".join(["", f"{settings['SITE_NAME']} is ready:", *lines, "Press Ctrl-C to stop.", ""])

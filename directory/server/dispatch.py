@@ -22,11 +22,14 @@ from directory.http.files import Files
 from directory.http.request_body import BODY_MAX, body_max
 from directory.http.wsgi import Response
 from directory.language.choice import PLAIN
-from directory.server import wsgi
 from directory.server.protocol import Connection, Refusal, Request
-from directory.server.thread_pool import ThreadPool
-from directory.server.tuning import EVICTED, HELD_MAX, LARGE_MAX, LOG_SECONDS
+from directory.server.thread_pool import ThreadPool, call_application
 from directory.server.vote_batching import VoteBatcher
+
+HELD_MAX = 64 * 2**20  # bytes that the clients of a process may occupy: see `Connection.held`
+LARGE_MAX = 32 * 2**20  # bytes of the bodies over BODY_MAX (http/request_body.py) that wait for a thread or have one
+EVICTED = 16  # the part of all connections that make room when a process has as many as it may: one in so many
+LOG_SECONDS = 10.0  # between two log lines on connections that were closed for others
 
 log = logging.getLogger(__name__)
 _STATUSES = {status: line.encode("ascii") for status, line in STATUSES.items()}
@@ -175,7 +178,7 @@ class Dispatcher:
             self.refuse(request.connection, Refusal(503, "Too many uploads wait. Try again shortly."))
             return
         self._large += large
-        self._pool.call(self._loop, partial(wsgi.call, self._app, request), partial(self._end, request, large))
+        self._pool.call(self._loop, partial(call_application, self._app, request), partial(self._end, request, large))
 
     def _end(self, request: Request, large: int, outcome: Response | BaseException) -> None:
         self._large -= large

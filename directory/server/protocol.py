@@ -16,20 +16,19 @@ from typing import Any, NamedTuple, Protocol
 
 from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser
 
-from directory.http.client_address import shortened
+from directory.http.client import shortened
 from directory.server.environ import BrokenBody, of_connection, of_line, variable
-from directory.server.tuning import (
-    CHUNK_MAX,
-    DISCARD_MAX,
-    FIELDS_MAX,
-    FIRST_BYTE_SECONDS,
-    HEAD_MAX,
-    HEAD_SECONDS,
-    LINE_MAX,
-    LINGER_SECONDS,
-    REQUEST_SECONDS,
-    SEND_SECONDS,
-)
+
+LINE_MAX = 4094  # bytes of a request line
+HEAD_MAX = 8192  # bytes of a head, which is what nginx takes of one header
+FIELDS_MAX = 64  # header fields
+HEAD_SECONDS = 10.0  # for a head, from its first byte
+REQUEST_SECONDS = 20.0  # for a head and its body, from the first byte of the head
+CHUNK_MAX = 16  # bytes that a chunk may have in addition to its data, on top of HEAD_MAX for the whole body
+FIRST_BYTE_SECONDS = 5.0  # for the first byte of a new connection
+SEND_SECONDS = 20.0  # for a client to take any more of its response
+LINGER_SECONDS = 2.0  # for a client to read the end of its response and to close
+DISCARD_MAX = 65_536  # bytes read from a connection that is being closed: with bytes unread it would be reset
 
 EMPTY_LINE, LINE_ENDS = b"\r\n\r\n", b"\r\n"
 CONTINUE_EXPECTATION, CONTINUE_RESPONSE = "100-continue", b"HTTP/1.1 100 Continue\r\n\r\n"

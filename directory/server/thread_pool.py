@@ -6,13 +6,16 @@ and ends, so its slot is the first thread's. Never do more threads work, or hold
 """
 
 import threading
+import time
 from asyncio import AbstractEventLoop
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from queue import SimpleQueue
 from typing import Any
 
-from directory.db import slots
+from directory.db import deadline, slots
+from directory.http.wsgi import Answer, Response, read_body
+from directory.server.protocol import Request
 
 
 class ThreadPool:
@@ -62,3 +65,24 @@ class ThreadPool:
                 work.set()
                 return
             work()
+
+
+def call_application(app: Callable[..., Iterable[bytes]], request: Request) -> Response:
+    """The application's response. The request's deadline counts from when the server had read it.
+
+    Raises what escapes the application, and ValueError for a header with a line break in it.
+    """
+    started: list[Any] = []
+
+    def start(status: str, headers: list[tuple[str, str]], *_: Any) -> Any:
+        started[:] = status, headers
+
+    try:
+        with deadline.within(deadline.SECONDS - (time.perf_counter() - request.began)):
+            body = read_body(app(request.environ, start))
+    finally:
+        # Werkzeug puts its request, which holds the environment, into it. Such a cycle, and the body that it holds,
+        # would stay in memory until the garbage is collected.
+        request.environ.clear()
+    status, headers = started
+    return Answer(status, headers, body).encoded()

@@ -15,7 +15,11 @@ from gunicorn.workers.base import Worker as Base
 
 from directory.server.dispatch import Dispatcher
 from directory.server.protocol import Connection
-from directory.server.tuning import NO_FILES_SECONDS, SEND_BUFFER, STOP_SECONDS, TICK_SECONDS
+
+SEND_BUFFER = 65_536  # bytes of a response that the system takes before the client does; Linux takes twice as many
+STOP_SECONDS = 2.0  # for which a stopping process keeps idle connections, on which a request may be on its way
+TICK_SECONDS = 0.2  # between two checks of the deadlines, and of whether the process is to end
+NO_FILES_SECONDS = 0.1  # after which a process that could open no more files accepts again
 
 NOTHING_TO_ACCEPT = {errno.EAGAIN, errno.EWOULDBLOCK, errno.ECONNABORTED}  # another process took it, or the client left
 

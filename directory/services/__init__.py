@@ -1,1 +1,4 @@
-"""The rules, shared by routes, commands and the deliverer. They know no HTTP, and get what they need as arguments."""
+"""The rules and their queries, for routes, pages, commands, the cache and the deliverer.
+
+They know no HTTP. Who acts, and what the settings say, they get as arguments.
+"""

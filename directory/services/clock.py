@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Any
 
+import orjson
 from sqlalchemy import func, select
 from sqlalchemy.dialects import postgresql, sqlite
 
@@ -55,3 +56,9 @@ def database_clock() -> datetime:
 def at_once() -> Any:
     """The same as a value to store, without a statement of its own."""
     return func.clock_timestamp(type_=UtcDateTime()) if on_postgresql() else now()
+
+
+def timestamp(instant: datetime) -> str:
+    """A time in RFC 3339 with Z and microseconds. It must be in UTC, as all our times are."""
+    written = orjson.dumps(instant, option=orjson.OPT_UTC_Z)[1:-1].decode()
+    return written if instant.microsecond else f"{written[:-1]}.000000Z"

@@ -8,7 +8,7 @@ branch_labels = None
 depends_on = None
 
 # A volatile function's statements each take a snapshot of their own, unlike the parts of one statement: what is read
-# after the lock is what the lock's last holder left. The rank is that of directory.services.catalog.ranking.
+# after the lock is what the lock's last holder left. The rank is that of directory.services.catalog.orders.
 VOTE = """
 CREATE FUNCTION vote(wanted bigint, voter bigint, wish text, cast_at timestamptz)
 RETURNS TABLE (project_status text, project_owner bigint, now_upvoted boolean, now_upvotes bigint)

@@ -39,7 +39,7 @@ down_revision = "0008"
 branch_labels = None
 depends_on = None
 
-WEEK = 7 * 24 * 60 * 60  # as in directory/services/catalog/ranking.py
+WEEK = 7 * 24 * 60 * 60  # as in directory/services/catalog/orders.py
 LOGO_KEY = "CONSTRAINT fk_projects_logo_logos"
 PARENT_KEY = "CONSTRAINT fk_tokens_parent_id_tokens FOREIGN KEY(parent_id) REFERENCES tokens (id) ON DELETE CASCADE"
 # Triggers take its place: two projects of one website are two if they have different repositories.

@@ -11,7 +11,7 @@ from marshmallow import ValidationError
 from directory.api.schemas.accounts import Email
 from directory.api.schemas.review import DecisionsInput
 from directory.http import fields as http_fields
-from directory.services.timestamps import timestamp
+from directory.services.clock import timestamp
 
 TAKEN = ["a@b.cd", "A.b+c@Sub.Example.ORG", "o'neill@a-b.example", "1@1.1", "a@xn--bcher-kva.example"]
 REFUSED = [

@@ -10,8 +10,7 @@ from flask import Flask
 from sqlalchemy import text
 
 from directory.cache import snapshot_source
-from directory.cache.snapshot_source import SnapshotSource
-from directory.cache.tuning import THREAD_TIMEOUT
+from directory.cache.snapshot_source import THREAD_TIMEOUT, SnapshotSource
 from directory.db.snapshots import open_reader
 from directory.db.transactions import transaction
 from directory.extensions import db

@@ -4,8 +4,8 @@ from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier, Lock
 from typing import Any
 
-from directory.db import fair_semaphore
-from directory.db.fair_semaphore import FairSemaphore
+from directory.http import password_checks
+from directory.http.password_checks import FairSemaphore
 from tests.support.waiting import until
 
 WITHIN = 30.0
@@ -76,7 +76,7 @@ def test_a_caller_that_is_let_in_as_its_wait_ends_is_in(monkeypatch: Any) -> Non
             return self.there
 
     with monkeypatch.context() as patch:
-        patch.setattr(fair_semaphore, "Event", Late)
+        patch.setattr(password_checks, "Event", Late)
         assert semaphore.acquire(0)
     assert not semaphore.acquire(0)
 

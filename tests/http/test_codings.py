@@ -2,7 +2,7 @@
 
 import pytest
 
-from directory.http.codings import takes_gzip
+from directory.http.client import takes_gzip
 
 
 @pytest.mark.parametrize(("accepts", "is_taken"), [

@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from directory.server.tuning import BATCH_MAX, PAUSE_SECONDS, WINDOW_SECONDS
-from directory.server.vote_batching import BatchingWindow
+from directory.server.vote_batching import BATCH_MAX, PAUSE_SECONDS, WINDOW_SECONDS, BatchingWindow
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import pytest
 
 from directory.http.request_body import BODY_MAX
 from directory.server import protocol
-from directory.server.tuning import DISCARD_MAX, FIELDS_MAX, HEAD_MAX, LINE_MAX
+from directory.server.protocol import DISCARD_MAX, FIELDS_MAX, HEAD_MAX, LINE_MAX
 from tests.support.reading import Receiver
 
 HOST, POST = b"Host: x\r\n", b"POST /p HTTP/1.1\r\nHost: x\r\n"

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from flask import Flask
 
-from directory.server import wsgi
+from directory.server.thread_pool import call_application
 from tests.support.reading import parsed
 
 
@@ -31,7 +31,7 @@ def said(status: str, headers: list[tuple[str, str]], body: list[bytes]) -> tupl
         return given
 
     try:
-        return tuple(wsgi.call(app, parsed("/api/x")))  # type: ignore[return-value]
+        return tuple(call_application(app, parsed("/api/x")))  # type: ignore[return-value]
     finally:
         assert given.closed
 
@@ -70,7 +70,7 @@ def test_the_body_of_a_request_goes_with_its_response_and_waits_for_no_garbage_c
     body = weakref.ref(request.environ["wsgi.input"])
     gc.disable()
     try:
-        wsgi.call(app, request)
+        call_application(app, request)
         assert body() is None
     finally:
         gc.enable()

@@ -15,8 +15,8 @@ from directory.services.identity import Caller
 from directory.services.review import submissions
 from directory.services.text.equal_addresses import are_duplicates
 from tests.conftest import Database
+from tests.services.test_demotion_races import WAITING
 from tests.services.test_equal_addresses import REPOSITORIES
-from tests.services.test_vote_races import WAITING
 from tests.support import concurrent_calls
 from tests.support.factories import Api, World
 from tests.support.waiting import until

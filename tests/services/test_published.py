@@ -11,7 +11,7 @@ from flask import Flask
 from directory.db.paging import Window
 from directory.extensions import db
 from directory.models import Category
-from directory.services.catalog import best, catalog, periods, search
+from directory.services.catalog import best, periods, search, ways
 from directory.services.catalog.catalog import page
 from directory.services.catalog.filters import Filters
 from tests.services.test_search_many import only_for_now, walked
@@ -42,10 +42,10 @@ def test_a_period_combines_with_every_filter_and_order(
     places: tuple[int, dict[str, int]], monkeypatch: pytest.MonkeyPatch, short: int, q: str | None
 ) -> None:
     """By number and by cursor, forwards and back; a query has few matches or more than are counted."""
-    monkeypatch.setattr(catalog, "SHORT", short)
+    monkeypatch.setattr(ways, "SHORT", short)
     if not short:  # the ranking is read
-        monkeypatch.setattr(catalog, "SPARSE", 1_000)
-        monkeypatch.setattr(catalog, "LOOKUP", 0)
+        monkeypatch.setattr(ways, "SPARSE", 1_000)
+        monkeypatch.setattr(ways, "LOOKUP", 0)
     monkeypatch.setattr(search, "MOST", 6)
     rng = random.Random(5)
     made = [

@@ -12,10 +12,10 @@ from directory.db.transactions import transaction
 from directory.extensions import db
 from directory.models import Delivery, now
 from directory.services import service_words
+from directory.services.clock import timestamp
 from directory.services.delivery.channels import MAIL
 from directory.services.identity import Caller
 from directory.services.rules import reverting
-from directory.services.timestamps import timestamp
 from tests.conftest import Statements
 from tests.support.factories import Api, World
 from tests.support.reviewing import NOTIFYING, last_wait, put_back

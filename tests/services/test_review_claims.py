@@ -15,10 +15,10 @@ from directory.db.transactions import transaction
 from directory.errors import Claimed, InvalidTransition, NotFound, Unauthenticated
 from directory.extensions import db
 from directory.models import AccountStatus, AuditEntry, Delivery, Project, ReviewClaim, Role, User, now
+from directory.services.clock import timestamp
 from directory.services.identity import Caller
 from directory.services.people import account_deletion, administration
 from directory.services.review import claims, moderation, submissions, takedown
-from directory.services.timestamps import timestamp
 from tests.conftest import Statements
 from tests.support.factories import World
 

@@ -18,7 +18,7 @@ from directory.services.data import counter_checks, recount
 from directory.services.identity import Caller
 from directory.services.review import moderation
 from directory.services.votes import voting
-from tests.services.test_vote_races import WAITING
+from tests.services.test_demotion_races import WAITING
 from tests.support.factories import PASSWORD, Api, World
 from tests.support.reviewing import NOTIFYING
 from tests.support.waiting import until

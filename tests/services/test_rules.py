@@ -14,13 +14,13 @@ from directory.extensions import db, modify
 from directory.models import AuditEntry, Project, Rule, RuleAction, RuleDay, RuleFacts, User, now
 from directory.runtime import housekeeping
 from directory.services.accounts import accounts
+from directory.services.clock import timestamp
 from directory.services.delivery.schedule import DeliveryPolicy
 from directory.services.identity import Caller
 from directory.services.people import account_deletion
 from directory.services.review import holding, moderation, submissions
 from directory.services.rules import conditions, facts, judging, screening, texts
 from directory.services.text.keys import domain_of, is_disposable, number_of, text_key
-from directory.services.timestamps import timestamp
 from tests.conftest import Statements
 from tests.support.factories import Api, World
 

@@ -16,7 +16,7 @@ from directory.models import Category, Project
 from directory.services.catalog import best_match, fields, search, search_counts, search_index
 from directory.services.catalog.catalog import page
 from directory.services.catalog.filters import Filters
-from directory.services.catalog.ranking import hot
+from directory.services.catalog.orders import hot
 from tests.support.factories import World
 from tests.support.lists import ORDERS
 from tests.support.search_reference import Made, expected, listed, made_up, written

@@ -11,7 +11,7 @@ from directory.db.transactions import transaction
 from directory.extensions import db
 from directory.models import Project
 from directory.services.catalog import search_counts, search_index
-from directory.services.catalog.search_addresses import address_keys
+from directory.services.catalog.search_language import address_keys
 from directory.services.catalog.search_words import query_units
 from directory.services.text.equal_addresses import url_key
 from tests.services.test_search_order import REAL

@@ -19,13 +19,13 @@ from directory.extensions import db
 from directory.models import Category
 from directory.services.catalog import (
     best_match,
-    catalog,
     categories,
     queries,
     search,
     search_counts,
     search_frequency,
     search_language,
+    ways,
 )
 from directory.services.catalog.catalog import page
 from directory.services.catalog.filters import Filters
@@ -357,7 +357,7 @@ def test_that_many_match_is_known_without_a_look_at_all_words_with_a_beginning(
     known = {"com": ["common"], "wor": ["words"], "thi": ["things"]}
     monkeypatch.setattr(search_frequency, "estimates", lambda: lambda word, _: 0.5)
     monkeypatch.setattr(search_frequency, "projects", lambda: 400.0)
-    monkeypatch.setattr(catalog, "RELATED", 3)
+    monkeypatch.setattr(ways, "RELATED", 3)
     monkeypatch.setattr(search_frequency, "known", lambda: lambda word: known.get(word, []))
     many, others = Filters(status="live", q="com wor"), Filters(status="live", q="com thi")
     made, plans = listed(2, 400), list[str]()

@@ -21,7 +21,7 @@ from directory.errors import NotFound, Unauthenticated, Unavailable
 from directory.extensions import db
 from directory.models import AccountStatus, Project, Session, Token, Upvote, User, now
 from directory.services.accounts import api_tokens, sessions
-from directory.services.catalog.ranking import hot
+from directory.services.catalog.orders import hot
 from directory.services.identity import Caller
 from directory.services.votes import voting
 from directory.services.votes.voting import CountAlone, Vote

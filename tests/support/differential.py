@@ -11,7 +11,7 @@ from contextlib import closing, suppress
 from random import Random
 from typing import NamedTuple
 
-from directory.server.tuning import HEAD_MAX
+from directory.server.protocol import HEAD_MAX
 
 # A server need not send 100 Continue where the body has come already (RFC 9110 section 10.1.1), and ours does not.
 CHANGING = re.compile(

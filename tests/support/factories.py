@@ -18,7 +18,7 @@ from directory.services import audit
 from directory.services.accounts import api_tokens, sessions
 from directory.services.accounts.passwords import hash_password
 from directory.services.catalog import catalog, category_slugs
-from directory.services.catalog.ranking import hot
+from directory.services.catalog.orders import hot
 from directory.services.identity import Caller
 from directory.services.pictures import logos, pictures, project_pictures
 from directory.services.review import appeals, moderation, submissions

@@ -11,7 +11,7 @@ from directory.extensions import db
 from directory.models import Project, Upvote, now
 from directory.models.base import LogoAddresses, Pictures, UtcDateTime, addresses, logo_addresses, small_digest
 from directory.services.catalog import search_index
-from directory.services.catalog.ranking import hot
+from directory.services.catalog.orders import hot
 from directory.services.text.keys import keys_of
 
 FIRST_ID = 2**52  # beyond what fits into a float or into 32 bits

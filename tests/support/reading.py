@@ -8,9 +8,9 @@ from flask import Flask
 from directory.cache.reads import read_from
 from directory.http.request_body import BODY_MAX
 from directory.http.wsgi import Response
-from directory.server import wsgi
 from directory.server.dispatch import Dispatcher
 from directory.server.protocol import Connection, Refusal, Request
+from directory.server.thread_pool import call_application
 
 CLIENT, SERVER = ("192.0.2.1", 5), ("localhost", 80)
 
@@ -164,4 +164,4 @@ def is_taken(path: FastPath, request: Request) -> bool:
 
 def by_application(app: Flask, request: Request) -> Response:
     """The application's response."""
-    return wsgi.call(app, Request(request.connection, {**request.environ}, request.began, keep=True))
+    return call_application(app, Request(request.connection, {**request.environ}, request.began, keep=True))

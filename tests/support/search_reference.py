@@ -9,7 +9,7 @@ from directory.models import Status
 from directory.services.catalog import search
 from directory.services.catalog.fields import filled
 from directory.services.catalog.filters import Filters
-from directory.services.catalog.ranking import hot
+from directory.services.catalog.orders import hot
 from directory.services.catalog.search_words import joined_word, joined_words, whole, words
 from directory.services.data import wholesale
 

@@ -6,7 +6,7 @@ from flask import Response
 
 from directory.api.blueprints import admin as bp
 from directory.api.schemas.audit import AuditFileQuery, AuditPage, AuditQuery
-from directory.api.schemas.categories import CategoryInput, CategoryOutput
+from directory.api.schemas.site import CategoryInput, CategoryOutput
 from directory.errors import CategoryInUse, Duplicate
 from directory.http import log_files, pagination
 from directory.http.access import admin_required

@@ -20,7 +20,7 @@ from directory.extras.passkeys.schemas import (
 from directory.http import account_limits, rate_limits, receivers
 from directory.http.access import login_required, public
 from directory.http.authentication import caller
-from directory.http.client_address import user_agent
+from directory.http.client import user_agent
 from directory.http.endpoint import documented, operation
 from directory.http.exchange import current
 from directory.http.password_checks import are_on

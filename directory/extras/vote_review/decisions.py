@@ -33,7 +33,7 @@ from directory.extensions import UNSYNCHRONISED, db, modify
 from directory.models import AccountStatus, Project, Status, Upvote, User, VoteDiscount
 from directory.models.base import UtcDateTime
 from directory.services import audit
-from directory.services.catalog.ranking import hot
+from directory.services.catalog.orders import hot
 from directory.services.identity import Caller, require_active
 from directory.services.votes.counted_votes import COUNTS, DISCOUNTED, counts
 

@@ -1,1 +1,1 @@
-"""Accounts: registration, sign-in, passwords, sessions and tokens."""
+"""Accounts: their names and passwords, sessions, tokens, feed keys and mailed links; and the lists of users."""

@@ -214,11 +214,11 @@ def of_token(secret: str) -> Credential:
 
 def prefetch(credentials: list[Credential]) -> Prefetched:
     """Query the rows of several credentials: on PostgreSQL by one statement for sessions and one for tokens."""
-    found: dict[Credential, Row | None] = {}
+    rows: dict[Credential, Row | None] = {}
     for query in {credential.query for credential in credentials}:
         alike = [credential for credential in credentials if credential.query is query]
-        found |= zip(alike, query.all([(credential.key,) for credential in alike]), strict=True)
-    return found
+        rows |= zip(alike, query.all([(credential.key,) for credential in alike]), strict=True)
+    return rows
 
 
 def caller_of(credential: Credential, prefetched: Prefetched = _NONE) -> tuple[Caller, bool] | None:
@@ -289,8 +289,8 @@ def end_portion(model: type[Session] | type[Token], last: int, most: int, *, but
 
     A token has a lower id than those made with it, which would end with it. `but` is an id that stays.
     """
-    found = select(model.id).where(model.id <= last).order_by(model.id.desc()).limit(most)
-    ids = list(db.session.scalars(found if but is None else found.where(model.id != but)))
+    query = select(model.id).where(model.id <= last).order_by(model.id.desc()).limit(most)
+    ids = list(db.session.scalars(query if but is None else query.where(model.id != but)))
     modify(delete(model).where(model.id.in_(ids)))
     return ids
 
@@ -309,8 +309,8 @@ def end_feed_key(user_id: int) -> bool:
 
 def end_feed_keys(most: int) -> int:
     """End at most `most` feed keys, and return how many ended."""
-    found = select(User.id).where(User.feed_key_hash.is_not(None)).order_by(User.id).limit(most)
-    ids = list(db.session.scalars(found.with_for_update(key_share=True)))
+    query = select(User.id).where(User.feed_key_hash.is_not(None)).order_by(User.id).limit(most)
+    ids = list(db.session.scalars(query.with_for_update(key_share=True)))
     return modify(update(User).where(User.id.in_(ids)).values(feed_key_hash=None)) if ids else 0
 
 

@@ -5,7 +5,7 @@ from datetime import datetime
 from functools import cache
 from typing import Any
 
-from sqlalchemy import ColumnElement, and_, bindparam, func, literal, or_, select, true
+from sqlalchemy import ColumnElement, and_, bindparam, func, literal, not_, or_, select, true
 
 from directory.db.paging import AnySelect, Slice, Sort, Window, fetch
 from directory.db.statements import Prepared, among
@@ -13,7 +13,6 @@ from directory.errors import NotFound
 from directory.extensions import db
 from directory.models import NEVER, Project, Role, Status, Upvote, User, UserCount, UserSubmissions, stored_as
 from directory.services import permissions
-from directory.services.accounts import signup_domains
 from directory.services.text.rules import ascii_address
 
 SORTS = {
@@ -174,7 +173,7 @@ def condition(filters: Filters) -> ColumnElement[bool]:
         published = select(Project.id).where(Project.owner_id == User.id, Project.published_at.is_not(None)).exists()
         terms.append(published if filters.live else ~published)
     if filters.outside is not None:
-        terms.append(signup_domains.is_outside(filters.outside))
+        terms.append(is_outside(filters.outside))
     if filters.q is not None:
         columns = (User.username, User.email)  # both stored in lower case
         text = ascii_address(filters.q).lower()
@@ -207,3 +206,23 @@ def _public() -> Prepared:
     query = query.select_from(User.__table__.outerjoin(Project.__table__, live))
     query = query.where(user.username == bindparam("username"), user.status == literal("active"))
     return Prepared(query.group_by(user.id, user.username, user.created_at))
+
+
+# Entries of SIGNUP_DOMAINS: a domain in ASCII (A-labels), or one after `*.` for all below it.
+BELOW = "*"
+
+
+def admits(domains: tuple[str, ...], email: str) -> bool:
+    """Whether an address, as it is stored, is in one of the domains; without domains each is."""
+    return not domains or email.endswith(tuple(ending(each) for each in domains))
+
+
+def is_outside(domains: tuple[str, ...]) -> ColumnElement[bool]:
+    """The condition of accounts whose address is in none of the domains; a deleted account has no address."""
+    ends = (User.email.endswith(ending(each), autoescape=True) for each in domains)
+    return User.deleted_at.is_(None) & not_(or_(*ends))
+
+
+def ending(entry: str) -> str:
+    """What addresses of an entry end with: `@example.org`, or `.example.org` where it stands for all domains below."""
+    return entry.removeprefix(BELOW) if entry.startswith(BELOW) else f"@{entry}"

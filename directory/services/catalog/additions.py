@@ -5,7 +5,7 @@ from datetime import datetime
 from functools import cache
 from typing import Any
 
-from sqlalchemy import String, bindparam, case, cast, func, literal_column, select, tuple_, union_all
+from sqlalchemy import String, bindparam, case, cast, func, literal_column, or_, select, tuple_, union_all
 from sqlalchemy.orm import aliased
 
 from directory.db.paging import AnySelect, Window
@@ -13,12 +13,13 @@ from directory.db.statements import Prepared, Row, among
 from directory.extensions import db
 from directory.models import Message, Project, Revision, RuleAction, Status
 from directory.services import permissions
-from directory.services.catalog import catalog, resembled
+from directory.services.catalog import catalog, similar, ways
 from directory.services.catalog.columns import waiting
 from directory.services.catalog.filters import Filters
+from directory.services.catalog.search_words import whole
 from directory.services.identity import Caller
 from directory.services.text import markdown
-from directory.services.text.characters import has_lookalikes
+from directory.services.text.characters import has_lookalikes, in_latin
 from directory.services.text.equal_addresses import repository_key
 
 P, R, M = Project.__table__.c, Revision.__table__.c, RuleAction.__table__.c
@@ -33,6 +34,7 @@ LANES = {
     "waiting_for_owner": Filters(with_owner="true"),
     "waiting_for_appeal": Filters(in_appeal="true"),
 }
+MOST_TITLES = 20  # of a list that are looked up by their letters; it would take a flood of them to have more
 BY_RULE = "rule:"  # and the name of a rule that matched
 
 
@@ -58,12 +60,12 @@ def add_background(projects: list[dict[str, Any]], *, by: Caller) -> None:
 def _add_resembled(projects: list[dict[str, Any]], others: "_Others", by: Caller) -> None:
     """Add `resembles`: for a warning that is about other projects the first of them that `by` may see."""
     titles = [_waiting(each)["title"] for each in projects if LOOKALIKES in each["warnings"]]
-    alike = resembled.titled_alike(titles)
+    alike = _titled_alike(titles)
     about = [
         {LOOKALIKES: alike.get(_waiting(each)["title"], set()), SAME_REPOSITORY: others.of_repository(each)}
         for each in projects
     ]
-    seen = resembled.named({one for ids in about for found in ids.values() for one in found}, by=by)
+    seen = _named({one for ids in about for found in ids.values() for one in found}, by=by)
     for project, ids in zip(projects, about, strict=True):
         project["resembles"] = {
             name: next((seen[one] for one in sorted(found) if one in seen), None) for name, found in ids.items()
@@ -75,7 +77,7 @@ def summary(by: Caller) -> dict[str, Any]:
     categories = permissions.categories(by)
     found = catalog.page(Filters(waiting="true", categories=categories), "oldest", Window(1), viewer=by, reviews=True)
     oldest = _waits_since(found.items[0]) if found.items else None
-    numbers = {name: catalog.total(replace(lane, categories=categories)) for name, lane in LANES.items()}
+    numbers = {name: ways.total(replace(lane, categories=categories)) for name, lane in LANES.items()}
     return {"queue_length": found.total, "oldest_submitted_at": oldest, **numbers}
 
 
@@ -214,3 +216,19 @@ def _positions(dialect: str) -> AnySelect:
     queue = select(waits.id, place).where(tuple_(*order) <= last).subquery("queue")
     query: AnySelect = select(queue.c.id, queue.c.place)
     return query.where(queue.c.id.in_(bindparam("ids", expanding=True)))
+
+
+def _titled_alike(titles: list[str]) -> dict[str, set[int]]:
+    """For each of the first titles the live projects whose titles read like it in Latin letters, by one statement."""
+    keys = {title: key for title in titles[:MOST_TITLES] if (key := whole(in_latin(title))) is not None}
+    found = similar.matches([[key] for key in keys.values()]) if keys else []
+    return dict(zip(keys, found, strict=True))
+
+
+def _named(ids: set[int], *, by: Caller) -> dict[int, dict[str, Any]]:
+    """The id and title of each project that `by` may see: what is live, and what is in their categories."""
+    if not ids:
+        return {}
+    seen = or_(P.status == Status.LIVE, permissions.within(P.category_id, by))
+    rows = db.session.execute(select(P.id, P.title).where(P.id.in_(sorted(ids)), seen))
+    return {row.id: row._asdict() for row in rows}

@@ -88,9 +88,9 @@ def page(asked: Search, window: Window) -> list[Match] | None:
     after = Match(*position.keys)
     size = window.limit + 1
     for looked_at in LOOKED_AT:
-        found = _following(asked, after, size, looked_at)
-        if found is not None:
-            return found
+        following = _following(asked, after, size, looked_at)
+        if following is not None:
+            return following
     return _from_top(asked, 0, size, after)
 
 
@@ -115,16 +115,16 @@ def _sampled(asked: Search) -> tuple[float, int]:
 
 def _following(asked: Search, after: Match, size: int, looked_at: int) -> list[Match] | None:
     """The matches of the same rank as `after` that follow it; None if too few are among the projects looked at."""
-    found = [match for match in asked.most_voted(looked_at, after) if match.rank == after.rank][:size]
-    return found if len(found) == size and _is_looked_at(asked, found[-1]) else None
+    matches = [match for match in asked.most_voted(looked_at, after) if match.rank == after.rank][:size]
+    return matches if len(matches) == size and _is_looked_at(asked, matches[-1]) else None
 
 
 def _from_top(asked: Search, skipped: int, size: int, after: Match | None) -> list[Match] | None:
     """The best matches, or the best ones after a match; None if that needs all matches."""
     for looked_at in LOOKED_AT:
-        found = _best_of_all(asked, skipped + size, after, looked_at)
-        if found is not None:
-            return found[skipped:]
+        best = _best_of_all(asked, skipped + size, after, looked_at)
+        if best is not None:
+            return best[skipped:]
     return None
 
 
@@ -139,11 +139,11 @@ def _best_of_all(asked: Search, wanted: int, after: Match | None, looked_at: int
     better = asked.better_than(seen[-1].rank if len(seen) == wanted else 0)
     if better is None:
         return None
-    found = sorted({*seen, *(match for match in better if after is None or match < after)}, reverse=True)[:wanted]
-    others = set(found) - set(seen)
-    if len(found) < wanted or (others and not _is_looked_at(asked, min(others, key=lambda match: match[1:]))):
+    best = sorted({*seen, *(match for match in better if after is None or match < after)}, reverse=True)[:wanted]
+    others = set(best) - set(seen)
+    if len(best) < wanted or (others and not _is_looked_at(asked, min(others, key=lambda match: match[1:]))):
         return None
-    return found
+    return best
 
 
 def _has_many_better(seen: list[Match]) -> bool:

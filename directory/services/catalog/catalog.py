@@ -1,47 +1,22 @@
-"""Reading projects: access rules, one project, and the lists (the hot path).
-
-A page is one statement over columns, including the viewer's votes. It includes the total too if the counters in
-`categories` have it; otherwise a second statement counts. A search first counts the matches: their number decides how
-the page is found.
-"""
+"""Reading projects: access rules, one project, and the lists (the hot path), whose rows `ways` finds."""
 
 from collections.abc import Sequence
-from contextlib import nullcontext
-from datetime import datetime
 from typing import Any, NamedTuple
 
 from sqlalchemy import select
 
 from directory.db.paging import Slice, Window, cut
 from directory.db.statements import Row
-from directory.db.transactions import by_index
 from directory.errors import NotFound
 from directory.extensions import db
-from directory.models import AccountStatus, Project, Status, now
+from directory.models import AccountStatus, Project
 from directory.services import permissions, turns
 from directory.services.accounts.sessions import Credential
-from directory.services.catalog import (
-    best_match,
-    orders,
-    periods,
-    queries,
-    ranking,
-    readers,
-    search,
-    search_counts,
-    search_frequency,
-    search_language,
-    shapes,
-    tags,
-)
-from directory.services.catalog.columns import DESCRIPTION, ID, NAMES, OWNER, REVISION, STATUS, after, revision
+from directory.services.catalog import orders, queries, readers, search, ways
+from directory.services.catalog.columns import DESCRIPTION, ID, NAMES, OWNER, REVISION, after, revision
 from directory.services.catalog.filters import Filters
 from directory.services.identity import Caller
 
-# Of a period SHORT projects, or one in SPARSE of all, are read and sorted. Of a longer one the ranking is read, where
-# a look at one project costs as much as LOOKUP of those.
-SHORT, SPARSE, LOOKUP = 10_000, 10, 5
-RELATED = 3  # times as many projects as expected may have all words of a query, since words occur together
 QUICK_TEXT = 500  # characters; any text of this length is rendered within 10 ms
 
 
@@ -50,20 +25,6 @@ class Shown(NamedTuple):
 
     reader_id: int | None
     project: dict[str, Any] | None
-
-
-class Matched(NamedTuple):
-    """How the projects that match filters are found.
-
-    `narrowing` has the values of the filters by their names in statements, `given` the parameters of the statements,
-    `matches` the method of `shapes.ListShape`. `counted` is for a search, `total` for several tags.
-    """
-
-    narrowing: dict[str, Any]
-    given: dict[str, Any]
-    matches: str
-    counted: search_counts.Matches | None
-    total: int | None
 
 
 def whose(project_id: int) -> Any:
@@ -134,140 +95,24 @@ def many(project_ids: list[int], *, viewer: Caller) -> dict[int, dict[str, Any]]
     return {row.id: _detail(tuple(row), viewer, reviews=True) for row in rows}
 
 
-def matched(filters: Filters, least: int | None = None) -> Matched | None:
-    """How the projects that match `filters` are found; None if nothing matches: for example, the query has no word.
-
-    With `least` so many words of the query are enough. Their matches are not counted where they are certainly many: to
-    count those of many combinations of common words takes a second.
-    """
-    if filters.nothing:
-        return None
-    narrowing = _narrowing(filters)
-    given = _parameters(filters, narrowing, least)
-    if given is None:
-        return None
-    names = tuple(narrowing)
-    if least is not None and _is_common(filters, names, given):
-        return Matched(narrowing, given, shapes.CAPPED, None, None)
-    is_search = filters.q is not None
-    counted = search_counts.Matches(names, filters.status, given, db.engine.dialect.name) if is_search else None
-    total = _total(narrowing, given, "") if filters.has_several_tags and counted is None else None
-    return Matched(narrowing, given, _way(counted, total), counted, total)
-
-
-def _is_common(filters: Filters, names: tuple[str, ...], given: dict[str, Any]) -> bool:
-    """Whether the matches are found as those of a query with very many matches, which is exact for any number."""
-    can_look = filters.status == Status.LIVE and {*names} <= best_match.NARROWED_BY
-    asked = best_match.Search(names, given, db.engine.dialect.name, filters.status)
-    return can_look and best_match.is_common(asked)
-
-
 def page(
-    filters: Filters, sort: str, window: Window, *, viewer: Caller | None, found_by: Matched | None = None,
+    filters: Filters, sort: str, window: Window, *, viewer: Caller | None, found_by: ways.Matched | None = None,
     reviews: bool = False,
 ) -> Slice:  # fmt: skip
     """A slice of the projects that match `filters`. `public_scope` checks access.
 
-    `found_by` is what `matched` returns for the filters, where the caller has it. With `reviews` the projects have all
-    that a reviewer sees: the calling function has narrowed them to the categories of `viewer`.
+    `found_by` is what `ways.matched` returns for the filters, where the caller has it. With `reviews` the projects have
+    all that a reviewer sees: the calling function has narrowed them to the categories of `viewer`.
     """
-    found_by = found_by or matched(filters)
+    found_by = found_by or ways.matched(filters)
     if found_by is None:
         return Slice([], None, None, total=0)
-    narrowing, given, matches, counted, total = found_by
-    dialect, names = db.engine.dialect.name, tuple(narrowing)
-    viewed = {} if viewer is None else {"viewer_id": viewer.id}
-    rows = None
-    if sort == "best" and matches == shapes.CAPPED and set(names) <= best_match.NARROWED_BY:
-        asked = best_match.Search(names, given, dialect, filters.status)
-        rows = _best(asked, window, viewed)
-        if rows is None and best_match.is_rare(asked):
-            matches = shapes.COLLECTED
-    if rows is None:
-        is_short, length = _length(filters, sort, window, matches, given)
-        total = length if {*names} == {"status", "published"} else total
-        shape = shapes.ListShape(names, filters.status, dialect, sort, matches, is_short)
-        statement = queries.page(shape, window.start, window.limit, viewer is not None)
-        with by_index() if matches in {shapes.TESTED, shapes.COLLECTED} else nullcontext():
-            rows = statement.all({**given, **window.parameters(), **viewed})
+    rows, number = ways.rows(found_by, filters, sort, window, viewer)
     found = cut(rows, orders.named(sort), window)
-    if rows and total is None:
-        total = rows[0][after(viewer is not None)]
-    if total is None:
-        total = search.MOST + 1 if matches == shapes.CAPPED else _total(narrowing, given, matches)
-    number = int(total)
-    if counted is not None and matches == shapes.MANY:
-        counted.store(number)
     found.total_capped = filters.q is not None and number > search.MOST
     found.total = search.MOST if found.total_capped else number
     found.items = views(found.items, viewer, reviews=reviews)
     return found
-
-
-def total(filters: Filters) -> int:
-    """The number of projects that match `filters` without a query: from counters, if these have it."""
-    narrowing = _narrowing(filters)
-    return _total(narrowing, narrowing | _bounds(filters), "")
-
-
-def _total(narrowing: dict[str, Any], given: dict[str, Any], matches: str) -> int:
-    """The number of projects that match. Matches of a query are counted only up to `search.MOST` + 1."""
-    if narrowing.keys() == {"status", "tag"} and narrowing["status"] == Status.LIVE:
-        return tags.used([narrowing["tag"]])[narrowing["tag"]]
-    dialect = db.engine.dialect.name
-    shape = shapes.ListShape(tuple(narrowing), narrowing.get("status"), dialect, matches=matches)
-    [[number]] = queries.count(shape).all(given)
-    return int(number)
-
-
-def _way(counted: search_counts.Matches | None, total: int | None) -> str:
-    """The method for a page: few matches of a search are collected; with more, the list is scanned for them.
-
-    A narrowed list may have few of them, unless its matches were counted. So are the projects with several tags, if
-    their number, `total`, is small.
-    """
-    if counted is None:
-        return shapes.TAGGED if total is not None and total <= search.MOST else ""
-    if counted.number is None:
-        return shapes.CAPPED
-    if counted.number <= search.MOST:
-        return shapes.TESTED if counted.is_tested else shapes.FEW
-    return shapes.CAPPED if counted.is_exact else shapes.MANY
-
-
-def _length(
-    filters: Filters, sort: str, window: Window, matches: str, given: dict[str, Any]
-) -> tuple[bool, int | None]:
-    """Whether the projects of a period are collected for a list by votes, and their number; it is None if not counted.
-
-    Otherwise the ranking is read from the top, and by `hot` from near the end of the period: `given` gets its ranks.
-    """
-    if None in {filters.published, filters.status} or orders.is_without_votes(sort):
-        return False, None
-    if matches in {*shapes.BY_INDEX, shapes.TAGGED} or filters.voter_id is not None:  # these are collected
-        return False, None
-    [[number, total, votes]] = queries.length(str(filters.status), db.engine.dialect.name).all(given)
-    begin, end = given["published_from"], given["published_until"]
-    # With a margin of a week, that is ten times the votes: votes may come meanwhile.
-    given |= {"hot_from": ranking.hot(0, begin) - 1, "hot_until": ranking.hot(votes, end) + 1}
-    if number <= max(SHORT, total // SPARSE):
-        return True, int(number)
-    read = (window.skipped + window.limit) * (1 if sort == "popular" else total / number)
-    return read * LOOKUP > number, int(number)
-
-
-def _best(asked: best_match.Search, window: Window, viewed: dict[str, Any]) -> list[Row] | None:
-    """The rows of a page of live projects, best match first; None if that needs all matches."""
-    matches = best_match.page(asked, window)
-    if matches is None:
-        return None
-    ids = [match.id for match in matches]
-    status = asked.list.status
-    shown = queries.these(bool(viewed), asked.list.dialect).all({**viewed, "ids": ids})
-    by_id = {row[ID]: row for row in shown if status in {None, row[STATUS]}}
-    if len(by_id) < len(matches):  # one has left the state
-        return None
-    return [(*by_id[match.id], search.MOST + 1, *match) for match in matches]
 
 
 def _one(audience: str, project_id: int, viewer: Caller | None) -> dict[str, Any]:
@@ -276,47 +121,6 @@ def _one(audience: str, project_id: int, viewer: Caller | None) -> dict[str, Any
     if row is None:
         raise NotFound
     return _view(row, viewer) if viewer is None else _detail(row, viewer)
-
-
-def _narrowing(filters: Filters) -> dict[str, Any]:
-    """The values of the filters by their names in statements, where each tag has its own, the rarest one the first."""
-    given = filters.given()
-    if not filters.has_several_tags:
-        return given
-    return given | dict(zip(shapes.TAGS, tags.used(tags.split(str(filters.tag))), strict=False))
-
-
-def _bounds(filters: Filters) -> dict[str, datetime]:
-    """The instants that a statement may compare with: of claims the present, of the period the first and the last."""
-    if filters.published is None:
-        return {"claims_at": now()}
-    begin, end = periods.parse(filters.published).instants
-    return {"claims_at": now(), "published_from": begin, "published_until": end}
-
-
-def _parameters(filters: Filters, narrowing: dict[str, Any], least: int | None) -> dict[str, Any] | None:
-    """The values for the statement of the filters; None if the query has no word, so that nothing matches."""
-    given = {name: value for name, value in narrowing.items() if name != "q"} | _bounds(filters)
-    if filters.q is None:
-        return given
-    dialect, query = db.engine.dialect.name, filters.q
-    expressions = search_language.expressions(query, dialect, filters.tag, least)
-    if expressions is None:
-        return None
-    ways = _ways(query, filters.tag) if least is None else {}  # a part of the words says nothing of all
-    return {**given, **expressions, **ways, "most": search.MOST, "cap": search.MOST + 1 + search_counts.SPARE}
-
-
-def _ways(query: str, tag: str | None) -> dict[str, str]:
-    """The conditions by which PostgreSQL finds the matches of a query, or many of them, sooner: by their names."""
-    share = search_frequency.estimates()
-    if share is None:
-        return {}
-    is_many = search_language.expected(query, share) * search_frequency.projects() * RELATED > search.MOST
-    known = search_language.known(query, search_frequency.known()) if is_many else []
-    ways = {search_language.KNOWN.format(n): condition for n, condition in enumerate(known)}
-    rarest = search_language.rarest(query, tag, share)
-    return ways if rarest is None else {**ways, search_language.RAREST: rarest}
 
 
 def views(rows: Sequence[Row], viewer: Caller | None, *, reviews: bool = False) -> list[dict[str, Any]]:

@@ -23,7 +23,7 @@ from directory.db.statements import Prepared
 from directory.db.transactions import by_index
 from directory.extensions import db
 from directory.models import Category, Project, Status
-from directory.services.catalog import catalog, category_slugs, queries, search, search_counts, shapes, tags
+from directory.services.catalog import category_slugs, queries, search, search_counts, shapes, tags, ways
 from directory.services.catalog.filters import Filters
 
 MOST = 10  # tags
@@ -52,11 +52,11 @@ _stored: WeakKeyDictionary[Engine, OrderedDict[Filters, tuple[State, Facets]]] =
 _lock = Lock()
 
 
-def of(filters: Filters, categories: list[Category], found_by: catalog.Matched | None = None) -> Facets:
+def of(filters: Filters, categories: list[Category], found_by: ways.Matched | None = None) -> Facets:
     """The categories and tags of the live projects that match `filters`, except those that are chosen.
 
     Categories are counted without regard to the category of `filters`. `categories` are all that there are, and
-    `found_by` is what `catalog.matched` returns for the filters, where the caller has it. To be called outside of
+    `found_by` is what `ways.matched` returns for the filters, where the caller has it. To be called outside of
     transactions that write.
     """
     if filters == LIVE:
@@ -71,7 +71,7 @@ def of(filters: Filters, categories: list[Category], found_by: catalog.Matched |
             if known == state:
                 return made
     _, live = state
-    made = _made(filters, categories, found_by or catalog.matched(filters), live)
+    made = _made(filters, categories, found_by or ways.matched(filters), live)
     with _lock:
         stored[filters] = state, made
         stored.move_to_end(filters)
@@ -80,7 +80,7 @@ def of(filters: Filters, categories: list[Category], found_by: catalog.Matched |
     return made
 
 
-def _made(filters: Filters, categories: list[Category], found_by: catalog.Matched | None, live: int) -> Facets:
+def _made(filters: Filters, categories: list[Category], found_by: ways.Matched | None, live: int) -> Facets:
     """The facets of a list with a filter, in a directory with `live` live projects."""
     if filters.category is None:
         narrowed = _counted(filters, found_by, (TAG, CATEGORY), live)
@@ -88,7 +88,7 @@ def _made(filters: Filters, categories: list[Category], found_by: catalog.Matche
     narrowed, wider = _counted(filters, found_by, (TAG,), live), replace(filters, category=None)
     all_, capped = _live(categories), False
     if wider != LIVE:
-        all_, _, capped = _counted(wider, catalog.matched(wider), (CATEGORY,), live)
+        all_, _, capped = _counted(wider, ways.matched(wider), (CATEGORY,), live)
     is_present = any(each.slug == filters.category for each in categories)
     slug = filters.category if is_present else category_slugs.present(filters.category)
     others = [each for each in categories if each.slug != slug]
@@ -105,7 +105,7 @@ def _sorted(counts: dict[int, int], categories: list[Category]) -> dict[int, int
     return {each: counts[each] for each in found}
 
 
-def _counted(filters: Filters, found_by: catalog.Matched | None, kinds: tuple[str, ...], live: int) -> Facets:
+def _counted(filters: Filters, found_by: ways.Matched | None, kinds: tuple[str, ...], live: int) -> Facets:
     """The numbers of these kinds, as one statement counts them."""
     if found_by is None:
         return Facets({}, {}, capped=False)

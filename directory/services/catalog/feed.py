@@ -10,7 +10,7 @@ from directory.extensions import db
 from directory.models import Status, User
 from directory.services.catalog import catalog
 from directory.services.catalog.filters import Filters
-from directory.services.timestamps import timestamp
+from directory.services.clock import timestamp
 
 SIZE = 50
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from directory.db.paging import Window
 from directory.models import Status
-from directory.services.catalog import catalog, search_language
+from directory.services.catalog import catalog, search_language, ways
 from directory.services.catalog.filters import Filters
 from directory.services.identity import Caller
 
@@ -34,7 +34,7 @@ def nearest(
     seen = {item["id"] for item in found}
     items: list[dict[str, Any]] = []
     for least in range(size - 1, size // 2, -1):
-        some = catalog.matched(filters, least)
+        some = ways.matched(filters, least)
         if _has_more(some, len(seen)):
             page = catalog.page(filters, "best", Window(_READ), viewer=viewer, found_by=some)
             items += [item for item in page.items if item["id"] not in seen]
@@ -44,6 +44,6 @@ def nearest(
     return items[:MOST]
 
 
-def _has_more(some: catalog.Matched | None, seen: int) -> bool:
+def _has_more(some: ways.Matched | None, seen: int) -> bool:
     """Whether there may be more matches than those that are known. They are counted without some filters, or not."""
     return some is not None and (some.counted is None or some.counted.number is None or some.counted.number > seen)

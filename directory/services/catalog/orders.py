@@ -4,6 +4,8 @@ The statements of the lists, the parameters of the routes, the pages and the res
 """
 
 from dataclasses import dataclass
+from datetime import datetime
+from math import log10
 from typing import Any
 
 from sqlalchemy import JSON, Column, Integer, Text, column
@@ -57,6 +59,17 @@ def _refusal(key: Any) -> str:
     if key.nullable:
         return "it may be null, and a comparison with null finds no project"
     return "cursors hold no JSON, and no text of any length" if isinstance(key.type, JSON | Text) else ""
+
+
+WEEK = 7 * 24 * 3600.0
+
+
+def hot(upvotes: int, listed_at: datetime) -> float:
+    """log10(upvotes + 1) + listed_at in weeks: ten times the votes are worth one week.
+
+    It does not depend on the current time, so a rank changes only with votes, and positions in the order stay valid.
+    """
+    return log10(upvotes + 1) + listed_at.timestamp() / WEEK
 
 
 SORTS = {

@@ -113,8 +113,8 @@ FROM scored ORDER BY place LIMIT {MOST}
 def of(project: dict[str, Any], *, viewer: Caller | None) -> list[dict[str, Any]]:
     """Up to MOST live projects other than this one, as `viewer` sees them, those that share most with it first."""
     dialect = db.engine.dialect.name
-    found = significant_words(f"{project['title']} {project['tagline']}")
-    words = sorted(found, key=lambda word: (-len(word), word))[:MOST_WORDS]
+    significant = significant_words(f"{project['title']} {project['tagline']}")
+    words = sorted(significant, key=lambda word: (-len(word), word))[:MOST_WORDS]
     given = {"tags": project["tags"], "category_id": project["category_id"], "project_id": project["id"]}
     if dialect == "postgresql":
         given |= {"words": [f"'{word}'" for word in words], "shares": [*map(_share, words)]}
@@ -127,8 +127,8 @@ def of(project: dict[str, Any], *, viewer: Caller | None) -> list[dict[str, Any]
 def _share(word: str) -> float:
     """The part of all projects that have a word, by PostgreSQL's statistics; 0 for a word that these do not list."""
     share = search_frequency.estimates()
-    found, of_others = (0.0, 0.0) if share is None else (share(word, False), share("", False))
-    return found if found > of_others else 0.0
+    share_of_word, of_others = (0.0, 0.0) if share is None else (share(word, False), share("", False))
+    return share_of_word if share_of_word > of_others else 0.0
 
 
 @cache
@@ -138,5 +138,5 @@ def _statement(signed_in: bool, dialect: str) -> Prepared:
     binds += [bindparam(name, type_=BigInteger) for name in ("category_id", "project_id")]
     if dialect == "postgresql":
         binds.append(bindparam("shares", type_=ARRAY(Double)))
-    found = text(_SQL[dialect]).bindparams(*binds).columns(id=BigInteger, place=Integer).subquery("found")
-    return Prepared(shown(signed_in).join(found, found.c.id == P.id).order_by(found.c.place))
+    places = text(_SQL[dialect]).bindparams(*binds).columns(id=BigInteger, place=Integer).subquery("found")
+    return Prepared(shown(signed_in).join(places, places.c.id == P.id).order_by(places.c.place))

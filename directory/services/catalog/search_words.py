@@ -134,24 +134,24 @@ def units(text: str) -> tuple[Unit, ...]:
     """The words of a text in its order, those that are joined together."""
     folded = fold(text)
     if not folded.isascii():
-        return tuple(_unit(found) for found in _PATTERNS[0].findall(folded))
+        return tuple(_unit(written) for written in _PATTERNS[0].findall(folded))
     unit, parts = _ASCII_PATTERNS
     return tuple(
-        Unit((found[:MAX_WORD_LENGTH],)) if found.isalnum() or found == ".net" else _joined_unit(found, parts)
-        for found in unit.findall(folded)
+        Unit((written[:MAX_WORD_LENGTH],)) if written.isalnum() or written == ".net" else _joined_unit(written, parts)
+        for written in unit.findall(folded)
     )
 
 
-def _unit(found: str) -> Unit:
-    if found == ".net":
-        return Unit((found,))
-    if clusters := _CLUSTER.findall(found):
+def _unit(written: str) -> Unit:
+    if written == ".net":
+        return Unit((written,))
+    if clusters := _CLUSTER.findall(written):
         return Unit(tuple(each[:MAX_WORD_LENGTH] for each in clusters), unspaced=True)
-    return _joined_unit(found, _PATTERNS[1])
+    return _joined_unit(written, _PATTERNS[1])
 
 
-def _joined_unit(found: str, part: re.Pattern[str]) -> Unit:
-    return Unit(tuple(each[:MAX_WORD_LENGTH] for each in part.findall(found)), dotted="." in found)
+def _joined_unit(written: str, part: re.Pattern[str]) -> Unit:
+    return Unit(tuple(each[:MAX_WORD_LENGTH] for each in part.findall(written)), dotted="." in written)
 
 
 def query_units(query: str) -> list[Unit]:
@@ -159,12 +159,12 @@ def query_units(query: str) -> list[Unit]:
     address = _ADDRESS.fullmatch(query) or _WITH_PORT.fullmatch(query)
     if address is not None:
         return [*units(readable_host(address[1]))]
-    found: list[Unit] = []
+    parsed: list[Unit] = []
     for n, text in enumerate(_PHRASE.split(query)):  # phrases are at the odd places
         some = units(" ".join(map(readable_host, text.split())))
         parts = tuple(part for unit in some for part in unit.parts)
-        found += some if n % 2 == 0 else (Unit(parts, quoted=True),) if parts else ()
-    return found
+        parsed += some if n % 2 == 0 else (Unit(parts, quoted=True),) if parts else ()
+    return parsed
 
 
 def words(text: str) -> list[str]:
@@ -174,18 +174,18 @@ def words(text: str) -> list[str]:
 
 def indexed_words(*texts: str) -> list[str]:
     """The words to index for texts: the parts in their order, a break behind each text, then composed words."""
-    found = [units(text) for text in texts]
-    parts = [[part for unit in some for part in unit.parts] for some in found]
+    by_text = [units(text) for text in texts]
+    parts = [[part for unit in some for part in unit.parts] for some in by_text]
     ordered = [word for some in parts if some for word in (*some, BREAK)]
-    composed = [word for some in found for unit in some for word in unit.composed]
+    composed = [word for some in by_text for unit in some for word in unit.composed]
     return [ascii_form(word) for word in (*ordered, *composed)]
 
 
 def joined_words(text: str) -> list[str]:
     """The search term for neighbouring words of a text that a query spells as one."""
-    found = units(text)
-    joined = [unit.joined for unit in found]
-    return [joined_word("".join(joined[run.start : run.stop])) for run in runs(found)]
+    parsed = units(text)
+    joined = [unit.joined for unit in parsed]
+    return [joined_word("".join(joined[run.start : run.stop])) for run in runs(parsed)]
 
 
 def joined_word(word: str) -> str:
@@ -193,12 +193,12 @@ def joined_word(word: str) -> str:
     return _JOINED + ascii_form(word[:MAX_WORD_LENGTH])
 
 
-def runs(found: Sequence[Unit]) -> Iterator[range]:
+def runs(sequence: Sequence[Unit]) -> Iterator[range]:
     """The places of neighbours that may be spelled as one word."""
-    symbols = [unit.is_symbol or unit.quoted for unit in found]
-    numbers = [unit.joined.isdecimal() for unit in found]
+    symbols = [unit.is_symbol or unit.quoted for unit in sequence]
+    numbers = [unit.joined.isdecimal() for unit in sequence]
     for size in range(2, MOST_JOINED + 1):
-        for at in range(len(found) - size + 1):
+        for at in range(len(sequence) - size + 1):
             if True not in symbols[at : at + size] and False in numbers[at : at + size]:
                 yield range(at, at + size)
 
@@ -236,12 +236,12 @@ def whole(text: str) -> str | None:
     return whole_of(units(text))
 
 
-def whole_of(found: Sequence[Unit]) -> str | None:
+def whole_of(of_title: Sequence[Unit]) -> str | None:
     """The same word for the units of a text."""
-    found = [unit for unit in found if not unit.is_symbol] or found
+    of_title = [unit for unit in of_title if not unit.is_symbol] or of_title
     # Scripts without spaces may be written with some.
-    joined = "".join("".join(unit.parts) if unit.unspaced else f" {''.join(unit.parts)} " for unit in found)
-    return _WHOLE + _digest(joined) if found else None
+    joined = "".join("".join(unit.parts) if unit.unspaced else f" {''.join(unit.parts)} " for unit in of_title)
+    return _WHOLE + _digest(joined) if of_title else None
 
 
 def spelled(text: str) -> str:

@@ -68,7 +68,7 @@ def check(
     others = [row for row in rows if row.id not in same.keys() | sharing.keys()]
     kinds = {"same": same.values(), "similar": _most_similar(title or "", others, by)}
     kinds |= {"same_repository": sharing.values()} if sharing else {}
-    return {kind: [_item(row, by) for row in found] for kind, found in kinds.items()}
+    return {kind: [_item(row, by) for row in rows] for kind, rows in kinds.items()}
 
 
 def _most_similar(title: str, rows: list[_Row], by: Caller) -> list[_Row]:
@@ -88,8 +88,8 @@ def _item(row: _Row, by: Caller) -> dict[str, Any]:
 
 def significant_words(title: str) -> set[str]:
     """The words by which titles are compared: without the little ones, if there are others."""
-    found = {*words(title)}
-    return found - LITTLE_WORDS or found
+    significant = {*words(title)}
+    return significant - LITTLE_WORDS or significant
 
 
 def _likeness(one: set[str], other: set[str]) -> float:
@@ -111,14 +111,14 @@ def _found(dialect: str) -> Prepared:
     )
     special = {"has_upvoted": vote.scalar_subquery().is_not(None)}
 
-    def found(by: int) -> Any:
+    def rows_by(by: int) -> Any:
         columns = {**special, "found_by": literal_column(str(by), sa.Integer)}
         return select(*((columns[name] if name in columns else P[name]).label(name) for name in _Row._fields))
 
     def of(by: int, column: Any, key: str) -> list[Any]:
         given = bindparam(key, type_=sa.String)
-        own = found(by).where(P.owner_id == bindparam("user_id"), column == given)
-        live = found(by).where(column == given, P.status == sa.literal("live"), P.owner_id != bindparam("user_id"))
+        own = rows_by(by).where(P.owner_id == bindparam("user_id"), column == given)
+        live = rows_by(by).where(column == given, P.status == sa.literal("live"), P.owner_id != bindparam("user_id"))
         most = live.order_by(P.upvotes.desc(), P.id).limit(MOST_SAME)
         return [own, select(most.subquery())]
 
@@ -134,7 +134,7 @@ def _found(dialect: str) -> Prepared:
         is_given = P.id == any_(cast(ids, sa.ARRAY(sa.BigInteger)))
     else:
         is_given = among(P.id, dialect)
-    similar = found(BY_TITLE).where(is_given, P.status == sa.literal("live"))
+    similar = rows_by(BY_TITLE).where(is_given, P.status == sa.literal("live"))
     return Prepared(select(union_all(*parts, similar).subquery()))
 
 
@@ -147,16 +147,16 @@ def _candidates(title: str) -> set[int]:
     if key is None:
         return set()
     significant = sorted(significant_words(title), key=lambda word: (-len(word), word))[:MOST_WORDS]
-    same, *found = matches([[key], *([word] for word in significant)])
-    distinctive = [ids for ids in found if len(ids) < COMMON]
+    same, *by_word = matches([[key], *([word] for word in significant)])
+    distinctive = [ids for ids in by_word if len(ids) < COMMON]
     return same.union(*(distinctive or matches([significant])))
 
 
 def matches(terms: list[list[str]]) -> list[set[int]]:
     """For each term, a list of required words, the ids of at most COMMON live projects that match it."""
     dialect = db.engine.dialect.name
-    found = _search(len(terms), dialect).all({f"term_{n}": _written(term, dialect) for n, term in enumerate(terms)})
-    return [set(json.loads(ids or "[]")) for (ids,) in found]
+    rows = _search(len(terms), dialect).all({f"term_{n}": _written(term, dialect) for n, term in enumerate(terms)})
+    return [set(json.loads(ids or "[]")) for (ids,) in rows]
 
 
 _ONE_TERM = {
@@ -177,8 +177,8 @@ def _search(terms: int, dialect: str) -> Prepared:
     It is planned for its values, because the best plan depends on the number of projects with a word. Planning takes
     longer with each term, table and step, so it reads the search index alone.
     """
-    found = (
+    searches = (
         f"SELECT {_AS_JSON[dialect]} FROM ({_ONE_TERM[dialect].format(n=n)} LIMIT {COMMON}) AS found_{n}"  # noqa: S608 (ours)
         for n in range(terms)
     )
-    return Prepared(text(" UNION ALL ".join(found)), replan=True)
+    return Prepared(text(" UNION ALL ".join(searches)), replan=True)

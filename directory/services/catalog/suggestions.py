@@ -34,12 +34,12 @@ def nearest(query: str) -> list[str]:
         return []
     spellings = [list(islice(_spellings(word), SPELLINGS // len(words))) for word in words]
     known = _known(sorted({ascii_form(each) for some in spellings for each in some}))
-    found = [[each for each in some if ascii_form(each) in known][:MOST] for some in spellings]
-    found = [some[:1] if some[:1] == [word] else some for some, word in zip(found, words, strict=True)]
-    if not all(found) or [some[0] for some in found] == words:
+    nearest = [[each for each in some if ascii_form(each) in known][:MOST] for some in spellings]
+    nearest = [some[:1] if some[:1] == [word] else some for some, word in zip(nearest, words, strict=True)]
+    if not all(nearest) or [some[0] for some in nearest] == words:
         return []
     # Several misspelled words: the n-th nearest spelling of each, or its last one.
-    suggested = [" ".join(some[min(n, len(some) - 1)] for some in found) for n in range(MOST)]
+    suggested = [" ".join(some[min(n, len(some) - 1)] for some in nearest) for n in range(MOST)]
     return list(dict.fromkeys(suggested))
 
 

@@ -31,8 +31,8 @@ def listed(prefix: str | None, limit: int) -> list[dict[str, Any]]:
 def by_name(page: int, size: int) -> tuple[list[dict[str, Any]], bool]:
     """The tags of a page of so many, by name, with numbers of live projects; and whether the page is the last one."""
     given = {"limit": size + 1, "skipped": (page - 1) * size}
-    found = [{"tag": tag, "live_projects": number} for tag, number in _by_name().all(given)]
-    return found[:size], len(found) <= size
+    listed = [{"tag": tag, "live_projects": number} for tag, number in _by_name().all(given)]
+    return listed[:size], len(listed) <= size
 
 
 def split(text: str) -> list[str]:
@@ -50,8 +50,8 @@ def _way(given: dict[str, Any]) -> str:
     """The method: "all" tags in their order, or those with a prefix, "sorted" or "sought" among all."""
     if "first" not in given:
         return "all"
-    found = _number().first({**given, "limit": FEW + 1})
-    return "sought" if found is not None and found[0] > FEW else "sorted"
+    counted = _number().first({**given, "limit": FEW + 1})
+    return "sought" if counted is not None and counted[0] > FEW else "sorted"
 
 
 @cache

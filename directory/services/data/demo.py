@@ -86,7 +86,10 @@ def compose(seed: int) -> Story:
     for person in people:
         person.password_hash = hash_password(person.password)
     for submission in submissions:
-        submission.pictures = [_picture(**each) for each in submission.fields.get("pictures", ())]
+        submission.pictures = [
+            {"alt": picture["alt"], "picture": drawings.made(picture["drawing"], picture["colour"])}
+            for picture in submission.fields.get("pictures", ())
+        ]
     return Story(demo["categories"], people, submissions)
 
 
@@ -134,10 +137,6 @@ def _submission(
     decided = None if pending else submitted + wait
     status = Status.PENDING if pending else Status.REJECTED if reason else Status.LIVE
     return Submission(fields, owner, status, submitted, decided, reason)
-
-
-def _picture(drawing: str, colour: str, alt: str) -> dict[str, Any]:
-    return {"alt": alt, "picture": drawings.made(drawing, colour)}
 
 
 def _vote(live: list[Submission], members: list[Person], rng: random.Random, at: datetime) -> None:

@@ -44,7 +44,7 @@ from directory.models import (
 from directory.models.base import HIGHEST_ID
 from directory.services import audit
 from directory.services.catalog import search_counts, search_index
-from directory.services.catalog.ranking import hot
+from directory.services.catalog.orders import hot
 from directory.services.review import submissions
 from directory.services.text.equal_addresses import repository_key, url_keys
 from directory.services.text.keys import keys_of

@@ -21,7 +21,7 @@ from directory.models.base import logo_addresses
 from directory.services import bulk
 from directory.services.catalog import search_index
 from directory.services.catalog.fields import WRITTEN
-from directory.services.catalog.ranking import hot
+from directory.services.catalog.orders import hot
 from directory.services.pictures import logos
 from directory.services.pictures.project_pictures import described
 from directory.services.text.equal_addresses import repository_key, url_key

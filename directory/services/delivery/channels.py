@@ -1,4 +1,4 @@
-"""The channels: an endpoint gets its deliveries over HTTP, as webhooks, or as mail. `sending` sends them."""
+"""The channels: an endpoint gets its deliveries over HTTP, as webhooks, or as mail. `deliverer.prepared` sends them."""
 
 import hashlib
 from dataclasses import dataclass, field

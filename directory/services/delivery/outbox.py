@@ -19,10 +19,9 @@ from directory.models import AccountStatus, Delivery, DeliveryState, Project, Us
 from directory.services import bulk
 from directory.services.catalog import catalog
 from directory.services.catalog.fields import IN_WEBHOOKS
-from directory.services.clock import at_once, database_clock
+from directory.services.clock import at_once, database_clock, timestamp
 from directory.services.delivery.channels import MAIL, Endpoint
 from directory.services.identity import Caller
-from directory.services.timestamps import timestamp
 
 # So many decisions are mailed in so long to an address that is not confirmed.
 UNCONFIRMED_MAILS, UNCONFIRMED_PERIOD = 3, timedelta(hours=1)

@@ -53,12 +53,12 @@ def _projects(by: Caller, most: int | None) -> tuple[list[dict[str, Any]], bool]
     projects: list[dict[str, Any]] = []
     window = Window(AT_ONCE)
     while True:
-        found = catalog.page(Filters(owner_id=by.id), "newest", window, viewer=by)
-        histories = audit.timelines([item["id"] for item in found.items])
-        projects += [{**item, "history": histories[item["id"]]} for item in found.items]
-        if found.next is None or (most is not None and len(projects) >= most):
-            return projects, found.next is None
-        window = Window(AT_ONCE, page=None, position=found.next)
+        page = catalog.page(Filters(owner_id=by.id), "newest", window, viewer=by)
+        histories = audit.timelines([item["id"] for item in page.items])
+        projects += [{**item, "history": histories[item["id"]]} for item in page.items]
+        if page.next is None or (most is not None and len(projects) >= most):
+            return projects, page.next is None
+        window = Window(AT_ONCE, page=None, position=page.next)
 
 
 def _votes(by: Caller, most: int | None) -> tuple[list[Any], bool]:
@@ -70,5 +70,5 @@ def _votes(by: Caller, most: int | None) -> tuple[list[Any], bool]:
     title = case((is_seen, Project.title)).label("title")
     columns = (Upvote.project_id, title, Upvote.created_at, COUNTS.label("counted"))
     query = select(*columns).join(Project, Project.id == Upvote.project_id).where(Upvote.user_id == by.id)
-    found = list(db.session.execute(query.order_by(Upvote.project_id.desc()).limit(most and most + 1)))
-    return found[:most], most is None or len(found) <= most
+    votes = list(db.session.execute(query.order_by(Upvote.project_id.desc()).limit(most and most + 1)))
+    return votes[:most], most is None or len(votes) <= most

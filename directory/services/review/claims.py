@@ -20,12 +20,11 @@ from directory.errors import Claimed, InvalidTransition
 from directory.extensions import UNSYNCHRONISED, db, modify
 from directory.models import Project, ReviewClaim, Revision, User, now
 from directory.services import permissions
-from directory.services.catalog import catalog
+from directory.services.catalog import catalog, ways
 from directory.services.catalog.claimed import C, holds
 from directory.services.catalog.filters import Filters
-from directory.services.clock import database_clock
+from directory.services.clock import database_clock, timestamp
 from directory.services.identity import Caller, require_active
-from directory.services.timestamps import timestamp
 from directory.services.turns import has_appeal, revision_with_reviewers, with_reviewers
 
 P, R = Project.__table__.c, Revision.__table__.c
@@ -83,7 +82,7 @@ def carry(project: Project, *, moved: bool) -> None:
 
 def mine(by: Caller) -> int:
     """How many projects `by` has claimed, by one statement."""
-    return catalog.total(Filters(claimed_by=by.id, categories=permissions.categories(by)))
+    return ways.total(Filters(claimed_by=by.id, categories=permissions.categories(by)))
 
 
 def of_each(project_ids: Collection[int], at: datetime | None = None) -> dict[int, dict[str, Any]]:

@@ -19,7 +19,7 @@ from directory.models import MessageKind, Project, Revision, Status, now
 from directory.models.base import UtcDateTime
 from directory.services import audit, permissions, turns
 from directory.services.catalog import catalog, counters
-from directory.services.catalog.ranking import hot
+from directory.services.catalog.orders import hot
 from directory.services.delivery import outbox
 from directory.services.delivery.channels import Endpoint
 from directory.services.identity import Caller, require_active

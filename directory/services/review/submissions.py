@@ -14,7 +14,7 @@ from directory.language.messages import _
 from directory.models import Delivery, Project, Revision, Status, now
 from directory.services import audit, daily_bytes, permissions
 from directory.services.catalog import catalog, counters, fields, search_index
-from directory.services.catalog.ranking import hot
+from directory.services.catalog.orders import hot
 from directory.services.delivery import outbox
 from directory.services.delivery.channels import Endpoint
 from directory.services.identity import Caller, require_active, require_verified

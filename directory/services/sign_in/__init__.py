@@ -1,4 +1,4 @@
-"""Signing in by providers: OpenID Connect and GitHub.
+"""Signing in without a password: by providers (OpenID Connect, GitHub), passkeys and links; and a forgotten password.
 
-Authlib and `requests` are imported where a provider is configured, and nowhere else.
+Authlib is imported only if a provider is configured.
 """

@@ -15,7 +15,7 @@ from directory.errors import AccountSuspended, Duplicate, NotFound, Registration
 from directory.extensions import db, modify
 from directory.models import AccountStatus, Identity, Session, SignInAttempt, User, now
 from directory.services import audit
-from directory.services.accounts import accounts, signup_domains, usernames
+from directory.services.accounts import accounts, usernames, users
 from directory.services.identity import Caller
 from directory.services.rules import screening
 from directory.services.sign_in.attempts import LIFETIME
@@ -105,7 +105,7 @@ def _opened(claims: Claims, *, registration_open: bool, domains: tuple[str, ...]
         raise RegistrationClosed
     if claims.email is None:
         raise NoAddress
-    if not signup_domains.admits(domains, claims.email):
+    if not users.admits(domains, claims.email):
         raise NotAdmitted
     given = {"is_confirmed": claims.email_verified, "must_verify": bool(domains)}
     user = screening.register(usernames.free(claims.names), claims.email, "", **given)

@@ -31,8 +31,8 @@ _WWW = re.compile(r"(?<![^\W_])(?<![./@-])www\.", re.IGNORECASE)
 
 def scheme_before(text: str) -> str | None:
     """The scheme at the end of a text, `http` or `https`; None for another text."""
-    found = _SCHEME.search(text[-len("+https") :])
-    return found[1] if found else None
+    scheme = _SCHEME.search(text[-len("+https") :])
+    return scheme[1] if scheme else None
 
 
 def end_behind_scheme(text: str, at: int) -> int:
@@ -46,10 +46,10 @@ def end_behind_scheme(text: str, at: int) -> int:
 def without_scheme(text: str) -> Iterator[tuple[int, int]]:
     """The places of the addresses that begin with "www."."""
     end = 0
-    for found in _WWW.finditer(text):
-        if found.start() >= end and (ends := _end(text, found.end(), least=2)) > found.end():
+    for www in _WWW.finditer(text):
+        if www.start() >= end and (ends := _end(text, www.end(), least=2)) > www.end():
             end = ends
-            yield found.start(), end
+            yield www.start(), end
 
 
 def _end(text: str, at: int, *, least: int) -> int:
@@ -57,13 +57,13 @@ def _end(text: str, at: int, *, least: int) -> int:
 
     An underscore may be in labels of the host, except in the last two.
     """
-    found = _HOST.match(text, at)
-    host = found[0].partition("..")[0].rstrip(".-_") if found else ""
+    host_name = _HOST.match(text, at)
+    host = host_name[0].partition("..")[0].rstrip(".-_") if host_name else ""
     labels = host.split(".")
-    if found is None or "" in labels or len(labels) < least or host[0] == "-" or "_" in "".join(labels[-2:]):
+    if host_name is None or "" in labels or len(labels) < least or host[0] == "-" or "_" in "".join(labels[-2:]):
         return at
     end = at + len(host)
-    if end < found.end():
+    if end < host_name.end():
         return end
     rest = _REST.match(text, end, end + LONGEST)
     if rest is None or rest.end() - end == LONGEST:
@@ -74,11 +74,11 @@ def _end(text: str, at: int, *, least: int) -> int:
 def _first_unpaired(text: str, start: int, end: int) -> int:
     """The place of the first bracket that closes none; the end if there is no such one."""
     opened = dict.fromkeys(_PAIRS.values(), 0)
-    for found in _BRACKET.finditer(text, start, end):
-        opener = _PAIRS.get(found[0], found[0])
-        opened[opener] += 1 if opener == found[0] else -1
+    for bracket in _BRACKET.finditer(text, start, end):
+        opener = _PAIRS.get(bracket[0], bracket[0])
+        opened[opener] += 1 if opener == bracket[0] else -1
         if opened[opener] < 0:
-            return found.start()
+            return bracket.start()
     return end
 
 

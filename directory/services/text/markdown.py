@@ -89,12 +89,12 @@ def html(text: str) -> str:
 
 def several(texts: list[str]) -> list[str]:
     """The HTML of several texts. When they have taken PAGE_STEPS together, the rest is shown as it was written."""
-    found, steps = [], 0
+    rendered, steps = [], 0
     for text in texts:
         made, taken = _rendered(text) if steps <= PAGE_STEPS else (_unrendered(text), 0)
-        found.append(made)
+        rendered.append(made)
         steps += taken
-    return found
+    return rendered
 
 
 @lru_cache(REMEMBERED)
@@ -194,12 +194,12 @@ def _normalized(url: str) -> str:
     The library's own conversion of hosts takes time in proportion to the square of their length.
     """
     url = without_refused(url)
-    found = ABSOLUTE.match(url)
-    if found is None:
+    origin = ABSOLUTE.match(url)
+    if origin is None:
         return url
-    if not found[0].isascii():
-        read = parsed(f"{found[0]}/") if len(found[0]) <= LONGEST_HOST else None
-        url = "" if read is None else read.href.removesuffix("/") + url[found.end() :]
+    if not origin[0].isascii():
+        read = parsed(f"{origin[0]}/") if len(origin[0]) <= LONGEST_HOST else None
+        url = "" if read is None else read.href.removesuffix("/") + url[origin.end() :]
     return normalizeLink(url)
 
 
@@ -227,34 +227,34 @@ def _link_www(state: StateCore) -> None:
     for block in state.tokens:
         if "www." not in block.content.lower():
             continue
-        found, depth = [], 0
+        children, depth = [], 0
         for token in block.children or ():
             depth += token.nesting if token.type.startswith("link_") else 0
-            found += [token] if depth or token.type != "text" else _with_links(state, token.content)
-        block.children = found
+            children += [token] if depth or token.type != "text" else _with_links(state, token.content)
+        block.children = children
 
 
 def _with_links(state: StateCore, text: str) -> list[Token]:
-    found, at = [], 0
+    tokens, at = [], 0
     for start, end in autolinks.without_scheme(text):
         state.env[STEPS] += LINK
-        found.append(Token("text", "", 0, content=text[at:start]))
-        found += _link(state.md.normalizeLink(f"http://{text[start:end]}"), text[start:end])
+        tokens.append(Token("text", "", 0, content=text[at:start]))
+        tokens += _link(state.md.normalizeLink(f"http://{text[start:end]}"), text[start:end])
         at = end
-    return [*found, Token("text", "", 0, content=text[at:])]
+    return [*tokens, Token("text", "", 0, content=text[at:])]
 
 
 def _harmless_html(state: StateInline, silent: bool) -> bool:
     """Leave a harmless tag out; of a picture its words stay, and a break is one."""
-    found = TAG.match(state.src, state.pos, state.posMax) if state.src[state.pos] == "<" else None
-    if found is None:
+    tag = TAG.match(state.src, state.pos, state.posMax) if state.src[state.pos] == "<" else None
+    if tag is None:
         return False
-    state.pos = found.end()
+    state.pos = tag.end()
     if not silent:
-        kind = (found[1] or "").lower()
+        kind = (tag[1] or "").lower()
         if kind == "br":
             state.push("hardbreak", "br", 0)
-        elif kind == "img" and (words := ALT.search(found[0])):
+        elif kind == "img" and (words := ALT.search(tag[0])):
             state.push("text", "", 0).content = unescape(words[1][1:-1])
     return True
 
@@ -346,44 +346,44 @@ def _shows(token: Token) -> bool:
 
 def _name_note(tokens: list[Token]) -> None:
     """Write the kind of a note ("[!NOTE]" of GitHub) as a word."""
-    if found := ALERT.match(tokens[0].content):
-        word = Token("text", "", 0, content=found[1].capitalize())
+    if alert := ALERT.match(tokens[0].content):
+        word = Token("text", "", 0, content=alert[1].capitalize())
         tokens[:1] = [Token("strong_open", "strong", 1), word, Token("strong_close", "strong", -1)]
         if len(tokens) > 3 and tokens[3].type == "softbreak":
             tokens[3] = Token("hardbreak", "br", 0)
 
 
-def _emoji(found: re.Match[str]) -> str:
+def _emoji(shortcode: re.Match[str]) -> str:
     """The emoji of a name between colons, as GitHub or Unicode calls it; other text unchanged."""
-    if emoji := EMOJI.get(found[1]):
+    if emoji := EMOJI.get(shortcode[1]):
         return emoji
     try:
-        char = unicodedata.lookup(found[1].replace("_", " "))
+        char = unicodedata.lookup(shortcode[1].replace("_", " "))
     except KeyError:
-        return found[0]
+        return shortcode[0]
     # Some names are of sequences of characters, such as those of keycaps.
-    return char if len(char) == 1 and is_symbol(char) else found[0]
+    return char if len(char) == 1 and is_symbol(char) else shortcode[0]
 
 
 def _tick(first: Token) -> None:
-    if found := TASK.match(first.content):
-        first.content = BOXES[found[1]] + first.content[found.end() :]
+    if task := TASK.match(first.content):
+        first.content = BOXES[task[1]] + first.content[task.end() :]
 
 
 def _images_as_links(tokens: list[Token]) -> list[Token]:
     """The tokens with each image replaced by a link, within a link by its text, and a link to a path by its text."""
-    found: list[Token] = []
+    kept: list[Token] = []
     depth, is_path = 0, False
     for token in tokens:
         if token.type.startswith("link_"):
             depth += token.nesting
             is_path = not ABSOLUTE.match(str(token.attrs["href"])) if token.nesting == 1 else is_path
-            found += [] if is_path else [token]
+            kept += [] if is_path else [token]
         elif token.type == "image":
-            found += _image_as_link(token, within=depth > 0)
+            kept += _image_as_link(token, within=depth > 0)
         else:
-            found.append(token)
-    return found
+            kept.append(token)
+    return kept
 
 
 def _image_as_link(image: Token, *, within: bool) -> list[Token]:

@@ -34,7 +34,7 @@ from directory.models import AccountStatus, Project, Status, Upvote, User, VoteD
 from directory.models.base import UtcDateTime
 from directory.services import permissions
 from directory.services.accounts import last_uses
-from directory.services.catalog.ranking import hot
+from directory.services.catalog.orders import hot
 from directory.services.identity import Caller
 from directory.services.votes.counted_votes import DISCOUNTED
 
@@ -84,7 +84,7 @@ _ADD = insert(upvotes)
 _OF_VOTER = U.user_id == bindparam("voter")
 _COUNTED = (_OF_VOTER, ~DISCOUNTED)  # the counted votes of an active user
 _COUNTED_FOR = select(P.id, P.upvotes, P.listed_at).join_from(upvotes, projects, P.id == U.project_id).where(*_COUNTED)
-# As `ranking.hot`: the new count plus 1 is the count before the removal.
+# As `orders.hot`: the new count plus 1 is the count before the removal.
 _COUNT_DOWN = text(
     "UPDATE projects p SET upvotes = p.upvotes - 1, "
     "hot = log(p.upvotes::float8) + extract(epoch FROM p.listed_at)::float8 / 604800::float8 "

@@ -13,7 +13,7 @@ from directory.extensions import db
 from directory.extras.vote_review import decisions
 from directory.models import Project, Upvote, User, VoteDiscount, VoteRanking, now
 from directory.services.accounts import accounts
-from directory.services.catalog.ranking import hot
+from directory.services.catalog.orders import hot
 from directory.services.data import counter_checks, recount
 from directory.services.identity import Caller
 from directory.services.people import administration
