@@ -18,7 +18,7 @@ from directory import events
 from directory.events import Event
 from directory.language import po
 from directory.models import ReportOutcome
-from directory.services.delivery.claims import RECIPIENT_REFUSED, Outcome
+from directory.services.delivery.leases import RECIPIENT_REFUSED, Outcome
 from directory.services.delivery.mail import messages, smtp, templates
 from directory.services.delivery.mail.templates import Mail
 from directory.services.site import Site
