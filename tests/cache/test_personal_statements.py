@@ -145,7 +145,7 @@ def test_after_a_failure_the_application_answers_alone_for_a_while(
     assert by_wsgi(app, paths[0], headers) == expected[0]
     with Personal() as counted:
         with monkeypatch.context() as patched:
-            patched.setattr(endpoint, "read_many", fail)
+            patched.setattr(responder, "public_response", fail)
             assert by_loop(fast, paths[1], headers) is None
             assert by_wsgi(app, paths[1], headers) == expected[1]
             patched.setattr(SnapshotSource, "_read_snapshot", lambda *_: (None, []))
