@@ -36,12 +36,12 @@ def take(project_id: int, *, by: Caller, minutes: int, take_over: bool = False) 
     `take_over`.
     """
     require_active(by)
-    with_somebody = R.turn.in_([Turn.REVIEWERS, Turn.RULE, Turn.APPEAL])
-    waits = select(R.project_id).where(R.project_id == P.id, with_somebody).exists().label("waits")
-    columns = select(P.version, P.status, P.category_id, waits)
-    query = columns.where(P.id == project_id).with_for_update(read=True, of=P.id.table)
+    columns = select(P.version, P.status, P.category_id).where(P.id == project_id)
+    query = columns.with_for_update(read=True)
     project = permissions.require_reviewer(by, db.session.execute(query).one_or_none())
-    if not project.waits:
+    # In a separate statement: a join would read the case as it was before the wait for the lock.
+    case = select(R.id).where(R.project_id == project_id, R.turn.in_([Turn.REVIEWERS, Turn.RULE, Turn.APPEAL]))
+    if db.session.scalar(case) is None:
         raise InvalidTransition(project.status, "claimed")
     at = now()
     values = {"user_id": by.id, "version": project.version, "until": at + timedelta(minutes=minutes)}
