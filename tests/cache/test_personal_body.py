@@ -46,14 +46,19 @@ def test_what_the_owner_sees_stands_behind_the_public_members(text: str, voted: 
     changes = {"title": text, "tags": []}
     day = "2026-11-20 10:00:00.12"
     own = [
-        [33, text, changes, "games", day, None, None, "live", 0, 33, *[day] * 2, *[None] * 4, day, *[None] * 3],
-        [5, *[None] * 6, "live", 0, None, *[day] * 2, *[None] * 8],
+        [33, "changes", "reviewers", None, None, None, changes, "games", day, day, None, day],
+        [3, "submission", None, None, "rejected", text, None, None, None, day, None, day],
+        [5, *[None] * 11],
     ]
     at = "2026-11-20T10:00:00.120000Z"
     revision = {"changes": {**changes, "category": "games"}, "submitted_at": at, "reason": None}
     waits = {"waiting_for": "review", "since": at, "closes_at": None, "held": False, "asked": None}
     nothing = {"rejection_reason": None, "revision": None, "review": None}
-    seen = {33: {"rejection_reason": text, "revision": revision, "review": waits}, 5: nothing}
+    seen = {
+        33: {**nothing, "revision": revision, "review": waits},
+        3: {**nothing, "rejection_reason": text},
+        5: nothing,
+    }
     expected = [{**each, "has_upvoted": voted == str(each["id"]), **seen.get(int(each["id"]), {})} for each in projects]
     filled, etag = PersonalParts(POLICY).fill(body(*projects), '"old"', voted, orjson.dumps(own).decode())
     assert orjson.loads(filled) == orjson.loads(body(*expected))
