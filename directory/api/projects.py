@@ -15,8 +15,14 @@ from directory.api.schemas.lists import (
     ProjectQuery,
     RelatedOutput,
 )
-from directory.api.schemas.projects import CheckOutput, CheckQuery, ProjectChanges, ProjectDetail, ProjectInput
-from directory.api.schemas.votes import VoteOutput
+from directory.api.schemas.projects import (
+    CheckOutput,
+    CheckQuery,
+    ProjectChanges,
+    ProjectDetail,
+    ProjectInput,
+    VoteOutput,
+)
 from directory.db.transactions import transaction
 from directory.errors import Duplicate, EmailNotVerified, NotOwner, NotVotable, PreconditionFailed, Unauthenticated
 from directory.http import pagination

@@ -20,7 +20,7 @@ from directory.models.base import HIGHEST_ID
 from directory.runtime.delivery import deliver
 from directory.services.delivery import deliverer, deliveries, outbox
 from directory.services.delivery.channels import MAIL, Endpoint
-from directory.services.delivery.claims import Claim
+from directory.services.delivery.leases import Lease
 from directory.services.delivery.schedule import DeliveryPolicy
 
 log = logging.getLogger(__name__)
@@ -97,7 +97,7 @@ def send_test(endpoint: str | None) -> None:
         raise click.ClickException(
             "no endpoint of that name is configured" if endpoint else "no endpoint is configured"
         )
-    outcomes = [(one, deliverer.prepared(one, _test_claim(one))(DeliveryPolicy())) for one in chosen]
+    outcomes = [(one, deliverer.prepared(one, _test_lease(one))(DeliveryPolicy())) for one in chosen]
     rows = [
         (one.name, one.format, o.status or o.error, f"{o.milliseconds} ms", _first_line(o.response))
         for one, o in outcomes
@@ -145,10 +145,10 @@ def _state(delivery: dict[str, Any], configured: bool) -> str:
     return "pending, endpoint not configured" if waits else str(delivery["state"])
 
 
-def _test_claim(endpoint: Endpoint) -> Claim:
+def _test_lease(endpoint: Endpoint) -> Lease:
     """A test event to be sent at once, without a delivery in the outbox."""
     [row] = outbox.rows_of_test([endpoint])
-    return Claim(0, f"msg_test_{secrets.token_hex(8)}", row["event"], row["payload"], 0, "", now())
+    return Lease(0, f"msg_test_{secrets.token_hex(8)}", row["event"], row["payload"], 0, "", now())
 
 
 def _first_line(text: str) -> str:

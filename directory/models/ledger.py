@@ -78,7 +78,7 @@ class AuditRetention(db.Model):  # type: ignore[name-defined,misc]
 class Delivery(db.Model):  # type: ignore[name-defined,misc]
     """The outbox: one notification for one endpoint. `payload` is the event's JSON, `endpoint` a configured name.
 
-    A deliverer claims a due row by a lease and a fencing token; only the holder of the token may complete it.
+    A deliverer takes a due row by a lease with a fencing token; only the holder of the token may complete it.
     `attempts` counts the tries since it was last made due by hand, `settled_at` is when it was delivered or given up.
     """
 

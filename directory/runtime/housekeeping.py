@@ -23,7 +23,7 @@ from directory.db.transactions import transaction
 from directory.services import audit, clock, day_counts
 from directory.services.accounts import mail_links, sessions
 from directory.services.deleting import MostWouldGo
-from directory.services.delivery import claims
+from directory.services.delivery import leases
 from directory.services.delivery.schedule import DeliveryPolicy
 from directory.services.pictures import logos
 from directory.services.review import approvals, deadlines, holding, moderation, reports
@@ -55,7 +55,7 @@ def purges(
         "logos": logos.purge,
         "reports": partial(reports.purge, guarded=guarded),
         "rule_facts": partial(facts.purge, facts_days, guarded=guarded),
-        "deliveries": partial(claims.purge, policy, guarded=guarded),
+        "deliveries": partial(leases.purge, policy, guarded=guarded),
     }
     if audit_days is not None:
         found["audit_entries"] = partial(audit.purge, audit_days, guarded=guarded)

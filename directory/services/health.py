@@ -37,7 +37,7 @@ from directory.models import (
 )
 from directory.services.accounts.sessions import LIFETIME
 from directory.services.delivery.channels import MAIL
-from directory.services.delivery.claims import PENDING, RECIPIENT_REFUSED
+from directory.services.delivery.leases import PENDING, RECIPIENT_REFUSED
 from directory.services.delivery.schedule import DELAYS, RETENTION
 from directory.services.review import approvals
 from directory.services.review.reports import number_open
@@ -183,7 +183,7 @@ class Ledger:
 
     `failed_mails` are the dead mails whose tries all failed, the last one not because of the recipient. `oldest` has
     the time of the oldest pending delivery of each endpoint, of mail without what was refused because of its recipient;
-    `due` is when the first unclaimed delivery was due. `pending` is the number of pending projects that wait for
+    `due` is when the first delivery without a lease was due. `pending` is the number of pending projects that wait for
     review, `pending_since` the time of the oldest entry of the queue.
     `expired_since` is when the first row expired that housekeeping has not deleted. `transaction`, the start of the
     oldest transaction that has written or locked something, and `connections` are PostgreSQL's only.

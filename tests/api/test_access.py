@@ -501,6 +501,7 @@ def test_nobody_but_oneself_and_admins_sees_an_email(world, people):
 BY_PASSKEY = {"DELETE /api/auth/me": 403, "POST /account/delete": 403}
 
 
+@pytest.mark.extra("passkeys")
 def test_who_has_not_signed_in_by_the_passkey_that_the_role_needs_is_a_member_on_every_route(make_app, world, people):
     callers, owner = people
     strict, targets = make_app(REQUIRE_PASSKEY="reviewers"), Targets(world, owner)

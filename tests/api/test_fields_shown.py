@@ -7,7 +7,7 @@ import pytest
 from directory.api.schemas.projects import LogoOutput, PictureOutput, WaitsOutput
 from directory.db.transactions import transaction
 from directory.extensions import db
-from directory.models import DeliveryAttempt, Identity
+from directory.models import DeliveryAttempt, Identity, Passkey
 from directory.services.catalog import fields
 from directory.services.delivery import outbox
 from tests.support.extras import rows
@@ -340,8 +340,9 @@ def ask(app, world):
     Api(app).post(f"/api/projects/{voted}/reports", {"kind": "spam", "text": "Look."})
     targets.session()
     known = Identity(user_id=admin.id, issuer="https://github.com", subject="1", email="x@example.org")
+    passkey = Passkey(user_id=admin.id, credential_id="x", public_key="x", sign_count=0, name="Key")
     with app.app_context():
-        transaction(lambda: db.session.add(known))
+        transaction(lambda: db.session.add_all([known, passkey]))
     targets.endpoint()
     own = {start: make(app, admin) for start, make in rows("asking").items()}
     delivery = attempted(app, targets.delivery())

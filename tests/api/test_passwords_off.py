@@ -22,6 +22,9 @@ from tests.support.lying_provider import LyingProvider, walk
 MAIL = {"MAIL_URL": "smtp://127.0.0.1:9", "MAIL_FROM": "a@example.net", "SITE_URL": "https://directory.example"}
 NEW = "nine blue paper boats"
 
+# Without passkeys and without a provider a directory has passwords, or does not start.
+pytestmark = pytest.mark.extra("passkeys")
+
 
 @pytest.fixture
 def app(make_app: Any) -> Flask:

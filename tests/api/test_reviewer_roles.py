@@ -127,6 +127,7 @@ def test_a_deleted_reviewer_is_a_member_without_categories(app: Flask, world: Wo
     assert tuple(found) == ("member", None)
 
 
+@pytest.mark.extra("passkeys")
 def test_a_session_says_what_its_caller_may_do(make_app: Any) -> None:
     world = World(make_app(REQUIRE_PASSKEY="reviewers", SITE_URL="https://directory.example"))
     world.category("tools")

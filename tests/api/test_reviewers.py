@@ -330,6 +330,7 @@ def test_a_check_at_the_commit_knows_each_loss(app: Flask, world: World, waiting
     assert {AdminRequired.code, ReviewerRequired.code} == {"admin_required", "reviewer_required"}
 
 
+@pytest.mark.extra("passkeys")
 @pytest.mark.parametrize("which", ["none", "admins", "reviewers"])
 def test_who_needs_a_passkey_and_has_not_signed_in_by_one_is_a_member(make_app: Any, which: str) -> None:
     world = World(make_app(REQUIRE_PASSKEY=which, SITE_URL="https://directory.example"))

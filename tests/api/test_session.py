@@ -6,6 +6,7 @@ import pytest
 
 from directory.services.catalog.fields import FIELDS, MATERIAL, NAMES
 from tests.conftest import Statements
+from tests.support import extras
 from tests.support.browsers import COOKIE, Browser
 from tests.support.factories import PASSWORD, Api, World
 
@@ -17,7 +18,7 @@ ANYBODY = {
     "read_only": False,
     "reads": "public",
     "password_reset": False,
-    "passkeys": True,
+    "passkeys": "passkeys" in extras.ON,
     "providers": [],
     "language": None,
     "languages": [{"tag": "en", "name": "English", "dir": "ltr"}],

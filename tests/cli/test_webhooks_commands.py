@@ -12,9 +12,9 @@ from flask import Flask
 
 from directory.db.transactions import transaction
 from directory.models import now
-from directory.services.delivery import claims, deliveries
+from directory.services.delivery import deliveries, leases
 from directory.services.delivery.channels import MAIL, Endpoint
-from directory.services.delivery.claims import Outcome
+from directory.services.delivery.leases import Outcome
 from directory.services.delivery.schedule import DeliveryPolicy
 from tests.support.factories import World
 from tests.support.outbox import delivery_thread, endpoint, put, quick, row, send_all, states
@@ -172,10 +172,10 @@ def test_redeliver_of_pending_ones_repeats_no_delivered_one(
 def test_redeliver_of_many_leaves_what_is_being_sent(app: Flask, here: Endpoint) -> None:
     made(app, here, 2)
     with app.app_context():
-        claim = transaction(lambda: claims.take(here.name, DeliveryPolicy()))
-        assert claim is not None
+        lease = transaction(lambda: leases.take(here.name, DeliveryPolicy()))
+        assert lease is not None
         assert transaction(lambda: deliveries.redeliver_all(since=now() - timedelta(days=1))) == 1
-        assert transaction(lambda: claims.complete(claim, Outcome(200, None, 1), DeliveryPolicy())) == "delivered"
+        assert transaction(lambda: leases.complete(lease, Outcome(200, None, 1), DeliveryPolicy())) == "delivered"
 
 
 def test_redeliver_of_many_takes_what_was_leased_before_the_clock_was_set_back(app: Flask, here: Endpoint) -> None:

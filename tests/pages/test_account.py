@@ -12,6 +12,7 @@ from directory.models import Session, Token, User, now
 from directory.pages import account
 from directory.services.sign_in import identities
 from tests.pages.conftest import text_of
+from tests.support import extras
 from tests.support.browsers import Browser
 from tests.support.factories import PASSWORD, Api, World
 
@@ -75,7 +76,8 @@ def test_who_is_not_signed_in_is_led_to_the_page_that_signs_in_and_back(app, ada
 def test_every_section_is_there_and_no_form_lacks_the_account_that_it_shows(browser, ada):
     page = browser.get("/account")
     names = re.findall('<section class="card" id="([a-z]+)">', page.text)
-    assert names == ["profile", "password", "passkeys", "sessions", "tokens", "feed", "data", "leave"]
+    of_extras = ["passkeys"] if "passkeys" in extras.ON else []
+    assert names == ["profile", "password", *of_extras, "sessions", "tokens", "feed", "data", "leave"]
     own = re.findall(r'<form[^>]*action="/account/.*?</form>', page.text, re.DOTALL)
     assert len(own) >= 4
     for form in own:

@@ -34,7 +34,7 @@ from directory.models import (
 from directory.runtime import housekeeping
 from directory.services import audit, day_counts, deleting
 from directory.services.accounts import api_tokens, sessions
-from directory.services.delivery import claims
+from directory.services.delivery import leases
 from directory.services.delivery.schedule import DeliveryPolicy
 from directory.services.review import reports
 from tests.conftest import ENVIRONMENT, Database
@@ -143,7 +143,7 @@ def test_a_purge_that_fails_is_logged_and_counted_and_those_after_it_run(
     app = make_app(METRICS_ENABLED="true", AUDIT_RETENTION="30")
     expired_token(world)
     put_entries(app, 1, days=31)
-    for module in (sessions, claims):
+    for module in (sessions, leases):
         monkeypatch.setattr(module, "purge", fail)
     assert housekeeping.tidy(app, DeliveryPolicy()) is False
     with app.app_context():

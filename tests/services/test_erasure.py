@@ -28,7 +28,7 @@ from directory.models import (
     now,
 )
 from directory.services.accounts import accounts, api_tokens, sessions
-from directory.services.delivery import claims
+from directory.services.delivery import leases
 from directory.services.delivery.schedule import DeliveryPolicy
 from directory.services.identity import Caller
 from directory.services.sign_in import recovery
@@ -201,10 +201,10 @@ def sent(delivery_id: int) -> None:
     [endpoint] = db.session.scalars(select(Delivery.endpoint).where(Delivery.id == delivery_id))
     db.session.execute(update(Delivery).values(lease_token=None, leased_until=None, next_attempt_at=now()))
     db.session.execute(update(Delivery).where(Delivery.id != delivery_id).values(next_attempt_at=policy.clock() + DAY))
-    claim = claims.take(endpoint, policy)
-    assert claim is not None
-    assert claim.delivery_id == delivery_id
-    assert claims.complete(claim, claims.Outcome(200, None, 1), policy) == "delivered"
+    lease = leases.take(endpoint, policy)
+    assert lease is not None
+    assert lease.delivery_id == delivery_id
+    assert leases.complete(lease, leases.Outcome(200, None, 1), policy) == "delivered"
 
 
 def test_of_projects_that_go_with_their_owner_ids_alone_stay(notifying: Flask) -> None:

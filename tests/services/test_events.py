@@ -18,7 +18,7 @@ from directory.services.accounts import accounts, mail_links
 from directory.services.catalog import fields
 from directory.services.data import wholesale
 from directory.services.delivery.channels import MAIL
-from directory.services.delivery.claims import Claim
+from directory.services.delivery.leases import Lease
 from directory.services.delivery.mail import messages
 from directory.services.delivery.webhooks import formats
 from directory.services.identity import Caller
@@ -339,7 +339,7 @@ def test_what_is_told_of_an_event_is_what_its_row_says(make_app: Any, mailbox: M
     with scene.app.app_context():
         entries = list(db.session.scalars(select(AuditEntry).where(AuditEntry.action == event)))
         rows = list(db.session.scalars(select(Delivery).where(Delivery.event == event)))
-        told = [messages.of_claim(_claimed(each), scene.server).content for each in rows if each.endpoint == MAIL]
+        told = [messages.of_lease(_leased(each), scene.server).content for each in rows if each.endpoint == MAIL]
     sent = [json.loads(each.payload) for each in rows if each.endpoint == "hook"]
     assert [bool(entries), bool(sent), bool(told)] == [bool(event.sentence), bool(event.webhook), bool(event.mail)]
     if event.after:
@@ -355,8 +355,8 @@ def test_what_is_told_of_an_event_is_what_its_row_says(make_app: Any, mailbox: M
         _shows(scene, event)
 
 
-def _claimed(row: Delivery) -> Claim:
-    return Claim(row.id, row.webhook_id, row.event, row.payload, 0, "", now())
+def _leased(row: Delivery) -> Lease:
+    return Lease(row.id, row.webhook_id, row.event, row.payload, 0, "", now())
 
 
 def _is_of(event: Event, payload: Any) -> None:

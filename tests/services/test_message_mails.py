@@ -13,7 +13,7 @@ from directory import events
 from directory.db.transactions import transaction
 from directory.extensions import db
 from directory.models import Delivery, User, now
-from directory.services.delivery import claims
+from directory.services.delivery import leases
 from directory.services.delivery.channels import MailServer
 from directory.services.delivery.outbox import BETWEEN_MAILS
 from tests.support.factories import Api, World
@@ -112,7 +112,7 @@ def test_what_the_owner_has_read_is_in_no_mail(thread: Thread) -> None:
 def test_what_is_written_while_a_mail_is_being_sent_is_in_the_next_one_alone(thread: Thread) -> None:
     thread.write("First.")
     with thread.app.app_context():
-        assert transaction(lambda: claims.take("mail", quick())) is not None
+        assert transaction(lambda: leases.take("mail", quick())) is not None
     thread.write("Second.", "Third.")
     assert thread.rows() == [("pending", False), ("pending", True)]
     with thread.app.app_context():  # who was sending has died

@@ -5,10 +5,10 @@ from email.utils import format_datetime
 
 import pytest
 
-from directory.services.delivery.claims import Outcome
+from directory.services.delivery.leases import Outcome
 from directory.services.delivery.webhooks import sender
 from directory.services.delivery.wire import excerpt
-from tests.support.outbox import claim, endpoint, quick
+from tests.support.outbox import endpoint, lease, quick
 from tests.support.processes import free_port
 from tests.support.receiver import SECRET, Receiver, status
 
@@ -16,7 +16,7 @@ TOKEN = "T0123456789abcdefghij"
 
 
 def send(url: str) -> Outcome:
-    return sender.send(endpoint(url), claim(), quick(deadline=10.0))
+    return sender.send(endpoint(url), lease(), quick(deadline=10.0))
 
 
 @pytest.mark.parametrize("code", [429, 503])

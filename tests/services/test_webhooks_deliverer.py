@@ -17,7 +17,7 @@ from directory.db.transactions import transaction
 from directory.extensions import db
 from directory.models import now
 from directory.runtime import housekeeping
-from directory.services.delivery import claims, deliveries
+from directory.services.delivery import deliveries, leases
 from directory.services.delivery.channels import Endpoint
 from directory.services.delivery.deliverer import Deliverer
 from directory.services.delivery.schedule import DELAYS, HOUR, DeliveryPolicy
@@ -164,7 +164,7 @@ def test_stopping_ends_the_exchange_in_hand_and_takes_nothing_more(app: Flask) -
     assert states(app) == {"delivered": 1, "pending": 2}
 
 
-def test_a_claim_that_has_aged_is_not_sent(app: Flask) -> None:
+def test_a_lease_that_has_aged_is_not_sent(app: Flask) -> None:
     with Receiver() as receiver:
         to = endpoint(receiver.url)
         with app.app_context():
@@ -181,8 +181,8 @@ def out_of_reach(*_: Any) -> Any:
 
 
 def test_what_was_sent_is_written_down_when_the_database_is_back(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
-    complete, failures = claims.complete, iter([out_of_reach, out_of_reach])
-    monkeypatch.setattr(claims, "complete", lambda *given: next(failures, complete)(*given))
+    complete, failures = leases.complete, iter([out_of_reach, out_of_reach])
+    monkeypatch.setattr(leases, "complete", lambda *given: next(failures, complete)(*given))
     with Receiver() as receiver:
         to = endpoint(receiver.url)
         with app.app_context():
@@ -242,7 +242,7 @@ def test_what_was_sent_is_dropped_once_its_lease_is_over(app: Flask) -> None:
     assert done is not None
 
     assert by_hand._wait_for_database(OSError(), done) == done
-    old = claims.Claim(1, "msg", "event", "{}", 0, "token", now(), taken=done[0].taken - 3600)
+    old = leases.Lease(1, "msg", "event", "{}", 0, "token", now(), taken=done[0].taken - 3600)
     assert by_hand._wait_for_database(OSError(), (old, done[1])) is None
 
 

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 import requests.adapters
 
-from directory.services.delivery.claims import Outcome
+from directory.services.delivery.leases import Outcome
 from directory.services.delivery.webhooks import sender
-from tests.support.outbox import EVENT, claim, endpoint, quick
+from tests.support.outbox import EVENT, endpoint, lease, quick
 from tests.support.processes import free_port
 from tests.support.receiver import Receiver, drip, endless, hang, raw, reset, status
 
@@ -24,7 +24,7 @@ USUAL = quick(deadline=10.0)
 
 
 def send(url: str, style: str = "standard", policy: Any = USUAL, payload: Any = EVENT) -> Outcome:
-    return sender.send(endpoint(url, style), claim(payload), policy)
+    return sender.send(endpoint(url, style), lease(payload), policy)
 
 
 def test_a_delivery_is_signed_over_the_bytes_sent_and_says_what_it_is() -> None:

@@ -14,8 +14,8 @@ from directory.db.transactions import transaction
 from directory.extensions import db
 from directory.models import Delivery, DeliveryAttempt, now
 from directory.services.delivery.channels import Endpoint, Webhook, stable_name
-from directory.services.delivery.claims import Claim
 from directory.services.delivery.deliverer import DeliveryThread
+from directory.services.delivery.leases import Lease
 from directory.services.delivery.schedule import DeliveryPolicy
 from tests.support.receiver import SECRET
 
@@ -54,10 +54,10 @@ def endpoint(url: str, style: str = "standard", secret_list: tuple[str, ...] = (
     return Webhook(stable_name(url), url, style, frozenset({"project.approved"}), secrets=secret_list)
 
 
-def claim(payload: Any = EVENT) -> Claim:
-    """A claim that no row stands behind, for what only sends."""
+def lease(payload: Any = EVENT) -> Lease:
+    """A lease that no row stands behind, for what only sends."""
     text = payload if isinstance(payload, str) else json.dumps(payload, ensure_ascii=False)
-    return Claim(1, f"msg_{secrets.token_hex(8)}", "project.approved", text, 0, "token", now())
+    return Lease(1, f"msg_{secrets.token_hex(8)}", "project.approved", text, 0, "token", now())
 
 
 def put(to: Endpoint, count: int = 1, **columns: Any) -> list[int]:

@@ -1,4 +1,4 @@
-"""The clock is put forward or back by an hour: nothing of ours sticks. Leases are in test_webhooks_claims."""
+"""The clock is put forward or back by an hour: nothing of ours sticks. Leases are in test_webhooks_leases."""
 
 import time
 from datetime import UTC, datetime, timedelta

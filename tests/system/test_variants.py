@@ -104,7 +104,7 @@ def test_an_application_reaches_postgresql_by_the_way_of_the_run(app: Flask) -> 
 
 # A make that prints what it is asked for, and with which settings, and fails where the file FAILS has such a line.
 MAKE = """#!/bin/sh
-settings='SERVER_WORKER|RESPONSE_CACHE|TEST_POOLER|LEFT_OUT|DATABASES|REPEAT_FAILED'
+settings='SERVER_WORKER|RESPONSE_CACHE|EXTRAS|TEST_POOLER|LEFT_OUT|DATABASES|REPEAT_FAILED'
 asked="$(env | sed -nE "s/^($settings)=/&/p" | sort -r) $1"
 echo $asked
 ! grep -qxF -- "$(echo $asked)" "$FAILS"
@@ -119,7 +119,8 @@ CHECK, BOTH, GTHREAD, NO_CACHE_RUN, POOLED = (
         )
     ),
 )  # fmt: skip
-AFTER_BOTH = [GTHREAD, NO_CACHE_RUN, POOLED]
+NO_EXTRAS = "REPEAT_FAILED=1 LEFT_OUT= EXTRAS=none DATABASES=sqlite test"
+AFTER_BOTH = [GTHREAD, NO_CACHE_RUN, NO_EXTRAS, POOLED]
 
 
 @pytest.mark.parametrize(

@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 
 from directory import events
-from directory.services.delivery.claims import Outcome
+from directory.services.delivery.leases import Outcome
 from directory.services.delivery.schedule import DELAYS, RETENTION, DeliveryPolicy
 from directory.services.delivery.webhooks import sender
-from tests.support.outbox import EVENT, claim, endpoint, quick
+from tests.support.outbox import EVENT, endpoint, lease, quick
 from tests.support.processes import free_port
 from tests.support.receiver import SECRET
 from tests.support.serving import ROOT, WITHIN
@@ -50,12 +50,12 @@ def test_the_receiver_of_the_page_verifies_and_deduplicates(tmp_path: Path) -> N
     assert len([line for line in code.splitlines() if line.strip()]) <= 20
     script = tmp_path / "receiver.py"
     script.write_text(code)
-    first, second = claim(), claim()
+    first, second = lease(), lease()
 
     with running(script) as (url, printed):
         sent: list[Outcome] = [
             sender.send(endpoint(url, secret_list=secrets), one, quick())
-            for one, secrets in [(first, (SECRET,)), (first, (SECRET,)), (second, (OTHER, SECRET)), (claim(), (OTHER,))]
+            for one, secrets in [(first, (SECRET,)), (first, (SECRET,)), (second, (OTHER, SECRET)), (lease(), (OTHER,))]
         ]
 
     assert [outcome.status for outcome in sent] == [204, 204, 204, 400]

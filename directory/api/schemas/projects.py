@@ -258,3 +258,11 @@ class CheckOutput(Strict):
             "or repository, or their website is its repository. Absent if there are none."
         },
     )
+
+
+class VoteOutput(Strict):
+    """The vote as it is now, and the project's count."""
+
+    project_id = fields.Integer(required=True)
+    upvoted = fields.Boolean(required=True)
+    upvotes = fields.Integer(required=True, metadata={"minimum": 0})

@@ -15,9 +15,9 @@ from typing import Any, cast
 from directory.db import deadline
 from directory.db.errors import log_failure
 from directory.db.transactions import transaction
-from directory.services.delivery import claims
+from directory.services.delivery import leases
 from directory.services.delivery.channels import Endpoint, MailServer, NotToBeSent, Webhook
-from directory.services.delivery.claims import Claim, Outcome
+from directory.services.delivery.leases import Lease, Outcome
 from directory.services.delivery.mail import messages, smtp
 from directory.services.delivery.schedule import DeliveryPolicy
 
@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 
 LONGEST_PAUSE = 5.0  # seconds between looks at a database that is out of reach
 
-Done = tuple[Claim, Outcome]
+Done = tuple[Lease, Outcome]
 Send = Callable[[DeliveryPolicy], Outcome]
 Context = Callable[[], AbstractContextManager[Any]]  # the application's, in which there is a database
 
@@ -52,34 +52,34 @@ class DeliveryThread(threading.Thread):
                     self._stopping.wait(self._policy.poll)
 
     def turn(self, done: Done | None = None) -> Done | None:
-        """Write down the last try and claim the next in one transaction, then send that one, in none."""
+        """Write down the last try and lease the next in one transaction, then send that one, in none."""
         with deadline.within(deadline.SECONDS):  # a thread that waited for a frozen database would miss its successor
-            claim = self._record_and_take(done)
+            lease = self._record_and_take(done)
         # If we start late, the lease may expire before we finish, and another deliverer take it over.
-        if claim is None or claim.age() > self._policy.slack:
+        if lease is None or lease.age() > self._policy.slack:
             return None
-        return claim, self._send(claim)
+        return lease, self._send(lease)
 
-    def _send(self, claim: Claim) -> Outcome:
+    def _send(self, lease: Lease) -> Outcome:
         try:
             with self._context(), deadline.within(deadline.SECONDS):
-                send = prepared(self._endpoint, claim)
+                send = prepared(self._endpoint, lease)
         except NotToBeSent as refused:
             return Outcome(None, str(refused), 0, is_final=True)
         return send(self._policy)
 
-    def _record_and_take(self, done: Done | None) -> Claim | None:
+    def _record_and_take(self, done: Done | None) -> Lease | None:
         with self._context():
             if done is None:
-                if not claims.waiting(self._endpoint.name, self._policy):
+                if not leases.waiting(self._endpoint.name, self._policy):
                     return None
                 return transaction(self._take)
-            state, claim = transaction(lambda: (claims.complete(*done, self._policy), self._take()))
+            state, lease = transaction(lambda: (leases.complete(*done, self._policy), self._take()))
             self._report(*done, state)
-            return claim
+            return lease
 
-    def _take(self) -> Claim | None:
-        return None if self._stopping.is_set() else claims.take(self._endpoint.name, self._policy)
+    def _take(self) -> Lease | None:
+        return None if self._stopping.is_set() else leases.take(self._endpoint.name, self._policy)
 
     def _wait_for_database(self, error: Exception, done: Done | None) -> Done | None:
         """Pause, longer each time. Outcomes of sent deliveries are kept until they are written or the lease ends."""
@@ -89,13 +89,13 @@ class DeliveryThread(threading.Thread):
             return None
         return done if done[0].age() < self._policy.lease.total_seconds() else None
 
-    def _report(self, claim: Claim, outcome: Outcome, state: str | None) -> None:
+    def _report(self, lease: Lease, outcome: Outcome, state: str | None) -> None:
         facts = {
-            "delivery": claim.delivery_id,
-            "webhook_id": claim.webhook_id,
-            "event": claim.event,
+            "delivery": lease.delivery_id,
+            "webhook_id": lease.webhook_id,
+            "event": lease.event,
             "endpoint": self._endpoint.name,
-            "try": claim.tries + 1,
+            "try": lease.tries + 1,
             "status": outcome.status,
             "error": outcome.error,
             "milliseconds": outcome.milliseconds,
@@ -128,13 +128,13 @@ class Deliverer:
             thread.join()
 
 
-def prepared(endpoint: Endpoint, claim: Claim) -> Send:
-    """Return a function that sends a claimed delivery once, without the database.
+def prepared(endpoint: Endpoint, lease: Lease) -> Send:
+    """Return a function that sends a leased delivery once, without the database.
 
     The recipient and the text of a mail are read now. Raises NotToBeSent.
     """
     if isinstance(endpoint, MailServer):
-        return partial(smtp.send, messages.of_claim(claim, endpoint), endpoint)
+        return partial(smtp.send, messages.of_lease(lease, endpoint), endpoint)
     from directory.services.delivery.webhooks import sender  # it loads `requests`: 60 ms and 6 MB
 
-    return partial(sender.send, cast("Webhook", endpoint), claim)
+    return partial(sender.send, cast("Webhook", endpoint), lease)

@@ -15,7 +15,7 @@ from directory.models import Delivery, DeliveryAttempt, DeliveryState
 from directory.services import audit
 from directory.services.clock import at_once, database_clock
 from directory.services.delivery.channels import MAIL, Endpoint
-from directory.services.delivery.claims import free
+from directory.services.delivery.leases import free
 from directory.services.delivery.outbox import rows_of_test
 from directory.services.delivery.schedule import DeliveryPolicy
 from directory.services.identity import Caller
@@ -61,7 +61,7 @@ def one(delivery_id: int) -> dict[str, Any]:
 def redeliver(delivery_id: int, *, by: Caller | None) -> dict[str, Any]:
     """Make a delivery due at once, whatever became of it, with a whole schedule before it.
 
-    A try that is under way loses its claim, so that its outcome cannot overwrite this decision. Raises NotFound, and
+    A try that is under way loses its lease, so that its outcome cannot overwrite this decision. Raises NotFound, and
     DeliveryEmptied if it was sent, and its project is gone.
     """
     if not _make_due(Delivery.id == delivery_id, WHOLE):

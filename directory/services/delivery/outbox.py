@@ -214,7 +214,7 @@ def forget_user(user_id: int, new_name: str) -> None:
 def empty(*which: ColumnElement[bool]) -> None:
     """Leave of the payloads of delivered events nothing but the type and the id of their project.
 
-    Of deliveries that are still to be sent, which this locks, `claims.complete` does so later.
+    Of deliveries that are still to be sent, which this locks, `leases.complete` does so later.
     """
     begin, middle, end = map(literal, ('{"type":"', '","data":{"project":{"id":', "}}}"))
     left = begin + Delivery.event + middle + cast(Delivery.project_id, String) + end

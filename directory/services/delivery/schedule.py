@@ -38,7 +38,7 @@ class DeliveryPolicy:
 
     @property
     def lease(self) -> timedelta:
-        """How long a claim holds."""
+        """How long a lease holds."""
         return timedelta(seconds=self.deadline + self.slack)
 
     def wait(self, tries: int, retry_after: float | None) -> timedelta | None:

@@ -1,1 +1,1 @@
-"""Votes: giving and withdrawing them, which of them count, and their review."""
+"""Votes: giving and withdrawing them, and which of them count."""

@@ -604,3 +604,8 @@ def test_without_the_extra_the_account_and_the_sign_in_offer_none(make_app: Any,
     assert "passkey" not in Api(app).get("/sign-in").text
     assert browser.get(KEYS).status_code == 404
     assert "reset-passkeys" not in app.test_cli_runner().invoke(args=["users", "--help"]).stdout
+
+
+def test_the_button_that_signs_in_leads_on_in_the_language_of_the_page(make_app: Any) -> None:
+    page = Api(make_app(SITE_LANGUAGES="en,de")).get("/sign-in?lang=de&next=/mine").text
+    assert 'data-passkey="/mine?lang=de"' in page

@@ -5,7 +5,7 @@ raises AssertionError where the promise is broken. The suite runs each of them s
 `make chaos` runs them long and prints the table (`python -m tests.system.chaos`). A module of this package is found.
 
 What the suite proves at full size is not repeated here: a Redis that is not there at the start
-(`test_rate_limits_redis`), the schedule of tries by a clock that is set (`test_webhooks_claims`,
+(`test_rate_limits_redis`), the schedule of tries by a clock that is set (`test_webhooks_leases`,
 `test_webhooks_deliverer`), certificates and what is read of an answer (`test_webhooks_sending`), stories of callers who
 click twice (`test_stateful`).
 """

@@ -25,7 +25,7 @@ from directory.models.base import HIGHEST_ID
 from directory.services import service_words, turns
 from directory.services.accounts import mail_links
 from directory.services.delivery.channels import MailServer, NotToBeSent
-from directory.services.delivery.claims import Claim
+from directory.services.delivery.leases import Lease
 from directory.services.delivery.mail import templates
 from directory.services.delivery.mail.templates import Mail
 from directory.services.turns import Standing
@@ -70,33 +70,33 @@ class Message:
     secrets: frozenset[str] = frozenset()
 
 
-def of_claim(claim: Claim, server: MailServer) -> Message:
-    """The message for a claimed delivery; one statement. Raises NotToBeSent.
+def of_lease(lease: Lease, server: MailServer) -> Message:
+    """The message for a leased delivery; one statement. Raises NotToBeSent.
 
     A message that cannot be written raises it too: a delivery that no try can end would hold up all behind it.
     """
     try:
-        return _written(claim, server)
+        return _written(lease, server)
     except (KeyError, TypeError, ValueError) as error:
         raise NotToBeSent(f"no message can be made of it: {type(error).__name__}") from None
 
 
-def _written(claim: Claim, server: MailServer) -> Message:
-    event, data = events.BY_NAME.get(claim.event), json.loads(claim.payload)["data"]
+def _written(lease: Lease, server: MailServer) -> Message:
+    event, data = events.BY_NAME.get(lease.event), json.loads(lease.payload)["data"]
     if event == events.WEBHOOK_TEST:
         user = _active(data["user"]["id"])
         test = templates.test(server.site, _language(user, server))
-        return message(test, to=user.email, server=server, message_id=claim.webhook_id)
+        return message(test, to=user.email, server=server, message_id=lease.webhook_id)
     if event is None or not event.mail:
-        raise NotToBeSent(f"there is no text for {claim.event}")
+        raise NotToBeSent(f"there is no text for {lease.event}")
     if event.purpose:
-        return _of_link(claim, event, data["link_id"], server, data.get("next"))
+        return _of_link(lease, event, data["link_id"], server, data.get("next"))
     if event == events.REPORT_SETTLED:
-        return _report_settled(claim, event, data, server)
-    return _decision(claim, event, data, server)
+        return _report_settled(lease, event, data, server)
+    return _decision(lease, event, data, server)
 
 
-def _of_link(claim: Claim, event: Event, link_id: int, server: MailServer, next_path: str | None) -> Message:
+def _of_link(lease: Lease, event: Event, link_id: int, server: MailServer, next_path: str | None) -> Message:
     """The message with a link, or a notice, whose link no mail contains."""
     link = _link(link_id)
     if link is None:
@@ -107,7 +107,7 @@ def _of_link(claim: Claim, event: Event, link_id: int, server: MailServer, next_
         at, token = link.expires_at, mail_links.token_of_link(link, server.keys)
     facts, language = (link.username, at, token), _language(link, server)
     mail = templates.of_account(server.site, event, *facts, next_path=next_path, language=language)
-    made = message(mail, to=link.email, server=server, message_id=claim.webhook_id)
+    made = message(mail, to=link.email, server=server, message_id=lease.webhook_id)
     return made if event.is_notice else replace(made, secrets=frozenset({token}))
 
 
@@ -118,19 +118,19 @@ def _link(link_id: int) -> Any:
     return link if link is not None and link.expires_at > now() else None
 
 
-def _decision(claim: Claim, event: Event, data: dict[str, Any], server: MailServer) -> Message:
+def _decision(lease: Lease, event: Event, data: dict[str, Any], server: MailServer) -> Message:
     owner, address = _notified(data["project"]["owner"]["id"], server)
     standing, by_nobody = _standing(event, data["project"]["id"]), data.get("rejected_by") is None
     language = _language(owner, server)
     if event == events.PROJECT_MESSAGE:
-        reason: str | None = _unread(claim, data["project"]["id"], data["message_id"])
+        reason: str | None = _unread(lease, data["project"]["id"], data["message_id"])
     elif "message_id" in data:
         reason = _text_of(data["message_id"])
     else:
         reason = language.say(service_words.said(data["reason"])) if data.get("reason") else None
     facts = (owner.username, data["project"], reason, address, language)
     mail = templates.decision(server.site, event, *facts, standing=standing, by_nobody=by_nobody)
-    return _with_switch(message(mail, to=owner.email, server=server, message_id=claim.webhook_id), address)
+    return _with_switch(message(mail, to=owner.email, server=server, message_id=lease.webhook_id), address)
 
 
 def _standing(event: Event, project_id: int) -> Standing:
@@ -141,11 +141,11 @@ def _standing(event: Event, project_id: int) -> Standing:
     return standing
 
 
-def _report_settled(claim: Claim, event: Event, data: dict[str, Any], server: MailServer) -> Message:
+def _report_settled(lease: Lease, event: Event, data: dict[str, Any], server: MailServer) -> Message:
     reporter, address = _notified(data["user"]["id"], server)
     facts = (reporter.username, data["project"], data["outcome"], data.get("reply"))
     mail = templates.report_settled(server.site, event, *facts, address, _language(reporter, server))
-    return _with_switch(message(mail, to=reporter.email, server=server, message_id=claim.webhook_id), address)
+    return _with_switch(message(mail, to=reporter.email, server=server, message_id=lease.webhook_id), address)
 
 
 def _language(user: Any, server: MailServer) -> Catalogue:
@@ -169,13 +169,13 @@ def _with_switch(made: Message, address: str) -> Message:
     return made
 
 
-def _unread(claim: Claim, project_id: int, first: int) -> str:
+def _unread(lease: Lease, project_id: int, first: int) -> str:
     """What a mail has of a thread: the unread messages from its first one on that the next mail has not.
 
     Raises NotToBeSent if the owner has read all.
     """
-    later = select(Delivery.payload).where(Delivery.project_id == project_id, Delivery.event == claim.event)
-    following = db.session.scalar(later.where(Delivery.id > claim.delivery_id).order_by(Delivery.id).limit(1))
+    later = select(Delivery.payload).where(Delivery.project_id == project_id, Delivery.event == lease.event)
+    following = db.session.scalar(later.where(Delivery.id > lease.delivery_id).order_by(Delivery.id).limit(1))
     before = json.loads(following)["data"]["message_id"] if following else HIGHEST_ID
     entry = ThreadMessage
     wanted = (

@@ -8,7 +8,7 @@ from base64 import b64encode
 from typing import Any
 
 from directory.services.delivery.channels import MailServer
-from directory.services.delivery.claims import RECIPIENT_REFUSED, Outcome
+from directory.services.delivery.leases import RECIPIENT_REFUSED, Outcome
 from directory.services.delivery.mail.messages import Message
 from directory.services.delivery.schedule import DeliveryPolicy
 from directory.services.delivery.wire import Wire, excerpt, reason, until_deadline

@@ -11,8 +11,8 @@ import requests
 
 from directory.models import now
 from directory.services.delivery.channels import Webhook
-from directory.services.delivery.claims import Claim, Outcome
 from directory.services.delivery.http_session import WireSession
+from directory.services.delivery.leases import Lease, Outcome
 from directory.services.delivery.schedule import DeliveryPolicy, retry_after
 from directory.services.delivery.webhooks import formats, signing
 from directory.services.delivery.wire import Wire, excerpt, reason, until_deadline
@@ -32,10 +32,10 @@ FAULTS: dict[type[BaseException], str] = {
 }
 
 
-def send(endpoint: Webhook, claim: Claim, policy: DeliveryPolicy) -> Outcome:
-    """Send a claimed delivery once. Whatever goes wrong is in the outcome."""
-    exchange = _Exchange(endpoint, claim, policy)
-    name = f"exchange-{claim.delivery_id}"
+def send(endpoint: Webhook, lease: Lease, policy: DeliveryPolicy) -> Outcome:
+    """Send a leased delivery once. Whatever goes wrong is in the outcome."""
+    exchange = _Exchange(endpoint, lease, policy)
+    name = f"exchange-{lease.delivery_id}"
     milliseconds, ended = until_deadline(exchange.run, exchange.wire, name, policy)
     return exchange.outcome(milliseconds, ended=ended)
 
@@ -43,9 +43,9 @@ def send(endpoint: Webhook, claim: Claim, policy: DeliveryPolicy) -> Outcome:
 class _Exchange:
     """One try: the request that is sent, and the receiver's answer."""
 
-    def __init__(self, endpoint: Webhook, claim: Claim, policy: DeliveryPolicy) -> None:
+    def __init__(self, endpoint: Webhook, lease: Lease, policy: DeliveryPolicy) -> None:
         self.wire = Wire()
-        self._endpoint, self._claim, self._policy = endpoint, claim, policy
+        self._endpoint, self._lease, self._policy = endpoint, lease, policy
         self._status: int | None = None
         self._error: str | None = None
         self._retry_after: float | None = None
@@ -76,9 +76,9 @@ class _Exchange:
 
     def _post(self, session: requests.Session) -> requests.Response:
         endpoint = self._endpoint
-        body = formats.render(endpoint.format, self._claim.payload, endpoint.site, names=endpoint.names)
+        body = formats.render(endpoint.format, self._lease.payload, endpoint.site, names=endpoint.names)
         secrets = self._endpoint.secrets if formats.FORMATS[self._endpoint.format].signed else ()
-        signed = signing.headers(secrets, self._claim.webhook_id, body, at=int(now().timestamp()))
+        signed = signing.headers(secrets, self._lease.webhook_id, body, at=int(now().timestamp()))
         return session.post(
             self._endpoint.url,
             data=body,

@@ -1,8 +1,8 @@
-"""Claims on due deliveries, and the outcome of each try.
+"""Leases of due deliveries, and the outcome of each try.
 
-A claim is a lease with a fencing token, committed before anything is sent. The lease of a deliverer that dies ends, and
-another deliverer takes the work. A deliverer that reports too late holds a token that is no longer in the row, so its
-report changes nothing. A try counts only after it is reported.
+A lease has an end and a fencing token, and is committed before anything is sent. That of a deliverer that dies ends,
+and another deliverer takes the work. A deliverer that reports too late holds a token that is no longer in the row, so
+its report changes nothing. A try counts only after it is reported.
 """
 
 import secrets
@@ -27,7 +27,7 @@ RECIPIENT_REFUSED = "the recipient was refused"  # an error: the try failed beca
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class Lease:
     """A due delivery that is ours until the lease ends. `tries` were made before; `taken` is of time.monotonic()."""
 
     delivery_id: int
@@ -69,10 +69,10 @@ def waiting(endpoint: str, policy: DeliveryPolicy) -> bool:
     return db.session.scalar(_due(endpoint, policy.clock(), policy)) is not None
 
 
-def take(endpoint: str, policy: DeliveryPolicy) -> Claim | None:
-    """Claim the delivery of an endpoint that has been due for longest; None where nothing is due.
+def take(endpoint: str, policy: DeliveryPolicy) -> Lease | None:
+    """Lease the delivery of an endpoint that has been due for longest; None where nothing is due.
 
-    The caller's transaction is an immediate one on SQLite; on PostgreSQL rows that others are claiming are skipped.
+    The caller's transaction is an immediate one on SQLite; on PostgreSQL rows that others are leasing are skipped.
     """
     at = policy.clock()
     columns = (Delivery.id, Delivery.webhook_id, Delivery.event, Delivery.payload, Delivery.attempts)
@@ -80,15 +80,15 @@ def take(endpoint: str, policy: DeliveryPolicy) -> Claim | None:
     row = db.session.execute(query).one_or_none()
     if row is None:
         return None
-    claim = Claim(row.id, row.webhook_id, row.event, row.payload, row.attempts, secrets.token_hex(16), at)
-    lease = {"lease_token": claim.token, "leased_until": at + policy.lease}
-    modify(update(Delivery).where(Delivery.id == claim.delivery_id).values(lease))
-    return claim
+    lease = Lease(row.id, row.webhook_id, row.event, row.payload, row.attempts, secrets.token_hex(16), at)
+    held = {"lease_token": lease.token, "leased_until": at + policy.lease}
+    modify(update(Delivery).where(Delivery.id == lease.delivery_id).values(held))
+    return lease
 
 
-def complete(claim: Claim, outcome: Outcome, policy: DeliveryPolicy) -> str | None:
-    """Write down how a claimed try went, and when the next one is. The delivery's state, or None: the claim is lost."""
-    at, tries = policy.clock(), claim.tries + 1
+def complete(lease: Lease, outcome: Outcome, policy: DeliveryPolicy) -> str | None:
+    """Write down how a try went, and when the next one is. The delivery's state, or None: the lease is lost."""
+    at, tries = policy.clock(), lease.tries + 1
     wait = None if outcome.is_final or outcome.status == GONE else policy.wait(tries, outcome.retry_after)
     fate: dict[str, Any] = {"state": DeliveryState.PENDING}
     if outcome.delivered:
@@ -98,12 +98,12 @@ def complete(claim: Claim, outcome: Outcome, policy: DeliveryPolicy) -> str | No
     else:
         fate["next_attempt_at"] = at + wait
     fate |= {"attempts": tries, "lease_token": None, "leased_until": None}
-    held = (Delivery.id == claim.delivery_id, Delivery.lease_token == claim.token)
+    held = (Delivery.id == lease.delivery_id, Delivery.lease_token == lease.token)
     if modify(update(Delivery).where(*held).values(fate)) == 0:
         return None
     if outcome.delivered:
-        outbox.empty_where_gone(claim.delivery_id)
-    db.session.add(_attempt(claim, outcome))
+        outbox.empty_where_gone(lease.delivery_id)
+    db.session.add(_attempt(lease, outcome))
     return str(fate["state"])
 
 
@@ -133,10 +133,10 @@ def _due(endpoint: str, at: datetime, policy: DeliveryPolicy) -> Any:
     return due.order_by(Delivery.next_attempt_at, Delivery.id).limit(1)
 
 
-def _attempt(claim: Claim, outcome: Outcome) -> DeliveryAttempt:
+def _attempt(lease: Lease, outcome: Outcome) -> DeliveryAttempt:
     return DeliveryAttempt(
-        delivery_id=claim.delivery_id,
-        at=claim.at,
+        delivery_id=lease.delivery_id,
+        at=lease.at,
         status=outcome.status,
         error=outcome.error and outcome.error[:ERROR_MAX],
         milliseconds=outcome.milliseconds,

@@ -1,4 +1,4 @@
-"""Claims on due deliveries: lease, token, schedule, and what is kept for how long. On both databases."""
+"""Leases of due deliveries: token, schedule, and what is kept for how long. On both databases."""
 
 from datetime import timedelta
 from typing import Any
@@ -9,8 +9,8 @@ from sqlalchemy import text
 from directory.db.transactions import on_postgresql, transaction
 from directory.extensions import db
 from directory.models import DeliveryState, now
-from directory.services.delivery import claims, schedule
-from directory.services.delivery.claims import Outcome
+from directory.services.delivery import leases, schedule
+from directory.services.delivery.leases import Outcome
 from directory.services.delivery.schedule import DELAYS, HOUR, DeliveryPolicy
 from tests.support.outbox import Clock, attempts, endpoint, put, row
 
@@ -23,11 +23,11 @@ pytestmark = pytest.mark.usefixtures("context")
 
 
 def take(policy: DeliveryPolicy, name: str = HERE.name) -> Any:
-    return transaction(lambda: claims.take(name, policy))
+    return transaction(lambda: leases.take(name, policy))
 
 
-def complete(claim: Any, outcome: Outcome, policy: DeliveryPolicy) -> str | None:
-    return transaction(lambda: claims.complete(claim, outcome, policy))
+def complete(lease: Any, outcome: Outcome, policy: DeliveryPolicy) -> str | None:
+    return transaction(lambda: leases.complete(lease, outcome, policy))
 
 
 @pytest.fixture
@@ -50,19 +50,19 @@ def test_the_one_that_has_been_due_for_longest_is_taken_first(policy: DeliveryPo
 def test_what_is_not_due_yet_is_not_taken(policy: DeliveryPolicy) -> None:
     put(HERE, next_attempt_at=policy.clock() + timedelta(seconds=1))
 
-    assert not claims.waiting(HERE.name, policy)
+    assert not leases.waiting(HERE.name, policy)
     assert take(policy) is None
 
 
 def test_an_endpoint_is_given_its_own_deliveries_alone(policy: DeliveryPolicy) -> None:
     put(THERE)
 
-    assert not claims.waiting(HERE.name, policy)
+    assert not leases.waiting(HERE.name, policy)
     assert take(policy) is None
     assert take(policy, THERE.name) is not None
 
 
-def test_what_is_claimed_cannot_be_claimed_again_before_its_lease_ends(policy: DeliveryPolicy, clock: Clock) -> None:
+def test_what_is_leased_cannot_be_leased_again_before_its_lease_ends(policy: DeliveryPolicy, clock: Clock) -> None:
     [wanted] = put(HERE, next_attempt_at=policy.clock())
     first = take(policy)
     clock.advance(policy.lease.total_seconds() - 0.001)
@@ -101,7 +101,7 @@ def test_who_comes_after_the_lease_cannot_report(policy: DeliveryPolicy, clock: 
     assert complete(holder, OK, policy) == "delivered"
 
 
-def test_who_comes_after_the_lease_may_report_while_nobody_else_has_claimed(
+def test_who_comes_after_the_lease_may_report_while_nobody_else_has_leased(
     policy: DeliveryPolicy, clock: Clock
 ) -> None:
     [one] = put(HERE, next_attempt_at=policy.clock())
@@ -203,7 +203,7 @@ def test_what_was_settled_ninety_days_ago_is_deleted_with_its_attempts(policy: D
     complete(take(policy), OK, policy)
     clock.advance(90 * 24 * HOUR)
 
-    assert transaction(lambda: claims.purge(policy)) == 2
+    assert transaction(lambda: leases.purge(policy)) == 2
 
     left = {delivery_id for (delivery_id,) in db.session.execute(text("SELECT id FROM deliveries"))}
     assert left == {young, waiting}
@@ -219,7 +219,7 @@ def test_the_clock_is_the_databases() -> None:
 
 
 def test_leases_are_timed_by_the_database_server_where_there_is_one(statements: list[str]) -> None:
-    claims.waiting(HERE.name, DeliveryPolicy())
+    leases.waiting(HERE.name, DeliveryPolicy())
 
     assert ("clock_timestamp()" in statements[0]) == on_postgresql()
 
@@ -229,7 +229,7 @@ def test_the_look_for_due_deliveries_goes_by_its_index() -> None:
     db.session.execute(text("ANALYZE"))
     if on_postgresql():
         db.session.execute(text("SET LOCAL enable_seqscan = off"))
-    compiled = claims._due(HERE.name, now(), DeliveryPolicy()).compile(db.engine)
+    compiled = leases._due(HERE.name, now(), DeliveryPolicy()).compile(db.engine)
     explain = "EXPLAIN" if on_postgresql() else "EXPLAIN QUERY PLAN"
     rows = db.session.connection().exec_driver_sql(f"{explain} {compiled}", _parameters(compiled))
 
