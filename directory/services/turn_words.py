@@ -104,5 +104,5 @@ def words_of(found: Standing) -> Words:
 def instant(at: datetime) -> Message:
     """An instant in words, to the minute."""
     at = at.astimezone(UTC)
-    facts = {"day": f"{at:%d}", "month": MONTHS[at.month - 1], "year": at.year, "time": f"{at:%H:%M}"}
+    facts = {"day": at.day, "month": MONTHS[at.month - 1], "year": at.year, "time": f"{at:%H:%M}"}
     return _("{day} {month} {year}, {time} UTC").filled(**facts)

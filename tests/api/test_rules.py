@@ -119,6 +119,8 @@ BAD: list[tuple[dict[str, Any], list[str]]] = [
       for value in ("example.org", [])),
     ({"when": [{"fact": "domain", "is": "in", "value": ["www.example.org", "example.org", "co.uk."]}]},
      ["#/when/0/value/0", "#/when/0/value/2"]),
+    ({"when": [{"fact": "domain", "is": "in", "value": [".ru", "spam.*", "co.uk", "1.2.3.4", "a.github.io", "com"]}]},
+     ["#/when/0/value/0", "#/when/0/value/1", "#/when/0/value/2", "#/when/0/value/5"]),
 ]  # fmt: skip
 
 

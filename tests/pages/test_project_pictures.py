@@ -35,6 +35,18 @@ def test_one_more_picture_is_added_by_a_form_with_its_words(app, world, ada):
     assert f'action="/mine/{project}/pictures/{stored["id"]}"' in page
 
 
+@pytest.mark.parametrize(("status", "sends_it_again"), [("pending", False), ("rejected", True)])
+def test_the_form_of_a_rejected_project_says_that_a_picture_sends_it_for_review(
+    app, world, ada, status, sends_it_again
+):
+    project = world.project(ada, status)
+    browser = Browser(app).sign_in("ada")
+    page = browser.get(f"/mine/{project}/edit").text
+    assert ("Each button here saves at once, and sends the change for review" in page) is sends_it_again
+    send(browser, f"/mine/{project}/pictures", alt="The window", picture=RED)
+    assert shown(world, ada, project)["status"] == "pending"
+
+
 @pytest.mark.parametrize(
     ("fields", "wrong"),
     [

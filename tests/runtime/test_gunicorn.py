@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from directory.runtime import bootstrap
 from directory.runtime.reload import running
 from tests.conftest import ENVIRONMENT
 from tests.support.serving import ROOT
@@ -170,7 +171,8 @@ def test_the_last_of_the_first_workers_prints_what_people_need_and_none_after_it
     load: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
     conf = load(WEB_CONCURRENCY="3", LOG_FORMAT="text", PREPARE_DATABASE="true", SITE_NAME="Ours", HOST="::")
-    conf.on_starting.__globals__["bootstrap"] = SimpleNamespace(prepare=lambda _app: "the passwords\n")
+    parts = {"prepare": lambda _app: "the passwords\n", "addresses": bootstrap.addresses}
+    conf.on_starting.__globals__["bootstrap"] = SimpleNamespace(**parts)
     app = SimpleNamespace(app_context=nullcontext, extensions={})
     conf.post_fork.__globals__["db"] = SimpleNamespace(engine=SimpleNamespace(dispose=lambda close: None))
     server = SimpleNamespace(app=SimpleNamespace(wsgi=lambda: app), log=LOG)

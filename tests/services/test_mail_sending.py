@@ -7,6 +7,7 @@ import struct
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
 from email.header import decode_header
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from directory.services.delivery.leases import RECIPIENT_REFUSED, Outcome
 from directory.services.delivery.mail import messages, smtp, templates
 from directory.services.delivery.mail.templates import Mail
 from directory.services.site import Site
+from directory.services.turns import Asked, Standing, Turn
 from tests.support.mailbox import PASSWORD, SENDER, SITE, STEPS, USER, Mailbox, hang, server
 from tests.support.outbox import quick
 from tests.support.processes import free_port
@@ -121,6 +123,28 @@ def test_a_title_from_left_to_right_gets_no_marks_and_a_cut_subject_closes_its_o
     mail = templates.decision(SITE, events.PROJECT_APPROVED, "ada", {**project, "title": "ש" * 300}, None, "")
     assert (len(mail.subject), mail.subject[-1]) == (templates.SUBJECT_MAX, "\u2069")
     assert len(templates.compose(SITE, "x" * 300).subject) == templates.SUBJECT_MAX - 1
+
+
+@pytest.mark.parametrize(
+    ("event", "asked", "says_until_when"),
+    [
+        (events.PROJECT_APPROVED, Asked.UNPUBLISHED, False),
+        (events.PROJECT_EDIT_APPROVED, Asked.CHANGES, False),
+        (events.PROJECT_UNPUBLISHED, Asked.UNPUBLISHED, True),
+        (events.PROJECT_UNPUBLISHED, Asked.CHANGES, False),
+        (events.PROJECT_CHANGES_REQUESTED, Asked.CHANGES, True),
+        (events.PROJECT_CHANGES_REQUESTED, Asked.UNPUBLISHED, False),
+    ],
+)
+def test_a_mail_that_leaves_late_does_not_say_what_a_later_decision_asks(
+    event: Event, asked: Asked, says_until_when: bool
+) -> None:
+    standing = Standing(
+        Turn.OWNER, of_changes=False, was_live=True, until=datetime(2026, 12, 29, tzinfo=UTC), asked=asked
+    )
+    project = {"title": "Lamp", "id": 1, "slug": "lamp"}
+    mail = templates.decision(SITE, event, "ada", project, None, "", standing=standing)
+    assert ("by 29 December 2026" in mail.text) is says_until_when
 
 
 QUOTED = {

@@ -14,7 +14,7 @@ from directory.language.messages import _
 from directory.models import Judged
 from directory.services.catalog.search_words import units
 from directory.services.rules.texts import Words, number
-from directory.services.text.keys import number_of, registrable
+from directory.services.text.keys import is_registrable, number_of
 from directory.services.text.links import parsed
 from directory.services.text.rules import DOMAIN, EMAIL_MAX, ascii_domain, isolated
 
@@ -141,7 +141,7 @@ def _host(text: str) -> str | None:
 
 def _registrable(text: str) -> str | None:
     host = _host(text)
-    return host if host is not None and registrable(host) == host else None
+    return host if host is not None and DOMAIN.fullmatch(host) and is_registrable(host) else None
 
 
 def _mail_domain(text: str) -> str | None:

@@ -36,6 +36,11 @@ def registrable(host: str) -> str:
     return host if _is_address(host) else _suffixes().privatesuffix(host) or host
 
 
+def is_registrable(host: str) -> bool:
+    """Whether a host is an address, or a domain that somebody can register: neither `co.uk` nor `www.example.org`."""
+    return _is_address(host) or bool(_suffixes().privatesuffix(host) == host)
+
+
 def is_disposable(domain: str) -> bool:
     """Whether a mail domain, or one above it, gives out addresses for a few minutes."""
     known, labels = _disposable(), domain.split(".")

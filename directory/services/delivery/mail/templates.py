@@ -20,6 +20,8 @@ SUBJECT_MAX = 200
 _UNSAFE = "\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066\u2067\ud800-\udfff"
 BREAKS, UNSAFE = re.compile(f"[{_UNSAFE}]+"), re.compile(f"[{_UNSAFE}{ISOLATE}{END_ISOLATE}]+")
 
+ASKS = {"unpublish": Asked.UNPUBLISHED, "request_changes": Asked.CHANGES}  # by decision, what it asks of the owner
+
 
 @dataclass(frozen=True, slots=True)
 class Mail:
@@ -110,8 +112,8 @@ def decision(
 ) -> Mail:
     """The mail to the owner of a project about a decision, with its reason and the link that switches mail off.
 
-    `standing` is where the project stands now: while it waits for its owner, the mail says until when. `by_nobody` is
-    whether no person has decided.
+    `standing` is where the project stands now: while it waits for its owner, the mail says until when, unless it is
+    about a decision that another one has overtaken. `by_nobody` is whether no person has decided.
     """
     subject, text = event.mail
     if by_nobody and event.mail_if:
@@ -123,7 +125,8 @@ def decision(
     said = f"{isolated(first)}{end}{rest}"
     is_message = event.has_message or (event == events.PROJECT_CLOSING and standing.asked is Asked.CHANGES)
     reasons = [said if is_message else _("The reason: {text}", text=said)] if reason else []
-    to_do = turn_words.words_of(standing).said(standing.until) if standing.turn is Turn.OWNER else []
+    asks = standing.turn is Turn.OWNER and (event.decision is None or ASKS.get(event.decision) is standing.asked)
+    to_do = turn_words.words_of(standing).said(standing.until) if asks else []
     where = site.address(path)
     if not is_approved:
         where = _("Its state, and your messages with the reviewers: {address}", address=where)
