@@ -618,7 +618,7 @@ def test_the_button_that_signs_in_leads_on_in_the_language_of_the_page(make_app:
         ({"REQUIRE_PASSKEY": "admins"}, "EXTRAS: leave passkeys on, as REQUIRE_PASSKEY is set"),
         (
             {"PASSWORDS": "off"},
-            "PASSWORDS: set a provider, or SITE_URL for passkeys: without either nobody can sign in",
+            "PASSWORDS: set a provider, or leave passkeys on: without either nobody can sign in",
         ),
     ],
 )
