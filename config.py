@@ -333,7 +333,9 @@ def _accounts_have_a_way_in(settings: dict[str, Any]) -> None:
     if settings["SIGNUP_DOMAINS"] and settings["MAIL"] is None:
         why = "set MAIL_URL or a provider: without either no address can be confirmed, and no account opened"
         raise ConfigError("SIGNUP_DOMAINS", why)
-    has_host = bool(settings["SITE_URL"]) or settings["APP_ENV"] != "production"
-    has_passkeys = has_host and extras.is_on(settings["EXTRAS"], "passkeys")
-    if settings["PASSWORDS"] == "off" and not has_passkeys:
+    if settings["PASSWORDS"] == "on":
+        return
+    if not extras.is_on(settings["EXTRAS"], "passkeys"):
+        raise ConfigError("PASSWORDS", "set a provider, or leave passkeys on: without either nobody can sign in")
+    if not settings["SITE_URL"] and settings["APP_ENV"] == "production":
         raise ConfigError("PASSWORDS", "set a provider, or SITE_URL for passkeys: without either nobody can sign in")

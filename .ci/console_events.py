@@ -1,5 +1,6 @@
 """Write what the console says of the events, from the table in directory/events.py: python .ci/console_events.py FILE.
 
+The reason by which it knows what the service itself rejected is that of directory/services/service_words.py.
 `.ci/web.py schema` runs it.
 """
 
@@ -10,6 +11,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from directory import events
+from directory.services import service_words
 
 
 def text() -> str:
@@ -37,6 +39,8 @@ def text() -> str:
         _named("decidedChanges", {each.decision: each for each in table if each.of_changes}, " as const"),
         "/** The edits of owners. */",
         _named("edits: readonly string[]", [each for each in table if each.is_edit]),
+        "/** The reason of a rejection that the service made, because the time for an answer had passed. */",
+        f"export const timePassed = /^{service_words.TIME_PASSED.pattern}$/;\n",
     ]
     return "\n".join(parts)
 

@@ -22,7 +22,7 @@ ERRORS_MAX = 100  # a body of 64 KiB may hold ten thousand unknown members, and 
 WORDS: dict[str, str] = {
     each: each
     for each in (
-        _("pending"), _("live"), _("rejected"), _("approved"), _("unpublished"), _("asked to be changed"), _("claimed"),
+        _("pending"), _("live"), _("rejected"), _("approved"), _("unpublished"), _("asked to be changed"),
         _("given back"), _("acted"), _("unfounded"),
     )
 }  # fmt: skip
@@ -240,6 +240,8 @@ class InvalidTransition(Conflict):
     def __init__(self, current_status: str, wanted: str) -> None:
         status = WORDS.get(current_status, current_status)
         detail = _("A project that is {status} cannot be {wanted}.", status=status, wanted=WORDS.get(wanted, wanted))
+        if wanted == "claimed":  # whose turn it is decides that, not the state
+            detail = _("This project does not wait for the reviewers, so it cannot be claimed.")
         super().__init__(detail, current_status=current_status)
 
 

@@ -45,7 +45,7 @@ ENTRIES_MAX = 100  # of a thread, on a page
 NUMBER = re.compile("[1-9][0-9]{0,17}")
 PREFETCHES = ("Sec-Purpose", "Purpose", "X-Moz")  # headers by which browsers say that nobody looks at the page yet
 TABS = {
-    "": pgettext("projects", "All"), Status.PENDING: _("In review"), Status.LIVE: _("Live"),
+    "": pgettext("projects", "All"), Status.PENDING: pgettext("projects", "Undecided"), Status.LIVE: _("Live"),
     Status.REJECTED: pgettext("projects", "Rejected"),
 }  # fmt: skip
 SAID = {"deleted": _("The project is deleted.")}

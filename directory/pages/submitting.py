@@ -71,7 +71,7 @@ def _form(head: Head, form: Form, **facts: Any) -> PageAnswer:
     none = {"project": None, "found": None, "state": None, "asks": False}
     facts = {**none, "labels": LABELS, "categories": known, **facts}
     facts["own"] = catalog.one(form.existing["id"], viewer=caller()) if form.existing else None
-    page, headers = show("project_form.html", head, here=request.path, entry="forms", form=form, **facts)
+    page, headers = show("project_form.html", head, here=facts["action"], entry="forms", form=form, **facts)
     return page, headers
 
 

@@ -8,7 +8,7 @@ import re
 
 from directory.language.messages import Message, _, ngettext
 
-_TIME_PASSED = re.compile(r"No answer within (\d{1,9}) days?\.")
+TIME_PASSED = re.compile(r"No answer within (\d{1,9}) days?\.")
 BY_DECISION = _("The appeal has ended without an outcome, because the reviewers made another decision.")
 BY_EDIT = _("The appeal has ended without an outcome, because the project was edited.")
 BY_WITHDRAWAL = _("The appeal has ended without an outcome, because the changes were withdrawn.")
@@ -26,10 +26,10 @@ def time_passed(days: int) -> Message:
 
 def is_time_passed(reason: str | None) -> bool:
     """Whether this is the reason of such a rejection."""
-    return _TIME_PASSED.fullmatch(reason or "") is not None
+    return TIME_PASSED.fullmatch(reason or "") is not None
 
 
 def said(text: str) -> str:
     """A text of the service as the message that it is; another one as it is."""
-    found = _TIME_PASSED.fullmatch(text)
+    found = TIME_PASSED.fullmatch(text)
     return time_passed(int(found[1])) if found else _SENTENCES.get(text, text)

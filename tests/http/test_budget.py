@@ -24,7 +24,7 @@ from marshmallow import Schema, fields
 from werkzeug.test import EnvironBuilder, run_wsgi_app
 from werkzeug.wrappers import Response
 
-from directory import pages
+from directory import extras, pages
 from directory.errors import DirectoryError
 from directory.http.fields import Flag, Line, Prose
 from directory.http.validation import FormBody, JsonBody, Upload
@@ -259,7 +259,7 @@ def _tried(call: Callable[..., object], *given: Any) -> Response:
 def _parameters_of_pages() -> dict[str, fields.Field[Any]]:
     """The parameters that the pages read from their addresses without a schema, by the source of the pages."""
     found = {"q", "sort"}  # a schema of the lists reads these
-    for path in Path(pages.__file__).parent.glob("*.py"):
+    for path in [*Path(pages.__file__).parent.glob("*.py"), *extras.FOLDER.glob("*/*.py")]:
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "get":
                 named = node.args[0] if "query" in ast.unparse(node.func) or "args" in ast.unparse(node.func) else None

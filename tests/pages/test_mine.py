@@ -42,7 +42,7 @@ def test_projects_are_listed_by_state_with_their_place_and_reasons(world, ada, b
     assert (page.status_code, page.headers["Cache-Control"]) == (200, "no-store")
     assert own(page) == ["Green <lamp>", "Grey lamp", "Red lamp"]
     said = text_of(page)
-    for text in ("In review 1", "Live 1", "Rejected 1", "Number 2 in the queue", "Reason: Not yet.", "2 votes"):
+    for text in ("Undecided 1", "Live 1", "Rejected 1", "Number 2 in the queue", "Reason: Not yet.", "2 votes"):
         assert text in said
     for status, shown in (("pending", "Grey lamp"), ("live", "Green <lamp>"), ("rejected", "Red lamp")):
         assert own(browser.get(f"/mine?status={status}")) == [shown]

@@ -10,7 +10,7 @@ from tests.api.test_project_pictures import COLOURS, PICTURES_MAX, words
 from tests.pages.conftest import text_of
 from tests.pages.test_submitting import send
 from tests.support.browsers import Browser
-from tests.support.factories import Api
+from tests.support.factories import Api, World
 from tests.support.pictures import RED, picture
 
 
@@ -94,6 +94,16 @@ def test_each_picture_is_moved_described_and_deleted_by_its_buttons(app, world, 
     assert gone.status_code == 404
     assert browser.post(f"/mine/{project}/pictures/{second}", data={"do": "burn", "alt": "x"}).status_code == 422
     assert words(shown(world, ada, project)) == ["blue", "lime"]
+
+
+def test_a_form_that_was_refused_leads_back_to_its_page_in_another_language(make_app):
+    app = make_app(SITE_LANGUAGES="en,de")
+    world = World(app)
+    project, browser = world.project(world.user("ada"), "pending"), Browser(app).sign_in("ada")
+    for path in (f"/mine/{project}/pictures", f"/mine/{project}/edit"):
+        refused = send(browser, path, alt="The window", picture=b"<svg/>")
+        assert refused.status_code == 422
+        assert f'name="next" value="/mine/{project}/edit"' in refused.text
 
 
 def test_the_form_of_a_live_project_shows_its_owner_what_waits_and_an_administrator_what_is_live(app, world, ada):

@@ -242,6 +242,15 @@ def test_an_administrator_reads_until_when_it_waits_for_its_owner(scene: Scene) 
     assert f"It waits for its owner until {scene.until}." in page
 
 
+def test_a_field_does_not_wait_for_review_while_it_waits_for_its_owner(scene: Scene) -> None:
+    scene.revised()
+    form = f"/mine/{scene.id}/edit"
+    for said in (True, False):
+        page = text_of(scene.browser.get(form))
+        assert ("The live text" in page, "Waits for review" in page) == (True, said)
+        scene.asked()
+
+
 def test_the_name_of_who_asks_is_shown_where_the_operator_shows_names(make_app: Any, mailbox: Mailbox) -> None:
     scene = Scene(make_app(REVIEWER_NAMES="shown", **mailbox.settings), mailbox)
     scene.pending()

@@ -108,7 +108,7 @@ def test_what_does_not_wait_cannot_be_claimed(app: Flask, world: World, people: 
     world.revise(refused, owner, title="Later")
     run(app, lambda: moderation.decide(refused, "reject", by=None, notify=[]))
     for project in (world.project(), world.project(status="rejected"), unpublished, refused):
-        with pytest.raises(InvalidTransition):
+        with pytest.raises(InvalidTransition, match="does not wait for the reviewers"):
             take(app, project, ada)
     with pytest.raises(NotFound):
         take(app, 10**9, ada)

@@ -52,9 +52,9 @@ def reason_to_skip(item: pytest.Item) -> str | None:
         reason = OUR_WORKER[marker.args[0]]
         if _setting("SERVER_WORKER") == "gthread":
             return reason
-    for marker in item.iter_markers("extra"):
-        if marker.args[0] not in extras.ON:
-            return f"the extra {marker.args[0]} is off"
+    needed = marker.args if (marker := item.get_closest_marker("extra")) else ()
+    if off := next((name for name in needed if name not in extras.ON), None):
+        return f"the extra {off} is off"
     if (marker := item.get_closest_marker("direct")) and os.environ.get("TEST_POOLER"):
         return f"not through a connection pooler: {marker.args[0]}"
     return None
@@ -64,7 +64,7 @@ def databases_of(item: pytest.Item) -> list[str]:
     """On which databases a test runs that can run on each: both, or those that the run names."""
     named, on_both = (os.environ.get(name, "").split() for name in ("TEST_DATABASES", "TEST_ON_BOTH"))
     folder = item.nodeid.partition("::")[0].rpartition("/")[0]
-    if folder.startswith(tuple(on_both)) or (on_both and item.get_closest_marker("slow")):
+    if f"{folder}/".startswith(tuple(f"{each}/" for each in on_both)) or (on_both and item.get_closest_marker("slow")):
         return [*BACKENDS]
     return named or [*BACKENDS]
 

@@ -143,7 +143,7 @@ GOOD = [
     ("CORS_ORIGINS", "http://[::1]:80801"[:-1], ("http://[::1]:8080",)),
     ("TRUSTED_PROXIES", "2", 2),
     ("REGISTRATION_OPEN", "0", False),
-    ("PASSWORDS", "off", "off"),
+    pytest.param("PASSWORDS", "off", "off", marks=pytest.mark.extra("passkeys")),
     ("SESSION_HOURS", "8", 8),
     ("PREPARE_DATABASE", "true", True),
     ("READ_ONLY", "1", True),
@@ -160,7 +160,7 @@ GOOD = [
     ("RULE_FACTS_DAYS", "30", 30),
     ("MEMBER_BYTES_PER_DAY", "0", 0),
     ("SELF_REVIEW", "refuse", "refuse"),
-    ("REQUIRE_PASSKEY", "reviewers", "reviewers"),
+    pytest.param("REQUIRE_PASSKEY", "reviewers", "reviewers", marks=pytest.mark.extra("passkeys")),
     ("APPROVALS_REQUIRED", "3", 3),
     ("CLAIM_MINUTES", "0", 0),
     ("CLAIM_MINUTES", "1440", 1440),
@@ -359,6 +359,7 @@ def test_domains_are_taken_as_a_labels_and_need_a_way_to_confirm_addresses():
     assert refusal(SIGNUP_DOMAINS=given).startswith("SIGNUP_DOMAINS: set MAIL_URL or a provider")
 
 
+@pytest.mark.extra("passkeys")
 def test_passwords_are_off_only_where_there_is_another_way_to_sign_in():
     production = {"APP_ENV": "production", "PASSWORDS": "off"}
     assert refusal(**production).startswith("PASSWORDS: set a provider, or SITE_URL")

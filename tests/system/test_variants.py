@@ -13,7 +13,7 @@ from flask import Flask
 
 from directory.extensions import db
 from directory.server import WORKER_CLASSES
-from tests.support import pooler, variants
+from tests.support import extras, pooler, variants
 from tests.support.serving import ROOT, serving
 from tests.support.variants import ENVIRONMENT, NO_CACHE, OUR_WORKER, reason_to_skip
 
@@ -55,6 +55,8 @@ class Marked:
         ({"RESPONSE_CACHE": "false"}, {"our_worker": "shutdown"}, None),
         ({"SERVER_WORKER": "gthread"}, {"our_worker": "shutdown"}, OUR_WORKER["shutdown"]),
         ({"SERVER_WORKER": "gthread"}, {"response_cache": ""}, None),
+        ({}, {"extra": "observability"}, None if extras.ON else "the extra observability is off"),
+        ({}, {"extra": "another"}, "the extra another is off"),
     ],
 )
 def test_a_run_leaves_out_only_what_its_settings_rule_out(
@@ -84,6 +86,7 @@ def test_a_run_through_a_pooler_leaves_out_what_has_to_reach_the_server_directly
         ("sqlite", "tests/db tests/ap", False, ["sqlite"]),
         ("sqlite", "tests/db tests/api", False, ["sqlite", "postgresql"]),
         ("sqlite", "tests/db", True, ["sqlite", "postgresql"]),
+        ("sqlite", "tests", False, ["sqlite", "postgresql"]),
     ],
 )
 def test_a_run_says_on_which_databases_a_test_runs(

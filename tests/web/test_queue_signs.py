@@ -251,3 +251,36 @@ def test_projects_say_whose_turn_it_is_and_until_when(chromium, make_app, grace,
         expect(page.locator(".q-item")).to_contain_text("asked for changes")
         expect(page.get_by_text(re.compile(f"^until .* {year}$"))).to_have_count(2)
         expect(page.get_by_role("button", name="Show the new version")).to_have_count(0)
+        for project, can_claim in ((asked, False), (down, False), (pending, True), (refused, True), (live, True)):
+            page.goto(f"{site}/admin/queue/{project}")
+            expect(page.locator("#q-title")).to_have_text(world.stored(project)["title"])
+            expect(person.button("Claim c")).to_have_count(int(can_claim))
+        root.put(f"/api/admin/projects/{live}/request-changes", {"message": "Why?"})
+        page.goto(f"{site}/admin/queue/{live}")
+        expect(page.locator(".q-item")).to_contain_text("then the changes are rejected, and the project stays live.")
+
+
+def test_what_a_rule_rejected_is_put_into_the_queue_where_it_is_shown(chromium, app, world, grace, ada):
+    root, owner = world.caller(grace), world.caller(ada)
+    rule = {
+        "name": "No casinos", "on": ["submission", "edit"], "then": "reject", "reason": "No casinos.", "state": "on",
+        "when": [{"fact": "words", "is": "in", "value": ["casino"]}],
+    }  # fmt: skip
+    old, live = world.project(ada, "rejected", title="Refused"), world.project(ada, title="Live")
+    root.post("/api/admin/rules/preview", {"rule": rule, "days": 1})
+    assert root.post("/api/admin/rules", rule).status_code == 201
+    body = {"title": "Lucky", "tagline": "Wins", "category": "tools", "url": "https://lucky.example"}
+    lucky = owner.post("/api/projects", {**body, "description": "The best casino."}).json["id"]
+    owner.put(f"/api/projects/{live}", {"description": "The best casino."})
+    with served(app) as site, visitor(chromium, site) as person:
+        page = person.enter("grace").open(f"/admin/queue/{old}").page
+        expect(page.get_by_role("button", name="Show the history")).to_be_visible()
+        expect(person.button("Put it into the queue")).to_have_count(0)
+        for project in (lucky, live):
+            page.goto(f"{site}/admin/queue/{project}")
+            expect(page.get_by_text("A rule rejected this.")).to_be_visible()
+            person.button("Put it into the queue").click()
+            expect(page.get_by_text(re.compile("is in the queue\\."))).to_be_visible()
+            expect(page.locator(".q-actions").get_by_role("button", name="Approve")).to_be_visible()
+            expect(person.button("Put it into the queue")).to_have_count(0)
+            assert root.get(f"/api/review/projects/{project}").json["review"]["waiting_for"] == "review"

@@ -399,12 +399,26 @@ Deno.test("changes since the last review are put together, and what ended as it 
   assertEquals(changesOf(edits), [
     { field: "title", from: "A", to: "C" }, { field: "repository_url", from: "", to: "z" }, { field: "tags", from: "a", to: "a, b" },
   ]);
-  const shown = { id: 1, updated_at: "2026-11-19T10:00:00.000000Z", revision: null, review: null };
+  const shown = { id: 1, status: "rejected" as const, updated_at: "2026-11-19T10:00:00.000000Z", revision: null, review: null };
   const told = storyOf([...edits, entry(1, "project.rejected"), entry(4, "project.deleted"), entry(1, "project.edited"), entry(3, "project.edited"),
     entry(3, "project.rejected", { reason: "Spam" }), entry(4, "project.submitted")], shown);
   assertEquals([told.changes.length, told.later, told.own.length], [3, null, 4]);
   assertEquals(told.others.map((each) => [each.id, each.last.action]), [[4, "project.deleted"], [3, "project.rejected"]]);
   assertEquals(storyOf(edits, shown).changes, [], "never reviewed: nothing changed since");
+});
+
+Deno.test("a rule has rejected it as long as nobody has decided, edited or appealed since", () => {
+  const by = { actor: null, rule_id: 7 };
+  const is = (shown: object, ...entries: object[]) => storyOf(entries as any, item(1, 2, shown as any) as any).isRejectedByRule;
+  const changed = { status: "live", revision: { submitted_at: null, changes: {}, rejected: { title: "B" } } };
+  const [rejected, ofChanges] = [entry(1, "project.rejected", by), entry(1, "project.edit_rejected", by)];
+  assertEquals([is({ status: "rejected" }, rejected), is(changed, ofChanges, entry(1, "project.edit_held"))], [true, true]);
+  assertEquals(is({ status: "rejected" }, entry(1, "project.reported"), rejected), true, "it stays so");
+  assertEquals(is({ status: "rejected" }, entry(1, "project.rejected"), rejected), false, "a person decided");
+  for (const since of ["project.appealed", "project.appeal_upheld", "project.edited"]) {
+    assertEquals(is({ status: "rejected" }, entry(1, since), rejected), false, since);
+  }
+  assertEquals([is({}, rejected), is({ status: "live" }, ofChanges)], [false, false], "what waits, and what is live without changes");
 });
 
 Deno.test("words that differ are found, and both texts can be made of the parts", () => {

@@ -185,6 +185,10 @@ Deno.test("each entry of the log is a sentence with names", () => {
   assertEquals(told({ actor: null, action: "project.imported" }), "The operator imported Flask as live.");
   assertEquals(told({ action: "project.submitted" }), "grace submitted Flask.");
   assertEquals(told({ action: "project.rejected" }), "grace rejected Flask.");
+  assertEquals(told({ action: "project.rejected", actor: null, reason: "No answer within 28 days." }), "The service rejected Flask.");
+  assertEquals(told({ action: "project.edit_rejected", actor: null, reason: "No answer within 1 day." }), "The service rejected the changes of Flask.");
+  assertEquals(told({ action: "project.rejected", actor: null, reason: "No answer." }), "The operator rejected Flask.");
+  assertEquals(told({ action: "project.rejected", actor: null, rule_id: 7, reason: "Spam." }), "A rule rejected Flask.");
   assertEquals(told({ action: "project.unpublished" }), "grace took Flask down.");
   assertEquals(told({ action: "project.edited", from: "live", to: "live" }), "grace edited Flask.");
   assertEquals(told({ action: "project.edited", from: "rejected", to: "pending" }), "grace edited Flask, which went back to the queue.");

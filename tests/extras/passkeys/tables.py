@@ -87,6 +87,11 @@ def _with_passkey(world: World) -> list[str]:
     return ["users", "reset-passkeys", "ada"]
 
 
+def account_forms() -> dict[str, Any]:
+    """Forms of the account that are refused (tests/support/walk.py)."""
+    return {"passkeys/999/name": {"name": ""}, "passkeys/999/remove": {"nothing": ""}}
+
+
 def said() -> dict[str, Any]:
     """What the account says after its forms (tests/support/walk.py)."""
     return page.SAID

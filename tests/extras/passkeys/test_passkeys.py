@@ -11,6 +11,7 @@ import webauthn
 from flask import Flask
 from sqlalchemy import select, update
 
+import config
 from directory.db.transactions import transaction
 from directory.extensions import db
 from directory.extras.passkeys import passkeys
@@ -609,3 +610,20 @@ def test_without_the_extra_the_account_and_the_sign_in_offer_none(make_app: Any,
 def test_the_button_that_signs_in_leads_on_in_the_language_of_the_page(make_app: Any) -> None:
     page = Api(make_app(SITE_LANGUAGES="en,de")).get("/sign-in?lang=de&next=/mine").text
     assert 'data-passkey="/mine?lang=de"' in page
+
+
+@pytest.mark.parametrize(
+    ("given", "line"),
+    [
+        ({"REQUIRE_PASSKEY": "admins"}, "EXTRAS: leave passkeys on, as REQUIRE_PASSKEY is set"),
+        (
+            {"PASSWORDS": "off"},
+            "PASSWORDS: set a provider, or leave passkeys on: without either nobody can sign in",
+        ),
+    ],
+)
+def test_nobody_is_locked_out_by_leaving_passkeys_out(given: dict[str, str], line: str) -> None:
+    for value in ("none", "-passkeys", "previews"):
+        with pytest.raises(config.ConfigError) as caught:
+            config.load({**ENVIRONMENT, **given, "EXTRAS": value})
+        assert str(caught.value.code) == line

@@ -237,3 +237,6 @@ export const edits: readonly string[] = [
   "project.edit_held",
   "project.edit_withdrawn"
 ];
+
+/** The reason of a rejection that the service made, because the time for an answer had passed. */
+export const timePassed = /^No answer within (\d{1,9}) days?\.$/;

@@ -5,6 +5,7 @@ import { showPresent } from "../parts/tabs.ts";
 import { addressOfLane, isInLane, isNarrowed, type Lane, LANES } from "../state/queue-address.ts";
 import { summary } from "../state/queue-pending.ts";
 import { patch } from "../state/queue-record.ts";
+import { story } from "../state/queue-history.ts";
 import { drop, type Item, queue, waitingCount } from "../state/queue.ts";
 import { readOnly } from "../state/session.ts";
 import { act } from "./dialog-state.ts";
@@ -39,20 +40,20 @@ export function Lanes() {
   );
 }
 
-/** That a rule holds the item that is shown, and the button that puts it into the queue. */
+/** That a rule holds or has rejected the item that is shown, and the button that puts it into the queue. */
 export function HeldOut({ item: { id, title, review } }: { item: Item }) {
-  if (!review?.held) return null;
+  if (!review?.held && !story.value?.isRejectedByRule) return null;
   return (
     <div class="banner pending" role="status">
-      <p>{r.heldBy}</p>
+      <p>{review?.held ? r.heldBy : r.rejectedBy}</p>
       <button type="button" class="button small" disabled={readOnly.value} onClick={() => void act("release", () => release(id, title))}>{r.release}</button>
     </div>
   );
 }
 
 async function release(id: number, title: string): Promise<void> {
-  const { review } = await ask(api.PUT("/api/review/projects/{project_id}/release", { params: { path: { project_id: id } } }));
-  patch(id, { review });
+  const project = await ask(api.PUT("/api/review/projects/{project_id}/release", { params: { path: { project_id: id } } }));
+  patch(id, project);
   say(r.released(title));
   if (isInLane("held")) drop([id]);
 }

@@ -24,6 +24,7 @@ import { Changes, History, Others } from "./queue-story.tsx";
 import { Team } from "./queue-team.tsx";
 import { Warnings } from "./queue-warnings.tsx";
 import { r } from "./review-text.ts";
+import { nobody } from "./sentences.ts";
 import { m } from "./team-text.ts";
 import { WithOwner } from "./turn.tsx";
 
@@ -119,7 +120,7 @@ function SinceSeen({ item: shown }: { item: Item }) {
 function Later() {
   const later = story.value?.later;
   if (!later) return null;
-  const name = later.actor?.username ?? r.system;
+  const name = later.actor?.username ?? nobody(later);
   const isEdit = edits.includes(later.action);
   return (
     <div class="banner pending" role="status">

@@ -17,10 +17,15 @@ export function isOthers(claim: Item["claim"]): boolean {
   return claim !== null && claim.user.id !== user.value?.id;
 }
 
+/** Whether an item can be claimed: it waits for the reviewers, or for the outcome of an appeal. */
+function mayClaim({ review }: Item): boolean {
+  return Boolean(summary.data.value?.claims && review && review.waiting_for !== "owner");
+}
+
 /** Claim the item that is shown, or end the caller's claim. Another's is taken over once that was asked about. */
 export function toggleClaim(): void {
   const shown = item.peek();
-  if (!shown || !summary.data.peek()?.claims || readOnly.peek()) return;
+  if (!shown || !mayClaim(shown) || readOnly.peek()) return;
   if (isOthers(shown.claim)) return askToTakeOver(shown, shown.claim as Schemas["Claim"]);
   void act("claim", () => (shown.claim ? release(shown.id) : claim(shown)));
 }
@@ -52,15 +57,17 @@ async function withdraw(id: number): Promise<void> {
 }
 
 /** Who looks at the item that is shown, and who has approved it. */
-export function Team({ item: { id, claim, approvals } }: { item: Item }) {
+export function Team({ item: shown }: { item: Item }) {
+  const { id, claim, approvals } = shown;
+  const isClaimable = mayClaim(shown);
   const given = approvals?.given ?? [];
   const others = isOthers(claim);
   return (
     <>
       {claim && others && <p class="banner pending" role="status">{m.looks(claim.user.username)}</p>}
-      {(summary.data.value?.claims || approvals) && (
+      {(isClaimable || approvals) && (
         <p class="actions">
-          {summary.data.value?.claims && (
+          {isClaimable && (
             <button type="button" class="button small" disabled={readOnly.value} onClick={toggleClaim}>
               {others ? m.takeOver : claim ? m.release : m.claim} <kbd>c</kbd>
             </button>

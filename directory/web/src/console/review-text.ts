@@ -47,6 +47,7 @@ export const r = {
   lanesOf: "Parts of the queue",
   heldBadge: "Held",
   heldBy: "A rule holds this out of the queue, for 14 days at most. A decision ends that, too.",
+  rejectedBy: "A rule rejected this.",
   release: "Put it into the queue",
   released: (title: string) => `${title} is in the queue.`,
   noneIn: {
@@ -102,7 +103,6 @@ export const r = {
   history: "History",
   showHistory: "Show the history",
   hideHistory: "Hide the history",
-  system: "The operator",
   isNow: "It changed after you looked. This is what it is now.",
   laterEdit: (name: string, when: string) => `${name} changed this submission ${when}. You see the version before.`,
   laterDecision: (name: string, action: string, when: string) => `${name} ${did[action] ?? action} ${when}.`,

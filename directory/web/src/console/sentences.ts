@@ -1,6 +1,6 @@
 // Entries of the audit log as sentences, with the names as links.
 import type { Schemas } from "../api/client.ts";
-import { sentences } from "../api/events.ts";
+import { sentences, timePassed } from "../api/events.ts";
 import { isAdministrator, personAt } from "../state/session.ts";
 import { count } from "../text.ts";
 
@@ -40,9 +40,14 @@ function named(placeholder: string, entry: Entry, projectAt?: string): Part {
     // The provider whose groups changed an account stands in the reason of an entry without an actor.
     case "provider": return !entry.actor && entry.reason ? { text: entry.reason } : operator;
     case "operator": return operator;
-    case "by": return userPart(entry.actor, entry.rule_id ? "A rule" : "The operator");
+    case "by": return userPart(entry.actor, nobody(entry));
     default: return { text: `{${placeholder}}` };
   }
+}
+
+/** Who did what no person of the site did. */
+export function nobody({ rule_id, reason }: Entry): string {
+  return rule_id ? "A rule" : timePassed.test(reason ?? "") ? "The service" : "The operator";
 }
 
 function projectPart({ project, project_id, action }: Entry, at?: string): Part {

@@ -48,7 +48,7 @@ export const w = {
   } as Record<string, string>,
   turns: { review: "In review", held: "Held", changes_requested: "Changes asked for", unpublished: "Taken down", appeal: "Appeal" },
   withOwner: "It waits for its owner.",
-  withOwnerUntil: (date: string) => `It waits for its owner until ${date}; then it is rejected.`,
+  withOwnerUntil: (date: string, isLive: boolean) => `It waits for its owner until ${date}; then ${isLive ? "the changes are rejected, and the project stays live" : "it is rejected"}.`,
   until: (date: string) => `until ${date}`,
   waiting_for: { review: "Review", owner: "The owner", appeal: "An appeal" } as Record<string, string>,
   hidden: "Hidden", usual: "Default", yes: "Yes", no: "No",

@@ -29,8 +29,8 @@ export function Until({ project: { review } }: { project: Project }) {
 
 /** That it is with its owner, how it came to that, and until when. */
 export function WithOwner({ project }: { project: Project }) {
-  const { review } = project;
+  const { review, status } = project;
   const turn = turnOf(project);
   if (!turn || review?.waiting_for !== "owner") return null;
-  return <p class="banner pending" role="status"><strong>{w.turns[turn]}.</strong> {review.closes_at ? w.withOwnerUntil(dated(review.closes_at)) : w.withOwner}</p>;
+  return <p class="banner pending" role="status"><strong>{w.turns[turn]}.</strong> {review.closes_at ? w.withOwnerUntil(dated(review.closes_at), status === "live") : w.withOwner}</p>;
 }

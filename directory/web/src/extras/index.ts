@@ -4,4 +4,8 @@ import { voteReview } from "./vote_review/index.ts";
 
 const off = globalThis.document?.querySelector?.<HTMLMetaElement>('meta[name="extras-off"]')?.content.split(" ") ?? [];
 
-export const extras: readonly Extra[] = [voteReview].filter(({ name }) => !off.includes(name));
+const all: readonly Extra[] = [
+  voteReview,
+];
+
+export const extras = all.filter(({ name }) => !off.includes(name));

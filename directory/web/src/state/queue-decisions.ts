@@ -3,6 +3,7 @@ import { batch, effect, signal, untracked } from "@preact/signals";
 import { api, ask, Problem, type Schemas } from "../api/client.ts";
 import { ended } from "../text.ts";
 import { r } from "../console/review-text.ts";
+import { nobody } from "../console/sentences.ts";
 import { m } from "../console/team-text.ts";
 import { ago } from "../parts/time.tsx";
 import {
@@ -217,7 +218,7 @@ function judge(item: Item, answer: Schemas["Decision"], decision: Decision, deci
   const isOwn = decider?.actor?.id === user.peek()?.id;
   if (status === 200 && item.status === "pending" && decision !== "request_changes" && (isOwn || !decider)) settled.done.push({ owner: item.owner.id, state: decision === "approve" ? "live" : "rejected" });
   if (status === 200 && (isOwn || !decider)) return note(settled, item, r.outcome.done(decision), true);
-  note(settled, item, decider ? r.outcome.first(decider.actor?.username ?? r.system, decider.action, ago(decider.at)) : r.outcome.firstUnknown);
+  note(settled, item, decider ? r.outcome.first(decider.actor?.username ?? nobody(decider), decider.action, ago(decider.at)) : r.outcome.firstUnknown);
 }
 
 function note(settled: Settled, { id, title }: Item, text: string, good = false): void {

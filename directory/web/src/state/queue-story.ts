@@ -25,6 +25,8 @@ export interface Story {
   /** What its edits changed since that decision. */
   changes: Change[];
   others: Other[];
+  /** Whether a rule rejected it, and nobody has decided, edited or appealed since. */
+  isRejectedByRule: boolean;
   /** The newest entry that is later than the version which is shown, if it is an edit or a decision. */
   later: Entry | null;
 }
@@ -46,7 +48,7 @@ export function since({ status, revision, submitted_at }: Pick<Schemas["ProjectD
 }
 
 /** The story of a project as it is on the screen; `entries` are newest first. */
-export function storyOf(entries: readonly Entry[], shown: Pick<Schemas["QueueItem"], "id" | "updated_at" | "revision" | "review">): Story {
+export function storyOf(entries: readonly Entry[], shown: Pick<Schemas["QueueItem"], "id" | "updated_at" | "revision" | "review" | "status">): Story {
   const { id, updated_at: shownAt, review } = shown;
   const held = shown.revision?.changes ?? {};
   const own = entries.filter((entry) => entry.project_id === id);
@@ -60,8 +62,15 @@ export function storyOf(entries: readonly Entry[], shown: Pick<Schemas["QueueIte
     decided: own[place] ?? null,
     changes: changesOf(since),
     others: othersOf(entries, id),
+    isRejectedByRule: isRejectedByRule(own, shown),
     later: newest && newest.at > shownAt && !isShown(newest, held) && !isOver(newest, own, review) ? newest : null,
   };
+}
+
+function isRejectedByRule(own: readonly Entry[], { status, revision }: Pick<Schemas["QueueItem"], "status" | "revision">): boolean {
+  const last = own.find((entry) => isDecision(entry) || edits.includes(entry.action) || entry.action.startsWith("project.appeal"));
+  const rejection = status === "live" ? revision?.rejected && decidedChanges.reject : status === "rejected" && decided.reject;
+  return Boolean(last?.rule_id) && last?.action === rejection;
 }
 
 /** Whether a request for changes is part of what is shown, which waits for its owner or was given back: the text stays. */
