@@ -5,8 +5,8 @@ replaced. What they would write meanwhile is refused by READ_ONLY, or by a trigg
 in portions, and every step can be run again.
 """
 
-
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
@@ -247,6 +247,9 @@ def downgrade() -> None:
             put_back(bind, row)
         after = found[-1].id
     op.drop_table("reviews")
+    triggers = Path(__file__).with_name(f"0066_triggers_{bind.dialect.name}.sql").read_text(encoding="utf-8")
+    for statement in [triggers] if bind.dialect.name == "postgresql" else triggers.split("\n\n")[1:]:
+        bind.exec_driver_sql(statement)
 
 
 def put_back(bind: sa.Connection, row: Any) -> None:

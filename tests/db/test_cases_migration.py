@@ -147,3 +147,19 @@ def test_what_the_version_before_has_written_becomes_a_case(
                 str(value) if is_time and value else value
             ), name
         assert [each for each in faults() if each.kind != "revision"] == []
+
+
+def test_after_a_downgrade_the_version_before_has_its_triggers(app: Flask, world: World, database: Database) -> None:
+    number = world.project()
+    with app.app_context():
+        flask_migrate.downgrade(revision=BEFORE)
+        with db.engine.begin() as connection:
+            connection.exec_driver_sql(f"INSERT INTO revisions (project_id, changes) VALUES ({number}, '{{}}')")
+            connection.exec_driver_sql(f"UPDATE projects SET status = 'pending' WHERE id = {number}")
+            assert connection.exec_driver_sql("SELECT count(*) FROM revisions").scalar() == 0
+            triggers = "SELECT name FROM sqlite_master WHERE type = 'trigger'"
+            if database.backend == "postgresql":
+                triggers = "SELECT tgname FROM pg_trigger WHERE NOT tgisinternal"
+            names = {*connection.exec_driver_sql(triggers).scalars()}
+            assert any(name.startswith("revisions_pictured") for name in names)
+        flask_migrate.upgrade()
