@@ -7,7 +7,7 @@ from sqlalchemy.exc import IntegrityError
 
 from directory.extensions import db
 from directory.models import Outcome, Reviewed, Status
-from directory.services.review.case import ENTRIES, STEPS, Act, Stage, Step
+from directory.services.review.steps import ENTRIES, STEPS, Act, Stage, Step
 from tests.support.factories import World
 
 

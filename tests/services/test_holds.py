@@ -17,7 +17,8 @@ from directory.services import health
 from directory.services.delivery.schedule import DeliveryPolicy
 from directory.services.identity import Caller
 from directory.services.review import holding, moderation
-from directory.services.review.case import Act, Stage, Terms, advance, current, flush
+from directory.services.review.case import Terms, advance, current, flush
+from directory.services.review.steps import Act, Stage
 from tests.support.factories import Api, World
 from tests.support.reviewing import NOTIFYING, outbox
 

@@ -36,6 +36,7 @@ from directory.services import audit, permissions
 from directory.services.catalog import additions, catalog
 from directory.services.catalog.filters import review_scope
 from directory.services.review import approvals, case, claims, moderation, reports
+from directory.services.review.steps import Act
 from directory.services.rules import reverting
 
 QUEUE_FILTERS = {*QueueQuery().fields} - {*PageQuery().fields, "sort"}
@@ -158,7 +159,7 @@ def request_changes(project_id: int, body: dict[str, Any]) -> Any:
     the end. Without an answer it is rejected at `closes_at`. Reviewers may decide meanwhile. The same request again
     changes nothing; another one is refused while it waits for its owner: write a message.
     """
-    return _decided(project_id, case.Act.REQUEST, body)
+    return _decided(project_id, Act.REQUEST, body)
 
 
 @review.put("/projects/<id:project_id>/release")

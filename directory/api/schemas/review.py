@@ -25,7 +25,7 @@ from directory.models.base import HIGHEST_ID
 from directory.services.catalog.additions import BY_RULE, OWNER_SUSPENDED, WARNINGS
 from directory.services.catalog.filters import KINDS
 from directory.services.catalog.orders import SORTS
-from directory.services.review.case import Act
+from directory.services.review.steps import Act
 from directory.services.text.rules import CATEGORY_SLUG_MAX
 
 

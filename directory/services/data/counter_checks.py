@@ -30,7 +30,8 @@ from directory.services import day_counts, turns
 from directory.services.catalog import fields
 from directory.services.catalog.queries import COUNTERS
 from directory.services.data.recount import Fault, record_repair
-from directory.services.review.case import Act, advance, changes_of, current
+from directory.services.review.case import advance, changes_of, current
+from directory.services.review.steps import Act
 
 
 class Check(NamedTuple):

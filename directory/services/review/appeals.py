@@ -19,7 +19,8 @@ from directory.services.delivery import outbox
 from directory.services.delivery.channels import MAIL, Endpoint
 from directory.services.identity import Caller, require_active
 from directory.services.review import submissions, thread
-from directory.services.review.case import Act, Case, Terms, current, move
+from directory.services.review.case import Case, Terms, current, move
+from directory.services.review.steps import Act
 
 UPHELD, REVERSED = Act.UPHOLD.value, Act.REVERSE.value
 KINDS = {UPHELD: MessageKind.APPEAL_UPHELD, REVERSED: MessageKind.APPEAL_REVERSED}  # of the entries in the threads

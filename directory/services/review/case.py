@@ -1,4 +1,4 @@
-"""The review of a project as a table of transitions, and the one function that makes them.
+"""Cases under review: what is read of them, and `move`, the one function that makes the steps of the table in `steps`.
 
 `move` locks nothing: the calling function has the cases from `locked`, or the project from `submissions.locked` and its
 case from `current`. A project is locked before its case, and both before the counters that triggers change.
@@ -7,18 +7,15 @@ case from `current`. A project is locked before its case, and both before the co
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import Any
 
 from sqlalchemy import case as sql_case
 from sqlalchemy import func, literal, select, update
 
-from directory import events
 from directory.db.errors import refusing
 from directory.errors import Invalid
-from directory.events import Event
 from directory.extensions import db, modify
-from directory.models import Asked, MessageKind, Outcome, Project, Review, Reviewed, Status, Turn, now
+from directory.models import Asked, Outcome, Project, Review, Reviewed, Turn, now
 from directory.models.base import UtcDateTime
 from directory.services import audit, service_words, turns
 from directory.services.catalog import catalog, category_slugs, fields
@@ -28,113 +25,12 @@ from directory.services.delivery import outbox
 from directory.services.delivery.channels import Endpoint
 from directory.services.identity import Caller
 from directory.services.review import thread
+from directory.services.review.steps import ENTRIES, STEPS, Act, Stage, Step
 from directory.services.turns import Standing
 
 PATIENCE = 3  # so many requests of one submission leave it its place in the queue
 LONGEST = timedelta(days=14)  # of a hold
 APPEAL_WITHIN = timedelta(days=180)
-
-
-class Act(StrEnum):
-    """What moves a case. The first four are decisions, by the words of the routes."""
-
-    APPROVE = "approve"
-    REJECT = "reject"
-    UNPUBLISH = "unpublish"
-    REQUEST = "request_changes"
-    RESUBMIT = "resubmit"
-    HOLD = "hold"
-    RELEASE = "release"
-    RETURN = "return"
-    APPEAL = "appeal"
-    UPHOLD = "upheld"
-    REVERSE = "reversed"
-    WITHDRAW = "withdraw"
-
-
-class Stage(StrEnum):
-    """Where the review of a project is, as far as it determines what can follow."""
-
-    NONE = "none"  # nothing of a live project is under review
-    QUEUED = "queued"
-    HELD = "held"
-    ASKED = "asked"  # the owner is asked for changes
-    DOWN = "down"  # the owner has a project that was taken down
-    DOWN_APPEALED = "down_appealed"
-    REJECTED = "rejected"
-    APPEALED = "appealed"  # against a rejection
-
-
-class Step(NamedTuple):
-    """What an act leads to: whose turn it is, the state of the project, and how the case ended, if it did.
-
-    `event` is that of the log and of webhooks; `ends` what the thread says if it ends an open appeal. The version of
-    the project is raised, which voids approvals and claims, unless the step keeps it or its caller has raised it.
-    """
-
-    turn: Turn | None
-    status: Status
-    outcome: Outcome | None
-    event: Event | None
-    ends: str | None = None
-    raises_version: bool = True
-
-
-class Overtaking(StrEnum):
-    """What ends an appeal without an outcome, as the thread says it."""
-
-    DECISION = service_words.BY_DECISION
-    EDIT = service_words.BY_EDIT
-    WITHDRAWAL = service_words.BY_WITHDRAWAL
-
-
-_S, _C = Reviewed.SUBMISSION, Reviewed.CHANGES
-_LIVE, _PENDING, _REFUSED = Status.LIVE, Status.PENDING, Status.REJECTED
-_QUEUED, _HELD, _ASKED, _DOWN = Stage.QUEUED, Stage.HELD, Stage.ASKED, Stage.DOWN
-_REJECTED, _APPEALED, _DOWN_APPEALED = Stage.REJECTED, Stage.APPEALED, Stage.DOWN_APPEALED
-_OPEN = (_QUEUED, _HELD, _ASKED, _DOWN, _DOWN_APPEALED)
-_BY_DECISION, _BY_EDIT, _BY_WITHDRAWAL = Overtaking
-# What a case is about, where it is, and what is done; then whose turn it is, the project's state and the outcome.
-_ROWS: tuple[tuple[Reviewed, Collection[Stage], Act, Step], ...] = (
-    (_S, _OPEN, Act.APPROVE, Step(None, _LIVE, Outcome.APPROVED, events.PROJECT_APPROVED, _BY_DECISION)),
-    (_C, _OPEN, Act.APPROVE, Step(None, _LIVE, Outcome.APPROVED, events.PROJECT_EDIT_APPROVED, _BY_DECISION, False)),
-    (_S, _OPEN, Act.REJECT, Step(None, _REFUSED, Outcome.REJECTED, events.PROJECT_REJECTED, _BY_DECISION)),
-    (_C, _OPEN, Act.REJECT, Step(None, _LIVE, Outcome.REJECTED, events.PROJECT_EDIT_REJECTED, _BY_DECISION)),
-    (_S, (Stage.NONE,), Act.UNPUBLISH, Step(Turn.OWNER, _PENDING, None, events.PROJECT_UNPUBLISHED)),
-    (_C, tuple(Stage), Act.UNPUBLISH, Step(Turn.OWNER, _PENDING, None, events.PROJECT_UNPUBLISHED, _BY_DECISION)),
-    (_S, _OPEN, Act.REQUEST, Step(Turn.OWNER, _PENDING, None, events.PROJECT_CHANGES_REQUESTED, _BY_DECISION)),
-    (_C, _OPEN, Act.REQUEST, Step(Turn.OWNER, _LIVE, None, events.PROJECT_CHANGES_REQUESTED, _BY_DECISION)),
-    (_S, (_ASKED, _DOWN, _DOWN_APPEALED, _REJECTED, _APPEALED), Act.RESUBMIT,
-     Step(Turn.REVIEWERS, _PENDING, None, events.PROJECT_RESUBMITTED, _BY_EDIT)),
-    (_C, (_ASKED,), Act.RESUBMIT, Step(Turn.REVIEWERS, _LIVE, None, events.PROJECT_RESUBMITTED, _BY_EDIT)),
-    (_S, (_QUEUED,), Act.HOLD, Step(Turn.RULE, _PENDING, None, None, None, False)),
-    (_C, (_QUEUED,), Act.HOLD, Step(Turn.RULE, _LIVE, None, None, None, False)),
-    (_S, (_HELD,), Act.RELEASE, Step(Turn.REVIEWERS, _PENDING, None, events.PROJECT_RELEASED, None, False)),
-    (_C, (_HELD,), Act.RELEASE, Step(Turn.REVIEWERS, _LIVE, None, events.PROJECT_RELEASED, None, False)),
-    (_S, (_HELD,), Act.RETURN, Step(Turn.REVIEWERS, _PENDING, None, events.PROJECT_RETURNED, None, False)),
-    (_C, (_HELD,), Act.RETURN, Step(Turn.REVIEWERS, _LIVE, None, events.PROJECT_RETURNED, None, False)),
-    (_S, (_REJECTED, _APPEALED), Act.RETURN,
-     Step(Turn.REVIEWERS, _PENDING, None, events.PROJECT_RETURNED, _BY_DECISION)),
-    (_C, (_REJECTED, _APPEALED), Act.RETURN,
-     Step(Turn.REVIEWERS, _LIVE, None, events.PROJECT_RETURNED, _BY_DECISION)),
-    (_S, (_REJECTED,), Act.APPEAL, Step(Turn.APPEAL, _REFUSED, Outcome.REJECTED, events.PROJECT_APPEALED)),
-    (_S, (_DOWN,), Act.APPEAL, Step(Turn.APPEAL, _PENDING, None, events.PROJECT_APPEALED)),
-    (_C, (_REJECTED,), Act.APPEAL, Step(Turn.APPEAL, _LIVE, Outcome.REJECTED, events.PROJECT_APPEALED)),
-    (_S, (_APPEALED,), Act.UPHOLD, Step(None, _REFUSED, Outcome.REJECTED, events.PROJECT_APPEAL_UPHELD)),
-    (_S, (_DOWN_APPEALED,), Act.UPHOLD, Step(Turn.OWNER, _PENDING, None, events.PROJECT_APPEAL_UPHELD)),
-    (_C, (_APPEALED,), Act.UPHOLD, Step(None, _LIVE, Outcome.REJECTED, events.PROJECT_APPEAL_UPHELD)),
-    (_S, (_APPEALED,), Act.REVERSE, Step(Turn.REVIEWERS, _PENDING, None, events.PROJECT_APPEAL_REVERSED)),
-    (_S, (_DOWN_APPEALED,), Act.REVERSE, Step(None, _LIVE, Outcome.REVERSED, events.PROJECT_APPEAL_REVERSED)),
-    (_C, (_APPEALED,), Act.REVERSE, Step(Turn.REVIEWERS, _LIVE, None, events.PROJECT_APPEAL_REVERSED)),
-    (_C, tuple(Stage), Act.WITHDRAW,
-     Step(None, _LIVE, Outcome.WITHDRAWN, events.PROJECT_EDIT_WITHDRAWN, _BY_WITHDRAWAL)),
-)  # fmt: skip
-STEPS = {(kind, stage, act): step for kind, stages, act, step in _ROWS for stage in stages}
-# The entries in the threads, and the acts of which webhooks and owners hear by `move`.
-ENTRIES = {
-    Act.APPROVE: MessageKind.APPROVED, Act.REJECT: MessageKind.REJECTED, Act.UNPUBLISH: MessageKind.UNPUBLISHED,
-    Act.REQUEST: MessageKind.CHANGES_REQUESTED, Act.RETURN: MessageKind.MESSAGE,
-}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +70,7 @@ class Case:
     @property
     def kind(self) -> Reviewed:
         """What it is about. A live project without a case was a submission."""
-        return _S if self.review is None else Reviewed(self.review.kind)
+        return Reviewed.SUBMISSION if self.review is None else Reviewed(self.review.kind)
 
     @property
     def stage(self) -> Stage:
@@ -313,7 +209,7 @@ def advance(case: Case, act: Act, *, by: Caller | None, at: datetime, terms: Ter
     if act is Act.UNPUBLISH:
         if review is not None:
             end(review, Outcome.UNPUBLISHED, by, at)
-        case.review = review = begun(case.project, _S, at)
+        case.review = review = begun(case.project, Reviewed.SUBMISSION, at)
         review.asked, review.reason = Asked.UNPUBLISHED, terms.reason
         review.decided_at, review.decided_by = at, by.id if by else None
     assert review is not None  # noqa: S101 (every other act is about a case)
@@ -326,7 +222,7 @@ def advance(case: Case, act: Act, *, by: Caller | None, at: datetime, terms: Ter
         _reopen(review, at)
     elif act is Act.RESUBMIT and review.outcome is not None:
         end(review, Outcome.REJECTED, by, at)
-        case.review = begun(case.project, _S, at)
+        case.review = begun(case.project, Reviewed.SUBMISSION, at)
     else:
         _pass_on(review, step, act, at, terms)
 
@@ -372,7 +268,7 @@ def end(review: Review, outcome: Outcome, by: Caller | None, at: datetime) -> No
 
 def _reject(review: Review, by: Caller | None, at: datetime, terms: Terms) -> None:
     """Keep a case as a rejected one, with what was written."""
-    if review.kind == _C:
+    if review.kind == Reviewed.CHANGES:
         review.changes, review.category = changes_of(review), None
     by_nobody = Outcome.BY_TIME if terms.is_late else Outcome.REJECTED
     review.outcome = Outcome.BY_RULE if terms.rule_id is not None else by_nobody

@@ -12,7 +12,8 @@ from directory.services.catalog import catalog
 from directory.services.delivery import outbox
 from directory.services.delivery.channels import Endpoint
 from directory.services.review import moderation, thread
-from directory.services.review.case import Act, Case, Terms, locked
+from directory.services.review.case import Case, Terms, locked
+from directory.services.review.steps import Act
 from directory.services.turns import is_turn
 
 BEFORE = timedelta(days=7)

@@ -10,7 +10,8 @@ from directory.extensions import db
 from directory.models import Review, Turn, now
 from directory.services import permissions
 from directory.services.identity import Caller, require_active
-from directory.services.review.case import Act, Stage, locked, move
+from directory.services.review.case import locked, move
+from directory.services.review.steps import Act, Stage
 from directory.services.turns import is_turn
 
 

@@ -13,18 +13,8 @@ from directory.services.catalog import counters
 from directory.services.delivery.channels import Endpoint
 from directory.services.identity import Caller, require_active
 from directory.services.review import approvals, claims, reports, revisions, submissions, thread
-from directory.services.review.case import (
-    PLAIN,
-    Act,
-    Case,
-    Stage,
-    Terms,
-    advance,
-    changes_of,
-    flush,
-    locked,
-    move,
-)
+from directory.services.review.case import PLAIN, Case, Terms, advance, changes_of, flush, locked, move
+from directory.services.review.steps import Act, Stage
 
 DELETE = "delete"
 # The stages in which a decision was already made.

@@ -24,7 +24,8 @@ from directory.services.catalog.fields import Changes
 from directory.services.delivery import outbox
 from directory.services.delivery.channels import Endpoint
 from directory.services.identity import Caller
-from directory.services.review.case import Act, Case, Overtaking, advance, begun, changes_of, end_appeals, flush
+from directory.services.review.case import Case, advance, begun, changes_of, end_appeals, flush
+from directory.services.review.steps import Act, Overtaking
 from directory.services.text.equal_addresses import needs_no_review
 
 # For the log: an event of changes leaves the project live.

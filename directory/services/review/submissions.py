@@ -21,7 +21,8 @@ from directory.services.identity import Caller, require_active, require_verified
 from directory.services.pictures import logos
 from directory.services.pictures.project_pictures import Change
 from directory.services.review import claims, reports, revisions
-from directory.services.review.case import Act, Case, Overtaking, Stage, advance, current, end_appeals, flush, move
+from directory.services.review.case import Case, advance, current, end_appeals, flush, move
+from directory.services.review.steps import Act, Overtaking, Stage
 from directory.services.text.equal_addresses import Address, repository_key, url_key
 
 ADDRESS = frozenset({"url", "repository_url"})  # the fields that make duplicates

@@ -24,7 +24,8 @@ from directory.services.delivery import outbox
 from directory.services.delivery.channels import Endpoint
 from directory.services.identity import Caller
 from directory.services.review import reports, thread
-from directory.services.review.case import Act, Case, Overtaking, Terms, advance, current_of, end_appeals, flush
+from directory.services.review.case import Case, Terms, advance, current_of, end_appeals, flush
+from directory.services.review.steps import Act, Overtaking
 
 AT_ONCE = 1_000  # the most projects that one request takes down
 TOO_MANY = _(

@@ -14,7 +14,8 @@ from directory.services.catalog import counters
 from directory.services.delivery.channels import Endpoint
 from directory.services.identity import Caller, require_active
 from directory.services.review import holding
-from directory.services.review.case import Act, Case, Terms, locked, move
+from directory.services.review.case import Case, Terms, locked, move
+from directory.services.review.steps import Act
 from directory.services.turns import is_turn
 
 AT_ONCE = 1_000

@@ -12,7 +12,8 @@ from directory.services.delivery.channels import Endpoint
 from directory.services.identity import Caller
 from directory.services.pictures import logos
 from directory.services.review import moderation, submissions
-from directory.services.review.case import Act, Case, Stage, Terms, advance, changes_of, current, flush
+from directory.services.review.case import Case, Terms, advance, changes_of, current, flush
+from directory.services.review.steps import Act, Stage
 from directory.services.rules import judging, texts
 from directory.services.rules.judging import Judgement
 
