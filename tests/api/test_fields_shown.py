@@ -340,7 +340,7 @@ def ask(app, world):
     Api(app).post(f"/api/projects/{voted}/reports", {"kind": "spam", "text": "Look."})
     targets.session()
     known = Identity(user_id=admin.id, issuer="https://github.com", subject="1", email="x@example.org")
-    passkey = Passkey(user_id=admin.id, credential_id="x", public_key="x", sign_count=0, name="Key")
+    passkey = Passkey(user_id=admin.id, credential_id="eA", public_key="x", sign_count=0, name="Key")
     with app.app_context():
         transaction(lambda: db.session.add_all([known, passkey]))
     targets.endpoint()

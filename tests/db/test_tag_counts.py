@@ -17,6 +17,7 @@ from directory.models import Project, TagCount
 from directory.services.data import counter_checks
 from directory.services.review import moderation
 from tests.support.factories import World
+from tests.support.reviewing import restate
 
 on_postgresql = pytest.mark.parametrize("migrated", ["postgresql"], indirect=True)
 
@@ -32,16 +33,24 @@ def run(app: Flask, *statements: str) -> None:
         transaction(lambda: [db.session.execute(text(each)) for each in statements])
 
 
+def stated(app: Flask, project_id: int, status: str) -> None:
+    with app.app_context():
+        transaction(lambda: restate(project_id, status))
+
+
 def test_the_database_counts_whatever_the_statement(app: Flask, world: World) -> None:
     owner = world.user()
     one, two = world.project(owner, tags=["a", "b"]), world.project(owner, "pending", tags=["b", "c"])
     publish = "status = 'live', published_at = submitted_at"
+    stated(app, two, "live")
     run(app, f"UPDATE projects SET {publish}")
     assert stored(app) == {"a": 1, "b": 2, "c": 1}
     run(app, 'UPDATE projects SET tags = \'["c", "b"]\'')
     assert stored(app) == {"a": 0, "b": 2, "c": 2}
+    stated(app, one, "rejected")
     run(app, f"UPDATE projects SET status = 'rejected', tags = '[\"d\"]' WHERE id = {one}")
     assert stored(app) == {"a": 0, "b": 1, "c": 1}
+    stated(app, one, "live")
     run(app, f"UPDATE projects SET {publish} WHERE id = {one}", f"UPDATE projects SET tags = '[]' WHERE id = {two}")
     assert stored(app) == {"a": 0, "b": 0, "c": 0, "d": 1}
     run(app, f"UPDATE projects SET upvotes = 7, title = 'x' WHERE id = {one}")

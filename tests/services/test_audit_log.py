@@ -141,15 +141,16 @@ def test_what_is_no_edit_has_no_value_rather_than_a_json_null(app: Flask, owner:
         assert db.session.scalar(select(AuditEntry.id).where(AuditEntry.changes.is_(None))) is not None
 
 
-@pytest.mark.parametrize(("changes", "statements_"), [({"tagline": "x"}, 12), ({"category": "games"}, 15)])
+@pytest.mark.parametrize(("changes", "statements_"), [({"tagline": "x"}, 13), ({"category": "games"}, 16)])
 def test_the_changes_cost_a_statement_where_the_category_is_one_of_them(
     owner: Api, statements: Statements, migrated: Any, changes: dict[str, str], statements_: int
 ) -> None:
     path = owner.post("/api/projects", FIRST).headers["Location"]
     statements.clear()
     assert owner.put(path, changes).status_code == 200
-    # Who calls, may they, the two locks, the change, the log, the facts for rules (3), the bytes of the day, the
-    # answer; the new slug twice and the old one, or the index, which is two tables on SQLite.
+    # Who calls, may they, the locks of the account, the project and its case, the change, the log, the facts for rules
+    # (3), the bytes of the day, the answer; the new slug twice and the old one, or the index, which is two tables on
+    # SQLite.
     indexes = int("tagline" in changes and migrated.backend == "sqlite")
     assert len(statements) == statements_ + indexes
 

@@ -13,7 +13,7 @@ from directory import events
 from directory.db.transactions import transaction
 from directory.events import Event
 from directory.extensions import db
-from directory.models import AuditEntry, Delivery, MailLink, Project, Status, now
+from directory.models import AuditEntry, Delivery, MailLink, Review, Status, now
 from directory.services.accounts import accounts, mail_links
 from directory.services.catalog import fields
 from directory.services.data import wholesale
@@ -23,7 +23,9 @@ from directory.services.delivery.mail import messages
 from directory.services.delivery.webhooks import formats
 from directory.services.identity import Caller
 from directory.services.people import groups
-from directory.services.review import approvals, deadlines, holding
+from directory.services.review import approvals, deadlines
+from directory.services.review.case import advance, flush, locked
+from directory.services.review.steps import Act
 from directory.services.sign_in import identities, links, recovery
 from directory.services.sign_in.provider import Claims
 from directory.services.sign_in.roles import Membership
@@ -110,7 +112,13 @@ class Scene:
 
     def hold(self) -> None:
         self.submit()
-        self.run(lambda: holding.hold(db.session.get_one(Project, self.project), None, at=now()))
+
+        def work() -> None:
+            [case] = locked([self.project])
+            advance(case, Act.HOLD, by=None, at=now())
+            flush([case])
+
+        self.run(work)
 
     def ruled(self, **members: Any) -> str:
         """A rule: its path."""
@@ -124,8 +132,8 @@ class Scene:
 
     def remind(self) -> None:
         self.asked()
-        times = {"owner_since": now() - timedelta(days=20), "closes_at": now() + timedelta(days=3)}
-        self.run(lambda: db.session.execute(update(Project).values(**times)))
+        times = {"since": now() - timedelta(days=20), "until": now() + timedelta(days=3)}
+        self.run(lambda: db.session.execute(update(Review).values(**times)))
         assert self.run(lambda: deadlines.remind(9, notify=self.notify)) == 1
 
     def judge(self, *decisions: str) -> None:

@@ -19,6 +19,7 @@ from directory.services.catalog.filters import Filters
 from directory.services.catalog.orders import hot
 from tests.support.factories import World
 from tests.support.lists import ORDERS
+from tests.support.reviewing import restate
 from tests.support.search_reference import Made, expected, listed, made_up, written
 
 COMMON = Filters(status="live", q="common")
@@ -47,6 +48,8 @@ def store(made: Made, categories: dict[str, int]) -> None:
 
     def work() -> None:
         project = db.session.get_one(Project, made.id)
+        if project.status != made.status:
+            restate(project.id, made.status)
         project.status, project.category_id, project.tags = made.status, categories[made.category], list(made.tags)
         project.title, project.tagline, project.description = made.title, made.brief, made.description
         project.upvotes, project.hot = made.upvotes, hot(made.upvotes, made.at)

@@ -12,8 +12,9 @@ from directory.db.transactions import transaction
 from directory.extensions import db
 from directory.models import Category
 from directory.services.catalog import search, tags
-from directory.services.catalog.catalog import page, total
+from directory.services.catalog.catalog import page
 from directory.services.catalog.filters import Filters
+from directory.services.catalog.ways import total
 from tests.conftest import Statements
 from tests.support.factories import World
 from tests.support.lists import ORDERS

@@ -5,12 +5,12 @@ from datetime import timedelta
 from typing import Any
 
 from flask import Flask
-from sqlalchemy import select, update
+from sqlalchemy import delete, select, update
 
 from directory import events
 from directory.db.transactions import transaction
 from directory.extensions import db, modify
-from directory.models import AuditEntry, Delivery, Project, Review, Reviewed, Turn, now
+from directory.models import AuditEntry, Delivery, Outcome, Project, Review, Reviewed, Status, Turn, now
 from tests.support.factories import Api
 
 ENDPOINT = {"url": "https://hook.example/x", "secret": "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"}
@@ -52,6 +52,19 @@ def put_back(app: Flask, project_id: int, **hours: float) -> None:
 
     with app.app_context():
         transaction(write)
+
+
+def restate(project_id: int, status: str) -> None:
+    """Give a project the case that a status needs, so that a statement may set that one."""
+    db.session.execute(delete(Review).where(Review.project_id == project_id))
+    if status != Status.LIVE:
+        own = Project.submitted_at, Project.category_id
+        at, category_id = db.session.execute(select(*own).where(Project.id == project_id)).one()
+        is_open = status == Status.PENDING
+        whose = {"turn": Turn.REVIEWERS} if is_open else {"outcome": Outcome.REJECTED, "decided_at": at}
+        values = {"kind": Reviewed.SUBMISSION, "since": at, "place": at, "category_id": category_id, **whose}
+        db.session.add(Review(project_id=project_id, **values))
+    db.session.flush()
 
 
 def last_wait(app: Flask) -> float:

@@ -56,12 +56,12 @@ def write(project_id: int, text: str, *, by: Caller, notify: list[Endpoint], int
     """
     require_active(by)
     project = submissions.locked(project_id)
-    if not permissions.may(by, "review", project.category_id) or (internal and project.owner_id == by.id):
+    if not permissions.may(by, "review", project.category_id) or (internal and permissions.owns(by, project.owner_id)):
         raise NotFound
     kind = MessageKind.NOTE if internal else MessageKind.MESSAGE
     entry = thread.Entry(kind, project_id, project.owner_id, text)
     added = thread.add(entry, sender=Sender.REVIEWERS, by=by, at=now())
-    if not internal and project.owner_id != by.id:
+    if not internal and not permissions.owns(by, project.owner_id):
         outbox.enqueue_message(project_id, by=by, endpoints=notify, message_id=added["id"])
     return added
 

@@ -123,7 +123,13 @@ def apply(cases: list[Case], *, by: Caller | None, notify: list[Endpoint]) -> di
     locked them.
     """
     wanted = {case.id: changes_of(case.review) for case in cases}
-    applied = {each.after.id: each.changes for each in _apply(_edited(wanted), now())}
+    edited = {each.after.id: each for each in _apply(_edited(wanted), now())}
+    applied = {project_id: each.changes for project_id, each in edited.items()}
+    for case in cases:
+        if case.id in edited:  # the log names it as it is now
+            after = edited[case.id].after
+            named = {"title": after.title, "url_key": after.url_key, "category_id": after.category_id}
+            case.project = SimpleNamespace(**{**case.project._mapping, **named})
     if applied and outbox.wanting(events.PROJECT_EDITED, notify):
         stored = catalog.all_stored(list(applied))
         outbox.enqueue_each(events.PROJECT_EDITED, stored, by=by, endpoints=notify, changes=applied)
