@@ -107,12 +107,19 @@ EDGE = "INSERT INTO audit_entries (action, at, project_id, from_state, to_state)
         (["UPDATE deliveries SET project_id = {pending}"], "has 0 approvals and 1 events"),
         ([EDGE.format("'project.edited', CURRENT_TIMESTAMP, {pending}, 'pending', 'live'")], "it from pending to live"),
         ([EDGE.format("'project.unpublished', CURRENT_TIMESTAMP, {pending}, 'live', 'pending'")], "was pending and"),
-        (["UPDATE projects SET status = 'rejected' WHERE id = {pending}"], "is rejected, by the audit log pending"),
+        (
+            [
+                "UPDATE reviews SET turn = NULL, outcome = 'rejected' WHERE is_current",
+                "UPDATE projects SET status = 'rejected' WHERE id = {pending}",
+            ],
+            "is rejected, by the audit log pending",
+        ),
         (["UPDATE users SET role = 'member'"], "there is no active administrator"),
         (["UPDATE users SET status = 'suspended'"], "there is no active administrator"),
         (["UPDATE projects SET title = 'Lost' WHERE id = {live}"], "is called Lost, by what was acknowledged One"),
         (
             [
+                "UPDATE reviews SET project_id = {live} WHERE is_current",
                 "UPDATE projects SET status = 'pending' WHERE id = {live}",
                 EDGE.format("'project.unpublished', CURRENT_TIMESTAMP, {live}, 'live', 'pending'"),
             ],
@@ -219,6 +226,7 @@ def test_an_edit_is_a_decision_where_it_sends_a_project_to_review(history: Histo
     history.edit(history.pending, "Another")
     assert found(history, database) == []
     history.damage(
+        "UPDATE reviews SET turn = NULL, outcome = 'rejected' WHERE is_current",
         "UPDATE projects SET status = 'rejected' WHERE id = {pending}",
         EDGE.format("'project.rejected', CURRENT_TIMESTAMP, {pending}, 'pending', 'rejected'"),
     )
