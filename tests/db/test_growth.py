@@ -155,9 +155,9 @@ def test_a_narrowed_search_for_a_common_word_costs_the_same_in_a_directory_ten_t
     assert costs[1] <= 4 * costs[0], costs
 
 
-def explained(app: Flask, statements: Plans) -> list[str]:
+def explained(app: Flask, statements: Plans, *, is_small: bool = False) -> list[str]:
     with app.app_context():
-        return statements.explained()
+        return statements.explained(is_small=is_small)
 
 
 def test_a_title_of_common_words_reads_a_bounded_part_of_the_search_index(app: Flask, world: World) -> None:
@@ -204,7 +204,7 @@ def test_the_places_in_the_queue_are_read_in_one_walk_without_a_sort_of_the_proj
         world.project(ada, "pending")
     world.caller(ada).put(f"/api/projects/{world.project(ada)}", {"title": "Another"})
     statements = asked(app, world.caller(ada), "/api/projects?owner=me")
-    [places] = explained(app, Plans(each for each in statements if "row_number" in each[0]))
+    [places] = explained(app, Plans(each for each in statements if "row_number" in each[0]), is_small=True)
     queue_in_order(places)
     assert "TEMP B-TREE" not in places, places
 
@@ -218,7 +218,7 @@ def test_the_queue_is_read_in_the_order_of_its_two_indexes(app: Flask, world: Wo
     following = admin.get(path).json["pagination"]["next_cursor"]
     for query in ("", "&page=2", f"&cursor={following}"):
         statements = asked(app, admin, path + query)
-        [page] = explained(app, Plans(each for each in statements if "has_upvoted" in each[0]))
+        [page] = explained(app, Plans(each for each in statements if "has_upvoted" in each[0]), is_small=True)
         queue_in_order(page.partition("USERS")[0])
 
 

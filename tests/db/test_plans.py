@@ -54,11 +54,15 @@ class Plans(list[tuple[str, Any]]):
         if statement.startswith(("SELECT", "WITH", "DELETE", "INSERT")):
             self.append((statement, parameters))
 
-    def explained(self) -> list[str]:
-        """The plan of each."""
+    def explained(self, *, is_small: bool = False) -> list[str]:
+        """The plan of each. Of small tables PostgreSQL would read the whole and sort it: then as of large ones."""
         how = "EXPLAIN" if db.engine.dialect.name == "postgresql" else "EXPLAIN QUERY PLAN"
         with db.engine.connect() as connection:
+            if is_small and how == "EXPLAIN":
+                connection.exec_driver_sql("SET enable_seqscan = off; SET enable_bitmapscan = off")
             rows = [_explained(connection, f"{how} {sql}", given) for sql, given in self]
+            if is_small and how == "EXPLAIN":
+                connection.exec_driver_sql("RESET enable_seqscan; RESET enable_bitmapscan")
         return ["\n".join(str(row[-1]) for row in plan) for plan in rows]
 
 
