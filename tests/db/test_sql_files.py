@@ -19,6 +19,7 @@ from tests.support.schema import Schema, schema
 from tests.support.variants import BACKENDS
 
 pytestmark = [pytest.mark.direct("migrates"), pytest.mark.usefixtures("at_head_afterwards")]
+REFUSED = re.compile(r"\brefusing\(([^)]*)")
 NAME = re.compile(r"CREATE (?:OR REPLACE )?(FUNCTION|TRIGGER) (\w+)")
 
 
@@ -157,3 +158,13 @@ def test_an_upgrade_from_release_0_1_0_writes_each_search_entry_once(
         flask_migrate.upgrade()
         event.remove(db.engine, "after_cursor_execute", count)
     assert sum(wrote) == len(projects)
+
+
+def test_each_refusal_names_a_constraint_of_the_schema() -> None:
+    tables = db.metadata.tables.values()
+    known = {str(each.name) for table in tables for each in (*table.constraints, *table.indexes)}
+    texts = [path.read_text(encoding="utf-8") for path in sql_files.FOLDER.rglob("*.sql")]
+    code = "".join(path.read_text(encoding="utf-8") for path in sql_files.FOLDER.parents[1].rglob("*.py"))
+    names = {name for given in REFUSED.findall(code) for name in re.findall(r"\b([a-z]+_\w+)=", given)}
+    assert len(names) > 5
+    assert {name for name in names - known if not any(name in each for each in texts)} == set()

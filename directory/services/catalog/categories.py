@@ -60,7 +60,7 @@ def remove(slug: str, *, by: Caller | None) -> None:
     columns = (getattr(Category, name) for name in FIELDS)
     gone = delete(Category).where(Category.slug == slug).returning(*columns)
     used = CategoryInUse()
-    with refusing(fk_projects_category_id_categories=used, fk_revisions_category_categories=used):
+    with refusing(fk_projects_category_id_categories=used, fk_reviews_category_categories=used):
         removed = db.session.execute(gone, execution_options=UNSYNCHRONISED).one_or_none()
     if removed is None:
         raise NotFound
