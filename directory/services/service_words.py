@@ -24,11 +24,6 @@ def time_passed(days: int) -> Message:
     return ngettext("No answer within {number} day.", "No answer within {number} days.", days)
 
 
-def is_time_passed(reason: str | None) -> bool:
-    """Whether this is the reason of such a rejection."""
-    return TIME_PASSED.fullmatch(reason or "") is not None
-
-
 def said(text: str) -> str:
     """A text of the service as the message that it is; another one as it is."""
     found = TIME_PASSED.fullmatch(text)

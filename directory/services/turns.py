@@ -9,7 +9,7 @@ from sqlalchemy import ColumnElement, and_, case, func, literal_column, or_, sel
 
 from directory.db.paging import AnySelect
 from directory.extensions import db
-from directory.models import REJECTIONS, Asked, Outcome, Project, Review, Reviewed, Status, Turn
+from directory.models import Asked, Outcome, Project, Review, Reviewed, Status, Turn
 
 P, R = Project.__table__.c, Review.__table__.c
 PENDING: ColumnElement[str] = literal_column(f"'{Status.PENDING}'")
@@ -56,11 +56,6 @@ class Standing:
     asked: Asked | None = None
     outcome: Outcome | None = None
     is_decided: bool = False
-
-    @property
-    def is_rejected(self) -> bool:
-        """Whether it is rejected, and no appeal is open."""
-        return self.outcome in REJECTIONS
 
     @property
     def can_be_approved(self) -> bool:

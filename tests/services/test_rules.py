@@ -427,6 +427,15 @@ def test_a_release_by_time_is_no_decision_of_a_person(app: Flask, rules: Rules, 
     assert owner.put(f"/api/projects/{project}", {"tagline": "Another one"}).json["review"]["held"] is True
 
 
+def test_an_edit_that_a_rule_holds_again_is_held_no_longer(rules: Rules, ada: Caller) -> None:
+    rules.add({"fact": "words", "is": "in", "value": ["casino"]}, then="hold", on=("submission", "edit"))
+    project = rules.submit(ada, title="Casino games")
+    until = rules.world.case(project).until
+    answer = rules.world.caller(ada).put(f"/api/projects/{project}", {"tagline": "Another one"}).json
+    assert answer["review"]["held"] is True
+    assert rules.world.case(project).until == until
+
+
 def test_a_rule_may_hold_or_reject_the_changes_of_a_live_project(app: Flask, rules: Rules, ada: Caller) -> None:
     project = rules.world.project(ada)
     owner = rules.world.caller(ada)
