@@ -27,7 +27,7 @@ CALLERS = {
     "member": "members",
     "owner": "the owner, administrators",
     "own": "the owner",
-    "reporter": "those whom `REPORTS` allows",
+    "reporter": "callers that `REPORTS` lets report",
     "reviewer": "reviewers",
     "admin": "administrators",
 }
