@@ -14,7 +14,7 @@ from directory.api import account_deletion, auth, providers, recovery
 from directory.api.schemas.accounts import DeletionInput, Email, Secret, Username
 from directory.db.transactions import transaction
 from directory.errors import NotFound
-from directory.http import daily_bytes
+from directory.http import account_limits
 from directory.http import feed as feeds
 from directory.http.access import for_unconfirmed, is_closed, login_required, public
 from directory.http.authentication import caller
@@ -102,7 +102,7 @@ def account_form(
         "account.html", Head(_("Your account"), indexed=False), here=HERE, entry="forms", user=user, at=at,
         has_passwords=has_passwords, has_password=has_passwords and user.password_hash,
         form=form, empty=EMPTY, place=place, said=said, made=made, feed=feed, days=DAYS, agent=agent,
-        stored=daily_bytes.of_account(by.id), **_lists(), **slot_values("account"),
+        stored=account_limits.stored_today(by.id), **_lists(), **slot_values("account"),
     )  # fmt: skip
     return page, {**headers, **NO_STORE}
 

@@ -5,7 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from directory.services import base64url
+from itsdangerous import base64_encode
+
 from directory.services.sign_in.refusals import SignInRefused
 from directory.services.sign_in.roles import Membership
 from directory.services.text.rules import ascii_address, is_email
@@ -36,7 +37,7 @@ def secrets_of(state: str, keys: Sequence[str]) -> Secrets:
 
 def _derived(key: str, purpose: str) -> str:
     digest = hmac.digest(key.encode(), purpose.encode("utf-8", "replace"), "sha256")
-    return base64url.encode(digest)
+    return base64_encode(digest).decode()
 
 
 @dataclass(frozen=True, slots=True)
