@@ -13,8 +13,10 @@ from typing import Any
 from flask import Blueprint, Flask
 from jinja2 import ChoiceLoader, FileSystemLoader
 
+from directory.services.drafts import Judge
+
 FOLDER = Path(__file__).parent
-NAMES = ("observability", "passkeys", "previews", "vote_review")
+NAMES = ("observability", "passkeys", "previews", "spam_rules", "vote_review")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,15 +36,17 @@ class Extra:
     """What a feature adds to the application.
 
     `blueprints` have routes of the API, and `pages` those of pages. The routes of a blueprint with the name of one of
-    the core join that one: they are described, limited and answered as its own. `commands` has by group the names of
-    commands and of their functions, in its module `commands`. `slots` are what it shows at places of pages.
-    `init_app` is called last, so that a middleware of an extra is the outermost one.
+    the core join that one: they are described, limited and answered as its own. `commands` has by group, or under "",
+    the names of commands and of their functions, in its module `commands`. `slots` are what it shows at places of
+    pages. `on_submit` judges what members submit, edit and register; one extra at most has it. `init_app` is called
+    last, so that a middleware of an extra is the outermost one.
     """
 
     blueprints: Sequence[Blueprint] = ()
     pages: Sequence[Blueprint] = ()
     commands: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     slots: Mapping[str, Slot] = field(default_factory=dict)
+    on_submit: Judge | None = None
     init_app: Callable[[Flask], None] = lambda _app: None
 
 
@@ -75,6 +79,7 @@ def add_to(app: Flask) -> None:
     slots: dict[str, list[Slot]] = {}
     commands: dict[str, dict[str, str]] = {}
     app.extensions |= {"slots": slots, "extra_commands": commands}
+    app.extensions["judge"] = next((extra.on_submit for extra in on.values() if extra.on_submit), None)
     templates = [FileSystemLoader(FOLDER / name / "templates") for name in on]
     app.jinja_loader = ChoiceLoader([*filter(None, [app.jinja_loader]), *templates])
     for name, extra in on.items():

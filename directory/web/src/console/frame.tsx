@@ -1,6 +1,7 @@
 // What stands around every page of the console: the check of the role, the navigation, and the dialog that asks.
 import "../styles/console.css";
 import type { ComponentChildren } from "preact";
+import { extras } from "../extras/index.ts";
 import { showPresent } from "../parts/tabs.ts";
 import { help } from "../state/queue-keys.ts";
 import { pending, summary } from "../state/queue-pending.ts";
@@ -41,13 +42,20 @@ function isShown(path: string): boolean {
   return isAdministrator.value || REVIEWERS.includes(path);
 }
 
+/** The entries of the navigation with those of extras, each before the one that it names. */
+function entries(): [string, string][] {
+  return Object.entries(w.pages).flatMap(([path, name]) => [
+    ...extras.flatMap(({ nav }): [string, string][] => (nav?.before === path ? [[nav.path, nav.name]] : [])), [path, name],
+  ]);
+}
+
 function ConsoleNav() {
   const { pathname } = address.value;
   const number = pending.value;
   return (
     <div class="tabs console-nav">
       <nav aria-label={w.nav} ref={(nav) => showPresent(nav)}>
-        {Object.entries(w.pages).filter(([path]) => isShown(path)).map(([path, name]) => {
+        {entries().filter(([path]) => isShown(path)).map(([path, name]) => {
           const here = path === "/admin" ? pathname === path : pathname.startsWith(path);
           const counted = path === "/admin/queue" ? number : path === "/admin/reports" ? summary.data.value?.reports : 0;
           return <a key={path} href={path} aria-current={here ? "page" : undefined}>{name}{counted ? <Waiting number={counted} /> : null}</a>;

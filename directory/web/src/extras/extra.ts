@@ -7,6 +7,8 @@ export interface Extra {
   name: string;
   /** Its pages: the addresses, the title until a page is loaded, and the page. */
   pages?: { pattern: RegExp; title: string; load: () => Promise<Page> }[];
+  /** Its entry in the navigation of administrators, and the entry before which it stands. */
+  nav?: { path: string; name: string; before: string };
   /** A ranking on the dashboard: `load` asks for its data. */
   ranking?: { load: () => void; view: () => ComponentChildren };
   /** Where an administrator sees who voted for a project, and what that link says. */
