@@ -52,7 +52,7 @@ def submit(given: dict[str, Any], *, by: Caller, notify: list[Endpoint], judge: 
     db.session.add(project)
     with refusing(
         uq_projects_owner_id_url_key=lambda: _submitted_already(by.id, given["url"], given.get("repository_url")),
-        fk_projects_category_id_categories=Invalid.field("category", fields.NO_CATEGORY),
+        fk_projects_category_id_categories=lambda: Invalid.field("category", fields.NO_CATEGORY),
     ):
         db.session.flush()  # assigns the id
     search_index.index([project])
