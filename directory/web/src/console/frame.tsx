@@ -42,12 +42,8 @@ function isShown(path: string): boolean {
   return isAdministrator.value || REVIEWERS.includes(path);
 }
 
-/** The entries of the navigation with those of extras, each before the one that it names. */
-function entries(): [string, string][] {
-  return Object.entries(w.pages).flatMap(([path, name]) => [
-    ...extras.flatMap(({ nav }): [string, string][] => (nav?.before === path ? [[nav.path, nav.name]] : [])), [path, name],
-  ]);
-}
+const added = extras.flatMap(({ menu = [] }) => menu);
+const menu = Object.entries(w.pages).flatMap(([path, name]) => [{ path, name }, ...added.filter(({ after }) => after === path)]);
 
 function ConsoleNav() {
   const { pathname } = address.value;
@@ -55,7 +51,7 @@ function ConsoleNav() {
   return (
     <div class="tabs console-nav">
       <nav aria-label={w.nav} ref={(nav) => showPresent(nav)}>
-        {entries().filter(([path]) => isShown(path)).map(([path, name]) => {
+        {menu.filter(({ path }) => isShown(path)).map(({ path, name }) => {
           const here = path === "/admin" ? pathname === path : pathname.startsWith(path);
           const counted = path === "/admin/queue" ? number : path === "/admin/reports" ? summary.data.value?.reports : 0;
           return <a key={path} href={path} aria-current={here ? "page" : undefined}>{name}{counted ? <Waiting number={counted} /> : null}</a>;

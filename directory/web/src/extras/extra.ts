@@ -2,13 +2,20 @@
 import type { ComponentChildren } from "preact";
 import type { Page } from "../state/router.ts";
 
+export interface MenuEntry {
+  path: string;
+  name: string;
+  /** The path of the entry before it. */
+  after: string;
+}
+
 export interface Extra {
   /** Its name in EXTRAS. */
   name: string;
   /** Its pages: the addresses, the title until a page is loaded, and the page. */
   pages?: { pattern: RegExp; title: string; load: () => Promise<Page> }[];
-  /** Its entry in the navigation of administrators, and the entry before which it stands. */
-  nav?: { path: string; name: string; before: string };
+  /** Its entries in the navigation. */
+  menu?: MenuEntry[];
   /** A ranking on the dashboard: `load` asks for its data. */
   ranking?: { load: () => void; view: () => ComponentChildren };
   /** Where an administrator sees who voted for a project, and what that link says. */

@@ -10,5 +10,5 @@ export const spamRules: Extra = {
     { pattern: /^\/admin\/rules$/, title: TITLE, load: async () => (await pages()).rules },
     { pattern: /^\/admin\/rules\/(?:new|(\d{1,19}))$/, title: TITLE, load: async () => (await pages()).rule },
   ],
-  nav: { path: "/admin/rules", name: TITLE, before: "/admin/replies" },
+  menu: [{ path: "/admin/rules", name: TITLE, after: "/admin/categories" }],
 };
