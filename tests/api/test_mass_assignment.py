@@ -36,8 +36,6 @@ WRITABLE = {
     "POST /api/projects/<id:project_id>/appeal": {"text"},
     "PUT /api/review/projects/<id:project_id>/appeal": {"outcome", "reason"},
     "PUT /api/projects/<id:project_id>/messages/read": {"up_to"},
-    "POST /api/projects/<id:project_id>/reports": {"kind", "text"},
-    "PUT /api/review/reports/<id:project_id>/settle": {"outcome", "reply"},
     "POST /api/review/replies": {"name", "decision", "text"},
     "PUT /api/review/replies/<id:reply_id>": {"name", "decision", "text"},
     "POST /api/auth/register": {"username", "email", "password"},

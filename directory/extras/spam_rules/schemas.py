@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 from marshmallow import fields
 
-from directory.api.schemas.reports import ReportedProject
+from directory.api.schemas.projects import ReportedProject
 from directory.extras.spam_rules.conditions import FACTS, MOST_CONDITIONS, OPERATORS
 from directory.extras.spam_rules.editing import AT_ONCE
 from directory.extras.spam_rules.preview import OUTCOMES

@@ -1,8 +1,10 @@
 """What tests of the core, which walk all routes and commands, know of the rules against spam."""
 
+from collections.abc import Callable
 from itertools import count
 from typing import Any
 
+from directory import events
 from tests.support.factories import Api, World
 
 RULES, RULE = "/api/admin/rules", "/api/admin/rules/<id:rule_id>"
@@ -78,6 +80,22 @@ def unlogged_commands() -> dict[str, str]:
     }
 
 
+def causes() -> dict[Any, Callable[[Any], Any]]:
+    """What causes its events (tests/services/test_events.py)."""
+    return {
+        events.RULE_CREATED: lambda scene: _added(scene.admin),
+        events.RULE_CHANGED: lambda scene: scene.admin.put(f"{RULES}/{_added(scene.admin)}", {"name": "Other"}),
+        events.RULE_DELETED: lambda scene: scene.admin.delete(f"{RULES}/{_added(scene.admin)}"),
+        events.PROJECT_RETURNED: _return,
+    }
+
+
+def _return(scene: Any) -> None:
+    rule_id = _added(scene.admin, "on")
+    scene.submit()
+    assert scene.admin.post(f"{RULES}/{rule_id}/revert", {"since": "2026-01-01"}).json == {"number": 1}
+
+
 def _added(admin: Api, state: str = "off") -> Any:
     return admin.post(RULES, {**HOLDING, "state": state}).json["id"]
 
@@ -107,5 +125,4 @@ def answers(t: Any) -> dict[str, Any]:
 
 def elsewhere(t: Any) -> dict[str, Any]:
     """Declared members that the answers there lack (test_previews.py)."""
-    shown = {each[8:] for each in t.REPORTED if each.startswith("project.")}
-    return {PREVIEW: {member for outcome in OUTCOMES for member in t.below(f"examples.{outcome}[]", *shown)}}
+    return {PREVIEW: {member for outcome in OUTCOMES for member in t.below(f"examples.{outcome}[]", *t.NAMED)}}

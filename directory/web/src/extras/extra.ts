@@ -7,6 +7,10 @@ export interface MenuEntry {
   name: string;
   /** The path of the entry before it. */
   after: string;
+  /** Whether it is for reviewers too. */
+  reviews?: boolean;
+  /** How much waits there; null while the page is switched off. */
+  waiting?: () => number | null | undefined;
 }
 
 export interface Extra {
