@@ -28,6 +28,7 @@ from directory.errors import (
     PasswordsOff,
     RegistrationClosed,
     RegistrationRefused,
+    SignInAgain,
 )
 from directory.http import account_limits, languages, rate_limits, receivers
 from directory.http.access import for_unconfirmed, login_required, public
@@ -51,7 +52,6 @@ from directory.services.delivery.channels import MailServer
 from directory.services.identity import Caller
 from directory.services.rules import screening
 from directory.services.sign_in import recovery
-from directory.services.sign_in.refusals import SignInAgain
 
 bp = Blueprint("auth", __name__, url_prefix="/api/auth")
 OUTSIDE = _("Accounts here are for addresses of certain domains, and this is not one of them.")

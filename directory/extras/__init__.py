@@ -14,14 +14,14 @@ from flask import Blueprint, Flask
 from jinja2 import ChoiceLoader, FileSystemLoader
 
 FOLDER = Path(__file__).parent
-NAMES = ("observability", "passkeys", "previews", "vote_review")
+NAMES = ("observability", "passkeys", "previews", "providers", "vote_review")
 
 
 @dataclass(frozen=True, slots=True)
 class Slot:
     """A part of a page: a template, and its values, by a function of what the page is about.
 
-    `said` has by name what a section says after a form of it was accepted.
+    `said` has by name what a section says after a form of it was accepted, or after something failed elsewhere.
     """
 
     template: str

@@ -10,7 +10,7 @@ from urllib.parse import urljoin
 
 from flask import Response, current_app, request
 
-from directory.api import account_deletion, auth, providers, recovery
+from directory.api import account_deletion, auth, recovery
 from directory.api.schemas.accounts import DeletionInput, Email, Secret, Username
 from directory.db.transactions import transaction
 from directory.errors import NotFound
@@ -26,7 +26,7 @@ from directory.language.messages import _
 from directory.models import now
 from directory.pages.forms import EMPTY, NO_STORE, Form, same_as, see_other, shows, with_cookies
 from directory.pages.head import Head
-from directory.pages.layout import PageAnswer, address_with, bp, here, page_of, show, slot_values, slots, with_page
+from directory.pages.layout import PageAnswer, address_with, bp, here, page_of, said_at, show, slot_values, with_page
 from directory.pages.sign_in_form import again, asks_to_sign_in
 from directory.services.accounts import accounts, api_tokens
 from directory.services.accounts import sessions as credentials
@@ -51,7 +51,6 @@ SAID = {
         "password",
         _("Your password is changed. Your other sessions are signed out, and your tokens are revoked."),
     ),
-    "provider-removed": ("ways", _("The provider is removed.")),
     "session-ended": ("sessions", _("The session is signed out.")),
     "sessions-ended": ("sessions", _("All other sessions are signed out.")),
     "token-revoked": ("tokens", _("The token is revoked.")),
@@ -102,23 +101,10 @@ def account_form(
         "account.html", Head(_("Your account"), indexed=False), here=HERE, entry="forms", user=user, at=at,
         has_passwords=has_passwords, has_password=has_passwords and user.password_hash,
         form=form, empty=EMPTY, place=place, said=said, made=made, feed=feed, days=DAYS, agent=agent,
-        stored=daily_bytes.of_account(by.id), **_lists(), **slot_values("account"),
+        stored=daily_bytes.of_account(by.id), sessions=credentials.listed(by), tokens=api_tokens.listed(by),
+        **slot_values("account_ways"), **slot_values("account"),
     )  # fmt: skip
     return page, {**headers, **NO_STORE}
-
-
-def _lists() -> dict[str, Any]:
-    """What belongs to the caller's account; None for what the site has not."""
-    by = caller()
-    configured = current_app.extensions["providers"]
-    ways = providers.list_identities.view()["items"] if configured else None  # type: ignore[attr-defined]
-    joined = {each["provider"] for each in ways or ()}
-    return {
-        "sessions": credentials.listed(by),
-        "tokens": api_tokens.listed(by),
-        "ways": ways,
-        "others": [each for each in configured.values() if each.name not in joined],
-    }
 
 
 def at(section: str) -> Callable[..., PageAnswer]:
@@ -132,7 +118,7 @@ def outcome(name: str) -> Response:
 
 
 def _said() -> dict[str, tuple[str, Any]]:
-    return SAID | {name: said for slot in slots("account") for name, said in slot.said.items()}
+    return SAID | said_at("account_ways") | said_at("account")
 
 
 @bp.get(HERE)
@@ -246,29 +232,6 @@ def change_password(query: dict[str, str], body: dict[str, Any]) -> Any:
     """Change the password. It ends all other sessions."""
     auth.change.view(body=body)  # type: ignore[attr-defined]
     return outcome("password-tokens" if body.get("revoke_tokens") else "password")
-
-
-@bp.post("/account/providers")
-@shows(at("ways"))
-@login_required
-@same_as(providers.join)
-def join_provider(query: dict[str, str], body: dict[str, Any]) -> Any:
-    """Start to join a provider: a page that leads to it, because a form may lead to no other site (form-action)."""
-    joining = providers.join.view(body=body)  # type: ignore[attr-defined]
-    label = current_app.extensions["providers"][body["provider"]].label
-    head = Head(_("On to {provider}", provider=label), indexed=False)
-    page, headers = show("leaving.html", head, here=HERE, label=label, location=joining.get_json()["location"])
-    return page, {**headers, **NO_STORE, "Set-Cookie": joining.headers["Set-Cookie"]}
-
-
-@bp.post("/account/providers/<id:identity_id>/remove")
-@shows(at("ways"))
-@login_required
-@same_as(providers.remove_identity)
-def remove_provider(identity_id: int, query: dict[str, str]) -> Any:
-    """Remove a provider from the account."""
-    providers.remove_identity.view(identity_id=identity_id)  # type: ignore[attr-defined]
-    return outcome("provider-removed")
 
 
 @bp.post("/account/sessions/<id:session_id>/end")

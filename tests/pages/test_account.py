@@ -10,7 +10,7 @@ from directory.db.transactions import transaction
 from directory.extensions import db
 from directory.models import Session, Token, User, now
 from directory.pages import account
-from directory.services.sign_in import identities
+from directory.services.accounts import sessions
 from tests.pages.conftest import text_of
 from tests.support import extras
 from tests.support.browsers import Browser
@@ -273,7 +273,7 @@ def test_who_needs_a_fresh_session_is_led_to_sign_in_again_and_back(app, browser
 
     with app.app_context():
         known = db.session.scalar(select(User.password_hash))
-        transaction(lambda: db.session.execute(update(Session).values(created_at=now() - identities.FRESH)))
+        transaction(lambda: db.session.execute(update(Session).values(created_at=now() - sessions.FRESH)))
     give(password_hash="")
     answer = refused(browser, "password", 403, password=NEW)
     [link] = re.findall('<a href="(/sign-in[^"]*)">Sign in again</a>', answer.text)

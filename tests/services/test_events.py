@@ -21,17 +21,14 @@ from directory.services.delivery.channels import MAIL
 from directory.services.delivery.leases import Lease
 from directory.services.delivery.mail import messages
 from directory.services.delivery.webhooks import formats
-from directory.services.identity import Caller
-from directory.services.people import groups
 from directory.services.review import approvals, deadlines
 from directory.services.review.case import advance, flush, locked
 from directory.services.review.steps import Act
-from directory.services.sign_in import identities, links, recovery
-from directory.services.sign_in.provider import Claims
-from directory.services.sign_in.roles import Membership
+from directory.services.sign_in import links, recovery
 from directory.services.site import Site
 from tests.support.authenticator import Authenticator
 from tests.support.browsers import Browser
+from tests.support.extras import rows
 from tests.support.factories import PASSWORD, Api, World
 from tests.support.mailbox import Mailbox
 from tests.support.reviewing import ENDPOINT
@@ -39,7 +36,6 @@ from tests.support.reviewing import ENDPOINT
 NEW_PASSWORD = "a horse of another colour"
 WHY, TEXT = {"reason": "So."}, {"text": "Look."}
 RULE = {"name": "All", "on": ["submission"], "when": [{"fact": "links", "is": ">=", "value": 0}], "then": "hold"}
-CLAIMS = ("company", "https://company.example", "7", "eve@example.org", True, ("eve",))
 
 
 class Scene:
@@ -178,22 +174,6 @@ class Scene:
     def command(self, *words: str) -> None:
         self.app.test_cli_runner().invoke(args=words)
 
-    def join(self) -> int:
-        """An account that a provider's identity has opened."""
-        return int(self.run(lambda: identities.account_of(Claims(*CLAIMS), registration_open=True)[0].id))
-
-    def leave(self) -> None:
-        by = Caller(self.join(), "eve", "member")
-        names = {CLAIMS[1]: CLAIMS[0]}
-        self.world.change(by, password_hash="x")
-        [own] = self.run(lambda: identities.listed(by))
-        self.run(lambda: identities.remove(own["id"], by=by, names=names))
-
-    def follow(self, membership: Membership) -> None:
-        self.join()
-        claims = Claims(*CLAIMS, membership)
-        self.run(lambda: groups.sign_in(claims, user_agent="", registration_open=True))
-
     def rename(self) -> None:
         self.world.change(self.ada, may_rename=True)
         self.run(lambda: accounts.choose_username("lovelace", by=self.ada))
@@ -290,15 +270,12 @@ CAUSES: dict[Event, Callable[[Scene], Any]] = {
     events.USER_SIGNED_OUT: lambda s: (s.browser(), done(s.admin.delete(f"/api/admin/users/{s.ada.id}/sessions"))),
     events.USER_DELETED: lambda s: done(s.admin.delete(f"/api/admin/users/{s.ada.id}")),
     events.USER_RENAMED: Scene.rename,
-    events.USER_IDENTITY_ADDED: Scene.join,
-    events.USER_IDENTITY_REMOVED: Scene.leave,
     events.USER_PASSKEY_ADDED: Scene.add_passkey,
     events.USER_PASSKEY_REMOVED: Scene.remove_passkey,
     events.USER_PASSKEYS_RESET: Scene.reset_passkeys,
     events.USER_REGISTERED: Scene.register,
     events.USER_SIGNED_IN: lambda s: Browser(s.app).sign_in("root"),
     events.USER_SIGNED_IN_BY_LINK: Scene.sign_in_by_link,
-    events.USER_ROLE_UNKNOWN: lambda s: s.follow(Membership(unknown="absent")),
     events.USER_PASSWORD_CHANGED: Scene.change_password,
     events.USER_EMAIL_CHANGED: Scene.change_email,
     events.USER_TOKEN_CREATED: Scene.token,
@@ -331,16 +308,18 @@ CAUSES: dict[Event, Callable[[Scene], Any]] = {
     events.ACCOUNT_PASSWORD_CHANGED: Scene.change_password,
     events.ACCOUNT_PASSKEY_ADDED: Scene.add_passkey,
     events.ACCOUNT_PASSKEY_REMOVED: Scene.remove_passkey,
+    **rows("causes"),
 }  # fmt: skip
 
 
+@pytest.mark.extra("providers")
 def test_each_event_has_a_constant_of_its_name_and_a_cause() -> None:
     assert CAUSES.keys() == set(events.TABLE)
     assert [getattr(events, each.upper().replace(".", "_")) for each in events.TABLE] == list(events.TABLE)
     assert [each.webhook_place for each in events.WEBHOOKS] == list(range(len(events.WEBHOOKS)))
 
 
-@pytest.mark.parametrize("event", events.TABLE)
+@pytest.mark.parametrize("event", CAUSES)
 def test_what_is_told_of_an_event_is_what_its_row_says(make_app: Any, mailbox: Mailbox, event: Event) -> None:
     scene = Scene(make_app, mailbox)
     CAUSES[event](scene)

@@ -316,8 +316,8 @@ class Walk:
             ("password", {"password": "short", "current_password": "wrong horse"}), ("tokens", {"name": ""}),
             ("tokens", {"name": "x", "days": "7"}), ("tokens", {"name": "x"}), ("tokens/999/revoke", {"nothing": ""}),
             ("feed-key", {"nothing": ""}), ("feed-key/delete", {"nothing": ""}), ("sessions/999/end", {"nothing": ""}),
-            *rows("account_forms").items(), ("providers/999/remove", {"nothing": ""}),
-            ("providers", {"provider": "x"}), ("providers", {"provider": "github"}), ("verification", {"nothing": ""}),
+            *((form, given) for form, several in rows("account_forms").items() for given in several),
+            ("verification", {"nothing": ""}),
             ("notices", {"nothing": ""}), ("delete", {"nothing": ""}),
             ("delete", {"sure": "true", "current_password": "wrong horse"}), ("sessions/end", {"nothing": ""}),
         ):  # fmt: skip

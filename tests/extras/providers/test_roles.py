@@ -14,10 +14,11 @@ from sqlalchemy import select, update
 from directory.db.transactions import transaction
 from directory.errors import DirectoryError
 from directory.extensions import db
+from directory.extras.providers import groups
+from directory.extras.providers.provider import Claims
+from directory.extras.providers.roles import RoleRules
 from directory.models import AuditEntry, Identity, Session, Token, User, now
-from directory.services.people import administration, groups
-from directory.services.sign_in.provider import Claims
-from directory.services.sign_in.roles import RoleRules
+from directory.services.people import administration
 from tests.support.browsers import Browser
 from tests.support.factories import Api, World
 from tests.support.lying_provider import LyingProvider, walk
