@@ -6,7 +6,6 @@ from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from typing import Any
-from urllib.parse import urljoin
 
 from flask import Response, current_app, request
 
@@ -15,7 +14,6 @@ from directory.api.schemas.accounts import DeletionInput, Email, Secret, Usernam
 from directory.db.transactions import transaction
 from directory.errors import NotFound
 from directory.http import daily_bytes
-from directory.http import feed as feeds
 from directory.http.access import for_unconfirmed, is_closed, login_required, public
 from directory.http.authentication import caller
 from directory.http.endpoint import operation
@@ -26,7 +24,7 @@ from directory.language.messages import _
 from directory.models import now
 from directory.pages.forms import EMPTY, NO_STORE, Form, same_as, see_other, shows, with_cookies
 from directory.pages.head import Head
-from directory.pages.layout import PageAnswer, address_with, bp, here, page_of, said_at, show, slot_values, with_page
+from directory.pages.layout import PageAnswer, address_with, bp, page_of, said_at, show, slot_values, with_page
 from directory.pages.sign_in_form import again, asks_to_sign_in
 from directory.services.accounts import accounts, api_tokens
 from directory.services.accounts import sessions as credentials
@@ -54,7 +52,6 @@ SAID = {
     "session-ended": ("sessions", _("The session is signed out.")),
     "sessions-ended": ("sessions", _("All other sessions are signed out.")),
     "token-revoked": ("tokens", _("The token is revoked.")),
-    "feed-key-deleted": ("feed", _("The address is deleted. Feed readers that have it read nothing any more.")),
 }
 LEFT = "/account/deleted"
 NOT_SURE = _("Please confirm this.")
@@ -81,12 +78,10 @@ def _named(names: tuple[tuple[str, str], ...], header: str) -> str:
     return next((name for name, pattern in names if re.search(pattern, header)), "")
 
 
-def account_form(
-    at: str = "", form: Form = EMPTY, done: str = "", made: Any = None, feed: str = "", **_path: Any
-) -> PageAnswer:
-    """The page. It can show the refused form of the section `at`, the outcome `done`, and what is shown only once.
+def account_form(at: str = "", form: Form = EMPTY, done: str = "", made: Any = None, **_path: Any) -> PageAnswer:
+    """The page. It can show the refused form of the section `at`, the outcome `done`, and what was `made`.
 
-    That is the new token `made`, or the new address `feed`.
+    That is shown only once, such as the `token` of a new token.
     """
     if form.code == "unauthenticated":
         return again(form)
@@ -100,9 +95,9 @@ def account_form(
     page, headers = show(
         "account.html", Head(_("Your account"), indexed=False), here=HERE, entry="forms", user=user, at=at,
         has_passwords=has_passwords, has_password=has_passwords and user.password_hash,
-        form=form, empty=EMPTY, place=place, said=said, made=made, feed=feed, days=DAYS, agent=agent,
+        form=form, empty=EMPTY, place=place, said=said, made=made, days=DAYS, agent=agent,
         stored=daily_bytes.of_account(by.id), sessions=credentials.listed(by), tokens=api_tokens.listed(by),
-        **slot_values("account_ways"), **slot_values("account"),
+        **slot_values("account_ways"), **slot_values("account"), **slot_values("account_feed"),
     )  # fmt: skip
     return page, {**headers, **NO_STORE}
 
@@ -118,7 +113,7 @@ def outcome(name: str) -> Response:
 
 
 def _said() -> dict[str, tuple[str, Any]]:
-    return SAID | said_at("account_ways") | said_at("account")
+    return SAID | said_at("account_ways") | said_at("account") | said_at("account_feed")
 
 
 @bp.get(HERE)
@@ -281,27 +276,6 @@ def revoke_token(token_id: int, query: dict[str, str]) -> Any:
     """Revoke a token."""
     auth.revoke_token.view(token_id=token_id)  # type: ignore[attr-defined]
     return outcome("token-revoked")
-
-
-@bp.post("/account/feed-key")
-@shows(at("feed"))
-@login_required
-@replace(same_as(auth.make_feed_key), transactional=False)
-def make_feed_key(query: dict[str, str]) -> Any:
-    """Make the caller's feed key, and show the address with it on this answer alone."""
-    made = transaction(auth.make_feed_key.view)  # type: ignore[attr-defined]
-    path = address_with(feeds.PATH, key=made["key"])
-    return account_form(feed=urljoin(request.host_url, here().address(path)))
-
-
-@bp.post("/account/feed-key/delete")
-@shows(at("feed"))
-@login_required
-@same_as(auth.delete_feed_key)
-def delete_feed_key(query: dict[str, str]) -> Any:
-    """Delete the caller's feed key."""
-    auth.delete_feed_key.view()  # type: ignore[attr-defined]
-    return outcome("feed-key-deleted")
 
 
 class DeletionForm(DeletionInput):

@@ -136,8 +136,6 @@ TABLE = {
     "GET /api/auth/tokens": MEMBER,
     "POST /api/auth/tokens": states("401 201 201 201 401 201"),
     "DELETE /api/auth/tokens/<id:token_id>": OWN,
-    "POST /api/auth/feed-key": states("401 201 201 201 401 201"),
-    "DELETE /api/auth/feed-key": states("401 204 204 204 401 204"),
     "GET /api/admin/projects": ADMIN,
     "PUT /api/admin/projects/<id:project_id>/approve": states(
         "401 403 403 403 401 200", "401 403 403 403 401 200", "401 403 403 403 401 409"
@@ -246,8 +244,6 @@ TABLE = {
     "POST /account/sessions/end": OWN_FORM,
     "POST /account/tokens": states("401 200 200 200 401 200"),
     "POST /account/tokens/<id:token_id>/revoke": OWN_ROW,
-    "POST /account/feed-key": states("401 200 200 200 401 200"),
-    "POST /account/feed-key/delete": states("401 303 303 303 401 303"),
     "POST /account/delete": REFUSED,
     "GET /submit": states("303 200 200 200 401 200"),
     "POST /submit": states("401 303 303 303 401 303"),

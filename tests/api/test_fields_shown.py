@@ -294,7 +294,6 @@ ANSWERS = {
     "GET /api/auth/sessions": items(SESSION),
     "GET /api/auth/tokens": items(TOKEN),
     "POST /api/auth/tokens": TOKEN | {"token"},
-    "POST /api/auth/feed-key": {"key"},
     "GET /healthz": {"status"},
     **rows("answers", sys.modules[__name__]),
 }

@@ -280,10 +280,6 @@ CAUSES: dict[Event, Callable[[Scene], Any]] = {
     events.USER_EMAIL_CHANGED: Scene.change_email,
     events.USER_TOKEN_CREATED: Scene.token,
     events.USER_TOKEN_REVOKED: lambda s: done(s.owner.delete(s.token())),
-    events.USER_FEED_KEY_MADE: lambda s: done(s.owner.post("/api/auth/feed-key")),
-    events.USER_FEED_KEY_DELETED: lambda s: (
-        done(s.owner.post("/api/auth/feed-key")), done(s.owner.delete("/api/auth/feed-key")),
-    ),
     events.USERS_SIGNED_OUT: lambda s: done(s.admin.delete("/api/admin/sessions")),
     events.USERS_TOKENS_REVOKED: lambda s: done(s.admin.delete("/api/admin/tokens")),
     events.CATEGORY_CREATED: lambda s: done(s.admin.post("/api/admin/categories", {"slug": "new", "name": "New"})),
@@ -312,7 +308,7 @@ CAUSES: dict[Event, Callable[[Scene], Any]] = {
 }  # fmt: skip
 
 
-@pytest.mark.extra("providers")
+@pytest.mark.extra("feed_keys", "providers")
 def test_each_event_has_a_constant_of_its_name_and_a_cause() -> None:
     assert CAUSES.keys() == set(events.TABLE)
     assert [getattr(events, each.upper().replace(".", "_")) for each in events.TABLE] == list(events.TABLE)

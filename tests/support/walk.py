@@ -315,7 +315,7 @@ class Walk:
             ("email", {"email": "ada@example.org", "current_password": PASSWORD}),
             ("password", {"password": "short", "current_password": "wrong horse"}), ("tokens", {"name": ""}),
             ("tokens", {"name": "x", "days": "7"}), ("tokens", {"name": "x"}), ("tokens/999/revoke", {"nothing": ""}),
-            ("feed-key", {"nothing": ""}), ("feed-key/delete", {"nothing": ""}), ("sessions/999/end", {"nothing": ""}),
+            ("sessions/999/end", {"nothing": ""}),
             *((form, given) for form, several in rows("account_forms").items() for given in several),
             ("verification", {"nothing": ""}),
             ("notices", {"nothing": ""}), ("delete", {"nothing": ""}),

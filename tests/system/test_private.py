@@ -46,6 +46,7 @@ def run(commands: str, folder: Path, environ: dict[str, str]) -> str:
     return ran.stdout
 
 
+@pytest.mark.extra("feed_keys")
 def test_each_step_prints_what_the_page_shows(tmp_path: Path) -> None:
     if shutil.which("curl") is None:
         (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)("the steps need curl")

@@ -203,12 +203,6 @@ class NewToken(TokenOutput):
     token = fields.String(required=True)
 
 
-class NewFeedKey(Strict):
-    """The key of one's feed, shown this once."""
-
-    key = fields.String(required=True)
-
-
 class TokenList(Strict):
     """One's tokens."""
 

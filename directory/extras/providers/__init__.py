@@ -1,4 +1,4 @@
-"""Signing in by OpenID providers and GitHub."""
+"""Signing in by OpenID providers and GitHub, and the roles that groups give there."""
 
 from threading import BoundedSemaphore
 

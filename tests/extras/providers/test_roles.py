@@ -234,6 +234,7 @@ def test_an_administrator_by_hand_is_one_again_where_nobody_else_is(make_app: An
     assert stored(app) == ("admin", "local")
 
 
+@pytest.mark.extra("feed_keys")
 def test_who_is_in_none_of_the_lists_is_refused_and_loses_sessions_and_tokens(
     make_app: Any, provider: LyingProvider, caplog: Any
 ) -> None:
@@ -409,6 +410,7 @@ def test_sessions_by_a_provider_end_at_the_age_of_the_setting(make_app: Any, pro
 
 @pytest.mark.parametrize("other_way", ["none", "password", "passkey"])
 @pytest.mark.parametrize("passwords", ["on", "off"])
+@pytest.mark.extra("feed_keys")
 def test_tokens_of_who_signs_in_by_a_provider_alone_rest_a_month_after_the_last_sign_in(
     make_app: Any, provider: LyingProvider, other_way: str, passwords: str
 ) -> None:
