@@ -28,6 +28,15 @@ def access(t: Any) -> dict[str, Any]:
     }
 
 
+def unlocked() -> dict[str, None]:
+    """Its routes that are open in a private directory (tests/http/test_closed_reads.py)."""
+    return dict.fromkeys(route.partition(" ")[2] for route in (START, CALLBACK))
+
+
+# Routes without rows (tests/api/test_public_walk.py), which answer with a random state (test_revisions_public.py).
+addresses = moving = unlocked
+
+
 def bodies() -> dict[str, Any]:
     """Bodies that the routes take (tests/support/routes.py)."""
     return {JOIN: {"provider": "github"}}
