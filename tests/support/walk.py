@@ -13,7 +13,7 @@ from werkzeug.exceptions import HTTPException
 from directory import errors, events
 from directory.http.problem_kinds import KINDS
 from directory.models import ReportOutcome
-from directory.pages import account, mine, signing_in
+from directory.pages import account, mine
 from directory.services.delivery.mail import templates
 from directory.services.delivery.mail.templates import Mail
 from directory.services.turns import Asked, Outcome, Standing, Turn
@@ -210,7 +210,7 @@ class Walk:
 
     def entering(self) -> Iterator[Shown]:
         """Signing in and up, and the pages that mail leads to, with what they refuse."""
-        failures = (f"/sign-in?sign-in&reason={reason}" for reason in signing_in.FAILURES)
+        failures = (f"/sign-in?sign-in&reason={reason}" for reason in rows("failures"))
         for path in (*ENTERING.split(), *failures):
             yield self.ask("entering", path)
         yield self.ask("entering", "/sign-in", login="ada", password="wrong horse")

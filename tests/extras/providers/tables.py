@@ -81,6 +81,11 @@ def said() -> dict[str, Any]:
     return page.SAID
 
 
+def failures() -> dict[str, Any]:
+    """Why a sign-in fails, as the page that signs in says it (tests/support/walk.py)."""
+    return page.FAILURES
+
+
 def errors() -> dict[Any, Any]:
     """What its errors are made of (tests/http/test_errors.py)."""
     return {
