@@ -19,7 +19,6 @@ from directory.api import (
     project_pictures,
     projects,
     recovery,
-    reports,
     review,
     session,
     system,
@@ -69,14 +68,14 @@ def create_app(config: Mapping[str, Any]) -> Flask:
         headline=config["SITE_HEADLINE"],
     )  # fmt: skip
     app.extensions["mail_server"] = mail = delivery.mail_server(
-        config["MAIL"], site.name, keys, app.extensions["languages"], with_reports=config["REPORTS"] != "off"
+        config["MAIL"], site.name, keys, app.extensions["languages"]
     )
     app.extensions["webhooks"] = [*delivery.webhooks(config["WEBHOOK_ENDPOINTS"], site), *([mail] if mail else [])]
     converters.init_app(app)
     for part in (hooks, authentication, rate_limits, problem_details, metrics):
         part.init_app(app)
     for routes in (
-        projects, project_pictures, messages, appeals, reports, logos, categories, tags, users, session, auth, recovery,
+        projects, project_pictures, messages, appeals, logos, categories, tags, users, session, auth, recovery,
         account_deletion, markdown, admin, review, system,
     ):  # fmt: skip
         app.register_blueprint(routes.bp)
