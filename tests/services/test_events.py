@@ -35,7 +35,6 @@ from tests.support.reviewing import ENDPOINT
 
 NEW_PASSWORD = "a horse of another colour"
 WHY, TEXT = {"reason": "So."}, {"text": "Look."}
-RULE = {"name": "All", "on": ["submission"], "when": [{"fact": "links", "is": ">=", "value": 0}], "then": "hold"}
 
 
 class Scene:
@@ -115,16 +114,6 @@ class Scene:
             flush([case])
 
         self.run(work)
-
-    def ruled(self, **members: Any) -> str:
-        """A rule: its path."""
-        return f"/api/admin/rules/{done(self.admin.post('/api/admin/rules', {**RULE, **members}))['id']}"
-
-    def returned(self) -> None:
-        done(self.admin.post("/api/admin/rules/preview", {"rule": {**RULE, "state": "on"}, "days": 1}))
-        rule = self.ruled(state="on")
-        self.submit()
-        done(self.admin.post(f"{rule}/revert", {"since": "2026-01-01"}))
 
     def remind(self) -> None:
         self.asked()
@@ -248,7 +237,6 @@ CAUSES: dict[Event, Callable[[Scene], Any]] = {
     ),
     events.PROJECT_RESUBMITTED: lambda s: done(s.owner.post(f"{s.asked()}/messages", {**TEXT, "resubmit": True})),
     events.PROJECT_RELEASED: lambda s: (s.hold(), done(s.admin.put(f"/api/review/projects/{s.project}/release"))),
-    events.PROJECT_RETURNED: Scene.returned,
     events.PROJECT_APPEALED: Scene.appealed,
     events.PROJECT_APPEAL_UPHELD: lambda s: s.settle("upheld"),
     events.PROJECT_APPEAL_REVERSED: lambda s: s.settle("reversed"),
@@ -278,9 +266,6 @@ CAUSES: dict[Event, Callable[[Scene], Any]] = {
     events.WEBHOOK_TESTED: Scene.test,
     events.WEBHOOK_TEST: Scene.test,
     events.COUNTERS_REPAIRED: Scene.miscount,
-    events.RULE_CREATED: Scene.ruled,
-    events.RULE_CHANGED: lambda s: done(s.admin.put(s.ruled(), {"name": "Other"})),
-    events.RULE_DELETED: lambda s: done(s.admin.delete(s.ruled())),
     events.REPLY_CREATED: Scene.replied,
     events.REPLY_CHANGED: lambda s: done(s.admin.put(s.replied(), {"name": "Never"})),
     events.REPLY_DELETED: lambda s: done(s.admin.delete(s.replied())),
@@ -296,7 +281,7 @@ CAUSES: dict[Event, Callable[[Scene], Any]] = {
 }  # fmt: skip
 
 
-@pytest.mark.extra("feed_keys", "providers", "reports")
+@pytest.mark.extra("feed_keys", "providers", "reports", "spam_rules")
 def test_each_event_has_a_cause() -> None:
     assert CAUSES.keys() == set(events.TABLE)
 

@@ -24,15 +24,17 @@ from directory.extras.providers.refusals import (
 from directory.models import AccountStatus, Identity, User, now
 from directory.services import audit
 from directory.services.accounts import accounts, sessions, users
+from directory.services.drafts import Judge
 from directory.services.identity import Caller
-from directory.services.rules import screening
 
 
-def account_of(claims: Claims, *, registration_open: bool, domains: tuple[str, ...] = ()) -> tuple[User, bool]:
+def account_of(
+    claims: Claims, *, registration_open: bool, domains: tuple[str, ...] = (), judge: Judge | None = None
+) -> tuple[User, bool]:
     """The account of an identity, locked, and whether it was opened just now.
 
     An identity of an account that exists is joined to it, unless the person's groups are not admitted. `domains` are
-    those of SIGNUP_DOMAINS, for new accounts.
+    those of SIGNUP_DOMAINS, for new accounts, which `judge` judges.
 
     Raises AddressTaken, AccountSuspended, RegistrationClosed, RegistrationRefused, NoAddress, NotAdmitted; and
     Duplicate if another transaction has just taken the name, the address or the identity: the caller tries again, and
@@ -44,7 +46,7 @@ def account_of(claims: Claims, *, registration_open: bool, domains: tuple[str, .
         return user, is_new
     user = _owner_of_address(claims)
     if user is None:
-        user, is_new = _opened(claims, registration_open=registration_open, domains=domains), True
+        user, is_new = _opened(claims, registration_open, domains, judge), True
     _require_active(user)
     if not is_refused(claims):
         _add(claims, user, Duplicate(["identity"]))
@@ -90,7 +92,7 @@ def _owner_of_address(claims: Claims) -> User | None:
     return user
 
 
-def _opened(claims: Claims, *, registration_open: bool, domains: tuple[str, ...]) -> User:
+def _opened(claims: Claims, registration_open: bool, domains: tuple[str, ...], judge: Judge | None) -> User:
     """A new account, without a password.
 
     Raises NotAdmitted, RegistrationClosed, RegistrationRefused, NoAddress, Duplicate.
@@ -103,8 +105,8 @@ def _opened(claims: Claims, *, registration_open: bool, domains: tuple[str, ...]
         raise NoAddress
     if not users.admits(domains, claims.email):
         raise NotAdmitted
-    given = {"is_confirmed": claims.email_verified, "must_verify": bool(domains)}
-    user = screening.register(free_names.free(claims.names), claims.email, "", **given)
+    given: dict[str, Any] = {"is_confirmed": claims.email_verified, "must_verify": bool(domains), "judge": judge}
+    user = accounts.register(free_names.free(claims.names), claims.email, "", **given)
     user.may_rename = True
     user.email_verified_at = now() if claims.email_verified else None
     return user
