@@ -44,11 +44,6 @@ def identifying() -> dict[str, Any]:
     return {LOGIN: "invalid_credentials"}
 
 
-def unlocked() -> dict[str, None]:
-    """Its routes that are open in a private directory (tests/http/test_closed_reads.py)."""
-    return dict.fromkeys(route.partition(" ")[2] for route in (BEGIN, LOGIN))
-
-
 def bodies() -> dict[str, Any]:
     """Bodies that the routes take (tests/support/routes.py)."""
     return {

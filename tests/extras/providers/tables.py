@@ -28,13 +28,12 @@ def access(t: Any) -> dict[str, Any]:
     }
 
 
-def unlocked() -> dict[str, None]:
-    """Its routes that are open in a private directory (tests/http/test_closed_reads.py)."""
+def addresses() -> dict[str, None]:
+    """Its routes that answer without rows (tests/api/test_public_walk.py)."""
     return dict.fromkeys(route.partition(" ")[2] for route in (START, CALLBACK))
 
 
-# Routes without rows (tests/api/test_public_walk.py), which answer with a random state (test_revisions_public.py).
-addresses = moving = unlocked
+moving = addresses  # they answer with a random state (tests/api/test_revisions_public.py)
 
 
 def bodies() -> dict[str, Any]:
