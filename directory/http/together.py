@@ -186,8 +186,8 @@ class Together:
         """The answer that the application would give, from the data or the error of a view."""
         exchange = request.exchange
         with self._app.app_context():
-            g.exchange = exchange
             if isinstance(outcome, Exception):
+                g.exchange = exchange
                 refusal = problem_details.of(outcome)
                 status, own, body = refusal.status, refusal.headers.to_wsgi_list(), refusal.get_data()
             else:

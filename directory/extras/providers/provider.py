@@ -7,8 +7,8 @@ from typing import Any, Protocol
 
 from itsdangerous import base64_encode
 
-from directory.services.sign_in.refusals import SignInRefused
-from directory.services.sign_in.roles import Membership
+from directory.extras.providers.refusals import SignInRefused
+from directory.extras.providers.roles import Membership
 from directory.services.text.rules import ascii_address, is_email
 
 SUBJECT_MAX = 255  # of OpenID Connect
