@@ -318,7 +318,7 @@ def ask(app, world):
     caller.put(f"/api/admin/projects/{world.project(admin, 'pending')}/approve")  # for the dashboard
     caller.put(f"/api/admin/users/{world.user().id}", {"status": "suspended"})
     world.vote(world.project(admin, title="New", tags=["tag"]), admin)
-    caller.post(f"/api/projects/{voted}/reports", {"kind": "spam"})
+    world.report(voted, admin, text="")
     Api(app).post(f"/api/projects/{voted}/reports", {"kind": "spam", "text": "Look."})
     targets.session()
     known = Identity(user_id=admin.id, issuer="https://github.com", subject="1", email="x@example.org")
