@@ -18,7 +18,6 @@ from directory.api import (
     messages,
     project_pictures,
     projects,
-    providers,
     recovery,
     review,
     session,
@@ -44,7 +43,6 @@ from directory.http.wsgi import behind_proxies
 from directory.services import health
 from directory.services.accounts import sessions
 from directory.services.delivery import configuration as delivery
-from directory.services.sign_in import configuration as sign_in
 from directory.services.site import Site
 
 
@@ -73,13 +71,12 @@ def create_app(config: Mapping[str, Any]) -> Flask:
         config["MAIL"], site.name, keys, app.extensions["languages"]
     )
     app.extensions["webhooks"] = [*delivery.webhooks(config["WEBHOOK_ENDPOINTS"], site), *([mail] if mail else [])]
-    app.extensions["providers"] = sign_in.providers(config["PROVIDERS"], config["THREADS"])
     converters.init_app(app)
     for part in (hooks, authentication, rate_limits, problem_details, metrics):
         part.init_app(app)
     for routes in (
         projects, project_pictures, messages, appeals, logos, categories, tags, users, session, auth, recovery,
-        providers, account_deletion, markdown, admin, review, system,
+        account_deletion, markdown, admin, review, system,
     ):  # fmt: skip
         app.register_blueprint(routes.bp)
     app.extensions["files"] = files.Files(app)

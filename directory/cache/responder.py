@@ -340,16 +340,17 @@ class Responder:
                 by_view[each.match.view].append((each, each.match))
         for view, group in by_view.items():
             borrowed = self.snapshots.borrow_connection() if in_loop else nullcontext(True)
-            with self._flask.app_context(), borrowed as is_connected:
-                if not is_connected:
-                    return
-                wanted = [(each.read.credential, match.id) for each, match in group]
-                loaded = view.operation.cache.load_many(wanted, quick=in_loop)
-            for (each, match), found in zip(group, loaded, strict=True):
-                user_id, result = found or (None, None)
-                each.is_unknown = user_id is None and each.read.credential is not None
-                if not each.is_unknown and result is not None:
-                    each.response = self._response_by_id(each.read, match, user_id, result)
+            with self._flask.app_context():
+                with borrowed as is_connected:
+                    if not is_connected:
+                        return
+                    wanted = [(each.read.credential, match.id) for each, match in group]
+                    loaded = view.operation.cache.load_many(wanted, quick=in_loop)
+                for (each, match), found in zip(group, loaded, strict=True):
+                    user_id, result = found or (None, None)
+                    each.is_unknown = user_id is None and each.read.credential is not None
+                    if not each.is_unknown and result is not None:
+                        each.response = self._response_by_id(each.read, match, user_id, result)
 
     def _response_by_id(self, read: Read, match: MatchById, user_id: int | None, result: Any) -> ReaderResponse:
         operation = match.view.operation

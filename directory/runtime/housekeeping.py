@@ -29,7 +29,7 @@ from directory.services.people import kept_reports
 from directory.services.pictures import logos
 from directory.services.review import approvals, deadlines, holding
 from directory.services.review import claims as review_claims
-from directory.services.sign_in import attempts, held_passkeys
+from directory.services.sign_in import ways_in
 
 log = logging.getLogger(__name__)
 FIRST, PERIOD = 30.0, 3600.0  # seconds from the start to the first time, and from one time to the next
@@ -47,8 +47,8 @@ def purges(
     found: dict[str, Callable[[int], int]] = {
         "sessions": partial(sessions.purge, guarded=guarded),
         "tokens": partial(sessions.purge_tokens, guarded=guarded),
-        "sign_in_attempts": attempts.purge,
-        "passkey_challenges": held_passkeys.purge,
+        "sign_in_attempts": ways_in.purge_sign_ins,
+        "passkey_challenges": ways_in.purge_challenges,
         "mail_links": mail_links.purge,
         "approvals": approvals.purge,
         "review_claims": review_claims.purge,

@@ -274,11 +274,8 @@ ANSWERS = {
     "PUT /api/auth/me": ACCOUNT | {"permissions", "language"},
     "GET /api/auth/me/export": EXPORT,
     "GET /api/auth/sessions": items(SESSION),
-    "GET /api/auth/identities": {"has_password", *below("items[]", "provider", "label", *IDENTITY)},
-    "POST /api/auth/identities": {"location"},
     "GET /api/auth/tokens": items(TOKEN),
     "POST /api/auth/tokens": TOKEN | {"token"},
-    "POST /api/auth/feed-key": {"key"},
     "GET /healthz": {"status"},
     **rows("answers", sys.modules[__name__]),
 }

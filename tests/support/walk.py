@@ -13,7 +13,7 @@ from werkzeug.exceptions import HTTPException
 from directory import errors, events
 from directory.http.problem_kinds import KINDS
 from directory.models import ReportOutcome
-from directory.pages import account, mine, signing_in
+from directory.pages import account, mine
 from directory.services.delivery.mail import templates
 from directory.services.delivery.mail.templates import Mail
 from directory.services.turns import Asked, Outcome, Standing, Turn
@@ -215,7 +215,7 @@ class Walk:
 
     def entering(self) -> Iterator[Shown]:
         """Signing in and up, and the pages that mail leads to, with what they refuse."""
-        failures = (f"/sign-in?sign-in&reason={reason}" for reason in signing_in.FAILURES)
+        failures = (f"/sign-in?sign-in&reason={reason}" for reason in rows("failures"))
         for path in (*ENTERING.split(), *failures):
             yield self.ask("entering", path)
         yield self.ask("entering", "/sign-in", login="ada", password="wrong horse")
@@ -318,9 +318,9 @@ class Walk:
             ("email", {"email": "ada@example.org", "current_password": PASSWORD}),
             ("password", {"password": "short", "current_password": "wrong horse"}), ("tokens", {"name": ""}),
             ("tokens", {"name": "x", "days": "7"}), ("tokens", {"name": "x"}), ("tokens/999/revoke", {"nothing": ""}),
-            ("feed-key", {"nothing": ""}), ("feed-key/delete", {"nothing": ""}), ("sessions/999/end", {"nothing": ""}),
-            *rows("account_forms").items(), ("providers/999/remove", {"nothing": ""}),
-            ("providers", {"provider": "x"}), ("providers", {"provider": "github"}), ("verification", {"nothing": ""}),
+            ("sessions/999/end", {"nothing": ""}),
+            *((form, given) for form, several in rows("account_forms").items() for given in several),
+            ("verification", {"nothing": ""}),
             ("notices", {"nothing": ""}), ("delete", {"nothing": ""}),
             ("delete", {"sure": "true", "current_password": "wrong horse"}), ("sessions/end", {"nothing": ""}),
         ):  # fmt: skip

@@ -14,7 +14,16 @@ from sqlalchemy import delete, insert, select, update
 
 from directory import events
 from directory.db.errors import refusing
-from directory.errors import AccountSuspended, Invalid, InvalidCredentials, NotFound, PasskeyRequired, Unauthenticated
+from directory.errors import (
+    AccountSuspended,
+    Conflict,
+    Invalid,
+    InvalidCredentials,
+    LastWayIn,
+    NotFound,
+    PasskeyRequired,
+    Unauthenticated,
+)
 from directory.extensions import db, modify
 from directory.extras.passkeys import attestation
 from directory.language.messages import _
@@ -25,9 +34,7 @@ from directory.services.accounts.sessions import digest
 from directory.services.delivery.channels import MailServer
 from directory.services.delivery.mail import link_mails
 from directory.services.identity import Caller
-from directory.services.sign_in import held_passkeys
-from directory.services.sign_in.identities import has_any, require_fresh_session
-from directory.services.sign_in.refusals import LastWayIn, TooManyPasskeys
+from directory.services.sign_in import ways_in
 
 log = logging.getLogger(__name__)
 LIFETIME = timedelta(minutes=5)
@@ -37,6 +44,13 @@ ID_MAX = 1400  # characters of a credential's id; WebAuthn allows 1,023 bytes
 KEY_MAX = 2000  # characters of a public key; one of RSA with 4,096 bits has 740
 REFUSED = _("This passkey could not be added. Try again.")
 NOT_KNOWN = _("This passkey is not known here, or its answer was refused. Sign in by your password.")
+
+
+class TooManyPasskeys(Conflict):
+    """The account has as many passkeys as it may have."""
+
+    code = "too_many_passkeys"
+    default = _("Your account has 20 passkeys, and can have no more. Remove one first.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +215,7 @@ def add(made: Any, name: str | None, *, by: Caller, server: MailServer | None) -
     audit.record(events.USER_PASSKEY_ADDED, by=by, user_id=by.id)
     if server is not None:
         link_mails.queue(LinkPurpose.PASSKEY_ADDED, user, user.email, server)
-    return held_passkeys.shown(passkey)
+    return ways_in.shown(passkey)
 
 
 def proved(credential: dict[str, Any], challenge: bytes | None, party: RelyingParty) -> Proof:
@@ -277,7 +291,7 @@ def rename(passkey_id: int, name: str, *, by: Caller) -> dict[str, Any]:
     passkey = _own(passkey_id, by)
     passkey.name = name
     db.session.flush()
-    return held_passkeys.shown(passkey)
+    return ways_in.shown(passkey)
 
 
 def _own(passkey_id: int, by: Caller) -> Passkey:
@@ -297,7 +311,7 @@ def remove(passkey_id: int, *, by: Caller, server: MailServer | None, passwords:
     """
     user = accounts.locked(by.id)
     passkey = _own(passkey_id, by)
-    if len(_may_change(by)) == 1 and not passwords and not has_any(by.id):
+    if len(_may_change(by)) == 1 and not passwords and not ways_in.identities(by):
         raise LastWayIn
     db.session.delete(passkey)
     audit.record(events.USER_PASSKEY_REMOVED, by=by, user_id=by.id)
@@ -311,7 +325,7 @@ def reset(user_id: int, *, server: MailServer | None) -> int:
     Tokens that were made in a session by passkey end too. It is for the operator's command line. Raises NotFound.
     """
     user = accounts.locked(user_id)
-    removed = held_passkeys.end_all(user_id)
+    removed = ways_in.end_passkeys(user_id)
     if removed:
         sessions.end_for_removed_passkeys(user_id)
         audit.record(events.USER_PASSKEYS_RESET, by=None, user_id=user_id)
@@ -325,7 +339,7 @@ def _may_change(by: Caller) -> list[str]:
 
     With REQUIRE_PASSKEY an administrator who has a passkey needs it: otherwise a stolen password could replace it.
     """
-    require_fresh_session(by)
+    sessions.require_fresh(by)
     held = list(db.session.scalars(select(Passkey.credential_id).where(Passkey.user_id == by.id)))
     if held and permissions.needs_passkey(by):
         raise PasskeyRequired(_("Sign in by a passkey of yours first."))

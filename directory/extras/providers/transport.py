@@ -17,10 +17,10 @@ import requests
 
 from directory.db import deadline
 from directory.db.slots import given_back
+from directory.extras.providers.refusals import ProviderFailed, ProviderUnavailable
 from directory.services.delivery.http_session import WireSession
 from directory.services.delivery.schedule import DeliveryPolicy
 from directory.services.delivery.wire import Wire, reason, until_deadline
-from directory.services.sign_in.refusals import ProviderFailed, ProviderUnavailable
 
 log = logging.getLogger(__name__)
 SECONDS = 3.5  # for all requests of a sign-in; the service answers within 5

@@ -7,11 +7,12 @@ import sys
 from typing import Any
 
 import pytest
+from flask import Flask
 
 import config
 from config import ConfigError
+from directory.extras.providers import extra
 from directory.services import health
-from directory.services.sign_in import configuration
 from tests.conftest import ENVIRONMENT, Database
 from tests.support.lying_provider import LyingProvider
 
@@ -155,7 +156,10 @@ def test_in_production_providers_need_the_address_of_the_site(environ: dict[str,
 
 def test_no_representation_of_a_provider_has_its_secret() -> None:
     keys = {"GITHUB_CLIENT_ID": "id", "GITHUB_CLIENT_SECRET": PLANTED}
-    found = configuration.providers(load(OIDC_PROVIDERS=json.dumps([GIVEN]), **keys), 8)
+    app = Flask("x")
+    app.config |= {"PROVIDERS": load(OIDC_PROVIDERS=json.dumps([GIVEN]), **keys), "THREADS": 8}
+    extra.init_app(app)
+    found = app.extensions["providers"]
     assert list(found) == ["company", "github"]
     assert PLANTED not in repr(found)
 
@@ -171,3 +175,16 @@ def test_what_signs_in_by_providers_is_imported_where_there_is_one(
     root = health.MIGRATIONS.parent
     ran = subprocess.run([sys.executable, "-c", code], cwd=root, env=environment, capture_output=True, text=True)
     assert (ran.stdout.strip(), ran.stderr) == (loaded, "")
+
+
+@pytest.mark.parametrize("secret", ["changeme", "x" * 40])
+def test_in_production_a_secret_that_anybody_would_guess_stops_the_start(secret: str) -> None:
+    given = {"GITHUB_CLIENT_ID": "id", "GITHUB_CLIENT_SECRET": secret, "SITE_URL": SITE, "APP_ENV": "production"}
+    assert refusal(**given).startswith("GITHUB_CLIENT_SECRET: is a placeholder")
+
+
+@pytest.mark.parametrize("value", ["none", "-providers"])
+def test_providers_that_are_off_are_no_way_in(value: str) -> None:
+    given = {"GITHUB_CLIENT_ID": "id", "GITHUB_CLIENT_SECRET": PLANTED, "SIGNUP_DOMAINS": "example.org"}
+    load(**given)
+    assert refusal(**given, EXTRAS=value).startswith("SIGNUP_DOMAINS: set MAIL_URL or a provider")

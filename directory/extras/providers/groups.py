@@ -1,21 +1,18 @@
-"""A sign-in by a provider: who is admitted by the person's groups, and the role that these give.
-
-It may change the role of an account, and so it is here, above the rules of the sign-in itself.
-"""
+"""A sign-in by a provider: who is admitted by the person's groups, and the role that these give."""
 
 import logging
 
 from directory import events
 from directory.errors import LastAdmin
+from directory.extras.providers import identities
+from directory.extras.providers.provider import Claims
+from directory.extras.providers.refusals import NotAdmitted
 from directory.models import User
 from directory.services import audit
 from directory.services.accounts import sessions
 from directory.services.drafts import Judge
 from directory.services.identity import Caller
 from directory.services.people import administration
-from directory.services.sign_in import identities
-from directory.services.sign_in.provider import Claims
-from directory.services.sign_in.refusals import NotAdmitted
 
 log = logging.getLogger(__name__)
 

@@ -12,10 +12,10 @@ import pytest
 from flask import Flask
 from joserfc import jwt
 
-from directory.services.sign_in import transport
-from directory.services.sign_in.published import Published
-from directory.services.sign_in.refusals import ProviderFailed, ProviderUnavailable
-from directory.services.sign_in.transport import Access
+from directory.extras.providers import transport
+from directory.extras.providers.published import Published
+from directory.extras.providers.refusals import ProviderFailed, ProviderUnavailable
+from directory.extras.providers.transport import Access
 from tests.support.browsers import Browser
 from tests.support.lying_provider import CLIENT_SECRET, Handler, LyingProvider, back, key
 
@@ -165,7 +165,7 @@ def test_a_new_key_is_found_and_unknown_ones_are_asked_for_once_a_minute(
     browser.post("/api/auth/logout")
     assert outcome(browser, begun(browser, provider)) == refused("unknown_key")
     assert provider.asked.count("/jwks") == 1, "the keys were read less than a minute ago"
-    monkeypatch.setattr("directory.services.sign_in.published.KEYS_PAUSE", -1.0)
+    monkeypatch.setattr("directory.extras.providers.published.KEYS_PAUSE", -1.0)
     assert back(browser, begun(browser, provider)).headers["Location"] == "/"
     assert provider.asked.count("/jwks") == 2
     assert provider.asked.count("/.well-known/openid-configuration") == 1

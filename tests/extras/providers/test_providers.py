@@ -15,10 +15,11 @@ from sqlalchemy import select, update
 from directory.db.transactions import transaction
 from directory.errors import Invalid
 from directory.extensions import db
+from directory.extras.providers import attempts, identities
 from directory.models import AuditEntry, Identity, Session, SignInAttempt, User, now
-from directory.services.accounts import accounts
+from directory.services.accounts import accounts, sessions
 from directory.services.identity import Caller
-from directory.services.sign_in import attempts, identities
+from directory.services.sign_in import ways_in
 from tests.conftest import Statements
 from tests.support.browsers import Browser
 from tests.support.factories import PASSWORD, Api, World
@@ -490,7 +491,7 @@ def test_what_others_take_again_and_again_is_refused_in_the_end(
     app: Flask, browser: Browser, provider: LyingProvider, monkeypatch: pytest.MonkeyPatch, world: World
 ) -> None:
     world.user("taken")
-    monkeypatch.setattr("directory.services.accounts.usernames.free", lambda _: "taken")
+    monkeypatch.setattr("directory.extras.providers.free_names.free", lambda _: "taken")
     assert reason(walk(browser, provider)) == "duplicate"
     assert len(rows(app, User)) == 1
 
@@ -549,10 +550,10 @@ def test_an_old_session_joins_no_provider_by_which_it_would_get_a_fresh_one(
     walk(browser, provider)
     provider.person = {"sub": "thief", "email": "thief@example.org"}
     went = provider.authorize(browser.post("/api/auth/identities", {"provider": "company"}).json["location"])
-    aged(app, identities.FRESH)
+    aged(app, sessions.FRESH)
     refused = browser.post("/api/auth/identities", {"provider": "company"})
     assert (refused.status_code, refused.json["code"]) == (403, "sign_in_again")
-    aged(app, identities.FRESH + attempts.LIFETIME)
+    aged(app, sessions.FRESH + attempts.LIFETIME)
     assert reason(back(browser, went)) == "sign_in_again"
     assert len(rows(app, Identity)) == 1
 
@@ -600,7 +601,7 @@ def test_a_state_works_once_in_its_browser_at_its_provider_and_for_ten_minutes(
         assert reason(back(browser, went)) == "sign_in_expired"
         with app.app_context():
             begun()
-            assert transaction(lambda: attempts.purge(5)) == 1
+            assert transaction(lambda: ways_in.purge_sign_ins(5)) == 1
         assert second.asked == []
 
 

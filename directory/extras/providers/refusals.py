@@ -1,4 +1,4 @@
-"""The errors of a sign-in by a provider or a passkey.
+"""The errors of a sign-in by a provider.
 
 `reason`, where there is one, is one of a few fixed words of ours.
 """
@@ -12,13 +12,6 @@ class SignInCancelled(Forbidden):
 
     code = "sign_in_cancelled"
     default = _("The sign-in was cancelled.")
-
-
-class SignInExpired(Forbidden):
-    """No sign-in of this browser is under way to which the provider's answer belongs."""
-
-    code = "sign_in_expired"
-    default = _("This sign-in has expired, or it began in another browser. Start it again.")
 
 
 class SignInRefused(Forbidden):
@@ -39,13 +32,6 @@ class NoAddress(SignInRefused):
 
     def __init__(self) -> None:
         super().__init__(self.reason)
-
-
-class SignInAgain(Forbidden):
-    """The request needs a session that was opened just now."""
-
-    code = "sign_in_again"
-    default = _("Sign in again, and send this within ten minutes.")
 
 
 class NotAdmitted(Forbidden):
@@ -70,20 +56,6 @@ class IdentityTaken(Conflict):
 
     code = "identity_taken"
     default = _("This sign-in belongs to another account here already.")
-
-
-class LastWayIn(Conflict):
-    """Nothing would be left by which the account can be signed in to."""
-
-    code = "last_way_in"
-    default = _("You could not sign in any more: add another way to sign in first.")
-
-
-class TooManyPasskeys(Conflict):
-    """The account has as many passkeys as it may have."""
-
-    code = "too_many_passkeys"
-    default = _("Your account has 20 passkeys, and can have no more. Remove one first.")
 
 
 class ProviderFailed(DirectoryError):

@@ -4,6 +4,8 @@ A browser is sent to the provider and comes back. If that fails, a person gets a
 the problem.
 """
 
+import re
+import secrets
 from collections.abc import Callable
 from contextlib import ExitStack
 from functools import partial, wraps
@@ -12,12 +14,33 @@ from urllib.parse import urlencode, urlsplit
 
 from flask import Blueprint, Response, current_app, request
 
-from directory.api.schemas.accounts import CallbackQuery, IdentityList, JoinInput, JoinOutput, StartQuery
 from directory.db.transactions import transaction
-from directory.errors import AccountSuspended, Duplicate, NotFound, RegistrationClosed, RegistrationRefused
+from directory.errors import (
+    AccountSuspended,
+    Duplicate,
+    LastWayIn,
+    NotFound,
+    RegistrationClosed,
+    RegistrationRefused,
+    SignInAgain,
+    SignInExpired,
+)
+from directory.extras.providers import attempts, groups, identities
+from directory.extras.providers.provider import Claims, Provider, mark_of, secrets_of
+from directory.extras.providers.refusals import (
+    AddressTaken,
+    IdentityTaken,
+    NoAddress,
+    NotAdmitted,
+    ProviderFailed,
+    ProviderUnavailable,
+    SignInCancelled,
+    SignInRefused,
+)
+from directory.extras.providers.schemas import CallbackQuery, IdentityList, JoinInput, JoinOutput, StartQuery
 from directory.http import account_limits, languages, problem_details, rate_limits, receivers
 from directory.http.access import login_required, public
-from directory.http.authentication import browser_secret, caller, give_browser_secret, viewer
+from directory.http.authentication import caller, cookie_attributes, viewer
 from directory.http.client import prefers_json, user_agent
 from directory.http.endpoint import as_response, documented, operation
 from directory.http.exchange import current
@@ -25,29 +48,16 @@ from directory.http.password_checks import are_on
 from directory.http.signing_in import give_session, registering
 from directory.http.validation import JsonBody
 from directory.models import User
-from directory.services.accounts import accounts
-from directory.services.people import groups
-from directory.services.sign_in import attempts, identities, recovery
-from directory.services.sign_in.provider import Claims, Provider, mark_of, secrets_of
-from directory.services.sign_in.refusals import (
-    AddressTaken,
-    IdentityTaken,
-    LastWayIn,
-    NoAddress,
-    NotAdmitted,
-    ProviderFailed,
-    ProviderUnavailable,
-    SignInAgain,
-    SignInCancelled,
-    SignInExpired,
-    SignInRefused,
-)
+from directory.services.accounts import accounts, sessions
+from directory.services.sign_in import recovery, ways_in
 from directory.services.site import Site
 
 bp = Blueprint("providers", __name__, url_prefix="/api/auth")
 
 ACCOUNT, SIGN_IN = "/account", "/sign-in"  # where one joins a provider, and the page that says what went wrong
 NEXT = "next"
+SECONDS = int(attempts.LIFETIME.total_seconds())
+BROWSER_SECRET = re.compile(r"[A-Za-z0-9_-]{43}")
 TRIES = 5  # for a name, an address or an identity that others take at the same time
 
 
@@ -103,14 +113,31 @@ def _to(location: str) -> Response:
     return Response(status=302, headers={"Location": location})
 
 
+def _browser_secret() -> str:
+    """The secret of this browser, in which alone a sign-in that begins here is completed; or a new one.
+
+    Sign-ins in several tabs share it.
+    """
+    given = request.cookies.get(_cookie(), "")
+    return given if BROWSER_SECRET.fullmatch(given) else secrets.token_urlsafe(32)
+
+
+def _give_browser_secret(response: Response, secret: str) -> None:
+    """Set the cookie with that secret, for as long as a sign-in may take."""
+    response.set_cookie(_cookie(), secret, max_age=SECONDS, **cookie_attributes())
+
+
+def _cookie() -> str:
+    return f"{current_app.config['COOKIE_NAME']}-sign-in"
+
+
 def _begin(provider: Provider, next_path: str, user_id: int | None) -> tuple[str, str]:
     """The address at the provider, and the browser's secret."""
-    browser, keys = browser_secret(), current_app.config["SECRET_KEYS"]
+    browser, keys = _browser_secret(), current_app.config["SECRET_KEYS"]
     accounts.release()
     state = transaction(lambda: attempts.begin(provider.name, browser, next_path, user_id, mark=mark_of(keys[0])))
     accounts.release()  # no connection is held while the provider is asked
-    secrets = secrets_of(state, keys)
-    return provider.authorization_url(secrets, _redirect_uri(provider)), browser
+    return provider.authorization_url(secrets_of(state, keys), _redirect_uri(provider)), browser
 
 
 @bp.get("/providers/<provider>")
@@ -132,7 +159,7 @@ def start(provider: str, query: dict[str, Any]) -> Any:
     rate_limits.hit("sign_in")
     location, browser = _begin(chosen, query[NEXT], None)
     response = _to(location)
-    give_browser_secret(response, browser)
+    _give_browser_secret(response, browser)
     return response
 
 
@@ -156,15 +183,14 @@ def callback(provider: str, query: dict[str, Any]) -> Any:
     """
     chosen = _provider(provider)
     rate_limits.hit("sign_in")
-    state, browser, by = query.get("state", ""), browser_secret(), viewer()
+    state, browser, by = query.get("state", ""), _browser_secret(), viewer()
     accounts.release()
     next_path, user_id = transaction(lambda: attempts.take(state, chosen.name, browser))
     current().aside[NEXT] = next_path
     if user_id is not None and (by is None or by.id != user_id):
         raise SignInExpired
     accounts.release()  # no connection is held while the provider is asked
-    secrets = secrets_of(state, current_app.config["SECRET_KEYS"])
-    claims = chosen.identify(query, secrets, _redirect_uri(chosen))
+    claims = chosen.identify(query, secrets_of(state, current_app.config["SECRET_KEYS"]), _redirect_uri(chosen))
     response = _to(next_path)
     if by is not None and user_id is not None:
         transaction(lambda: identities.join(claims, by=by))
@@ -222,7 +248,7 @@ def list_identities() -> Any:
     """List the caller's sign-in providers."""
     by_issuer = {one.issuer: one for one in _configured().values()}
     has_password = are_on() and bool(accounts.get(caller().id).password_hash)
-    found = [(each, by_issuer.get(each["issuer"])) for each in identities.listed(caller())]
+    found = [(each, by_issuer.get(each["issuer"])) for each in ways_in.identities(caller())]
     items = [
         {**each, "provider": one.name if one else None, "label": one.label if one else each["issuer"]}
         for each, one in found
@@ -242,11 +268,11 @@ def join(body: dict[str, Any]) -> Any:
     """
     chosen = _provider(body["provider"])
     if caller().session_id is not None:
-        identities.require_fresh_session(caller())
+        sessions.require_fresh(caller())
     rate_limits.hit("sign_in")
     location, browser = _begin(chosen, ACCOUNT, caller().id)
     response = as_response(join.operation.render({"location": location}))  # type: ignore[attr-defined]
-    give_browser_secret(response, browser)
+    _give_browser_secret(response, browser)
     return response
 
 

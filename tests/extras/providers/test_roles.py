@@ -14,10 +14,11 @@ from sqlalchemy import select, update
 from directory.db.transactions import transaction
 from directory.errors import DirectoryError
 from directory.extensions import db
+from directory.extras.providers import groups
+from directory.extras.providers.provider import Claims
+from directory.extras.providers.roles import RoleRules
 from directory.models import AuditEntry, Identity, Session, Token, User, now
-from directory.services.people import administration, groups
-from directory.services.sign_in.provider import Claims
-from directory.services.sign_in.roles import RoleRules
+from directory.services.people import administration
 from tests.support.browsers import Browser
 from tests.support.factories import Api, World
 from tests.support.lying_provider import LyingProvider, walk
@@ -233,6 +234,7 @@ def test_an_administrator_by_hand_is_one_again_where_nobody_else_is(make_app: An
     assert stored(app) == ("admin", "local")
 
 
+@pytest.mark.extra("feed_keys")
 def test_who_is_in_none_of_the_lists_is_refused_and_loses_sessions_and_tokens(
     make_app: Any, provider: LyingProvider, caplog: Any
 ) -> None:
@@ -408,6 +410,7 @@ def test_sessions_by_a_provider_end_at_the_age_of_the_setting(make_app: Any, pro
 
 @pytest.mark.parametrize("other_way", ["none", "password", "passkey"])
 @pytest.mark.parametrize("passwords", ["on", "off"])
+@pytest.mark.extra("feed_keys")
 def test_tokens_of_who_signs_in_by_a_provider_alone_rest_a_month_after_the_last_sign_in(
     make_app: Any, provider: LyingProvider, other_way: str, passwords: str
 ) -> None:

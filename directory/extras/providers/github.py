@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
-from directory.services.sign_in import openid
-from directory.services.sign_in.provider import Claims, Secrets, claims_of, code_of
-from directory.services.sign_in.refusals import SignInRefused
-from directory.services.sign_in.transport import Access
+from directory.extras.providers import openid
+from directory.extras.providers.provider import Claims, Secrets, claims_of, code_of
+from directory.extras.providers.refusals import SignInRefused
+from directory.extras.providers.transport import Access
 
 SCOPE = "read:user user:email"
 

@@ -9,8 +9,8 @@ from typing import Any
 from joserfc.errors import JoseError
 from joserfc.jwk import JWKRegistry, KeySet
 
-from directory.services.sign_in.refusals import ProviderFailed
-from directory.services.sign_in.transport import Transport
+from directory.extras.providers.refusals import ProviderFailed
+from directory.extras.providers.transport import Transport
 
 PATH = "/.well-known/openid-configuration"
 LIFETIME = 3600.0  # seconds

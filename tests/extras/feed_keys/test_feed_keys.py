@@ -10,8 +10,9 @@ from sqlalchemy import select
 from directory.db.transactions import transaction
 from directory.errors import Unauthenticated
 from directory.extensions import db
+from directory.extras.feed_keys import feed_keys
 from directory.models import AuditEntry, User
-from directory.services.accounts import feed_keys, sessions
+from directory.services.accounts import sessions
 from directory.services.people import administration
 from tests.support.browsers import Browser
 from tests.support.factories import PASSWORD, Api, World

@@ -21,11 +21,11 @@ from joserfc.errors import (
 )
 from joserfc.jws import JWSRegistry
 
-from directory.services.sign_in.provider import Claims, Secrets, claims_of, code_of
-from directory.services.sign_in.published import Published
-from directory.services.sign_in.refusals import ProviderFailed, SignInCancelled, SignInRefused
-from directory.services.sign_in.roles import RoleRules
-from directory.services.sign_in.transport import Access, Transport
+from directory.extras.providers.provider import Claims, Secrets, claims_of, code_of
+from directory.extras.providers.published import Published
+from directory.extras.providers.refusals import ProviderFailed, SignInCancelled, SignInRefused
+from directory.extras.providers.roles import RoleRules
+from directory.extras.providers.transport import Access, Transport
 
 log = logging.getLogger(__name__)
 SCOPE = "openid profile email"

@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from directory.extras.providers.refusals import SignInRefused
+from directory.extras.providers.roles import Membership
 from directory.services import base64url
-from directory.services.sign_in.refusals import SignInRefused
-from directory.services.sign_in.roles import Membership
 from directory.services.text.rules import ascii_address, is_email
 
 SUBJECT_MAX = 255  # of OpenID Connect

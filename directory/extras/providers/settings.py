@@ -1,11 +1,16 @@
-"""Providers by which one signs in. Each function raises ValueError; no reason repeats a secret."""
+"""The settings of the providers by which one signs in. Parsers raise ValueError; no reason repeats a secret.
+
+`settings.extras` runs this file alone, so it imports nothing of the directory.
+"""
 
 import re
 from collections.abc import Mapping
 from typing import Any
 
+from settings import ConfigError, Setting
 from settings.mail import is_loopback
-from settings.values import LONGEST_NAME, json_objects, web_address
+from settings.secrets import require_random
+from settings.values import LONGEST_NAME, json_objects, optional, web_address
 
 MEMBERS = {"name", "label", "issuer", "client_id", "client_secret"}
 OPTIONAL = {"email_claim", "trusts_email", "scope", "roles"}
@@ -18,7 +23,6 @@ SCOPE = re.compile(r"[!#-\[\]-~]+( [!#-\[\]-~]+)*")  # RFC 6749
 NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,15}")
 MOST = 10
 LONGEST = 500
-GITHUB = "github"
 GITHUB_URL = "https://github.com"
 
 
@@ -117,13 +121,66 @@ def issuer(value: Any) -> str:
     return str(value)
 
 
-def github(client_id: str, client_secret: str, address: str) -> Mapping[str, str]:
-    """GitHub as a provider. GitHub Enterprise has its API below its own address."""
-    api = "https://api.github.com" if address == GITHUB_URL else f"{address}/api/v3"
-    credentials = {"client_id": credential(client_id), "client_secret": credential(client_secret)}
-    return {"name": GITHUB, "label": "GitHub", "issuer": address, "api": api, **credentials}
-
-
 def github_url(value: str) -> str:
     """The address of GitHub, without a slash at its end."""
     return issuer(value.removesuffix("/"))
+
+
+def together(read: Mapping[str, Any]) -> dict[str, Any]:
+    """The providers that the settings make together, GitHub the last. Raises ConfigError."""
+    listed = [*read["OIDC_PROVIDERS"], *_github(read)]
+    if read["APP_ENV"] == "production":
+        _know_the_way_back(listed, read["SITE_URL"])
+        for one in listed:
+            require_random("GITHUB_CLIENT_SECRET" if "api" in one else "OIDC_PROVIDERS", one["client_secret"])
+    return {"PROVIDERS": listed}
+
+
+def _github(read: Mapping[str, Any]) -> list[Mapping[str, str]]:
+    client_id, secret = read["GITHUB_CLIENT_ID"], read["GITHUB_CLIENT_SECRET"]
+    if not (client_id or secret):
+        return []
+    if not (client_id and secret):
+        name = "GITHUB_CLIENT_SECRET" if client_id else "GITHUB_CLIENT_ID"
+        raise ConfigError(name, "set GITHUB_CLIENT_ID and GITHUB_CLIENT_SECRET, or neither")
+    address = read["GITHUB_BASE_URL"]
+    api = "https://api.github.com" if address == GITHUB_URL else f"{address}/api/v3"  # of GitHub Enterprise
+    one = {"name": "github", "label": "GitHub", "issuer": address, "api": api}
+    for member in ("name", "issuer"):
+        if any(other[member] == one[member] for other in read["OIDC_PROVIDERS"]):
+            raise ConfigError("OIDC_PROVIDERS", f"no provider has the {member} of GitHub: GITHUB_CLIENT_ID is set")
+    return [{**one, "client_id": client_id, "client_secret": secret}]
+
+
+def _know_the_way_back(listed: list[Mapping[str, str]], site_url: str) -> None:
+    """A provider sends browsers back to an address that is registered with it, not to one from a Host header."""
+    if listed and not site_url:
+        name = "GITHUB_CLIENT_ID" if all("api" in one for one in listed) else "OIDC_PROVIDERS"
+        why = f"set the public address of the site, as {name} is set: providers send browsers back to it"
+        raise ConfigError("SITE_URL", why, because={setting.name for setting in SETTINGS})
+
+
+SETTINGS = (
+    Setting(
+        "OIDC_PROVIDERS", openid, "",
+        'Providers that users can sign in with, as a JSON list of `{"name", "label", "issuer", "client_id", '
+        '"client_secret"}`, each with `"email_claim"`, `"trusts_email"`, `"scope"` and `"roles"` if wanted; '
+        '[how](sign-in.md).',
+        becomes="PROVIDERS", is_secret=True,
+    ),
+    Setting(
+        "GITHUB_CLIENT_ID", optional(credential), "",
+        "GitHub as such a provider: the id of the application there.",
+        becomes="GITHUB",
+    ),
+    Setting(
+        "GITHUB_CLIENT_SECRET", optional(credential), "",
+        "The secret of that application.",
+        becomes="GITHUB", is_secret=True,
+    ),
+    Setting(
+        "GITHUB_BASE_URL", github_url, GITHUB_URL,
+        "The address of a GitHub Enterprise Server.",
+        becomes="GITHUB",
+    ),
+)  # fmt: skip

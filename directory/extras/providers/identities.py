@@ -4,32 +4,28 @@ An identity is an issuer and a subject, and belongs to one account, by a unique 
 that exists only by its user, or where both sides have confirmed the same address.
 """
 
-from datetime import timedelta
 from typing import Any
 
-from sqlalchemy import delete, exists, select, update
+from sqlalchemy import delete, select, update
 
 from directory import events
 from directory.db.errors import refusing
-from directory.errors import AccountSuspended, Duplicate, NotFound, RegistrationClosed, Unauthenticated
+from directory.errors import AccountSuspended, Duplicate, LastWayIn, NotFound, RegistrationClosed, Unauthenticated
 from directory.extensions import db, modify
-from directory.models import AccountStatus, Identity, Session, SignInAttempt, User, now
-from directory.services import audit
-from directory.services.accounts import accounts, usernames, users
-from directory.services.drafts import Judge
-from directory.services.identity import Caller
-from directory.services.sign_in.attempts import LIFETIME
-from directory.services.sign_in.provider import Claims
-from directory.services.sign_in.refusals import (
+from directory.extras.providers import free_names
+from directory.extras.providers.attempts import LIFETIME
+from directory.extras.providers.provider import Claims
+from directory.extras.providers.refusals import (
     AddressTaken,
     IdentityTaken,
-    LastWayIn,
     NoAddress,
     NotAdmitted,
-    SignInAgain,
 )
-
-FRESH = timedelta(minutes=10)
+from directory.models import AccountStatus, Identity, User, now
+from directory.services import audit
+from directory.services.accounts import accounts, sessions, users
+from directory.services.drafts import Judge
+from directory.services.identity import Caller
 
 
 def account_of(
@@ -110,7 +106,7 @@ def _opened(claims: Claims, registration_open: bool, domains: tuple[str, ...], j
     if not users.admits(domains, claims.email):
         raise NotAdmitted
     given: dict[str, Any] = {"is_confirmed": claims.email_verified, "must_verify": bool(domains), "judge": judge}
-    user = accounts.register(usernames.free(claims.names), claims.email, "", **given)
+    user = accounts.register(free_names.free(claims.names), claims.email, "", **given)
     user.may_rename = True
     user.email_verified_at = now() if claims.email_verified else None
     return user
@@ -143,24 +139,12 @@ def join(claims: Claims, *, by: Caller) -> None:
     user = accounts.locked(by.id)
     if user.status != AccountStatus.ACTIVE:
         raise Unauthenticated
-    require_fresh_session(by, FRESH + LIFETIME)
+    sessions.require_fresh(by, sessions.FRESH + LIFETIME)
     owner = db.session.scalar(select(Identity.user_id).where(*_is(claims)))
     if owner is None:
         _add(claims, user, IdentityTaken())
     elif owner != by.id:
         raise IdentityTaken
-
-
-def listed(by: Caller) -> list[dict[str, Any]]:
-    """The caller's identities, newest first."""
-    columns = (Identity.id, Identity.issuer, Identity.subject, Identity.email)
-    query = select(*columns, Identity.created_at, Identity.last_used_at).where(Identity.user_id == by.id)
-    return [row._asdict() for row in db.session.execute(query.order_by(Identity.id.desc()))]
-
-
-def has_any(user_id: int) -> bool:
-    """Whether an account has an identity."""
-    return db.session.scalar(select(exists().where(Identity.user_id == user_id))) or False
 
 
 def remove(identity_id: int, *, by: Caller, names: dict[str, str], passwords: bool = True) -> None:
@@ -181,16 +165,3 @@ def remove(identity_id: int, *, by: Caller, names: dict[str, str], passwords: bo
         raise LastWayIn
     modify(delete(Identity).where(Identity.id == identity_id))
     audit.record(events.USER_IDENTITY_REMOVED, by=by, user_id=by.id, from_state=names.get(issuer))
-
-
-def end_all(user_id: int) -> None:
-    """Remove all identities of a user, and end the sign-ins that would join one."""
-    for model in (Identity, SignInAttempt):
-        modify(delete(model).where(model.user_id == user_id))
-
-
-def require_fresh_session(by: Caller, within: timedelta = FRESH) -> None:
-    """Raise SignInAgain unless the caller's session was opened minutes ago. A token is not a session."""
-    fresh = exists().where(Session.id == by.session_id, Session.created_at > now() - within)
-    if by.session_id is None or not db.session.scalar(select(fresh)):
-        raise SignInAgain
