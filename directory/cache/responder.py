@@ -19,14 +19,14 @@ import time
 from collections import defaultdict, deque
 from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 from flask import Flask
 from werkzeug.routing import RequestRedirect
 
-from directory.cache.bypass import Bypass
 from directory.cache.personal_body import PersonalParts, ShownProjects
-from directory.cache.reads import Read
+from directory.cache.reads import Bypass, Read
 from directory.cache.response import CachedResponse, public_response
 from directory.cache.routes import CacheableRoutes, MatchById
 from directory.cache.single_flight import SingleFlight
@@ -199,7 +199,7 @@ class Responder:
             return public
         if has_waited:
             return self.make(read, snapshot)
-        return self._flights.run(read.key, lambda: self._find_or_make(read, has_waited=True))
+        return self._flights.run(read.key, partial(self._find_or_make, read, has_waited=True))
 
     def _find_stored(self, read: Read) -> tuple[Snapshot | None, CachedResponse | None]:
         """A snapshot after which the response may be made, and the stored response if it is valid.

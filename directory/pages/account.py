@@ -13,7 +13,7 @@ from directory.api import account_deletion, auth, recovery
 from directory.api.schemas.accounts import DeletionInput, Email, Secret, Username
 from directory.db.transactions import transaction
 from directory.errors import NotFound
-from directory.http import daily_bytes
+from directory.http import account_limits
 from directory.http.access import for_unconfirmed, is_closed, login_required, public
 from directory.http.authentication import caller
 from directory.http.endpoint import operation
@@ -96,7 +96,7 @@ def account_form(at: str = "", form: Form = EMPTY, done: str = "", made: Any = N
         "account.html", Head(_("Your account"), indexed=False), here=HERE, entry="forms", user=user, at=at,
         has_passwords=has_passwords, has_password=has_passwords and user.password_hash,
         form=form, empty=EMPTY, place=place, said=said, made=made, days=DAYS, agent=agent,
-        stored=daily_bytes.of_account(by.id), sessions=credentials.listed(by), tokens=api_tokens.listed(by),
+        stored=account_limits.stored_today(by.id), sessions=credentials.listed(by), tokens=api_tokens.listed(by),
         **slot_values("account_ways"), **slot_values("account"), **slot_values("account_feed"),
     )  # fmt: skip
     return page, {**headers, **NO_STORE}

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
+from itsdangerous import base64_decode, base64_encode
 from sqlalchemy import delete, insert, select, update
 
 from directory import events
@@ -28,7 +29,7 @@ from directory.extensions import db, modify
 from directory.extras.passkeys import attestation
 from directory.language.messages import _
 from directory.models import AccountStatus, LinkPurpose, Passkey, PasskeyChallenge, User, now
-from directory.services import audit, base64url, permissions
+from directory.services import audit, permissions
 from directory.services.accounts import accounts, sessions
 from directory.services.accounts.sessions import digest
 from directory.services.delivery.channels import MailServer
@@ -98,7 +99,7 @@ def registration_options(party: RelyingParty, *, by: Caller) -> dict[str, Any]:
         authenticator_selection=AuthenticatorSelectionCriteria(
             resident_key=ResidentKeyRequirement.REQUIRED, user_verification=UserVerificationRequirement.REQUIRED
         ),
-        exclude_credentials=[PublicKeyCredentialDescriptor(id=base64url.decode(each)) for each in held],
+        exclude_credentials=[PublicKeyCredentialDescriptor(id=base64_decode(each)) for each in held],
     )
     return options_to_json_dict(made)
 
@@ -122,7 +123,7 @@ def _begin(session_id: int | None) -> bytes:
     """A challenge, which is noted for a session that adds a passkey, or for a sign-in."""
     challenge = secrets.token_bytes(32)
     values = {
-        "challenge_hash": digest(base64url.encode(challenge)),
+        "challenge_hash": digest(base64_encode(challenge).decode()),
         "session_id": session_id,
         "expires_at": now() + LIFETIME,
     }
@@ -150,7 +151,7 @@ def take(challenge: bytes | None, session_id: int | None) -> bytes | None:
         return None
     mine = PasskeyChallenge.session_id.is_(None) if session_id is None else PasskeyChallenge.session_id == session_id
     given = delete(PasskeyChallenge).where(
-        PasskeyChallenge.challenge_hash == digest(base64url.encode(challenge)),
+        PasskeyChallenge.challenge_hash == digest(base64_encode(challenge).decode()),
         mine,
         PasskeyChallenge.expires_at > now(),
     )
@@ -172,9 +173,9 @@ def registered(credential: dict[str, Any], challenge: bytes | None, party: Relyi
             expected_origin=party.origin,
             require_user_verification=True,
         )
-        if len(base64url.encode(made.credential_public_key)) > KEY_MAX:
+        if len(base64_encode(made.credential_public_key)) > KEY_MAX:
             raise ValueError("long key")
-        if len(base64url.encode(made.credential_id)) > ID_MAX:
+        if len(base64_encode(made.credential_id)) > ID_MAX:
             raise ValueError("long id")
     except Exception as error:  # it parses foreign bytes, and fails in many ways
         log.info("passkey refused", extra={"reason": str(error)[:200]})
@@ -204,8 +205,8 @@ def add(made: Any, name: str | None, *, by: Caller, server: MailServer | None) -
         raise TooManyPasskeys
     passkey = Passkey(
         user_id=by.id,
-        credential_id=base64url.encode(made.credential_id),
-        public_key=base64url.encode(made.credential_public_key),
+        credential_id=base64_encode(made.credential_id).decode(),
+        public_key=base64_encode(made.credential_public_key).decode(),
         sign_count=made.sign_count,
         name=name or NAME,
     )
@@ -256,14 +257,14 @@ def _counter(credential: dict[str, Any], challenge: bytes, passkey: Any, party: 
         response = credential["response"]
         attestation.require_authenticator_data(base64url_to_bytes(response["authenticatorData"]))
         handle = response.get("userHandle")
-        if handle is not None and handle.rstrip("=") != base64url.encode(_handle(passkey.user_id)):
+        if handle is not None and handle.rstrip("=") != base64_encode(_handle(passkey.user_id)).decode():
             raise ValueError("the passkey of another account")
         verified = verify_authentication_response(
             credential=credential,
             expected_challenge=challenge,
             expected_rp_id=party.host,
             expected_origin=party.origin,
-            credential_public_key=base64url.decode(passkey.public_key),
+            credential_public_key=base64_decode(passkey.public_key),
             credential_current_sign_count=0,  # _count judges it, and logs it
             require_user_verification=True,
         )

@@ -5,9 +5,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from itsdangerous import base64_encode
+
 from directory.extras.providers.refusals import SignInRefused
 from directory.extras.providers.roles import Membership
-from directory.services import base64url
 from directory.services.text.rules import ascii_address, is_email
 
 SUBJECT_MAX = 255  # of OpenID Connect
@@ -36,7 +37,7 @@ def secrets_of(state: str, keys: Sequence[str]) -> Secrets:
 
 def _derived(key: str, purpose: str) -> str:
     digest = hmac.digest(key.encode(), purpose.encode("utf-8", "replace"), "sha256")
-    return base64url.encode(digest)
+    return base64_encode(digest).decode()
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from directory.services.identity import Caller
 from directory.services.people import kept_reports
 from directory.services.review import thread
 from directory.services.sign_in import ways_in
-from directory.services.votes.counted_votes import COUNTS
+from directory.services.votes.voting import COUNTS
 
 # Of one export, because the answer is not streamed.
 PROJECTS_MAX, VOTES_MAX, MESSAGES_MAX, REPORTS_MAX = 1_000, 10_000, 2_000, 1_000
