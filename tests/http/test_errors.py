@@ -89,7 +89,7 @@ def example(kind):
         errors.DayIsFull: (7,),
         errors.ReportsSettled: ("acted",),
         errors.NoAppeal: ("live",),
-        errors.RegistrationRefused: (SimpleNamespace(acting=SimpleNamespace(reason="No."), rule_id=1),),
+        errors.RegistrationRefused: (SimpleNamespace(reason="No."),),
         **rows("errors"),
     }
     return kind(*arguments.get(kind, ()))
