@@ -10,7 +10,6 @@ from directory import cli, extras, logs, pages
 from directory.api import (
     account_deletion,
     admin,
-    appeals,
     auth,
     categories,
     logos,
@@ -79,7 +78,7 @@ def create_app(config: Mapping[str, Any]) -> Flask:
     for part in (hooks, authentication, rate_limits, problem_details, metrics):
         part.init_app(app)
     for routes in (
-        projects, project_pictures, messages, appeals, reports, logos, categories, tags, users, session, auth, recovery,
+        projects, project_pictures, messages, reports, logos, categories, tags, users, session, auth, recovery,
         providers, account_deletion, markdown, admin, review, system,
     ):  # fmt: skip
         app.register_blueprint(routes.bp)

@@ -244,12 +244,6 @@ def require_reports(**_path: Any) -> None:
         raise errors.NotFound
 
 
-def require_appeals(**_path: Any) -> None:
-    """Raise AppealNotPossible while appeals are off."""
-    if current_app.config["APPEALS"] == "off":
-        raise errors.AppealNotPossible
-
-
 def require_claims(**_path: Any) -> None:
     """Raise NotFound while claims are off."""
     if not current_app.config["CLAIM_MINUTES"]:

@@ -27,7 +27,6 @@ ASSETS = "/assets/<name>"
 @bp.get("/admin/rules")
 @bp.get("/admin/rules/new")
 @bp.get("/admin/rules/<id:rule_id>")
-@bp.get("/admin/replies")
 @bp.get("/admin/deliveries")
 @bp.get("/admin/audit")
 @public

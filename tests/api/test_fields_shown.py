@@ -62,7 +62,6 @@ EXPORT |= below(
 )  # fmt: skip
 EXPORT |= below("sessions[]", *SESSION) | below("tokens[]", *TOKEN)
 EXPORT |= below("identities[]", "issuer", "subject", *IDENTITY) | below("passkeys[]", *PASSKEY)
-REPLY = {"id", "name", "decision", "text"}
 CATEGORY = {"slug", "name", "description", "live_projects"}
 # An actor is null where the command line acted.
 AUDIT = {"id", "action", "at", "actor", "actor.id", "actor.username", "project_id", "user_id", "from", "to", "reason"}
@@ -214,9 +213,7 @@ ANSWERS = {
     "GET /api/projects/<id:project_id>/timeline": items({"at", "event"}, CURSORS),
     "GET /api/projects/<id:project_id>/messages": items(MESSAGE, CURSORS),
     "POST /api/projects/<id:project_id>/messages": MESSAGE,
-    "POST /api/projects/<id:project_id>/appeal": MESSAGE,
     "GET /api/admin/projects": items(QUEUED, PAGES),
-    "PUT /api/review/projects/<id:project_id>/appeal": REVIEWED,
     **{f"PUT /api/{under}/projects/<id:project_id>/request-changes": REVIEWED for under in ("admin", "review")},
     "PUT /api/review/projects/<id:project_id>/release": REVIEWED,
     "PUT /api/admin/projects/<id:project_id>/approve": REVIEWED,
@@ -254,9 +251,6 @@ ANSWERS = {
     | {"outcome", "reply", "settled_at"}
     | below("texts[].reporter", "id", "username")
     | below("reports[]", "kind", "at", "reporter.id", "reporter.username"),
-    "GET /api/review/replies": items(REPLY),
-    "POST /api/review/replies": REPLY,
-    "PUT /api/review/replies/<id:reply_id>": REPLY,
     "GET /api/review/summary": {"queue_length", "oldest_submitted_at", "mine", "claims", "appeals", "reports"}
     | {"messages", "held", "waiting_for_owner", "waiting_for_appeal", "too_few_reviewers"},
     "PUT /api/review/projects/<id:project_id>/claim": {"until"} | below("user", "id", "username"),
@@ -443,8 +437,6 @@ ELSEWHERE = {
     # test_messages.py
     "GET /api/projects/<id:project_id>/messages": below("items[].author", "id", "username"),
     "POST /api/projects/<id:project_id>/messages": below("author", "id", "username"),
-    "POST /api/projects/<id:project_id>/appeal": below("author", "id", "username"),
-    "PUT /api/review/projects/<id:project_id>/appeal": revised() | approved(),  # test_appeals.py
     "GET /api/review/reports": below("items[]", "outcome", "reply", "settled_at", "texts[].reporter.id")
     # As a settlement answers.
     | {"items[].texts[].reporter.username"},

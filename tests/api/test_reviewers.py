@@ -158,16 +158,16 @@ def items_of_tools(world: World) -> list[int]:
     owner, root = world.user(), world.admin()
     pending, revised, down = (world.project(owner, each) for each in ("pending", "live", "live"))
     world.revise(revised, owner, title="Revised")
-    theirs, admin = world.caller(owner), world.caller(root)
+    admin = world.caller(root)
     done = (
         admin.put(f"/api/review/projects/{pending}/claim"),
         admin.put(f"/api/review/projects/{revised}/approve"),
         admin.post(f"/api/review/projects/{revised}/messages", {"text": "Odd.", "internal": True}),
         world.caller(world.user()).post(f"/api/projects/{revised}/reports", {"kind": "spam", "text": "Odd."}),
         admin.put(f"/api/admin/projects/{down}/unpublish", {"reason": "Odd."}),
-        theirs.post(f"/api/projects/{down}/appeal", {"text": "Look."}),
     )
     assert all(answer.status_code < 300 for answer in done)
+    world.appeal(down, owner)
     return [pending, revised, down]
 
 

@@ -333,6 +333,9 @@ CAUSES: dict[Event, Callable[[Scene], Any]] = {
     events.ACCOUNT_PASSKEY_REMOVED: Scene.remove_passkey,
 }  # fmt: skip
 
+# The extras that cause events, by a part of the names.
+BY_EXTRAS = {"appeal": "appeals", "passkey": "passkeys", "reply.": "replies", ".votes_": "vote_review"}
+
 
 def test_each_event_has_a_constant_of_its_name_and_a_cause() -> None:
     assert CAUSES.keys() == set(events.TABLE)
@@ -340,7 +343,12 @@ def test_each_event_has_a_constant_of_its_name_and_a_cause() -> None:
     assert [each.webhook_place for each in events.WEBHOOKS] == list(range(len(events.WEBHOOKS)))
 
 
-@pytest.mark.parametrize("event", events.TABLE)
+def _with_extra(event: Event) -> Any:
+    needed = [pytest.mark.extra(name) for part, name in BY_EXTRAS.items() if part in event]
+    return pytest.param(event, marks=needed)
+
+
+@pytest.mark.parametrize("event", map(_with_extra, events.TABLE))
 def test_what_is_told_of_an_event_is_what_its_row_says(make_app: Any, mailbox: Mailbox, event: Event) -> None:
     scene = Scene(make_app, mailbox)
     CAUSES[event](scene)

@@ -231,6 +231,7 @@ def test_what_a_rule_rejects_was_decided_by_nobody_and_its_owner_may_send_it_aga
     assert listed(admin, QUEUE) == [item]
 
 
+@pytest.mark.extra("appeals")
 def test_the_owner_answers_and_appeals_against_a_rejection_by_a_rule(make_app: Callable[..., Flask]) -> None:
     app = make_app(APPEALS="on")
     world = World(app)

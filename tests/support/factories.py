@@ -21,7 +21,8 @@ from directory.services.catalog import catalog, category_slugs
 from directory.services.catalog.orders import hot
 from directory.services.identity import Caller
 from directory.services.pictures import logos, pictures, project_pictures
-from directory.services.review import appeals, moderation, submissions
+from directory.services.review import case, moderation, submissions
+from directory.services.review.steps import Act
 from tests.support import votes as votes_of
 from tests.support.pictures import RED
 
@@ -194,9 +195,9 @@ class World:
             transaction(lambda: db.session.add(row))
 
     def appeal(self, project_id: int, by: Caller) -> None:
-        """Have the owner of a rejected project appeal."""
+        """Have an appeal of the owner's be open about a decision."""
         with self.app.app_context():
-            transaction(lambda: appeals.appeal(project_id, "Look again.", by=by, notify=[]))
+            transaction(lambda: case.move([case.current(submissions.locked(project_id))], Act.APPEAL, by=by))
 
     def vote(self, project_id: int, by: Caller) -> None:
         with self.app.app_context():

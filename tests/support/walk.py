@@ -297,9 +297,8 @@ class Walk:
         yield self.ask("own", f"/report/{self.live}", "bob", kind="x", text="y" * 1001)
         yield self.ask("own", f"/report/{self.live}", "bob", kind="spam")
         yield self.ask("own", f"/report/{self.live}?sent=1", "bob")
-        yield self.ask("own", f"/mine/{self.rejected}/appeal", "ada", text="")
-        yield self.ask("own", f"/mine/{self.live}/appeal", "ada", text="Look again.")
-        yield self.ask("own", f"/mine/{self.rejected}/appeal", "ada", text="Look again.")
+        for asked in rows("asked", self).values():
+            yield from (self.ask("own", address, "ada", text=text) for address, text in asked)
         yield self.ask("own", f"/mine/{self.rejected}", "ada")
         yield self.ask("own", f"/delete/{self.rejected}", "ada", nothing="")
 

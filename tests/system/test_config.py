@@ -12,9 +12,11 @@ import config
 from config import ConfigError
 from settings import ROOT, values
 from settings.site import Picture
+from tests.support.extras import NAMES, rows
 
 SVG = ROOT / "directory" / "assets" / "favicon.svg"
 KEY = "4b6f1d0c9e2a5f7783b1c6d8e0f2a4957c1b3d5e"
+OF_EXTRAS = rows("settings", on=NAMES)  # by name: the default, values, and nonsense
 RATELIMITS = [each.name for each in config.SETTINGS if each.parse is values.ratelimit]
 
 
@@ -78,7 +80,6 @@ def test_everything_has_a_default_that_works(instance):
         "OPEN_PAGES": {"imprint", "privacy", "terms"},
         "REPORTS": "off",
         "REVIEW_ON_EDIT": "material",
-        "APPEALS": "off",
         "CHANGES_DAYS": 30,
         "MEMBER_BYTES_PER_DAY": 50_000_000,
         "REVIEWER_NAMES": "hidden",
@@ -112,6 +113,7 @@ def test_everything_has_a_default_that_works(instance):
         "LOG_LEVEL": "INFO",
         "LOG_FORMAT": "",
         "LOG_COLOURS": True,
+        **{name: default for name, (default, _given, _nonsense) in OF_EXTRAS.items()},
     }
 
 
@@ -120,6 +122,7 @@ def test_a_setting_that_is_set_to_nothing_is_as_if_unset(instance):
 
 
 GOOD = [
+    *((name, text, value) for name, (_, given, _) in OF_EXTRAS.items() for text, value in given.items()),
     ("APP_ENV", " production ", "production"),
     ("REDIS_URL", "redis://localhost:6379/0", "redis://localhost:6379/0"),
     ("REDIS_URL", "rediss://:pass@redis.example", "rediss://:pass@redis.example"),
@@ -155,7 +158,6 @@ GOOD = [
     ("REPORTS", "everybody", "everybody"),
     ("REVIEW_ON_EDIT", "never", "never"),
     ("REVIEWER_NAMES", "shown", "shown"),
-    ("APPEALS", "on", "on"),
     ("CHANGES_DAYS", "0", 0),
     ("RULE_FACTS_DAYS", "30", 30),
     ("MEMBER_BYTES_PER_DAY", "0", 0),
@@ -254,6 +256,7 @@ NONSENSE = [
         for v in ("redis://h?ssl_cert_reqs=none", "redis://h?db=x", "REDIS://h", "unix:///run/redis?foo=1")
     ),
     *(("HOST", value) for value in ("a b", "http://h", "ä")),
+    *((name, value) for name, (_, _, nonsense) in OF_EXTRAS.items() for value in nonsense),
     *(("PORT", value) for value in ("0", "65536", "http")),
     *(("WEBHOOK_WORKER", value) for value in ("never", "3")),
     *(("THREADS", value) for value in ("0", "-1", "257", "1.5", "８", "x", "1 2", "9" * 5000)),
@@ -305,7 +308,6 @@ NONSENSE = [
     *(("REPORTS", value) for value in ("on", "Members", "all")),
     *(("REVIEW_ON_EDIT", value) for value in ("sometimes", "Material")),
     ("REVIEWER_NAMES", "true"),
-    ("APPEALS", "true"),
     *(("CHANGES_DAYS", value) for value in ("-1", "3651", "never")),
     *(("RULE_FACTS_DAYS", value) for value in ("0", "3651", "always")),
     *(("MEMBER_BYTES_PER_DAY", value) for value in ("-1", "1000000000", "many")),

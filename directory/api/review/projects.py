@@ -100,7 +100,7 @@ def summary() -> Any:
         **additions.summary(by),
         "mine": claims.mine(by) if are_on else 0,
         "claims": are_on,
-        "appeals": current_app.config["APPEALS"] == "on",
+        "appeals": "appeals" in current_app.extensions["extras_on"] and current_app.config["APPEALS"] == "on",
         "reports": None if current_app.config["REPORTS"] == "off" else reports.reported(by),
         "too_few_reviewers": approvals.short_of_people(_required(), permissions.categories(by)),
     }

@@ -1,6 +1,7 @@
 // What stands around every page of the console: the check of the role, the navigation, and the dialog that asks.
 import "../styles/console.css";
 import type { ComponentChildren } from "preact";
+import { extras } from "../extras/index.ts";
 import { showPresent } from "../parts/tabs.ts";
 import { help } from "../state/queue-keys.ts";
 import { pending, summary } from "../state/queue-pending.ts";
@@ -35,6 +36,15 @@ export function Frame({ title, kind = "", reviews = false, children }: FrameProp
 
 const REVIEWERS = ["/admin/queue", "/admin/projects", "/admin/reports"]; // the pages that reviewers have
 
+/** The pages of the console, those of the extras in their places: the address of each, and its name. */
+function pages(): [path: string, name: string][] {
+  const found = Object.entries<string>(w.pages);
+  for (const { path, title, before } of extras.flatMap((each) => each.menu ?? [])) {
+    found.splice(found.findIndex(([other]) => other === before), 0, [path, title]);
+  }
+  return found;
+}
+
 /** Whether the navigation leads to a page: reports may be switched off. */
 function isShown(path: string): boolean {
   if (path === "/admin/reports" && summary.data.value?.reports == null) return false;
@@ -47,7 +57,7 @@ function ConsoleNav() {
   return (
     <div class="tabs console-nav">
       <nav aria-label={w.nav} ref={(nav) => showPresent(nav)}>
-        {Object.entries(w.pages).filter(([path]) => isShown(path)).map(([path, name]) => {
+        {pages().filter(([path]) => isShown(path)).map(([path, name]) => {
           const here = path === "/admin" ? pathname === path : pathname.startsWith(path);
           const counted = path === "/admin/queue" ? number : path === "/admin/reports" ? summary.data.value?.reports : 0;
           return <a key={path} href={path} aria-current={here ? "page" : undefined}>{name}{counted ? <Waiting number={counted} /> : null}</a>;

@@ -167,7 +167,7 @@ function Row({ item, isShown, isReached }: RowProps) {
           {owner.id === user.value?.id && <span class="badge">{r.own}</span>}
           {wasLive(item) && <span class="badge pending">{r.wasLive}</span>}
           {status === "live" && revision && <span class="badge live">{r.changesBadge}</span>}
-          {!waits(item) && !isAppealed(item) && <span class={`badge ${status}`}>{t.states[status]}</span>}
+          {!item.review && <span class={`badge ${status}`}>{t.states[status]}</span>}
           <TeamSigns item={item} />
           {changed.value.has(id) && <span class="badge pending">{r.changedBadge}</span>}
           {signs(warnings).map((each) => <span key={each} class="badge pending">{each}</span>)}

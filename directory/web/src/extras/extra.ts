@@ -1,14 +1,36 @@
 // What an extra adds to the console.
 import type { ComponentChildren } from "preact";
+import type { Item } from "../state/queue.ts";
 import type { Page } from "../state/router.ts";
+
+/** The project that a text is about. */
+export type Named = { title: string; owner: { username: string } };
+export type SavedText = { id: number; name: string; text: string };
+export interface MenuProps {
+  decision: string;
+  project: Named;
+  take: (text: string) => void;
+}
 
 export interface Extra {
   /** Its name in EXTRAS. */
   name: string;
   /** Its pages: the addresses, the title until a page is loaded, and the page. */
   pages?: { pattern: RegExp; title: string; load: () => Promise<Page> }[];
+  /** Its entry in the navigation, before that of another page. */
+  menu?: { path: string; title: string; before: string };
   /** A ranking on the dashboard: `load` asks for its data. */
   ranking?: { load: () => void; view: () => ComponentChildren };
   /** Where an administrator sees who voted for a project, and what that link says. */
   votes?: (project: { id: number; title: string; upvotes: number }) => { href: string; label: string };
+  /** Texts to choose from, of a decision: those that were read, what one says about a project, and a menu of them. */
+  saved?: {
+    title: string;
+    load: () => Promise<void>;
+    of: (decision: string) => readonly SavedText[];
+    filled: (text: string, project: Named) => string;
+    Menu: (props: MenuProps) => ComponentChildren;
+  };
+  /** What settles the appeal that is open about an item of the queue. */
+  Appeal?: (props: { item: Item }) => ComponentChildren;
 }

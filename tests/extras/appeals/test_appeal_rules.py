@@ -9,8 +9,8 @@ import pytest
 
 from directory.db.transactions import transaction
 from directory.errors import DirectoryError, NotFound, OwnSubmission
-from directory.services.review import appeals
-from tests.support.appeals import KINDS, Case
+from directory.extras.appeals import appeals
+from tests.extras.appeals.cases import KINDS, Case
 from tests.support.reviewing import last_wait, put_back
 
 

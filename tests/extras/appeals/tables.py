@@ -1,0 +1,54 @@
+"""What tests of the core, which walk all routes, know of appeals."""
+
+from typing import Any
+
+APPEAL, FORM = "POST /api/projects/<id:project_id>/appeal", "POST /mine/<id:project_id>/appeal"
+SETTLE = "PUT /api/review/projects/<id:project_id>/appeal"
+
+
+def access(t: Any) -> dict[str, Any]:
+    """Who may call what (tests/api/test_access.py), while appeals are off."""
+    own = t.states("401 404 409 404 401 404")
+    return {APPEAL: own, FORM: own, SETTLE: t.states("401 403 403 403 401 200 200 404 200")}
+
+
+def bodies() -> dict[str, Any]:
+    """Bodies that the routes take (tests/support/routes.py)."""
+    return {APPEAL: {"text": "Look again."}, SETTLE: {"outcome": "upheld", "reason": "Seen."}}
+
+
+def forms() -> dict[str, Any]:
+    """The fields of its form."""
+    return {FORM: {"text": "Look again."}}
+
+
+def members() -> dict[str, Any]:
+    """The members of bodies (tests/api/test_mass_assignment.py)."""
+    return {APPEAL: {"text"}, SETTLE: {"outcome", "reason"}}
+
+
+def answers(t: Any) -> dict[str, Any]:
+    """The members of answers (tests/api/test_fields_shown.py)."""
+    return {APPEAL: t.MESSAGE, SETTLE: t.REVIEWED}
+
+
+def elsewhere(t: Any) -> dict[str, Any]:
+    """Declared members that the answers there lack."""
+    return {APPEAL: t.below("author", "id", "username"), SETTLE: t.revised() | t.approved()}
+
+
+def switched_off(t: Any) -> dict[str, Any]:
+    """Who could use what is off, and how it is refused (tests/http/test_switched_off.py)."""
+    no = (409, "appeal_not_possible")
+    return {APPEAL: (t.OWNER, no), SETTLE: (t.REVIEWER, no)}
+
+
+def settings() -> dict[str, Any]:
+    """Its settings: the default, values, and what stops the start (tests/system/test_config.py)."""
+    return {"APPEALS": ("off", {"on": "on"}, ["true"])}
+
+
+def asked(walk: Any) -> dict[str, Any]:
+    """Forms that ada sends, and pages, on the walk past everything that people read (tests/support/walk.py)."""
+    refused, live = f"/mine/{walk.rejected}/appeal", f"/mine/{walk.live}/appeal"
+    return {"appeals": [(refused, ""), (live, "Look again."), (refused, "Look again.")]}
