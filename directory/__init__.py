@@ -15,7 +15,6 @@ from directory.api import (
     logos,
     markdown,
     messages,
-    project_pictures,
     projects,
     providers,
     recovery,
@@ -78,7 +77,7 @@ def create_app(config: Mapping[str, Any]) -> Flask:
     for part in (hooks, authentication, rate_limits, problem_details, metrics):
         part.init_app(app)
     for routes in (
-        projects, project_pictures, messages, reports, logos, categories, tags, users, session, auth, recovery,
+        projects, messages, reports, logos, categories, tags, users, session, auth, recovery,
         providers, account_deletion, markdown, admin, review, system,
     ):  # fmt: skip
         app.register_blueprint(routes.bp)

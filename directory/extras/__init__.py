@@ -14,7 +14,7 @@ from flask import Blueprint, Flask
 from jinja2 import ChoiceLoader, FileSystemLoader
 
 FOLDER = Path(__file__).parent
-NAMES = ("appeals", "observability", "passkeys", "previews", "replies", "vote_review")
+NAMES = ("appeals", "observability", "passkeys", "pictures", "previews", "replies", "vote_review")
 
 
 @dataclass(frozen=True, slots=True)

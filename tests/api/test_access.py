@@ -88,17 +88,6 @@ TABLE = {
     "PUT /api/projects/<id:project_id>": states("401 403 200 403 401 200", pending="401 404 200 404 401 200"),
     "PUT /api/projects/<id:project_id>/logo": states("401 403 200 403 401 200", pending="401 404 200 404 401 200"),
     "DELETE /api/projects/<id:project_id>/logo": states("401 403 204 403 401 204", pending="401 404 204 404 401 204"),
-    **dict.fromkeys(
-        (
-            "PUT /api/projects/<id:project_id>/pictures",
-            "PUT /api/projects/<id:project_id>/pictures/<id:picture_id>",
-        ),
-        states("401 403 200 403 401 200", pending="401 404 200 404 401 200"),
-    ),
-    "POST /api/projects/<id:project_id>/pictures": states("401 403 201 403 401 201", pending="401 404 201 404 401 201"),
-    "DELETE /api/projects/<id:project_id>/pictures/<id:picture_id>": states(
-        "401 403 204 403 401 204", pending="401 404 204 404 401 204"
-    ),
     "DELETE /api/projects/<id:project_id>": states("401 403 204 403 401 204", pending="401 404 204 404 401 204"),
     "DELETE /api/projects/<id:project_id>/revision": states(
         "401 403 204 403 401 204", pending="401 404 404 404 401 404"
@@ -254,10 +243,6 @@ TABLE = {
     # Without the version that the form showed.
     "POST /mine/<id:project_id>/edit": states(  # of the first version, which those that were decided have left behind
         "401 403 412 403 401 412", pending="401 404 303 404 401 303", rejected="401 404 412 404 401 412"
-    ),
-    "POST /mine/<id:project_id>/pictures": states("401 403 422 403 401 422", pending="401 404 422 404 401 422"),
-    "POST /mine/<id:project_id>/pictures/<id:picture_id>": states(
-        "401 403 303 403 401 303", pending="401 404 303 404 401 303"
     ),
     "POST /mine/<id:project_id>/withdraw": states("401 403 200 403 401 200", pending="401 404 404 404 401 404"),
     "POST /mine/<id:project_id>/text": states("401 403 200 403 401 200", pending="401 404 200 404 401 200"),

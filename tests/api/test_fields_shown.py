@@ -26,7 +26,6 @@ PROJECT = {field.name for field in fields.FIELDS if not field.is_private} - {"ca
 PROJECT |= below("category", "slug", "name") | below("owner", "id", "username")
 OWN = PROJECT | {field.name for field in fields.FIELDS if field.is_private}
 OWN_DETAIL = OWN | {"queue_position", "description_html"}
-PICTURED = OWN_DETAIL - {"pictures"} | below("pictures[]", "id", "alt", "640", "1280", "width", "height")
 REVIEWED = OWN_DETAIL | {"approvals"}
 QUEUED = (
     OWN
@@ -204,9 +203,6 @@ ANSWERS = {
     "POST /api/projects": OWN_DETAIL,
     "PUT /api/projects/<id:project_id>": OWN_DETAIL,
     "PUT /api/projects/<id:project_id>/logo": OWN_DETAIL - {"logo"} | below("logo", "64", "256"),
-    "POST /api/projects/<id:project_id>/pictures": PICTURED,
-    "PUT /api/projects/<id:project_id>/pictures": OWN_DETAIL,
-    "PUT /api/projects/<id:project_id>/pictures/<id:picture_id>": PICTURED,
     "POST /api/projects/<id:project_id>/upvote": VOTE,
     "PUT /api/projects/<id:project_id>/upvote": VOTE,
     "DELETE /api/projects/<id:project_id>/upvote": VOTE,
@@ -376,7 +372,7 @@ def declared(schema, name=""):
         inner = getattr(field, "inner", field)
         many = "[]" if inner is not field or getattr(field, "many", False) else ""
         nested = getattr(inner, "schema", None)
-        # A logo is null or has both addresses (test_logos.py), and a picture has all (test_project_pictures.py).
+        # A logo is null or has both addresses (test_logos.py), and a picture has all (tests/extras/pictures).
         is_whole = nested is None or isinstance(nested, LogoOutput | PictureOutput | WaitsOutput)
         found |= {path} if is_whole else declared(nested, path + many)
     return found
@@ -422,9 +418,6 @@ ELSEWHERE = {
             "POST /api/projects",
             "PUT /api/projects/<id:project_id>",
             "PUT /api/projects/<id:project_id>/logo",
-            "POST /api/projects/<id:project_id>/pictures",
-            "PUT /api/projects/<id:project_id>/pictures",
-            "PUT /api/projects/<id:project_id>/pictures/<id:picture_id>",
         ),
         revised(),
     ),

@@ -30,8 +30,6 @@ PROJECT = {field.name for field in BODY}
 WRITABLE = {
     "POST /api/projects": PROJECT,
     "PUT /api/projects/<id:project_id>": PROJECT | {"give_back"},
-    "PUT /api/projects/<id:project_id>/pictures": {"order"},
-    "PUT /api/projects/<id:project_id>/pictures/<id:picture_id>": {"alt"},
     "POST /api/projects/<id:project_id>/messages": {"text", "resubmit"},
     "PUT /api/projects/<id:project_id>/messages/read": {"up_to"},
     "POST /api/projects/<id:project_id>/reports": {"kind", "text"},

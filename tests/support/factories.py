@@ -175,14 +175,20 @@ class World:
         with self.app.app_context():
             transaction(lambda: submissions.edit(project_id, changes, by=member, review_on_edit="always", notify=[]))
 
-    def picture(self, project_id: int, alt: str = "A red square", content: bytes = RED) -> dict[str, Any]:
-        """Add a picture to a project, past the review."""
+    def picture(
+        self, project_id: int, alt: str = "A red square", content: bytes = RED, *, by: Caller | None = None
+    ) -> dict[str, Any]:
+        """Add a picture to a project, past the review; or in the name of a member, so that it waits if it is live."""
         made = pictures.as_picture(content)
 
         def add() -> dict[str, Any]:
             picture = project_pictures.described(made, logos.keep(made.files), alt)
-            project = db.session.get_one(Project, project_id)
-            project.pictures = project_pictures.with_one_more(project.pictures, picture)
+            if by is None:
+                project = db.session.get_one(Project, project_id)
+                project.pictures = [*project.pictures, picture]
+            else:
+                terms: dict[str, Any] = {"review_on_edit": "always", "notify": []}
+                submissions.edit(project_id, {}, by=by, pictures=lambda shown: [*shown, picture], **terms)
             return picture
 
         with self.app.app_context():

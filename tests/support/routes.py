@@ -92,8 +92,6 @@ def body(route: Route, project_id: int) -> dict[str, Any] | None:
         "PUT /api/admin/users/<id:user_id>": {"status": "suspended", "unpublish": True, "reason": "Spam."},
         "POST /api/admin/categories": {"slug": f"new-{number}", "name": "New"},
         "PUT /api/admin/categories/<slug:slug>": {"description": f"Changed {number}"},
-        "PUT /api/projects/<id:project_id>/pictures": {"order": []},
-        "PUT /api/projects/<id:project_id>/pictures/<id:picture_id>": {"alt": f"Words {number}"},
         "POST /api/projects/<id:project_id>/messages": {"text": f"Words {number}"},
         "POST /api/review/projects/<id:project_id>/messages": {"text": f"Words {number}"},
         "PUT /api/projects/<id:project_id>/messages/read": {"up_to": number},
@@ -143,8 +141,6 @@ def form(route: Route) -> dict[str, str]:
         "POST /submit": {**project, "another": "true"},
         "POST /mine/<id:project_id>": {"text": f"Words {number}"},
         "POST /mine/<id:project_id>/edit": {**project, "version": "1"},
-        "POST /mine/<id:project_id>/pictures": {"alt": "A window"},  # without its file
-        "POST /mine/<id:project_id>/pictures/<id:picture_id>": {"alt": f"Words {number}", "do": "words"},
         **rows("forms"),
     }.get(route.name, {})
 

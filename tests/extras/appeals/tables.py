@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from directory.extras.appeals import page
+
 APPEAL, FORM = "POST /api/projects/<id:project_id>/appeal", "POST /mine/<id:project_id>/appeal"
 SETTLE = "PUT /api/review/projects/<id:project_id>/appeal"
 
@@ -48,7 +50,12 @@ def settings() -> dict[str, Any]:
     return {"APPEALS": ("off", {"on": "on"}, ["true"])}
 
 
-def asked(walk: Any) -> dict[str, Any]:
-    """Forms that ada sends, and pages, on the walk past everything that people read (tests/support/walk.py)."""
-    refused, live = f"/mine/{walk.rejected}/appeal", f"/mine/{walk.live}/appeal"
-    return {"appeals": [(refused, ""), (live, "Look again."), (refused, "Look again.")]}
+def sent() -> dict[str, Any]:
+    """What the page of a project says after its form was accepted."""
+    return page.SAID
+
+
+def pressed(walk: Any) -> dict[str, Any]:
+    """Forms that ada sends on the page of a project, on the walk past everything that people read."""
+    refused, live, words = f"/mine/{walk.rejected}/appeal", f"/mine/{walk.live}/appeal", {"text": "Look again."}
+    return {"appeals": [(refused, {"text": ""}), (live, words), (refused, words)]}
