@@ -35,7 +35,7 @@ def test_the_rules_ask_themselves_who_may(make_app: Any) -> None:
 
 
 def settle(case: Case, by: Any, **terms: Any) -> None:
-    appeals.settle(case.id, appeals.REVERSED, "Look.", by=by, notify=[], is_on=True, **terms)
+    appeals.settle(case.id, "reversed", "Look.", by=by, notify=[], is_on=True, **terms)
 
 
 @pytest.fixture(params=KINDS)

@@ -12,14 +12,13 @@ import {
 } from "../state/queue.ts";
 import { wasLive } from "../state/queue-record.ts";
 import { refreshQueue } from "../state/queue-refresh.ts";
-import { since, waits } from "../state/queue-story.ts";
+import { since } from "../state/queue-story.ts";
 import { address, type Page } from "../state/router.ts";
 import { isAdministrator, readOnly, user } from "../state/session.ts";
 import { t } from "../text.ts";
 import { Frame } from "./frame.tsx";
 import { ItemPane, once } from "./queue-item.tsx";
 import { Lanes, rulesOf } from "./queue-held.tsx";
-import { isAppealed } from "./queue-appeal.tsx";
 import { Outcomes } from "./queue-outcomes.tsx";
 import { ApprovalDialog } from "./queue-approve.tsx";
 import { ReasonDialog } from "./queue-reason.tsx";
