@@ -161,7 +161,7 @@ def _said(done: str, project: dict[str, Any]) -> str:
     """What was done, for a person who comes from a form."""
     if done == "submitted":
         return _("{title} is sent. A reviewer will look at it.", title=project["title"])
-    of_slots = {name: text for slot in slots("own_project") for name, (_section, text) in slot.said.items()}
+    of_slots: dict[str, str] = {name: text for slot in slots("own_project") for name, (_at, text) in slot.said.items()}
     return (SENT | of_slots).get(done, "")
 
 

@@ -206,7 +206,7 @@ def _with_extra(name: str) -> Any:
     return pytest.param(name, marks=[pytest.mark.extra("appeals")] if "an appeal was" in name else [])
 
 
-@pytest.mark.parametrize("name", map(_with_extra, STATES))
+@pytest.mark.parametrize("name", [_with_extra(name) for name in STATES])
 def test_the_owner_reads_where_the_project_stands_and_what_to_do(scene: Scene, name: str) -> None:
     reach, on_page, in_list, in_mail = STATES[name]
     reach(scene)

@@ -348,7 +348,7 @@ def _with_extra(event: Event) -> Any:
     return pytest.param(event, marks=needed)
 
 
-@pytest.mark.parametrize("event", map(_with_extra, events.TABLE))
+@pytest.mark.parametrize("event", [_with_extra(event) for event in events.TABLE])
 def test_what_is_told_of_an_event_is_what_its_row_says(make_app: Any, mailbox: Mailbox, event: Event) -> None:
     scene = Scene(make_app, mailbox)
     CAUSES[event](scene)
