@@ -20,7 +20,6 @@ ASSETS = "/assets/<name>"
 @bp.get("/admin/queue")
 @bp.get("/admin/queue/<id:project_id>")
 @bp.get("/admin/projects")
-@bp.get("/admin/reports")
 @bp.get("/admin/users")
 @bp.get("/admin/users/<id:user_id>")
 @bp.get("/admin/categories")

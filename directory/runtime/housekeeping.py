@@ -25,8 +25,9 @@ from directory.services.accounts import mail_links, sessions
 from directory.services.deleting import MostWouldGo
 from directory.services.delivery import leases
 from directory.services.delivery.schedule import DeliveryPolicy
+from directory.services.people import kept_reports
 from directory.services.pictures import logos
-from directory.services.review import approvals, deadlines, holding, reports
+from directory.services.review import approvals, deadlines, holding
 from directory.services.review import claims as review_claims
 from directory.services.rules import facts
 from directory.services.sign_in import attempts, held_passkeys
@@ -53,7 +54,7 @@ def purges(
         "approvals": approvals.purge,
         "review_claims": review_claims.purge,
         "logos": logos.purge,
-        "reports": partial(reports.purge, guarded=guarded),
+        "reports": partial(kept_reports.purge, guarded=guarded),
         "rule_facts": partial(facts.purge, facts_days, guarded=guarded),
         "deliveries": partial(leases.purge, policy, guarded=guarded),
     }

@@ -57,7 +57,7 @@ PAGES = (
     "GET /admin", "GET /admin/queue",
     "GET /admin/queue/<id:project_id>", "GET /admin/projects",
     "GET /admin/users", "GET /admin/users/<id:user_id>",
-    "GET /admin/categories", "GET /admin/deliveries", "GET /admin/audit", "GET /admin/reports",
+    "GET /admin/categories", "GET /admin/deliveries", "GET /admin/audit",
     "GET /admin/rules", "GET /admin/rules/new", "GET /admin/rules/<id:rule_id>",
 )  # fmt: skip
 
@@ -99,7 +99,6 @@ TABLE = {
     "POST /api/projects/<id:project_id>/upvote": VOTE,
     "PUT /api/projects/<id:project_id>/upvote": VOTE,
     "DELETE /api/projects/<id:project_id>/upvote": VOTE,
-    "POST /api/projects/<id:project_id>/reports": ABSENT,
     "GET /api/categories": PUBLIC,
     "POST /api/markdown": PUBLIC,
     "GET /api/tags": PUBLIC,
@@ -181,9 +180,6 @@ TABLE = {
     "PUT /api/review/projects/<id:project_id>/unpublish": states(
         "401 403 403 403 401 200 200 404 200", "401 403 403 403 401 409 409 404 409"
     ),
-    # Absent while reports are off; tests/api/test_reports.py has them on.
-    "GET /api/review/reports": states("401 403 403 403 401 404 404 404 404"),
-    "PUT /api/review/reports/<id:project_id>/settle": states("401 403 403 403 401 404 404 404 404"),
     "PUT /api/review/projects/<id:project_id>/request-changes": states(
         "401 403 403 403 401 409 409 404 409",
         "401 403 403 403 401 200 200 404 200",
@@ -211,8 +207,6 @@ TABLE = {
     "GET /metrics": ABSENT,
     "GET /p/<id:project_id>": states("308 308 308 308 401 308", pending="404 404 308 404 401 308"),
     "GET /p/<id:project_id>/<title>": states("200 200 200 200 401 200", pending="404 404 200 404 401 200"),
-    "GET /report/<id:project_id>": ABSENT,
-    "POST /report/<id:project_id>": ABSENT,
     "POST /votes/<id:project_id>": states("401 303 303 303 401 303", pending="401 404 409 404 401 409"),
     "GET /voted/<id:project_id>": states("303 200 200 200 401 200", pending="303 404 200 404 401 200"),
     "POST /withdraw/<id:project_id>": states("401 403 303 403 401 303", pending="401 404 404 404 401 404"),

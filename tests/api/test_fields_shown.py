@@ -52,10 +52,8 @@ EXPORT |= below("projects[].history[]", "at", "event") | below(
     "votes[]", "project_id", "title", "created_at", "counted"
 )
 EXPORT |= below("messages[]", "project_id", *MESSAGE) | below("messages[].author", "id", "username")
-REPORTERS = below("reports[]", "kind", "at", "reporter", "reporter.id", "reporter.username")
-REPORTED = {"number", "kinds.spam", "first_at"} | below("texts[]", "text", "kind", "at")
-REPORTED |= below("project", "id", "slug", "title", "tagline", "url", "status", "version")
-REPORTED |= below("project", "category.slug", "category.name", "owner.id", "owner.username")
+NAMED = {"id", "slug", "title", "tagline", "url", "status", "version"}
+NAMED |= {"category.slug", "category.name", "owner.id", "owner.username"}
 EXPORT |= below(
     "reports[]", "project_id", "title", "kind", "text", "created_at", "outcome", "reply", "settled_at"
 )  # fmt: skip
@@ -242,12 +240,7 @@ ANSWERS = {
     "POST /api/admin/categories": CATEGORY,
     "PUT /api/admin/categories/<slug:slug>": CATEGORY,
     "GET /api/review/projects": items(QUEUED, PAGES),
-    "GET /api/review/reports": items(REPORTED | REPORTERS | {"texts[].reporter"}, CURSORS),
-    "PUT /api/review/reports/<id:project_id>/settle": REPORTED
-    | {"outcome", "reply", "settled_at"}
-    | below("texts[].reporter", "id", "username")
-    | below("reports[]", "kind", "at", "reporter.id", "reporter.username"),
-    "GET /api/review/summary": {"queue_length", "oldest_submitted_at", "mine", "claims", "appeals", "reports"}
+    "GET /api/review/summary": {"queue_length", "oldest_submitted_at", "mine", "claims", *rows("summary")}
     | {"messages", "held", "waiting_for_owner", "waiting_for_appeal", "too_few_reviewers"},
     "PUT /api/review/projects/<id:project_id>/claim": {"until"} | below("user", "id", "username"),
     "GET /api/review/projects/<id:project_id>": QUEUED | OWN_DETAIL,
@@ -423,16 +416,11 @@ ELSEWHERE = {
     ),
     # test_rule_previews.py
     "POST /api/admin/rules/preview": {
-        member
-        for outcome in OUTCOMES
-        for member in below(f"examples.{outcome}[]", *{each[8:] for each in REPORTED if each.startswith("project.")})
+        member for outcome in OUTCOMES for member in below(f"examples.{outcome}[]", *NAMED)
     },
     # test_messages.py
     "GET /api/projects/<id:project_id>/messages": below("items[].author", "id", "username"),
     "POST /api/projects/<id:project_id>/messages": below("author", "id", "username"),
-    "GET /api/review/reports": below("items[]", "outcome", "reply", "settled_at", "texts[].reporter.id")
-    # As a settlement answers.
-    | {"items[].texts[].reporter.username"},
     **dict.fromkeys(  # test_revisions.py, test_approvals.py
         (
             f"PUT /api/{under}/projects/<id:project_id>/{decision}"

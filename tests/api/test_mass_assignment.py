@@ -32,8 +32,6 @@ WRITABLE = {
     "PUT /api/projects/<id:project_id>": PROJECT | {"give_back"},
     "POST /api/projects/<id:project_id>/messages": {"text", "resubmit"},
     "PUT /api/projects/<id:project_id>/messages/read": {"up_to"},
-    "POST /api/projects/<id:project_id>/reports": {"kind", "text"},
-    "PUT /api/review/reports/<id:project_id>/settle": {"outcome", "reply"},
     "POST /api/admin/rules": {"name", "on", "when", "then", "reason", "state"},
     "PUT /api/admin/rules/<id:rule_id>": {"name", "on", "when", "then", "reason", "state"},
     "POST /api/admin/rules/preview": {"rule", "days"},

@@ -31,11 +31,12 @@ from directory.http.endpoint import documented, operation, versions_allowed
 from directory.http.problem_kinds import KINDS
 from directory.http.project_lists import listing, order
 from directory.http.receivers import subscribers
+from directory.http.serialization import add_members
 from directory.http.validation import JsonBody
 from directory.services import audit, permissions
 from directory.services.catalog import additions, catalog
 from directory.services.catalog.filters import review_scope
-from directory.services.review import approvals, case, claims, moderation, reports
+from directory.services.review import approvals, case, claims, moderation
 from directory.services.review.steps import Act
 from directory.services.rules import reverting
 
@@ -93,17 +94,17 @@ def project(project_id: int) -> Any:
 def summary() -> Any:
     """Show how much waits for review in the categories of the reviewer, since when, and how much the caller claims.
 
-    It also says whether claims, appeals and reports are switched on.
+    It also says whether claims are switched on.
     """
     by, are_on = caller(), bool(current_app.config["CLAIM_MINUTES"])
-    return {
+    answer = {
         **additions.summary(by),
         "mine": claims.mine(by) if are_on else 0,
         "claims": are_on,
-        "appeals": "appeals" in current_app.extensions["extras_on"] and current_app.config["APPEALS"] == "on",
-        "reports": None if current_app.config["REPORTS"] == "off" else reports.reported(by),
         "too_few_reviewers": approvals.short_of_people(_required(), permissions.categories(by)),
     }
+    add_members(QueueSummary, [answer], by=by)
+    return answer
 
 
 @both("PUT", "/projects/<id:project_id>/approve")

@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 from marshmallow import fields
 
-from directory.api.schemas.reports import ReportedProject
+from directory.api.schemas.projects import ReportedProject
 from directory.http.fields import DayOrTime, Few, Line, Number, Prose, Strict, Timestamp, Within, Word
 from directory.language.messages import _
 from directory.models import Effect, Judged, RuleState

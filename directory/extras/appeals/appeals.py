@@ -7,9 +7,10 @@ from collections.abc import Container
 from datetime import timedelta
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import func, select
 
 from directory import events
+from directory.db.paging import AnySelect
 from directory.errors import AppealNotPossible, NoAppeal, OwnDecision, PreconditionFailed
 from directory.extensions import db
 from directory.models import Message, MessageKind, Project, Review, Sender, Status, Turn, now
@@ -24,6 +25,11 @@ from directory.services.review.steps import Act
 WITHIN = timedelta(days=180)
 # The entries in the threads, by the outcome.
 KINDS = {Act.UPHOLD.value: MessageKind.APPEAL_UPHELD, Act.REVERSE.value: MessageKind.APPEAL_REVERSED}
+
+
+def number_open() -> AnySelect:
+    """The statement that counts the open appeals."""
+    return select(func.count()).where(turns.is_turn(Turn.APPEAL))
 
 
 def is_possible(project_id: int) -> bool:

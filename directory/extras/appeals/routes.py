@@ -22,6 +22,7 @@ from directory.http.authentication import caller
 from directory.http.endpoint import documented, operation, versions_allowed
 from directory.http.receivers import subscribers
 from directory.http.validation import JsonBody
+from directory.services.identity import Caller
 from directory.services.review import case
 
 bp = Blueprint("appeals", __name__, url_prefix="/api/projects/<id:project_id>/appeal")
@@ -31,6 +32,12 @@ review = Blueprint("review", __name__, url_prefix="/api/review")
 def are_on() -> bool:
     """Whether owners may appeal."""
     return bool(current_app.config["APPEALS"] == "on")
+
+
+def add_to_summary(answers: list[dict[str, Any]], *, by: Caller) -> None:
+    """Say in the summary of the queue whether owners may appeal."""
+    for each in answers:
+        each["appeals"] = are_on()
 
 
 def _require_on(**_path: Any) -> None:

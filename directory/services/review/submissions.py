@@ -20,7 +20,7 @@ from directory.services.delivery.channels import Endpoint
 from directory.services.identity import Caller, require_active, require_verified
 from directory.services.pictures import logos
 from directory.services.pictures.project_pictures import PictureList
-from directory.services.review import claims, reports, revisions
+from directory.services.review import claims, revisions
 from directory.services.review.case import Case, advance, current, end_appeals, flush, move
 from directory.services.review.steps import Act, Overtaking, Stage
 from directory.services.text.equal_addresses import Address, repository_key, url_key
@@ -154,7 +154,6 @@ def delete_each(
     audit.record_each(entries, by=by, action=events.PROJECT_DELETED, at=at, reason=reason)
     if outbox.wanting(events.PROJECT_DELETED, notify):
         outbox.enqueue_each(events.PROJECT_DELETED, catalog.all_stored(ids), by=by, endpoints=notify)
-    reports.mail_acted(ids, notify=notify)
     counters.lock(ids, deleting=True)
     search_index.forget(*ids)
     modify(delete(Project).where(Project.id.in_(ids)))

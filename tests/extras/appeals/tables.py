@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from directory import events
 from directory.extras.appeals import page
 
 APPEAL, FORM = "POST /api/projects/<id:project_id>/appeal", "POST /mine/<id:project_id>/appeal"
@@ -45,9 +46,30 @@ def switched_off(t: Any) -> dict[str, Any]:
     return {APPEAL: (t.OWNER, no), SETTLE: (t.REVIEWER, no)}
 
 
-def settings() -> dict[str, Any]:
-    """Its settings: the default, values, and what stops the start (tests/system/test_config.py)."""
-    return {"APPEALS": ("off", {"on": "on"}, ["true"])}
+def summary() -> dict[str, Any]:
+    """The members of the queue's summary, and their values while appeals are off."""
+    return {"appeals": False}
+
+
+def causes() -> dict[Any, Any]:
+    """What causes its events (tests/services/test_events.py)."""
+    return {
+        events.PROJECT_APPEALED: _appeal,
+        events.PROJECT_APPEAL_UPHELD: lambda scene: _settle(scene, "upheld"),
+        events.PROJECT_APPEAL_REVERSED: lambda scene: _settle(scene, "reversed"),
+    }
+
+
+def _appeal(scene: Any) -> None:
+    path = scene.decide("reject", {"reason": "So."})
+    assert scene.owner.post(f"{path}/appeal", {"text": "Look."}).status_code == 201
+
+
+def _settle(scene: Any, outcome: str) -> None:
+    _appeal(scene)
+    eve = scene.world.caller(scene.world.admin("eve"))
+    path, body = f"/api/review/projects/{scene.project}/appeal", {"outcome": outcome, "reason": "So."}
+    assert eve.put(path, body).status_code == 200
 
 
 def sent() -> dict[str, Any]:

@@ -4,6 +4,8 @@ import re
 from itertools import count
 from typing import Any
 
+from directory import events
+
 _numbers = count(1)
 REPLIES, REPLY = "/api/review/replies", "/api/review/replies/<id:reply_id>"
 LIST, ADD, CHANGE, REMOVE = f"GET {REPLIES}", f"POST {REPLIES}", f"PUT {REPLY}", f"DELETE {REPLY}"
@@ -37,6 +39,20 @@ def hostile(admin: Any, texts: list[str]) -> dict[str, Any]:
     reply = {"name": texts[0][:60], "decision": "reject", "text": re.sub("[{}]", "", "\n".join(texts)[:2000])}
     assert admin.post(REPLIES, reply).status_code == 201
     return {}
+
+
+def causes() -> dict[Any, Any]:
+    """What causes its events (tests/services/test_events.py)."""
+    return {
+        events.REPLY_CREATED: _reply,
+        events.REPLY_CHANGED: lambda scene: scene.admin.put(_reply(scene), {"name": "Never"}),
+        events.REPLY_DELETED: lambda scene: scene.admin.delete(_reply(scene)),
+    }
+
+
+def _reply(scene: Any) -> str:
+    given = {"name": "Soon", "decision": "reject", "text": "Not yet."}
+    return f"{REPLIES}/{scene.admin.post(REPLIES, given).json['id']}"
 
 
 def bodies() -> dict[str, Any]:

@@ -51,7 +51,7 @@ function Submission({ item: shown }: { item: Item }) {
           </div>
         </header>
         <Warnings item={shown} />
-        {waits(shown) ? <Actions item={shown} /> : shown.review && added.Appeal ? <added.Appeal item={shown} /> : <p class={`banner ${status}`}>{r.decidedAlready(t.states[status])}</p>}
+        {waits(shown) ? <Actions item={shown} /> : shown.review && added.appeals ? <added.appeals.Settle item={shown} /> : <p class={`banner ${status}`}>{r.decidedAlready(t.states[status])}</p>}
         <Team item={shown} />
         <HeldOut item={shown} />
         <WithOwner project={shown} />

@@ -12,13 +12,24 @@ export interface MenuProps {
   take: (text: string) => void;
 }
 
+export interface MenuEntry {
+  path: string;
+  name: string;
+  /** The path of the entry before it. */
+  after: string;
+  /** Whether it is for reviewers too. */
+  reviews?: boolean;
+  /** How much waits there; null while the page is switched off. */
+  waiting?: () => number | null | undefined;
+}
+
 export interface Extra {
   /** Its name in EXTRAS. */
   name: string;
   /** Its pages: the addresses, the title until a page is loaded, and the page. */
   pages?: { pattern: RegExp; title: string; load: () => Promise<Page> }[];
-  /** Its entry in the navigation, before that of another page. */
-  menu?: { path: string; title: string; before: string };
+  /** Its entries in the navigation. */
+  menu?: MenuEntry[];
   /** A ranking on the dashboard: `load` asks for its data. */
   ranking?: { load: () => void; view: () => ComponentChildren };
   /** Where an administrator sees who voted for a project, and what that link says. */
@@ -31,6 +42,6 @@ export interface Extra {
     filled: (text: string, project: Named) => string;
     Menu: (props: MenuProps) => ComponentChildren;
   };
-  /** What settles the appeal that is open about an item of the queue. */
-  Appeal?: (props: { item: Item }) => ComponentChildren;
+  /** Whether owners may appeal, and what settles the appeal that is open about an item of the queue. */
+  appeals?: { areOn: () => boolean; Settle: (props: { item: Item }) => ComponentChildren };
 }

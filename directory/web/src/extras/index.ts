@@ -2,6 +2,7 @@
 import { appeals } from "./appeals/index.ts";
 import type { Extra } from "./extra.ts";
 import { replies } from "./replies/index.ts";
+import { reports } from "./reports/index.ts";
 import { voteReview } from "./vote_review/index.ts";
 
 const off = globalThis.document?.querySelector?.<HTMLMetaElement>('meta[name="extras-off"]')?.content.split(" ") ?? [];
@@ -9,9 +10,10 @@ const off = globalThis.document?.querySelector?.<HTMLMetaElement>('meta[name="ex
 const all: readonly Extra[] = [
   appeals,
   replies,
+  reports,
   voteReview,
 ];
 
 export const extras = all.filter(({ name }) => !off.includes(name));
 // What one of them adds. Other modules read it in functions: those of the extras import them.
-export const added: Pick<Extra, "saved" | "Appeal"> = Object.assign({}, ...extras);
+export const added: Pick<Extra, "saved" | "appeals"> = Object.assign({}, ...extras);

@@ -14,12 +14,13 @@ from directory.db.paging import Window
 from directory.db.transactions import transaction
 from directory.errors import DirectoryError, NotFound
 from directory.extensions import db
+from directory.extras.reports import reports, routes
 from directory.models import AuditEntry, Delivery, Report, User, now
 from directory.services import deleting, health
 from directory.services.delivery.outbox import UNCONFIRMED_MAILS
 from directory.services.identity import Caller
-from directory.services.people import account_deletion, administration
-from directory.services.review import moderation, reports, submissions, takedown
+from directory.services.people import account_deletion, administration, kept_reports
+from directory.services.review import moderation, submissions, takedown
 from tests.conftest import Statements
 from tests.support.factories import Api, World
 from tests.support.mailbox import Mailbox
@@ -408,12 +409,12 @@ def test_settled_reports_of_anonymous_callers_are_deleted_after_a_while(
     purge = lambda days, **options: rules.do(  # noqa: E731
         lambda: (
             db.session.execute(old.values(settled_at=now() - timedelta(days=days))),
-            reports.purge(10, **options),
+            kept_reports.purge(10, **options),
         )[1]
     )
-    assert purge(reports.KEPT_DAYS - 1) == 0
+    assert purge(kept_reports.KEPT_DAYS - 1) == 0
     monkeypatch.setattr(deleting, "FEW", 0)
-    assert purge(reports.KEPT_DAYS + 1, guarded=False) == 1
+    assert purge(kept_reports.KEPT_DAYS + 1, guarded=False) == 1
     assert [row[2:] for row in rules.rows()] == [(ada.id, None, "acted"), (None, "k", None)]
 
 
@@ -422,9 +423,10 @@ def test_the_gauge_counts_open_reports_and_asks_nothing_while_reports_are_off(
 ) -> None:
     rules.report(world.project(), None)
     with rules.app.app_context():
-        assert health.ledger(db.engine, None, with_reports=True).reports == 1
+        assert health.ledger(db.engine, None, gauges={"open": routes.open_reports()}).gauges == {"open": 1}
         statements.clear()
-        assert health.ledger(db.engine, None).reports == 0
+        rules.app.config["REPORTS"] = "off"
+        assert health.ledger(db.engine, None, gauges={"open": routes.open_reports()}).gauges == {"open": 0}
     assert [statement for statement in statements if "reports" in statement] == []
 
 

@@ -8,8 +8,8 @@ from sqlalchemy import func, select
 
 from directory.db.transactions import transaction
 from directory.extensions import db
+from directory.extras.reports import reports
 from directory.models import Report
-from directory.services.review import reports
 from tests.pages.conftest import text_of
 from tests.support.browsers import Browser
 from tests.support.factories import Api, World
@@ -138,3 +138,9 @@ def test_while_reports_are_off_a_members_page_has_no_list_of_them(world: World) 
     browser = Browser(world.app).sign_in("ada")
     assert "Reports" not in browser.get("/mine").text
     assert "Your projects" in text_of(browser.get("/mine?reports=1"))
+
+
+def test_the_help_says_where_to_report_while_somebody_may(make_app: Any) -> None:
+    for who, says in (("off", False), ("members", True)):
+        page = text_of(Api(make_app(REPORTS=who)).get("/help"))
+        assert ("press “Report this project” on its page" in page) is says

@@ -3,10 +3,10 @@
 from marshmallow import fields
 
 from directory.api.schemas.paging import CursorPagination, CursorQuery
-from directory.api.schemas.projects import STATUSES, CategoryRef, UserRef
+from directory.api.schemas.projects import ReportedProject, UserRef
+from directory.extras.reports.reports import REPORTS_MAX, STATES, TEXTS_MAX
 from directory.http.fields import Prose, Strict, Timestamp, Whole, Word
 from directory.models import ReportKind, ReportOutcome
-from directory.services.review.reports import REPORTS_MAX, STATES, TEXTS_MAX
 
 KINDS, OUTCOMES = tuple(kind.value for kind in ReportKind), tuple(outcome.value for outcome in ReportOutcome)
 TEXT_MAX = 1000
@@ -19,39 +19,12 @@ class ReportInput(Strict):
     text = Prose(0, TEXT_MAX, allow_none=True)
 
 
-class MemberReport(Strict):
-    """A report of the caller. The title is the last one that was public. An open report has no outcome and no reply."""
-
-    project_id = fields.Integer(required=True)
-    title = fields.String(required=True)
-    kind = Word(KINDS, required=True)
-    text = fields.String(required=True)
-    created_at = Timestamp(required=True)
-    outcome = Word(OUTCOMES, required=True, allow_none=True)
-    reply = fields.String(required=True, allow_none=True)
-    settled_at = Timestamp(required=True, allow_none=True)
-
-
 class ReportsQuery(CursorQuery):
     """Which reports."""
 
     limit = Whole(1, 100, load_default=100, metadata={"default": 100})
     state = Word(STATES, load_default="open", metadata={"default": "open"})
     kind = Word(KINDS, metadata={"description": "Only reports of this kind are listed and counted."})
-
-
-class ReportedProject(Strict):
-    """The project of some reports."""
-
-    id = fields.Integer(required=True)
-    slug = fields.String(required=True)
-    title = fields.String(required=True)
-    tagline = fields.String(required=True)
-    url = fields.String(required=True)
-    status = Word(STATUSES, required=True)
-    version = fields.Integer(required=True)
-    category = fields.Nested(CategoryRef, required=True)
-    owner = fields.Nested(UserRef, required=True)
 
 
 class ReportText(Strict):
@@ -109,3 +82,13 @@ class SettlementInput(Strict):
 
     outcome = Word(OUTCOMES, required=True)
     reply = Prose(0, TEXT_MAX, allow_none=True)
+
+
+class ReportsInSummary(Strict):
+    """What the summary of the queue has of reports."""
+
+    reports = fields.Integer(
+        required=True,
+        allow_none=True,
+        metadata={"minimum": 0, "description": "How many projects have open reports; null while reports are off."},
+    )

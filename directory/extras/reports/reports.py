@@ -2,36 +2,32 @@
 
 A caller has at most one open report about a project. Reports hide nothing by themselves. Open reports of a suspended
 member are in no list and in no number until the account is active again. Triggers settle the reports about a project
-that is no longer live; who changes that first calls `mail_acted`, which mails this outcome to the reporters.
+that is no longer live; before they do, `mail_acted` mails this outcome to the reporters.
 
 Whatever changes reports has locked their project.
 """
 
 from collections.abc import Sequence
-from datetime import timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, and_, case, delete, func, or_, select, tuple_, update
+from sqlalchemy import ColumnElement, and_, func, or_, select, tuple_, update
 from sqlalchemy.orm import aliased
 
 from directory import events
 from directory.db.paging import AnySelect, Slice, Sort, Window, as_dict, fetch
 from directory.errors import NotFound, OwnSubmission, ReportsSettled
 from directory.extensions import db, modify
+from directory.extras.reports import mails
 from directory.models import AccountStatus, Project, Report, ReportOutcome, Status, User, now
 from directory.services import audit, daily_bytes, permissions
 from directory.services.catalog import catalog
-from directory.services.clock import database_clock
-from directory.services.deleting import delete_some, require_minority
 from directory.services.delivery import outbox
 from directory.services.delivery.channels import Endpoint
-from directory.services.delivery.mail import report_mails
 from directory.services.identity import Caller, require_active
+from directory.services.people import kept_reports
 
 STATES = ("open", "settled")
 TEXTS_MAX, REPORTS_MAX = 20, 100  # of a project, in a list
-# What an anonymous caller has reported is kept for so long after it was settled.
-KEPT_DAYS = 90
 # The most open reports of anonymous callers about a project. One transaction settles all of them: of some 30,000, by as
 # many addresses, it took too long, and the project could neither be settled nor taken down.
 STRANGERS_MAX = 1_000
@@ -105,7 +101,7 @@ def settle(project_id: int, outcome: str, reply: str | None, *, by: Caller, noti
     if db.session.scalar(select(Report.id).where(*due).limit(1)) is None:
         _require_same(project_id, outcome)
         return
-    report_mails.queue(select(Report.id).where(*due), outcome, reply, endpoints=notify)
+    mails.queue(select(Report.id).where(*due), outcome, reply, endpoints=notify)
     values = {"outcome": outcome, "reply": reply, "settled_at": now(), "address_key": None}
     modify(update(Report).where(*due).values(values))
     audit.record_project(events.REPORT_SETTLED, project, by=by, from_state="open", to_state=outcome, reason=reply)
@@ -142,7 +138,7 @@ def _require_same(project_id: int, outcome: str) -> None:
 def mail_acted(project_ids: Sequence[int], *, notify: list[Endpoint]) -> None:
     """Queue the mails about the open reports of locked projects that are about to leave the directory."""
     about = select(Report.id).where(Report.project_id.in_(project_ids), _is_open(Report))
-    report_mails.queue(about, ReportOutcome.ACTED.value, None, endpoints=notify)
+    mails.queue(about, ReportOutcome.ACTED.value, None, endpoints=notify)
 
 
 def page(window: Window, *, by: Caller, state: str, kind: str | None) -> Slice:
@@ -180,10 +176,9 @@ def _groups(
     if not ids:
         return []
     projects = {project["id"]: project for project in catalog.all_stored(ids)}
-    counted, texts = _counted(ids, state, kind), _newest(ids, state, kind, TEXTS_MAX, Report.text != "")
-    made = _newest(ids, state, kind, REPORTS_MAX) if naming_reporters else {}
-    if not naming_reporters:
-        texts = {each: _without("reporter", some) for each, some in texts.items()}
+    counted, reporter = _counted(ids, state, kind), ("reporter",) if naming_reporters else ()
+    texts = _newest(("text", "kind", "at", *reporter), ids, state, kind, TEXTS_MAX, Report.text != "")
+    made = _newest(("kind", "at", "reporter"), ids, state, kind, REPORTS_MAX) if naming_reporters else {}
     return [
         {
             **({} if state == "open" else {name: row[name] for name in ("outcome", "reply", "settled_at")}),
@@ -192,14 +187,10 @@ def _groups(
             "kinds": {name: number for name, number, _ in counted[row["project_id"]]},
             "first_at": min(at for _, _, at in counted[row["project_id"]]),
             "texts": texts[row["project_id"]],
-            **({"reports": _without("text", made[row["project_id"]])} if naming_reporters else {}),
+            **({"reports": made[row["project_id"]]} if naming_reporters else {}),
         }
         for row in rows
     ]
-
-
-def _without(name: str, items: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return [{key: value for key, value in item.items() if key != name} for item in items]
 
 
 def _counted(ids: list[int], state: str, kind: str | None) -> dict[int, list[tuple[str, int, Any]]]:
@@ -213,9 +204,9 @@ def _counted(ids: list[int], state: str, kind: str | None) -> dict[int, list[tup
 
 
 def _newest(
-    ids: list[int], state: str, kind: str | None, most: int, *conditions: ColumnElement[bool]
+    members: tuple[str, ...], ids: list[int], state: str, kind: str | None, most: int, *conditions: ColumnElement[bool]
 ) -> dict[int, list[dict[str, Any]]]:
-    """By project, the newest reports that meet the conditions, newest first: each with its text and its reporter."""
+    """By project, the newest reports that meet the conditions, newest first: each with these members."""
     place = func.row_number().over(partition_by=Report.project_id, order_by=Report.id.desc()).label("place")
     wanted = select(Report.id, place).where(Report.project_id.in_(ids), *conditions, *_shown(Report, state, kind))
     newest = wanted.subquery("newest")
@@ -225,7 +216,7 @@ def _newest(
     for row in db.session.execute(query.where(newest.c.place <= most).order_by(Report.id.desc())):
         reporter = None if row.user_id is None else {"id": row.user_id, "username": row.username}
         shown = {"text": row.text, "kind": row.kind, "at": row.created_at, "reporter": reporter}
-        found[row.project_id].append(shown)
+        found[row.project_id].append({name: shown[name] for name in members})
     return found
 
 
@@ -271,47 +262,10 @@ def reported(by: Caller) -> int:
 
 def own(by: Caller, window: Window) -> Slice:
     """The caller's reports, newest first, with their total."""
-    found = fetch(_of_member(by), Sort((Report.id,), descending=True), window)
+    found = fetch(kept_reports.of_member(by), Sort((Report.id,), descending=True), window)
     found.total = db.session.scalar(select(func.count()).where(Report.reporter_id == by.id)) or 0
     found.items = [as_dict(row) for row in found.items]
     return found
-
-
-def exported(by: Caller, most: int | None) -> tuple[list[dict[str, Any]], bool]:
-    """The caller's reports, newest first, at most so many; and whether these are all."""
-    rows = db.session.execute(_of_member(by).order_by(Report.id.desc()).limit(most and most + 1)).all()
-    return [as_dict(row) for row in rows[:most]], most is None or len(rows) <= most
-
-
-def _of_member(by: Caller) -> AnySelect:
-    """The reports of a member. Of a project that is not live they have the last title that was public."""
-    is_live = Project.status == Status.LIVE
-    title = case((is_live, Project.title), else_=Report.project_title).label("title")
-    columns = (Report.project_id, Report.kind, Report.text, Report.created_at)
-    settlement = (Report.outcome, Report.reply, Report.settled_at)
-    query = select(*columns, title, case((is_live, Project.slug)).label("slug"), *settlement)
-    return query.outerjoin(Project, Project.id == Report.project_id).where(Report.reporter_id == by.id)
-
-
-def reported_by(user_id: int) -> AnySelect:
-    """The query for the ids of the projects that a member has reported."""
-    return select(Report.project_id).where(Report.reporter_id == user_id)
-
-
-def forget(user_id: int) -> None:
-    """Delete the reports of a member. The calling function has locked the projects of `reported_by`."""
-    modify(delete(Report).where(Report.reporter_id == user_id))
-
-
-def purge(most: int, *, guarded: bool = True) -> int:
-    """Delete at most `most` settled reports of anonymous callers that are old, and return the number.
-
-    Raises MostWouldGo.
-    """
-    ended = and_(Report.reporter_id.is_(None), Report.settled_at < database_clock() - timedelta(days=KEPT_DAYS))
-    if guarded:
-        require_minority(Report, ended)
-    return delete_some(Report, ended, most)
 
 
 def _locked(project_id: int) -> Any:
