@@ -13,7 +13,21 @@ from sqlalchemy import select, update
 from directory import events
 from directory.db.transactions import transaction
 from directory.extensions import db
-from directory.models import Category, Project, Report, Review, Role, Rule, SavedReply, Token, User, VoteDiscount
+from directory.models import (
+    Category,
+    MessageKind,
+    Project,
+    Report,
+    Review,
+    Role,
+    Rule,
+    SavedReply,
+    Sender,
+    Token,
+    User,
+    VoteDiscount,
+    now,
+)
 from directory.services import audit
 from directory.services.accounts import api_tokens, sessions
 from directory.services.accounts.passwords import hash_password
@@ -21,7 +35,7 @@ from directory.services.catalog import catalog, category_slugs
 from directory.services.catalog.orders import hot
 from directory.services.identity import Caller
 from directory.services.pictures import logos, pictures, project_pictures
-from directory.services.review import case, moderation, submissions
+from directory.services.review import case, moderation, submissions, thread
 from directory.services.review.steps import Act
 from tests.support import votes as votes_of
 from tests.support.pictures import RED
@@ -201,9 +215,16 @@ class World:
             transaction(lambda: db.session.add(row))
 
     def appeal(self, project_id: int, by: Caller) -> None:
-        """Have an appeal of the owner's be open about a decision."""
+        """Have an appeal of the owner's be open about a decision, past the rules."""
+
+        def work() -> None:
+            appealed = [case.current(submissions.locked(project_id))]
+            entry = thread.Entry(MessageKind.APPEAL, project_id, by.id, "Look again.")
+            thread.add(entry, sender=Sender.OWNER, by=by, at=now())
+            case.move(appealed, Act.APPEAL, by=by)
+
         with self.app.app_context():
-            transaction(lambda: case.move([case.current(submissions.locked(project_id))], Act.APPEAL, by=by))
+            transaction(work)
 
     def vote(self, project_id: int, by: Caller) -> None:
         with self.app.app_context():
