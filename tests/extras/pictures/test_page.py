@@ -127,3 +127,11 @@ def test_five_pictures_leave_no_form_and_a_sixth_is_refused_in_words(app, world,
     answer = send(browser, f"/mine/{project}/pictures", alt="One more", picture=RED)
     assert answer.status_code == 409
     assert "can have 5 pictures" in text_of(answer)
+
+
+def test_while_an_appeal_is_open_the_form_says_that_a_button_ends_it(app, world, ada):
+    project, words = world.project(ada, "rejected"), "Each button here also ends your appeal"
+    browser = Browser(app).sign_in("ada")
+    assert words not in text_of(browser.get(f"/mine/{project}/edit"))
+    world.appeal(project, ada)
+    assert words in text_of(browser.get(f"/mine/{project}/edit"))
