@@ -17,9 +17,12 @@ from marshmallow import Schema
 from directory.db.paging import AnySelect
 from directory.events import Event
 from directory.language.messages import Message
+from directory.services.drafts import Judge
 
 FOLDER = Path(__file__).parent
-NAMES = ("appeals", "observability", "passkeys", "pictures", "previews", "replies", "reports", "vote_review")
+NAMES = (
+    "appeals", "observability", "passkeys", "pictures", "previews", "replies", "reports", "spam_rules", "vote_review",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,13 +73,13 @@ class Extra:
     """What a feature adds to the application.
 
     `blueprints` have routes of the API, and `pages` those of pages. The routes of a blueprint with the name of one of
-    the core join that one: they are described, limited and answered as its own. `commands` has by group the names of
-    commands and of their functions, in its module `commands`. `slots` are what it shows at places of pages.
-    `answers` are the members that it adds to answers of the core, by their schemas: to those that the core hands to
-    `serialization.add_members`. `on_event` is called with each event that is written to the log about projects, and
-    with their ids, in the transaction of the change: before the rows of projects that leave the directory change.
-    `gauges` are its numbers in the metrics, by their names. `own_lists` are lists of members at `/mine`, by the
-    parameters that ask for them.
+    the core join that one: they are described, limited and answered as its own. `commands` has by group, or under "",
+    the names of commands and of their functions, in its module `commands`. `slots` are what it shows at places of
+    pages. `answers` are the members that it adds to answers of the core, by their schemas: to those that the core hands
+    to `serialization.add_members`. `on_submit` judges what members submit, edit and register; one extra at most has it.
+    `on_event` is called with each event that is written to the log about projects, and with their ids, in the
+    transaction of the change: before the rows of projects that leave the directory change. `gauges` are its numbers in
+    the metrics, by their names. `own_lists` are lists of members at `/mine`, by the parameters that ask for them.
     `init_app` is called last, so that a middleware of an extra is the outermost one.
     """
 
@@ -85,6 +88,7 @@ class Extra:
     commands: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     slots: Mapping[str, Slot] = field(default_factory=dict)
     answers: Mapping[type[Schema], Members] = field(default_factory=dict)
+    on_submit: Judge | None = None
     on_event: Callable[[Event, Sequence[int]], None] | None = None
     gauges: Mapping[str, Gauge] = field(default_factory=dict)
     own_lists: Mapping[str, OwnList] = field(default_factory=dict)
@@ -122,6 +126,7 @@ def add_to(app: Flask) -> None:
     answers: dict[type[Schema], list[Members]] = {}
     app.extensions |= {"slots": slots, "extra_commands": commands, "answers": answers, "dumps": {}}
     app.extensions["on_event"] = [extra.on_event for extra in on.values() if extra.on_event is not None]
+    app.extensions["judge"] = next((extra.on_submit for extra in on.values() if extra.on_submit), None)
     for point in ("gauges", "own_lists"):
         app.extensions[point] = {key: value for extra in on.values() for key, value in getattr(extra, point).items()}
     templates = [FileSystemLoader(FOLDER / name / "templates") for name in on]

@@ -23,9 +23,6 @@ ASSETS = "/assets/<name>"
 @bp.get("/admin/users")
 @bp.get("/admin/users/<id:user_id>")
 @bp.get("/admin/categories")
-@bp.get("/admin/rules")
-@bp.get("/admin/rules/new")
-@bp.get("/admin/rules/<id:rule_id>")
 @bp.get("/admin/deliveries")
 @bp.get("/admin/audit")
 @public

@@ -27,10 +27,10 @@ from directory.models import (
     PasskeyChallenge,
     Review,
     Role,
-    Rule,
     RuleDay,
     Session,
     SignInAttempt,
+    SpamRule,
     User,
     UserCount,
     now,
@@ -208,10 +208,10 @@ class Ledger:
 
 
 RULE_MATCHES = (
-    select(Rule.name, Rule.state, func.coalesce(func.sum(RuleDay.matched), 0))
-    .outerjoin(RuleDay, RuleDay.rule_id == Rule.id)
-    .group_by(Rule.id, Rule.name, Rule.state)
-    .order_by(Rule.id)
+    select(SpamRule.name, SpamRule.state, func.coalesce(func.sum(RuleDay.matched), 0))
+    .outerjoin(RuleDay, RuleDay.rule_id == SpamRule.id)
+    .group_by(SpamRule.id, SpamRule.name, SpamRule.state)
+    .order_by(SpamRule.id)
 )
 
 

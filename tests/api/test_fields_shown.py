@@ -90,9 +90,6 @@ DASHBOARD |= below("reviewers[]", "id", "username", "approved", "rejected", "med
 DASHBOARD |= below("top_projects[]", "id", "slug", "title", "upvotes")
 DASHBOARD |= below("top_categories[]", "slug", "name", "live_projects")
 REVIEW = {"waiting_for", "since", "closes_at", "held", "asked"}  # null where nothing waits (test_change_requests.py)
-OUTCOMES = ("approved", "rejected", "waiting", "taken_down")
-RULE = {"id", "name", "on", "then", "reason", "state", "changed_at"}
-RULE |= below("when[]", "fact", "is", "value") | below("days[]", "date", "matched")
 CURSORS = below("pagination", "limit", "next_cursor", "prev_cursor")
 PAGES = CURSORS | below("pagination", "page", "total", "total_capped", "pages")
 
@@ -225,14 +222,6 @@ ANSWERS = {
     "PUT /api/admin/users/<id:user_id>": USER | TAKEN_DOWN,
     "POST /api/admin/users/decisions": {"changed", "remaining"},
     "GET /api/admin/analytics": DASHBOARD,
-    "GET /api/admin/rules": items(RULE),
-    "POST /api/admin/rules": RULE,
-    "GET /api/admin/rules/facts": items({"fact", "type", "is", "on"}),
-    "POST /api/admin/rules/preview": {"evaluated", "unknown", "matched"}
-    | {f"{group}.{outcome}" for group in ("by_outcome", "examples") for outcome in OUTCOMES},
-    "GET /api/admin/rules/<id:rule_id>": RULE,
-    "PUT /api/admin/rules/<id:rule_id>": RULE,
-    "POST /api/admin/rules/<id:rule_id>/revert": {"number"},
     "GET /api/admin/webhooks/endpoints": items(ENDPOINT),
     "POST /api/admin/webhooks/endpoints/<endpoint>/test": TESTED,
     "GET /api/admin/webhooks/deliveries": items(DELIVERY, CURSORS),
@@ -414,10 +403,6 @@ ELSEWHERE = {
         ),
         revised(),
     ),
-    # test_rule_previews.py
-    "POST /api/admin/rules/preview": {
-        member for outcome in OUTCOMES for member in below(f"examples.{outcome}[]", *NAMED)
-    },
     # test_messages.py
     "GET /api/projects/<id:project_id>/messages": below("items[].author", "id", "username"),
     "POST /api/projects/<id:project_id>/messages": below("author", "id", "username"),

@@ -39,7 +39,6 @@ from tests.support.reviewing import ENDPOINT
 
 NEW_PASSWORD = "a horse of another colour"
 WHY, TEXT = {"reason": "So."}, {"text": "Look."}
-RULE = {"name": "All", "on": ["submission"], "when": [{"fact": "links", "is": ">=", "value": 0}], "then": "hold"}
 CLAIMS = ("company", "https://company.example", "7", "eve@example.org", True, ("eve",))
 
 
@@ -110,16 +109,6 @@ class Scene:
             flush([case])
 
         self.run(work)
-
-    def ruled(self, **members: Any) -> str:
-        """A rule: its path."""
-        return f"/api/admin/rules/{done(self.admin.post('/api/admin/rules', {**RULE, **members}))['id']}"
-
-    def returned(self) -> None:
-        done(self.admin.post("/api/admin/rules/preview", {"rule": {**RULE, "state": "on"}, "days": 1}))
-        rule = self.ruled(state="on")
-        self.submit()
-        done(self.admin.post(f"{rule}/revert", {"since": "2026-01-01"}))
 
     def remind(self) -> None:
         self.asked()
@@ -255,7 +244,6 @@ CAUSES: dict[Event, Callable[[Scene], Any]] = {
     ),
     events.PROJECT_RESUBMITTED: lambda s: done(s.owner.post(f"{s.asked()}/messages", {**TEXT, "resubmit": True})),
     events.PROJECT_RELEASED: lambda s: (s.hold(), done(s.admin.put(f"/api/review/projects/{s.project}/release"))),
-    events.PROJECT_RETURNED: Scene.returned,
     events.MESSAGE_ERASED: Scene.erase_message,
     events.USER_ROLE_CHANGED: lambda s: s.administer(role="reviewer"),
     events.USER_CATEGORIES_CHANGED: Scene.categorise,
@@ -289,9 +277,6 @@ CAUSES: dict[Event, Callable[[Scene], Any]] = {
     events.WEBHOOK_TESTED: Scene.test,
     events.WEBHOOK_TEST: Scene.test,
     events.COUNTERS_REPAIRED: Scene.miscount,
-    events.RULE_CREATED: Scene.ruled,
-    events.RULE_CHANGED: lambda s: done(s.admin.put(s.ruled(), {"name": "Other"})),
-    events.RULE_DELETED: lambda s: done(s.admin.delete(s.ruled())),
     events.ACCOUNT_PASSWORD_RESET: Scene.forget_password,
     events.ACCOUNT_EMAIL_VERIFICATION: lambda s: s.run(
         lambda: recovery.ask_to_verify(accounts.get(s.ada.id), s.server)
@@ -304,7 +289,7 @@ CAUSES: dict[Event, Callable[[Scene], Any]] = {
 }  # fmt: skip
 
 
-@pytest.mark.extra("appeals", "replies", "reports")
+@pytest.mark.extra("appeals", "replies", "reports", "spam_rules")
 def test_each_event_has_a_cause() -> None:
     assert CAUSES.keys() == set(events.TABLE)
 

@@ -20,9 +20,9 @@ from directory.models import (
     Report,
     Review,
     Role,
-    Rule,
     SavedReply,
     Sender,
+    SpamRule,
     Token,
     User,
     VoteDiscount,
@@ -119,7 +119,7 @@ class World:
     def rule(self, **members: Any) -> int:
         """A rule, past the rules for rules: one that is off unless `members` says otherwise."""
         given = {"judges": ["submission"], "conditions": [{"fact": "links", "is": ">=", "value": 9}], "effect": "mark"}
-        row = Rule(**{"name": f"Rule {next(_numbers)}", **given, **members})
+        row = SpamRule(**{"name": f"Rule {next(_numbers)}", **given, **members})
         with self.app.app_context():
             return transaction(lambda: db.session.add(row) or db.session.flush() or row.id)
 

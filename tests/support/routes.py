@@ -22,7 +22,6 @@ from tests.support.lists import THIS_YEAR
 from tests.support.pictures import RED
 
 _numbers = count(1)
-RULE = {"on": ["submission"], "when": [{"fact": "links", "is": ">=", "value": 9}], "then": "mark"}
 
 # Everything on that a setting can switch off: what is off is refused before the query and the body.
 COMPANY = {
@@ -96,10 +95,6 @@ def body(route: Route, project_id: int) -> dict[str, Any] | None:
         "POST /api/review/projects/<id:project_id>/messages": {"text": f"Words {number}"},
         "PUT /api/projects/<id:project_id>/messages/read": {"up_to": number},
         "POST /api/auth/register": person,
-        "POST /api/admin/rules": {**RULE, "name": f"Rule {number}"},
-        "POST /api/admin/rules/preview": {"rule": {**RULE, "name": "Any"}, "days": 30},
-        "PUT /api/admin/rules/<id:rule_id>": {"name": f"Rule {number}"},
-        "POST /api/admin/rules/<id:rule_id>/revert": {"since": "2026-01-01"},
         "POST /api/markdown": {"text": "**New**"},
         "POST /api/auth/login": {"login": "login-target", "password": PASSWORD},
         "PUT /api/auth/me": {"email": f"changed{number}@example.org", "current_password": PASSWORD},

@@ -36,9 +36,8 @@ from directory.http.validation import JsonBody
 from directory.services import audit, permissions
 from directory.services.catalog import additions, catalog
 from directory.services.catalog.filters import review_scope
-from directory.services.review import approvals, case, claims, moderation
+from directory.services.review import approvals, case, claims, holding, moderation
 from directory.services.review.steps import Act
-from directory.services.rules import reverting
 
 QUEUE_FILTERS = {*QueueQuery().fields} - {*PageQuery().fields, "sort"}
 DECISIONS, REVIEW_DECISIONS = DecisionsInput(), ReviewDecisionsInput()
@@ -176,7 +175,7 @@ def release_from_hold(project_id: int) -> Any:
     stays as it is.
     """
     self_review = current_app.config["SELF_REVIEW"]
-    reverting.release(project_id, by=caller(), notify=subscribers(), self_review=self_review)
+    holding.release(project_id, by=caller(), notify=subscribers(), self_review=self_review)
     return after_decision(project_id)
 
 

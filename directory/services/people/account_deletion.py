@@ -29,14 +29,13 @@ from directory.errors import (
 from directory.extensions import db, modify
 from directory.language.messages import _
 from directory.models import LOCAL, AccountStatus, Delivery, Project, Review, Role, Status, Upvote, User, now
-from directory.services import audit, daily_bytes, permissions
+from directory.services import audit, daily_bytes, drafts, permissions
 from directory.services.accounts import accounts, mail_links, sessions
 from directory.services.delivery import outbox
 from directory.services.delivery.channels import Endpoint
 from directory.services.identity import Caller
 from directory.services.people import kept_reports
 from directory.services.review import revisions, submissions, thread
-from directory.services.rules import facts
 from directory.services.sign_in import held_passkeys, identities
 from directory.services.votes import voting
 
@@ -109,7 +108,7 @@ def _delete(target: Any, *, by: Caller | None, affected: set[int], notify: list[
     revisions.drop_all(user_id, by=by)
     thread.forget_user(user_id)
     kept_reports.forget(user_id)
-    facts.forget(user_id)
+    drafts.forget_facts(user_id)
     daily_bytes.forget(user_id)
     sessions.end_everything(user_id)
     mail_links.end_all(user_id)

@@ -72,10 +72,7 @@ def decide_many(
 
 
 def decide_by_nobody(decision: str, project_ids: Collection[int], *, notify: list[Endpoint], terms: Terms) -> None:
-    """Make a decision of the service about projects to which it applies: of a rule, or because a time is over.
-
-    Of a rule, the calling function has stored the project, or what an edit has changed in it, in the same transaction.
-    """
+    """Make a decision of the service about projects to which it applies, because a time is over."""
     _decide(decision, dict.fromkeys(project_ids), by=None, notify=notify, terms=terms)
 
 

@@ -3,14 +3,17 @@ import { appeals } from "./appeals/index.ts";
 import type { Extra } from "./extra.ts";
 import { replies } from "./replies/index.ts";
 import { reports } from "./reports/index.ts";
+import { spamRules } from "./spam_rules/index.ts";
 import { voteReview } from "./vote_review/index.ts";
 
 const off = globalThis.document?.querySelector?.<HTMLMetaElement>('meta[name="extras-off"]')?.content.split(" ") ?? [];
 
+// In the order of their entries in the navigation.
 const all: readonly Extra[] = [
   appeals,
-  replies,
   reports,
+  spamRules,
+  replies,
   voteReview,
 ];
 

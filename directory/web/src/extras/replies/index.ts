@@ -7,6 +7,6 @@ import { y } from "./text.ts";
 export const replies: Extra = {
   name: "replies",
   pages: [{ pattern: /^\/admin\/replies$/, title: y.title, load: async () => (await import("./page.tsx")).savedReplies }],
-  menu: [{ path: "/admin/replies", name: y.title, after: "/admin/rules" }],
+  menu: [{ path: "/admin/replies", name: y.title, after: "/admin/categories" }],
   saved: { title: y.choose, load: loadReplies, of: repliesFor, filled, Menu },
 };

@@ -2,6 +2,7 @@
 
 import json
 from datetime import timedelta
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -11,7 +12,10 @@ from sqlalchemy import delete, func, select, update
 from directory.db.transactions import transaction
 from directory.errors import RegistrationRefused
 from directory.extensions import db, modify
-from directory.models import AuditEntry, Project, Review, Rule, RuleAction, RuleDay, RuleFacts, User, now
+from directory.extras.spam_rules import conditions, facts, judging, texts
+from directory.extras.spam_rules.facts import is_disposable
+from directory.extras.spam_rules.texts import number_of
+from directory.models import AuditEntry, Project, Review, RuleAction, RuleDay, RuleFacts, SpamRule, User, now
 from directory.runtime import housekeeping
 from directory.services.accounts import accounts
 from directory.services.clock import timestamp
@@ -19,8 +23,7 @@ from directory.services.delivery.schedule import DeliveryPolicy
 from directory.services.identity import Caller
 from directory.services.people import account_deletion
 from directory.services.review import holding, moderation, submissions
-from directory.services.rules import conditions, facts, judging, screening, texts
-from directory.services.text.keys import domain_of, is_disposable, number_of, text_key
+from directory.services.text.keys import domain_of, text_key
 from tests.conftest import Statements
 from tests.support.factories import Api, World
 
@@ -30,8 +33,8 @@ REASON = "This looks generated."
 
 
 @pytest.fixture(autouse=True)
-def _no_median_of_another_test() -> None:
-    facts.forget_medians()
+def _no_median_of_another_test(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(facts, "_medians", {})
 
 
 @pytest.fixture
@@ -173,8 +176,7 @@ def test_a_burst_is_the_last_hour_over_the_median_hour_of_four_weeks(app: Flask,
 
 def test_words_are_whole_and_folded_and_come_from_all_texts(app: Flask, rules: Rules, ada: Caller) -> None:
     given = {"title": "Crème-Brûlée", "tagline": "casinos", "author": "Müller", "url": "https://poker.example.org"}
-    given |= {"description": "Win E-Mails today.", "pictures": [{"alt": "Roulette"}]}
-    words = texts.words_of(given)
+    words = words_of(**given, description="Win E-Mails today.", pictures=[{"alt": "Roulette"}])
     for word in (
         "creme",
         "BRULEE",
@@ -196,14 +198,20 @@ def test_words_are_whole_and_folded_and_come_from_all_texts(app: Flask, rules: R
         assert texts.unpacked(texts.packed(cut)).runs(1) <= {*cut.ordered, texts.BETWEEN}
 
 
-PLAIN = {"title": "A", "tagline": "B", "url": "https://c.example", "description": ""}
+PLAIN = {"title": "A", "tagline": "B", "author": None, "url": "https://c.example", "description": "", "pictures": []}
+
+
+def words_of(**given: Any) -> texts.Words:
+    """The words of a project with these texts."""
+    project = SimpleNamespace(**{**PLAIN, **given})
+    return texts.words_of(project, texts.seen(project.description))
 
 
 def has(phrase: str, **given: str) -> bool:
     """Whether a rule on a phrase finds it in a project, as it is judged and as it is stored."""
     condition = {"fact": "words", "is": "in", "value": [phrase]}
     assert conditions.refusals([condition], ["submission"]) == []
-    compiled, words = conditions.compiled([condition]), texts.words_of({**PLAIN, **given})
+    compiled, words = conditions.compiled([condition]), words_of(**given)
     found = compiled.holds({}, words)
     assert compiled.holds({}, texts.unpacked(texts.packed(words))) is found
     return found
@@ -260,13 +268,13 @@ def test_words_that_were_stored_earlier_are_read_without_an_order() -> None:
     ("a.b@c.org node.js", 0),
 ])  # fmt: skip
 def test_links_are_counted_as_often_as_they_are_shown(description: str, number: int) -> None:
-    assert texts.links_in(description) == number
+    assert texts.links_in(description, texts.seen(description)) == number
 
 
 def test_the_words_of_a_long_description_take_little_room() -> None:
     """Ideographs take most: five bytes for each, where the text itself has three."""
     description = "".join(chr(0x4E00 + n) for n in range(9_990))
-    stored = texts.packed(texts.words_of({**PLAIN, "description": description}))
+    stored = texts.packed(words_of(description=description))
     assert len(stored) < 1.8 * len(description.encode())
 
 
@@ -498,8 +506,9 @@ def test_a_registration_that_a_rule_refuses_leaves_nothing_but_its_number(app: F
     with app.app_context():
         assert db.session.scalar(select(func.count()).where(User.username == "newcomer")) == 0
         # A provider's account too.
+        given: Any = {"is_confirmed": True, "judge": judging.on_submit}
         with pytest.raises(RegistrationRefused):
-            transaction(lambda: screening.register("p", "p@mailinator.com", "", is_confirmed=True))
+            transaction(lambda: accounts.register("p", "p@mailinator.com", "", **given))
     assert len(rules.facts("registration")) == 1
     assert rules.matched() == {dry: 2, rule: 1}
 
@@ -570,8 +579,10 @@ def test_a_rule_that_fails_is_passed_over_logged_and_counted(
     mark, unread, missing = rules.add(ALWAYS), rules.add(ALWAYS, then="hold"), rules.add(ALWAYS, then="hold")
     failures: list[int] = []
     monkeypatch.setattr(judging, "on_failure", [lambda: failures.append(1)])
-    rules.change(update(Rule).where(Rule.id == unread).values(conditions=[{"fact": "gone"}], version=9))
-    rules.change(update(Rule).where(Rule.id == missing).values(conditions=[{**ALWAYS, "value": "x"}], version=9))
+    rules.change(update(SpamRule).where(SpamRule.id == unread).values(conditions=[{"fact": "gone"}], version=9))
+    rules.change(
+        update(SpamRule).where(SpamRule.id == missing).values(conditions=[{**ALWAYS, "value": "x"}], version=9)
+    )
     project = rules.submit(ada)
     assert rules.actions() == [(mark, project, "mark", False)]
     assert len(failures) == 2
@@ -590,4 +601,4 @@ def test_facts_go_with_the_account_and_after_their_days(app: Flask, rules: Rules
     rules.change(update(RuleFacts).values(at=old))
     housekeeping.tidy(app, DeliveryPolicy())
     assert rules.facts() == []
-    rules.change(delete(Rule))
+    rules.change(delete(SpamRule))

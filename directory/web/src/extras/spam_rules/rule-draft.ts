@@ -1,8 +1,8 @@
 // A rule as it is written in the form: its conditions row by row, and what a preview of them found.
 import { batch, signal } from "@preact/signals";
-import { api, ask, Problem, type Schemas } from "../api/client.ts";
-import { Resource } from "./resource.ts";
-import { afterSession, isAdministrator, onNewCaller, withSession } from "./session.ts";
+import { api, ask, Problem, type Schemas } from "../../api/client.ts";
+import { Resource } from "../../state/resource.ts";
+import { afterSession, isAdministrator, onNewCaller, withSession } from "../../state/session.ts";
 
 export type Rule = Schemas["Rule"];
 export type Fact = Schemas["RuleFact"];

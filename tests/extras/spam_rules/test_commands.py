@@ -10,7 +10,7 @@ from sqlalchemy import delete
 
 from directory.db.transactions import transaction
 from directory.extensions import db
-from directory.models import Rule
+from directory.models import SpamRule
 from tests.support.factories import Api, World
 
 RULE = {
@@ -22,7 +22,7 @@ RULE = {
 @pytest.fixture
 def root(app: Flask, world: World) -> Api:
     with app.app_context():
-        transaction(lambda: db.session.execute(delete(Rule)))
+        transaction(lambda: db.session.execute(delete(SpamRule)))
     return world.caller(world.admin())
 
 

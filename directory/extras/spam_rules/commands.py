@@ -8,12 +8,12 @@ from typing import Any
 import click
 from flask.cli import AppGroup
 
-from directory.api.schemas.rules import DAYS_MAX, RuleInput
 from directory.cli.console import checked, count, refusals, table, writes
 from directory.cli.output import TO_FILE, opened
 from directory.db.transactions import transaction
+from directory.extras.spam_rules import editing, preview
+from directory.extras.spam_rules.schemas import DAYS_MAX, RuleInput
 from directory.models.base import HIGHEST_ID
-from directory.services.rules import editing, preview
 
 rules = AppGroup("rules", help="Export, import and preview the rules that judge what members do.")
 

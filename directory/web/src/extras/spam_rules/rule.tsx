@@ -1,18 +1,18 @@
 // One rule: a form with its conditions, and a preview of what it would have done.
-import { pathOf } from "../parts/address.ts";
-import { Field, focusWrong, TextField } from "../parts/field.tsx";
-import { Empty, Failed, Skeleton } from "../parts/states.tsx";
-import { showHere } from "../parts/wrong.tsx";
-import { say } from "../state/notice.ts";
-import { navigate, type Page } from "../state/router.ts";
+import { pathOf } from "../../parts/address.ts";
+import { Field, focusWrong, TextField } from "../../parts/field.tsx";
+import { Empty, Failed, Skeleton } from "../../parts/states.tsx";
+import { showHere } from "../../parts/wrong.tsx";
+import { say } from "../../state/notice.ts";
+import { navigate, type Page } from "../../state/router.ts";
 import {
   addRow, changeRow, conditions, effect, enterRule, errorAt, type Found, factOf, facts, preview, refused, removeRow, type Row, rows, type Rule, runPreview, saved, saveRule,
-} from "../state/rule-draft.ts";
-import { readOnly } from "../state/session.ts";
-import { t } from "../text.ts";
-import { Frame } from "./frame.tsx";
-import { u } from "./rules-text.ts";
-import { w } from "./text.ts";
+} from "./rule-draft.ts";
+import { readOnly } from "../../state/session.ts";
+import { t } from "../../text.ts";
+import { Frame } from "../../console/frame.tsx";
+import { u } from "./text.ts";
+import { w } from "../../console/text.ts";
 
 const PERIODS = [7, 30, 90, 365];
 const OUTCOMES = ["approved", "rejected", "waiting", "taken_down"] as const;

@@ -5,7 +5,6 @@ have numbers, truths and the mail domain alone.
 """
 
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import cache
@@ -17,13 +16,12 @@ from directory import events
 from directory.db.paging import AnySelect
 from directory.db.statements import Prepared
 from directory.extensions import db, modify
-from directory.models import AuditEntry, Judged, Project, Rule, RuleFacts, RuleState, Status, User
+from directory.extras.spam_rules import texts
+from directory.extras.spam_rules.texts import Words
+from directory.models import AuditEntry, Judged, Project, RuleFacts, RuleState, SpamRule, Status, User
 from directory.models.base import UtcDateTime
-from directory.services.clock import database_clock
-from directory.services.deleting import oldest_expired
-from directory.services.rules.texts import Words, links_in, packed, words_of
+from directory.services.drafts import Draft, Registration
 from directory.services.text.characters import has_lookalikes
-from directory.services.text.keys import domain_of, is_disposable, number_of, text_key
 
 COUNTED_TO = 1_000
 HOUR, DAY, FOUR_WEEKS = timedelta(hours=1), timedelta(days=1), timedelta(weeks=4)
@@ -31,7 +29,7 @@ HOURS = FOUR_WEEKS // HOUR
 # What a person decides about a project, and about what a rule did with it.
 VERDICTS = tuple(each for each in events.TABLE if each.is_verdict)
 _ONE: Any = literal_column("1")
-P, F, A, R = Project.__table__.c, RuleFacts.__table__.c, AuditEntry.__table__.c, Rule.__table__.c
+P, F, A, R = Project.__table__.c, RuleFacts.__table__.c, AuditEntry.__table__.c, SpamRule.__table__.c
 U = User.__table__.c
 # What together changes with each change of the rules that are not off.
 _PRINT = select(func.count(), func.sum(R.id), func.sum(R.version), func.max(R.changed_at)).where(
@@ -54,43 +52,52 @@ class Facts:
     rules: tuple[Any, ...] = (0,)
 
 
-def of_project(given: Mapping[str, Any], *, owner_id: int, project_id: int, at: datetime) -> Facts:
-    """The facts of a project with the values of `given`, by one statement."""
-    domain = domain_of(given["url"])
-    asked: dict[str, Any] = {
-        "domain": domain,
-        "text_key": text_key(given["description"]),
-        "owner": owner_id,
-        "project": project_id,
-    }
-    asked |= {"hour_ago": at - HOUR, "day_ago": at - DAY}
-    median, found = _asked(asked, at)
+def of_project(draft: Draft) -> Facts:
+    """The facts of a project as a draft has it, by one statement."""
+    project = draft.after
+    asked = {"domain": project.domain, "text_key": project.text_key, "owner": project.owner_id, "project": project.id}
+    asked |= {"hour_ago": draft.at - HOUR, "day_ago": draft.at - DAY}
+    median, found = _asked(asked, draft.at)
     created_at, email, verified_at, *counts, is_repeated, hour, is_decided = found[:-_PRINTED]
     names = ("domain_live", "domain_rejected", "domain_waiting", "approved", "rejected", "submitted_24h")
+    shown = texts.seen(project.description)
     values = {
-        "account_hours": round((at - created_at) / HOUR, 4),
-        **of_address(email, is_confirmed=verified_at is not None),
+        "account_hours": round((draft.at - created_at) / HOUR, 4),
+        **_of_address(email, is_confirmed=verified_at is not None),
         **dict(zip(names, counts, strict=True)),
-        "domain": None if domain is None else number_of(domain),
-        "links": links_in(given["description"]),
+        "domain": None if project.domain is None else texts.number_of(project.domain),
+        "links": texts.links_in(project.description, shown),
         "text_of_rejected": bool(is_repeated),
-        "title_lookalike": has_lookalikes(given["title"]),
-        "has_repository": given.get("repository_url") is not None,
+        "title_lookalike": has_lookalikes(project.title),
+        "has_repository": project.repository_url is not None,
         "burst": round(max(0, hour) / max(1.0, median), 4),
     }
-    return Facts(values, words_of(given), bool(is_decided), tuple(found[-_PRINTED:]))
+    return Facts(values, texts.words_of(project, shown), bool(is_decided), tuple(found[-_PRINTED:]))
 
 
-def of_address(email: str, *, is_confirmed: bool) -> dict[str, Any]:
+def of_registration(draft: Registration) -> Facts:
+    """The facts of a registration, by one statement."""
+    [row] = _prints().all({})
+    return Facts(_of_address(draft.email, is_confirmed=draft.is_confirmed), rules=tuple(row))
+
+
+def _of_address(email: str, *, is_confirmed: bool) -> dict[str, Any]:
     """The facts of an account's address. A deleted account has none."""
     domain = email.rpartition("@")[2].lower()
     return {"email_confirmed": is_confirmed, "email_domain": domain, "email_disposable": is_disposable(domain)}
 
 
-def of_registration(email: str, *, is_confirmed: bool) -> Facts:
-    """The facts of a registration, by one statement."""
-    [row] = _prints().all({})
-    return Facts(of_address(email, is_confirmed=is_confirmed), rules=tuple(row))
+def is_disposable(domain: str) -> bool:
+    """Whether a mail domain, or one above it, gives out addresses for a few minutes."""
+    known, labels = _disposable(), domain.split(".")
+    return any(".".join(labels[n:]) in known for n in range(len(labels) - 1))
+
+
+@cache
+def _disposable() -> frozenset[str]:
+    from disposable_email_domains import blocklist  # not before it is needed
+
+    return frozenset(blocklist)
 
 
 def store(kind: Judged, facts: Facts, *, account_id: int, project_id: int | None, at: datetime) -> None:
@@ -98,30 +105,11 @@ def store(kind: Judged, facts: Facts, *, account_id: int, project_id: int | None
     if kind is Judged.EDIT:
         last = RuleFacts.account_id == account_id, RuleFacts.project_id == project_id, RuleFacts.kind == kind
         modify(delete(RuleFacts).where(*last))
-    dialect, words = db.engine.dialect.name, packed(facts.words)
+    dialect, words = db.engine.dialect.name, texts.packed(facts.words)
     row = {"kind": kind.value, "at": at, "project_id": project_id, "account_id": account_id}
     _insert(dialect).all(
         {**row, "facts": json.dumps(facts.values), "words": words.hex() if dialect == "postgresql" else words}
     )
-
-
-def forget(account_id: int) -> None:
-    """Delete the facts of an account."""
-    modify(delete(RuleFacts).where(RuleFacts.account_id == account_id))
-
-
-def purge(days: int, most: int, *, guarded: bool = True) -> int:
-    """Delete at most `most` facts older than so many days, and return the number. The oldest have the lowest ids.
-
-    Raises MostWouldGo.
-    """
-    ids = oldest_expired(RuleFacts, database_clock() - timedelta(days=days), most, guarded=guarded)
-    return modify(delete(RuleFacts).where(RuleFacts.id.in_(ids))) if ids else 0
-
-
-def forget_medians() -> None:
-    """Forget the median of this hour, which a process keeps; for tests that change the past."""
-    _medians.clear()
 
 
 def _asked(asked: dict[str, Any], at: datetime) -> tuple[float, tuple[Any, ...]]:

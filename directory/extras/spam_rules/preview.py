@@ -16,11 +16,11 @@ from directory import events
 from directory.db.paging import AnySelect
 from directory.db.transactions import reading
 from directory.extensions import db
+from directory.extras.spam_rules.conditions import Compiled, compiled
+from directory.extras.spam_rules.texts import Words, unpacked
 from directory.models import AccountStatus, AuditEntry, Judged, Project, Review, Reviewed, Role, RuleFacts, Status, User
 from directory.services.catalog import catalog
 from directory.services.clock import database_clock
-from directory.services.rules.conditions import Compiled, compiled
-from directory.services.rules.texts import Words, unpacked
 
 MOST = 100_000
 EXAMPLES = 20

@@ -9,9 +9,9 @@ from sqlalchemy import delete, insert, select, update
 
 from directory.db.transactions import transaction
 from directory.extensions import db
-from directory.models import AuditEntry, Rule, RulePreview, now
-from directory.services.rules import editing
-from directory.services.rules.conditions import FACTS, OPERATORS
+from directory.extras.spam_rules import editing
+from directory.extras.spam_rules.conditions import FACTS, OPERATORS
+from directory.models import AuditEntry, RulePreview, SpamRule, now
 from tests.support.factories import Api, World
 
 PATH = "/api/admin/rules"
@@ -25,7 +25,7 @@ REFUSE = {**REJECT, "on": ["registration"], "when": [{"fact": "email_disposable"
 def root(app: Flask, world: World) -> Api:
     """An administrator of a directory without rules."""
     with app.app_context():
-        transaction(lambda: db.session.execute(delete(Rule)))
+        transaction(lambda: db.session.execute(delete(SpamRule)))
     return world.caller(world.admin("root"))
 
 
@@ -156,7 +156,7 @@ def test_names_are_unique_and_there_may_be_fifty(app: Flask, root: Api) -> None:
         "changed_at": now(),
     }
     with app.app_context():
-        transaction(lambda: db.session.execute(insert(Rule), [{**row, "name": f"Rule {n}"} for n in range(47)]))
+        transaction(lambda: db.session.execute(insert(SpamRule), [{**row, "name": f"Rule {n}"} for n in range(47)]))
     assert root.post(PATH, {**RULE, "name": "The fiftieth"}).status_code == 201
     answer = root.post(PATH, {**RULE, "name": "The next"})
     assert (answer.status_code, answer.json["code"]) == (409, "too_many")

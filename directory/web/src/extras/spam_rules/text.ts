@@ -1,5 +1,5 @@
 // What the console says about rules.
-import { count, t } from "../text.ts";
+import { count, t } from "../../text.ts";
 
 const n = new Intl.NumberFormat("en");
 const facts: Record<string, string> = {

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from math import isfinite
 from typing import Any
 
+from directory.extras.spam_rules.texts import Words, number, number_of
 from directory.language.messages import _
 from directory.models import Judged
 from directory.services.catalog.search_words import units
-from directory.services.rules.texts import Words, number
-from directory.services.text.keys import is_registrable, number_of
+from directory.services.text.keys import is_registrable
 from directory.services.text.links import parsed
 from directory.services.text.rules import DOMAIN, EMAIL_MAX, ascii_domain, isolated
 

@@ -1,4 +1,4 @@
-"""The rules themselves: listing, adding, changing and deleting them; each change is in the log."""
+"""The rules themselves: they are listed, added, changed and deleted, and what one did is undone; the log has all."""
 
 import json
 from collections.abc import Mapping
@@ -15,16 +15,20 @@ from directory.db.errors import refusing
 from directory.db.transactions import on_postgresql
 from directory.errors import Duplicate, Invalid, NotFound, PreviewFirst, TooMany
 from directory.extensions import db, modify
+from directory.extras.spam_rules import conditions
 from directory.language.messages import _
-from directory.models import Effect, Judged, Rule, RuleDay, RulePreview, RuleState, now
-from directory.services import audit
+from directory.models import Effect, Judged, Project, RuleAction, RuleDay, RulePreview, RuleState, SpamRule, now
+from directory.services import audit, permissions
 from directory.services.bounds import require_fewer
 from directory.services.clock import database_clock
-from directory.services.identity import Caller
-from directory.services.rules import conditions
+from directory.services.delivery.channels import Endpoint
+from directory.services.identity import Caller, require_active
+from directory.services.review import holding
+from directory.services.review.case import locked
 
 MOST = 50
 DAYS = 30
+AT_ONCE = 1_000  # projects that one call puts back
 TRIED_WITHIN = timedelta(hours=24)
 TAKEN = _("Another rule has this name.")
 # The members of a rule, and the columns that hold them.
@@ -40,14 +44,14 @@ MEMBERS = {
 
 def listed() -> list[dict[str, Any]]:
     """All rules in the order of their ids, each with its days, by two statements."""
-    rules = list(db.session.scalars(select(Rule).order_by(Rule.id)))
+    rules = list(db.session.scalars(select(SpamRule).order_by(SpamRule.id)))
     days = _days()
     return [_shown(rule, days) for rule in rules]
 
 
 def one(rule_id: int) -> dict[str, Any]:
     """A rule with its days. Raises NotFound."""
-    rule = db.session.get(Rule, rule_id)
+    rule = db.session.get(SpamRule, rule_id)
     if rule is None:
         raise NotFound
     return _shown(rule, _days(rule_id))
@@ -57,9 +61,9 @@ def add(given: Mapping[str, Any], *, by: Caller | None) -> int:
     """Add a rule, and return its id. Raises Invalid, Duplicate, TooMany, PreviewFirst."""
     members = {"reason": None, "state": RuleState.OFF.value, **given}
     _require_valid(members)
-    require_fewer(Rule, MOST, TooMany(_("There may be {most} rules. Delete one first.", most=MOST)))
+    require_fewer(SpamRule, MOST, TooMany(_("There may be {most} rules. Delete one first.", most=MOST)))
     _require_tried(None, members)
-    rule = Rule(**{MEMBERS[name]: value for name, value in members.items()})
+    rule = SpamRule(**{MEMBERS[name]: value for name, value in members.items()})
     db.session.add(rule)
     with refusing(uq_rules_name=Duplicate(["name"], TAKEN)):
         db.session.flush()
@@ -105,7 +109,7 @@ def take_over(given: list[dict[str, Any]]) -> tuple[int, int]:
 
     New ones are off, and others keep their state, but for what `change` says. Raises Invalid, TooMany.
     """
-    ids = dict(db.session.execute(select(Rule.name, Rule.id)).all())
+    ids = dict(db.session.execute(select(SpamRule.name, SpamRule.id)).all())
     before, changed = len(ids), 0
     for members in given:
         wanted = {"reason": None, **{name: value for name, value in members.items() if name != "state"}}
@@ -119,10 +123,30 @@ def take_over(given: list[dict[str, Any]]) -> tuple[int, int]:
 def remove(rule_id: int, *, by: Caller | None) -> None:
     """Delete a rule with its days. What it did stays. Raises NotFound."""
     before = _members(_locked(rule_id))
-    modify(delete(Rule).where(Rule.id == rule_id))
+    modify(delete(SpamRule).where(SpamRule.id == rule_id))
     audit.record(
         events.RULE_DELETED, by=by, rule_id=rule_id, changes={n: {"from": v, "to": None} for n, v in before.items()}
     )
+
+
+def revert(rule_id: int, since: datetime, *, by: Caller, notify: list[Endpoint], self_review: str = "allow") -> int:
+    """Put what a rule has held or rejected since an instant back into the queue, and return the number.
+
+    At most AT_ONCE projects, with the lowest ids. What was edited, decided or appealed since stays as it is: each of
+    these raises the version of the project. With `self_review` "refuse" so does what belongs to `by`. Each gets an
+    audit entry, and its owner an entry in the thread and a mail. Raises Unauthenticated, NotFound.
+    """
+    require_active(by)
+    if db.session.get(SpamRule, rule_id) is None:
+        raise NotFound
+    did = RuleAction.rule_id == rule_id, RuleAction.at >= since, RuleAction.version == Project.version
+    done = holding.standing(*did)
+    done = done.where(Project.owner_id != by.id) if permissions.refuses_own(self_review) else done
+    cases = locked(db.session.scalars(done.limit(AT_ONCE)))
+    still = set(db.session.scalars(done.where(Project.id.in_([case.id for case in cases])))) if cases else set()
+    if still:
+        holding.put_back([case for case in cases if case.id in still], rule_id, by=by, notify=notify)
+    return len(still)
 
 
 def refusals(given: Mapping[str, Any]) -> list[dict[str, str]]:
@@ -175,15 +199,15 @@ def _digest(on: list[str], when: list[dict[str, Any]]) -> str:
     return blake2b(json.dumps([sorted(on), each]).encode(), digest_size=32).hexdigest()
 
 
-def _locked(rule_id: int) -> Rule:
-    query = select(Rule).where(Rule.id == rule_id).with_for_update()
+def _locked(rule_id: int) -> SpamRule:
+    query = select(SpamRule).where(SpamRule.id == rule_id).with_for_update()
     rule = db.session.scalars(query, execution_options={"populate_existing": True}).one_or_none()
     if rule is None:
         raise NotFound
     return rule
 
 
-def _members(rule: Rule) -> dict[str, Any]:
+def _members(rule: SpamRule) -> dict[str, Any]:
     return {name: getattr(rule, column) for name, column in MEMBERS.items()}
 
 
@@ -194,7 +218,7 @@ def _days(rule_id: int | None = None) -> dict[tuple[int, date], int]:
     return {(rule, day): matched for rule, day, matched in db.session.execute(query)}
 
 
-def _shown(rule: Rule, days: Mapping[tuple[int, date], int]) -> dict[str, Any]:
+def _shown(rule: SpamRule, days: Mapping[tuple[int, date], int]) -> dict[str, Any]:
     """A rule as answers have it, with the last thirty days, the oldest first."""
     today = _today()
     every = [today - timedelta(days=n) for n in reversed(range(DAYS))]

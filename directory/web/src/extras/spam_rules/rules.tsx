@@ -1,14 +1,14 @@
 // The rules that judge what members submit, edit and register, with what each has matched.
-import { api, ask, type Schemas } from "../api/client.ts";
-import { say } from "../state/notice.ts";
-import type { Page } from "../state/router.ts";
-import { readOnly } from "../state/session.ts";
-import { ask as question } from "./dialog-state.ts";
-import { Frame } from "./frame.tsx";
-import { Listing } from "./listing.ts";
-import { u } from "./rules-text.ts";
-import { Listed, type Column } from "./table.tsx";
-import { w } from "./text.ts";
+import { api, ask, type Schemas } from "../../api/client.ts";
+import { say } from "../../state/notice.ts";
+import type { Page } from "../../state/router.ts";
+import { readOnly } from "../../state/session.ts";
+import { ask as question } from "../../console/dialog-state.ts";
+import { Frame } from "../../console/frame.tsx";
+import { Listing } from "../../console/listing.ts";
+import { u } from "./text.ts";
+import { Listed, type Column } from "../../console/table.tsx";
+import { w } from "../../console/text.ts";
 
 type Rule = Schemas["Rule"];
 const list = new Listing<Rule>("rules", [], (_wanted, signal) => ask(api.GET("/api/admin/rules", { signal })));

@@ -6,12 +6,12 @@ from typing import Any, ClassVar
 from marshmallow import fields
 
 from directory.api.schemas.projects import ReportedProject
+from directory.extras.spam_rules.conditions import FACTS, MOST_CONDITIONS, OPERATORS
+from directory.extras.spam_rules.editing import AT_ONCE
+from directory.extras.spam_rules.preview import OUTCOMES
 from directory.http.fields import DayOrTime, Few, Line, Number, Prose, Strict, Timestamp, Within, Word
 from directory.language.messages import _
 from directory.models import Effect, Judged, RuleState
-from directory.services.rules.conditions import FACTS, MOST_CONDITIONS, OPERATORS
-from directory.services.rules.preview import OUTCOMES
-from directory.services.rules.reverting import AT_ONCE
 
 JUDGED, EFFECTS, STATES = (tuple(word.value for word in words) for words in (Judged, Effect, RuleState))
 COMPARISONS = tuple(dict.fromkeys(each for some in OPERATORS.values() for each in some))

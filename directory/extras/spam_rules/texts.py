@@ -5,9 +5,10 @@ Words are numbers, in their order, so that a phrase is found as words in a row; 
 
 import re
 import struct
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
+from hashlib import blake2b
 from html import unescape
 from typing import Any, NamedTuple
 from urllib.parse import unquote, urlsplit
@@ -15,7 +16,6 @@ from urllib.parse import unquote, urlsplit
 from directory.services.catalog.search_words import Unit, readable_host, units
 from directory.services.text import markdown
 from directory.services.text.characters import as_read
-from directory.services.text.keys import number_of
 
 BETWEEN = 0  # words that are no neighbours
 _STORED_BITS, _OLD_BITS = 40, 63
@@ -49,8 +49,6 @@ class Seen(NamedTuple):
     links: int  # as often as they are shown, and addresses that are none
 
 
-# Both the words and the links of a description are asked for.
-@lru_cache(16)
 def seen(description: str) -> Seen:
     """What a reader of a description sees."""
     html = markdown.html(description)
@@ -64,9 +62,9 @@ def _text(html: str) -> str:
     return unescape(_TAG.sub(lambda tag: "" if tag[1] in _WITHIN_WORDS else " ", html))
 
 
-def links_in(description: str) -> int:
+def links_in(description: str, shown: Seen) -> int:
     """How many links and web addresses a description shows, or its source has, if these are more."""
-    return max(seen(description).links, _addresses(description))
+    return max(shown.links, _addresses(description))
 
 
 def _addresses(text: str) -> int:
@@ -76,16 +74,15 @@ def _addresses(text: str) -> int:
     return number + len(_WITHOUT_SCHEME.findall(text)) if "www." in text else number
 
 
-def words_of(given: Mapping[str, Any]) -> Words:
+def words_of(project: Any, shown: Seen) -> Words:
     """The whole words of a project: in its texts as they are shown, the words of its pictures, and its host.
 
     Letters that look like Latin ones stand for these too. Of the source of the description it has the other words.
     """
-    shown = seen(given["description"])
-    texts = [given["title"], given["tagline"], given.get("author") or "", shown.text]
+    texts = [project.title, project.tagline, project.author or "", shown.text]
     texts += [each for each in shown.behind_links if each not in shown.text]
-    texts += [picture["alt"] for picture in given.get("pictures") or ()]
-    texts.append(readable_host(urlsplit(given["url"]).hostname or ""))
+    texts += [picture["alt"] for picture in project.pictures]
+    texts.append(readable_host(urlsplit(project.url).hostname or ""))
     ordered: list[int] = []
     known: set[str] = set()
     alone: dict[str, None] = {}
@@ -95,8 +92,8 @@ def words_of(given: Mapping[str, Any]) -> Words:
         ordered += (*map(number, parts), BETWEEN)
         known.update(parts)
         alone |= dict.fromkeys(_joined(found))
-    if shown.text.split() != given["description"].split():
-        source = units(given["description"])
+    if shown.text.split() != project.description.split():
+        source = units(project.description)
         alone |= dict.fromkeys([part for unit in source for part in unit.parts])
         alone |= dict.fromkeys(_joined(source))
     return Words((*ordered, *_separate(number(each) for each in alone if each not in known)))
@@ -110,6 +107,12 @@ def _joined(found: Iterable[Unit]) -> list[str]:
 def number(word: str) -> int:
     """The number that stands for a word."""
     return number_of(word) >> (_OLD_BITS - _STORED_BITS)
+
+
+def number_of(text: str) -> int:
+    """The number that stands for a domain, and of which that of a word is the beginning."""
+    # A signed number of 64 bits holds it.
+    return int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()) >> 1
 
 
 def _separate(numbers: Iterable[int]) -> Iterator[int]:

@@ -10,12 +10,12 @@ from sqlalchemy import func, select
 
 from directory.db.transactions import transaction
 from directory.extensions import db
+from directory.extras.spam_rules import editing
 from directory.models import Delivery, now
 from directory.services import service_words
 from directory.services.clock import timestamp
 from directory.services.delivery.channels import MAIL
 from directory.services.identity import Caller
-from directory.services.rules import reverting
 from tests.conftest import Statements
 from tests.support.factories import Api, World
 from tests.support.reviewing import NOTIFYING, last_wait, put_back
@@ -193,11 +193,11 @@ def test_a_call_puts_back_a_portion_by_a_bounded_number_of_statements(
     projects, counts = [submit(owner, number) for number in range(8)], []
     root = world.admin("second")
     for size in (1, 4, 4):
-        monkeypatch.setattr(reverting, "AT_ONCE", size)
+        monkeypatch.setattr(editing, "AT_ONCE", size)
         since = now() - timedelta(hours=1)
         statements.clear()
         with app.app_context():
-            transaction(lambda since=since: reverting.revert(rule_id, since, by=root, notify=[]))
+            transaction(lambda since=since: editing.revert(rule_id, since, by=root, notify=[]))
         counts.append(len(statements))
     assert max(counts) - min(counts) <= 2, counts
     assert queue(admin) == projects

@@ -36,10 +36,10 @@ class RuleState(StrEnum):
     ON = "on"
 
 
-class Rule(db.Model):  # type: ignore[name-defined,misc]
+class SpamRule(db.Model):  # type: ignore[name-defined,misc]
     """A rule. `judges` has words of Judged, `conditions` the conditions that all must hold, as callers write them.
 
-    `version` grows with each change, so that processes notice one (services/rules/judging.py).
+    `version` grows with each change, so that processes notice one (extras/spam_rules/judging.py).
     """
 
     __tablename__ = "rules"
@@ -90,7 +90,7 @@ class RuleFacts(db.Model):  # type: ignore[name-defined,misc]
     Of a project's edits only the last one has some.
 
     `facts` has numbers, truths and the mail domain. Texts are stored as digests alone: the website's domain in `facts`,
-    and the words, eight bytes each, in `words`. `project_id` is not a foreign key: the facts outlive the project, and
+    and the words, five bytes each, in `words`. `project_id` is not a foreign key: the facts outlive the project, and
     go with the account.
     """
 

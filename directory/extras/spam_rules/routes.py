@@ -1,11 +1,13 @@
-"""The administrators' routes for rules."""
+"""The administrators' routes for rules, and their pages in the console."""
 
 from typing import Any
 
-from flask import current_app
+from flask import Blueprint, current_app
 
-from directory.api.blueprints import admin as bp
-from directory.api.schemas.rules import (
+from directory.db.transactions import transaction
+from directory.errors import Duplicate, NotFound, PreviewFirst, TooMany
+from directory.extras.spam_rules import conditions, editing, preview
+from directory.extras.spam_rules.schemas import (
     RevertInput,
     RevertOutput,
     RuleFactList,
@@ -15,14 +17,17 @@ from directory.api.schemas.rules import (
     RulePreviewInput,
     RulePreviewOutput,
 )
-from directory.db.transactions import transaction
-from directory.errors import Duplicate, NotFound, PreviewFirst, TooMany
 from directory.http.access import admin_required
 from directory.http.authentication import caller
 from directory.http.endpoint import documented, operation
 from directory.http.receivers import subscribers
 from directory.http.validation import Errors, JsonBody
-from directory.services.rules import conditions, editing, preview, reverting
+from directory.pages.shells import console_page
+
+bp = Blueprint("admin", __name__, url_prefix="/api/admin")
+pages = Blueprint("pages", __name__)
+for address in ("/admin/rules", "/admin/rules/new", "/admin/rules/<id:rule_id>"):
+    pages.add_url_rule(address, view_func=console_page)
 
 
 def _refused(body: dict[str, Any]) -> Errors:
@@ -133,4 +138,4 @@ def revert_rule(rule_id: int, body: dict[str, Any]) -> Any:
     it is. The owners learn of it in the thread and by mail.
     """
     given = {"notify": subscribers(), "self_review": current_app.config["SELF_REVIEW"]}
-    return {"number": reverting.revert(rule_id, body["since"], by=caller(), **given)}
+    return {"number": editing.revert(rule_id, body["since"], by=caller(), **given)}

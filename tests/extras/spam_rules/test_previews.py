@@ -6,16 +6,15 @@ from datetime import timedelta
 from typing import Any
 
 from flask import Flask
-from sqlalchemy import event, insert
+from sqlalchemy import event, insert, select
 
 from directory.db.transactions import transaction
 from directory.extensions import db
+from directory.extras.spam_rules import preview
+from directory.extras.spam_rules.texts import Words, number, number_of, packed, unpacked
 from directory.models import RuleFacts, now
 from directory.services.identity import Caller
 from directory.services.people import administration
-from directory.services.rules import preview
-from directory.services.rules.texts import Words, number, packed, unpacked
-from directory.services.text.keys import number_of
 from tests.conftest import Statements
 from tests.support.factories import World
 
@@ -175,3 +174,18 @@ def test_a_preview_takes_four_statements_that_use_indexes_however_much_there_is(
     text = " ".join(plans)
     assert "ix_rule_facts_kind_at" in text
     assert "ix_audit_entries_project_id_id" in text
+
+
+def test_the_facts_of_an_edit_take_the_place_of_those_of_the_projects_last_one(app: Flask, world: World) -> None:
+    ada = world.user("ada")
+    projects, caller = [world.project(ada, "pending") for _ in range(2)], world.caller(ada)
+    for times in (1, 2, 3):
+        for project in projects:
+            caller.put(f"/api/projects/{project}", {"description": "https://a.example/ " * times})
+    with app.app_context():
+        rows = db.session.execute(select(RuleFacts.project_id, RuleFacts.facts).where(RuleFacts.kind == "edit")).all()
+    assert sorted((row.project_id, row.facts["links"]) for row in rows) == [(each, 3) for each in projects]
+    rule = {"name": "A", "on": ["edit"], "when": [{"fact": "links", "is": ">=", "value": 1}], "then": "mark"}
+    asked = {"rule": rule | {"reason": None, "state": "off"}, "days": 1}
+    found = world.caller(world.admin()).post("/api/admin/rules/preview", asked).json
+    assert (found["evaluated"], found["unknown"], found["matched"]) == (2, 0, 2)
