@@ -21,7 +21,8 @@ from directory.services.drafts import Judge
 
 FOLDER = Path(__file__).parent
 NAMES = (
-    "appeals", "observability", "passkeys", "pictures", "previews", "replies", "reports", "spam_rules", "vote_review",
+    "appeals", "feed_keys", "observability", "passkeys", "pictures", "previews", "providers", "replies", "reports",
+    "spam_rules", "vote_review",
 )  # fmt: skip
 
 
@@ -29,7 +30,7 @@ NAMES = (
 class Slot:
     """A part of a page: a template, and its values, by a function of what the page is about.
 
-    `said` has by name what a section says after a form of it was accepted.
+    `said` has by name what a section says after a form of it was accepted, or after something failed elsewhere.
     """
 
     template: str
