@@ -7,12 +7,24 @@ claimed, and keeps its place in the queue.
 from sqlalchemy import select
 
 from directory.extensions import db
-from directory.models import Review, Turn, now
+from directory.models import Effect, Review, RuleAction, Turn, now
 from directory.services import permissions
 from directory.services.identity import Caller, require_active
-from directory.services.review.case import locked, move
+from directory.services.review.case import Case, advance, flush, locked, move
 from directory.services.review.steps import Act, Stage
 from directory.services.turns import is_turn
+
+
+def resume(case: Case) -> None:
+    """Hold what its owner has just given back without an edit, if a rule that holds matched the last edit.
+
+    While it is the owner's turn, such a rule waits. The version is not raised yet.
+    """
+    held = select(RuleAction.id).where(RuleAction.project_id == case.id, RuleAction.version == case.project.version)
+    held = held.where(RuleAction.acted.is_(True), RuleAction.effect == Effect.HOLD.value)
+    if db.session.scalars(held).first() is not None:
+        advance(case, Act.HOLD, by=None, at=now())
+        flush([case])
 
 
 def release(project_id: int, *, by: Caller, self_review: str = "allow") -> None:
