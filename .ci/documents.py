@@ -27,7 +27,7 @@ CALLERS = {
     "member": "members",
     "owner": "the owner, administrators",
     "own": "the owner",
-    "reporter": "callers that `REPORTS` lets report",
+    "open_by": "members, or all, by `{setting}`",
     "reviewer": "reviewers",
     "admin": "administrators",
 }
@@ -117,7 +117,8 @@ def of_routes(app: Flask) -> str:
         summary = RAISES.sub("", (view.__doc__ or "").strip().partition("\n")[0])
         path = re.sub(r"<(?:\w+:)?(\w+)>", r"{\1}", rule.rule)
         for method in (rule.methods or set()) - {"HEAD", "OPTIONS"}:
-            rows.append((path, f"| `{method}` | `{path}` | {CALLERS[view.access]} | {summary} |\n"))  # type: ignore[attr-defined]
+            callers = CALLERS[view.access].format(setting=getattr(view, "open_by", ""))  # type: ignore[attr-defined]
+            rows.append((path, f"| `{method}` | `{path}` | {callers} | {summary} |\n"))
     return ROUTES_HEAD + "".join(row for _, row in sorted(rows))
 
 

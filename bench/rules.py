@@ -29,10 +29,9 @@ from sqlalchemy import func, insert, select
 from bench.webhooks import BACKENDS, database
 from directory.db.transactions import transaction
 from directory.extensions import db
+from directory.extras.spam_rules import judging
 from directory.models import Project, Role, RuleFacts, Status, User, now
 from directory.services.identity import Caller
-from directory.services.review import submissions
-from directory.services.rules import judging, screening
 from tests.conftest import ENVIRONMENT, build, migrate
 from tests.support.factories import Api, World
 from tests.support.serving import serving
@@ -56,7 +55,7 @@ def submission(number: int, category: str, text: str = PROSE) -> dict[str, str]:
 
 
 def cost(app: Flask, _settings: dict[str, str], times: int = 500) -> None:
-    """The first; also without the rules, where facts are stored all the same."""
+    """The first; also without rules that are on, where facts are stored all the same."""
     world = World(app)
     category, callers, numbers = world.category(), accounts(world, "user", 100), iter(range(10**6))
     words = {"fact": "words", "is": "in", "value": [f"spamword{n}" for n in range(1_000)]}
@@ -64,7 +63,7 @@ def cost(app: Flask, _settings: dict[str, str], times: int = 500) -> None:
         when = [{"fact": "submitted_24h", "is": ">=", "value": 0}, words if number % 5 == 0 else WHEN[2]]
         world.rule(state="on", conditions=when, effect="hold")
     ways: dict[str, Any] = {
-        "not judged": patch.object(screening, "submit", submissions.submit),
+        "not judged": patch.dict(app.extensions, judge=None),
         "its facts stored": patch.object(judging, "_rules", lambda _print: ()),
         "judged by 50 rules": nullcontext(),
     }

@@ -20,7 +20,6 @@ from directory.api import (
     projects,
     providers,
     recovery,
-    reports,
     review,
     session,
     system,
@@ -71,7 +70,7 @@ def create_app(config: Mapping[str, Any]) -> Flask:
         headline=config["SITE_HEADLINE"],
     )  # fmt: skip
     app.extensions["mail_server"] = mail = delivery.mail_server(
-        config["MAIL"], site.name, keys, app.extensions["languages"], with_reports=config["REPORTS"] != "off"
+        config["MAIL"], site.name, keys, app.extensions["languages"]
     )
     app.extensions["webhooks"] = [*delivery.webhooks(config["WEBHOOK_ENDPOINTS"], site), *([mail] if mail else [])]
     app.extensions["providers"] = sign_in.providers(config["PROVIDERS"], config["THREADS"])
@@ -79,7 +78,7 @@ def create_app(config: Mapping[str, Any]) -> Flask:
     for part in (hooks, authentication, rate_limits, problem_details, metrics):
         part.init_app(app)
     for routes in (
-        projects, project_pictures, messages, appeals, reports, logos, categories, tags, users, session, auth, recovery,
+        projects, project_pictures, messages, appeals, logos, categories, tags, users, session, auth, recovery,
         providers, account_deletion, markdown, admin, review, system,
     ):  # fmt: skip
         app.register_blueprint(routes.bp)

@@ -204,14 +204,14 @@ class RegistrationClosed(Forbidden):
 
 
 class RegistrationRefused(Forbidden):
-    """A rule refuses the registration; `judgement` is how it was judged."""
+    """A rule refuses the registration, by this verdict (`drafts.Verdict`)."""
 
     code = "registration_refused"
     default = _("This registration was refused.")
 
-    def __init__(self, judgement: Any) -> None:
-        super().__init__(judgement.acting.reason)
-        self.judgement = judgement
+    def __init__(self, verdict: Any) -> None:
+        super().__init__(verdict.reason)
+        self.verdict = verdict
 
 
 class PasswordsOff(Forbidden):

@@ -1,5 +1,6 @@
 """The extensions, unbound: `create_app` binds each with `init_app`."""
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from flask import Flask, current_app, request
@@ -37,6 +38,12 @@ class Database(SQLAlchemy):
         known: dict[str, Any] = current_app.extensions
         engine: Engine = known.get(ENGINE) or known.setdefault(ENGINE, super().engine)
         return engine
+
+    @property
+    def on_event(self) -> Sequence[Callable[[Any, Sequence[int]], None]]:
+        """What the current application's extras do in the transaction of an event (`directory.extras.Extra`)."""
+        found: Sequence[Callable[[Any, Sequence[int]], None]] = current_app.extensions["on_event"]
+        return found
 
     @property
     def address(self) -> str:

@@ -90,10 +90,6 @@ SETTINGS = (
         "Writes under `/api/admin`, per administrator.",
     ),
     Setting(
-        "RATELIMIT_REPORTS", values.ratelimit, "5 per hour",
-        "Reports about projects, per user or address.",
-    ),
-    Setting(
         "RATELIMIT_PICTURES", values.ratelimit, "60 per hour",
         "Pictures and logos that are put or deleted, per user.",
     ),
@@ -167,11 +163,6 @@ SETTINGS = (
         "REVIEW_ON_EDIT", values.choice("material", "always", "never"), "material",
         "Which edits of a live project by its owner wait for review before they are shown: `material` (title, tagline, "
         "author, description, links, logo and pictures), `always` (all), `never` (none).",
-    ),
-    Setting(
-        "REPORTS", values.choice("off", "members", "everybody"), "off",
-        "Who may report a project to the reviewers: nobody (`off`), `members`, or `everybody`, without an account too.",
-        needed_by=(NOTIFYING,),
     ),
     Setting(
         "APPROVALS_REQUIRED", values.whole(1, 3), "1",

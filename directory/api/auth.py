@@ -49,7 +49,6 @@ from directory.services import permissions
 from directory.services.accounts import accounts, api_tokens, feed_keys, sessions, usernames, users
 from directory.services.delivery.channels import MailServer
 from directory.services.identity import Caller
-from directory.services.rules import screening
 from directory.services.sign_in import recovery
 from directory.services.sign_in.refusals import SignInAgain
 
@@ -120,10 +119,11 @@ def register(body: dict[str, Any], next_path: str | None = None, language: str |
     accounts.release()
     hashed = accounts.prepare_password(body["password"], username=username, email=email)
 
-    server, must_verify = receivers.configured_mail_server(), bool(current_app.config["SIGNUP_DOMAINS"])
+    server, judge = receivers.configured_mail_server(), receivers.judge()
+    must_verify = bool(current_app.config["SIGNUP_DOMAINS"])
 
     def work() -> tuple[Any, str]:
-        user = screening.register(username, email, hashed, must_verify=must_verify)
+        user = accounts.register(username, email, hashed, must_verify=must_verify, judge=judge)
         user.language = language
         if server is not None and may_mail:
             recovery.ask_to_verify(user, server, next_path=next_path)

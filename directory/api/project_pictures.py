@@ -18,7 +18,7 @@ from directory.services.catalog import catalog
 from directory.services.pictures import logos, pictures, project_pictures
 from directory.services.pictures.pictures import MadePicture
 from directory.services.pictures.project_pictures import Change
-from directory.services.rules import screening
+from directory.services.review import submissions
 
 bp = Blueprint("pictures", __name__, url_prefix="/api/projects/<id:project_id>/pictures")
 
@@ -81,4 +81,4 @@ def delete_picture(project_id: int, picture_id: int) -> None:
 def change(project_id: int, pictures: Change) -> None:
     """Change the list of a project's pictures in the name of the caller, if it has one of the versions of If-Match."""
     given = {**rules_of_edits(), "notify": subscribers(), "versions": versions_allowed()}
-    screening.edit(project_id, {}, by=caller(), pictures=pictures, **given)
+    submissions.edit(project_id, {}, by=caller(), pictures=pictures, **given)

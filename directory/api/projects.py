@@ -31,7 +31,7 @@ from directory.http.authentication import caller, viewer
 from directory.http.cache_policy import CachePolicy, CacheTags
 from directory.http.endpoint import documented, operation, versions_allowed
 from directory.http.project_lists import listing, order, page_tags, rules_of_edits
-from directory.http.receivers import subscribers
+from directory.http.receivers import judge, subscribers
 from directory.http.validation import JsonBody, Upload
 from directory.models import Status
 from directory.services import audit, identity
@@ -40,6 +40,7 @@ from directory.services.catalog import (
     catalog,
     categories,
     facets,
+    fields,
     nearest,
     related,
     search_operators,
@@ -49,7 +50,6 @@ from directory.services.catalog import (
 from directory.services.catalog.filters import Filters, public_scope
 from directory.services.pictures import logos, pictures
 from directory.services.review import submissions
-from directory.services.rules import screening
 from directory.services.votes import voting
 from directory.services.votes.voting import Vote
 
@@ -175,20 +175,20 @@ def show_related(project_id: int) -> Any:
 @login_required
 @documented(headers=("Location",), raises=(Duplicate, EmailNotVerified))
 @operation(
-    body=JsonBody(ProjectInput(), check=screening.refusals), answer=ProjectDetail(), status=201, tier="submission",
+    body=JsonBody(ProjectInput(), check=fields.refusals), answer=ProjectDetail(), status=201, tier="submission",
     etag=True,
 )  # fmt: skip
 def create(body: dict[str, Any]) -> Any:
     """Submit a project for review."""
     require_verified("submit")
-    project_id = screening.submit(body, by=caller(), notify=subscribers())
+    project_id = submissions.submit(body, by=caller(), notify=subscribers(), judge=judge())
     return catalog.one(project_id, viewer=caller()), {"Location": f"/api/projects/{project_id}"}
 
 
 @bp.put("/<id:project_id>")
 @owner_required
 @documented(raises=(NotOwner, Duplicate, PreconditionFailed, EmailNotVerified))
-@operation(body=JsonBody(ProjectChanges(partial=True), check=screening.refusals), answer=ProjectDetail(), etag=True)
+@operation(body=JsonBody(ProjectChanges(partial=True), check=fields.refusals), answer=ProjectDetail(), etag=True)
 def update(project_id: int, body: dict[str, Any]) -> Any:
     """Change a project: any subset of the writable fields.
 
@@ -208,7 +208,7 @@ def update(project_id: int, body: dict[str, Any]) -> Any:
 def edit(project_id: int, changes: dict[str, Any], versions: Container[int] | None, *, gives_back: bool = True) -> None:
     """Edit a project in the name of the caller, if it has one of the versions."""
     given = {**rules_of_edits(), "notify": subscribers(), "versions": versions, "gives_back": gives_back}
-    screening.edit(project_id, changes, by=caller(), **given)
+    submissions.edit(project_id, changes, by=caller(), **given)
 
 
 @bp.delete("/<id:project_id>/revision")

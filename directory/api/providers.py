@@ -187,7 +187,8 @@ def _signed_in(claims: Claims, next_path: str) -> tuple[str, str | None]:
     A new account has the language of the page to which the caller goes. Raises NotAdmitted, and the errors of the rule.
     """
     config = current_app.config
-    rules = {"registration_open": config["REGISTRATION_OPEN"], "domains": config["SIGNUP_DOMAINS"]}
+    rules: dict[str, Any] = {"registration_open": config["REGISTRATION_OPEN"], "domains": config["SIGNUP_DOMAINS"]}
+    rules["judge"] = receivers.judge()
 
     def work(limits: ExitStack) -> tuple[int, str, str | None] | None:
         signed_in = groups.sign_in(claims, user_agent=user_agent(), **rules)

@@ -19,7 +19,6 @@ COMMANDS = {
     "check": ("check", "check"),
     "recount": ("recount", "recount_all"),
     "tidy": ("tidy", "tidy"),
-    "rules": ("rules", "rules"),
     "users": ("users", "users"),
     "webhooks": ("webhooks", "webhooks"),
     "mail": ("mail", "mail"),
@@ -29,11 +28,11 @@ COMMANDS = {
 class Commands(AppGroup):
     """Ours, and Flask-Migrate's `db`: each is loaded when it is asked for, because a server needs none of them."""
 
-    extras: Mapping[str, Mapping[str, str]]  # by group, the commands of extras and where they are
+    extras: Mapping[str, Mapping[str, str]]  # by group, "" for none, the commands of extras and where they are
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Their names."""
-        return sorted({*super().list_commands(ctx), *COMMANDS, "db"})
+        return sorted({*super().list_commands(ctx), *COMMANDS, *self.extras.get("", ()), "db"})
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """One of them."""
@@ -41,6 +40,8 @@ class Commands(AppGroup):
             if cmd_name in COMMANDS:
                 module, name = COMMANDS[cmd_name]
                 self.add_command(self._with_extras(getattr(import_module(f"directory.cli.{module}"), name)), cmd_name)
+            elif place := self.extras.get("", {}).get(cmd_name):
+                self.add_command(resolve_name(place), cmd_name)
             elif cmd_name == "db":
                 from flask_migrate.cli import db
 

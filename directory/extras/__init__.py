@@ -12,9 +12,15 @@ from typing import Any
 
 from flask import Blueprint, Flask
 from jinja2 import ChoiceLoader, FileSystemLoader
+from marshmallow import Schema
+
+from directory.db.paging import AnySelect
+from directory.events import Event
+from directory.language.messages import Message
+from directory.services.drafts import Judge
 
 FOLDER = Path(__file__).parent
-NAMES = ("observability", "passkeys", "previews", "vote_review")
+NAMES = ("observability", "passkeys", "previews", "reports", "spam_rules", "vote_review")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,13 +35,49 @@ class Slot:
     said: Mapping[str, tuple[str, Any]] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class Members:
+    """Members of an answer: a schema of their fields, and the function that adds their values to each of some answers.
+
+    The function gets the answers, which it changes, and `by`, the caller.
+    """
+
+    schema: Schema
+    add: Callable[..., None]
+
+
+@dataclass(frozen=True, slots=True)
+class Gauge:
+    """A number in the metrics: what it says, and the statement that counts it."""
+
+    text: str
+    count: Callable[[], AnySelect]
+
+
+@dataclass(frozen=True, slots=True)
+class OwnList:
+    """A list of a member beside the own projects: its name, and the function that shows a page of it.
+
+    It has a tab while `is_on` says so.
+    """
+
+    name: Message
+    show: Callable[..., Any]
+    is_on: Callable[[], bool]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Extra:
     """What a feature adds to the application.
 
     `blueprints` have routes of the API, and `pages` those of pages. The routes of a blueprint with the name of one of
-    the core join that one: they are described, limited and answered as its own. `commands` has by group the names of
-    commands and of their functions, in its module `commands`. `slots` are what it shows at places of pages.
+    the core join that one: they are described, limited and answered as its own. `commands` has by group, or under "",
+    the names of commands and of their functions, in its module `commands`. `slots` are what it shows at places of
+    pages. `answers` are the members that it adds to answers of the core, by their schemas: to those that the core hands
+    to `serialization.add_members`. `on_submit` judges what members submit, edit and register; one extra at most has it.
+    `on_event` is called with each event that is written to the log about projects, and with their ids, in the
+    transaction of the change: before the rows of projects that leave the directory change. `gauges` are its numbers in
+    the metrics, by their names. `own_lists` are lists of members at `/mine`, by the parameters that ask for them.
     `init_app` is called last, so that a middleware of an extra is the outermost one.
     """
 
@@ -43,6 +85,11 @@ class Extra:
     pages: Sequence[Blueprint] = ()
     commands: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     slots: Mapping[str, Slot] = field(default_factory=dict)
+    answers: Mapping[type[Schema], Members] = field(default_factory=dict)
+    on_submit: Judge | None = None
+    on_event: Callable[[Event, Sequence[int]], None] | None = None
+    gauges: Mapping[str, Gauge] = field(default_factory=dict)
+    own_lists: Mapping[str, OwnList] = field(default_factory=dict)
     init_app: Callable[[Flask], None] = lambda _app: None
 
 
@@ -74,12 +121,19 @@ def add_to(app: Flask) -> None:
     app.extensions["extras_off"] = tuple(name for name in NAMES if name not in on)
     slots: dict[str, list[Slot]] = {}
     commands: dict[str, dict[str, str]] = {}
-    app.extensions |= {"slots": slots, "extra_commands": commands}
+    answers: dict[type[Schema], list[Members]] = {}
+    app.extensions |= {"slots": slots, "extra_commands": commands, "answers": answers, "dumps": {}}
+    app.extensions["on_event"] = [extra.on_event for extra in on.values() if extra.on_event is not None]
+    app.extensions["judge"] = next((extra.on_submit for extra in on.values() if extra.on_submit), None)
+    for point in ("gauges", "own_lists"):
+        app.extensions[point] = {key: value for extra in on.values() for key, value in getattr(extra, point).items()}
     templates = [FileSystemLoader(FOLDER / name / "templates") for name in on]
     app.jinja_loader = ChoiceLoader([*filter(None, [app.jinja_loader]), *templates])
     for name, extra in on.items():
         for place, slot in extra.slots.items():
             slots.setdefault(place, []).append(slot)
+        for schema, members in extra.answers.items():
+            answers.setdefault(schema, []).append(members)
         for group, some in extra.commands.items():
             found = {command: f"{__name__}.{name}.commands:{function}" for command, function in some.items()}
             commands.setdefault(group, {}).update(found)

@@ -96,9 +96,14 @@ def decides(view: View) -> View:
     return view
 
 
-def reporter_required(view: View) -> View:
-    """Those may call the route who may report, by REPORTS: anybody, or members. Raises Unauthenticated."""
-    return _named(view, "reporter")
+def open_by(setting: str) -> Callable[[View], View]:
+    """Anybody may call the route, or members alone, where the setting says `members`. Raises Unauthenticated."""
+
+    def named(view: View) -> View:
+        view.open_by = setting  # type: ignore[attr-defined]
+        return _named(view, "open_by")
+
+    return named
 
 
 def admin_required(view: View) -> View:
@@ -211,8 +216,8 @@ def check(exchange: Exchange) -> None:
     access, tier = view.access, view.operation.tier
     if access != "public" or tier is not None:
         viewer()  # Cache-Control depends on the caller, even if the body does not
-    if access == "reporter":
-        if current_app.config["REPORTS"] == "members":
+    if access == "open_by":
+        if current_app.config[view.open_by] == "members":
             permissions.require_person(viewer())
     elif access != "public":
         _check_person(exchange)
@@ -236,12 +241,6 @@ def _check_person(exchange: Exchange) -> None:
         required = "administer"
     if not exchange.is_read:
         exchange.privilege = required
-
-
-def require_reports(**_path: Any) -> None:
-    """Raise NotFound while reports are off."""
-    if current_app.config["REPORTS"] == "off":
-        raise errors.NotFound
 
 
 def require_appeals(**_path: Any) -> None:

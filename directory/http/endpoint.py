@@ -21,7 +21,7 @@ from directory.errors import DirectoryError
 from directory.http import access, rate_limits
 from directory.http.cache_policy import NO_POLICY, CachePolicy
 from directory.http.exchange import READS, Exchange, current
-from directory.http.serialization import compiled
+from directory.http.serialization import dump_of
 from directory.http.validation import NO_BODY, NOTHING, Body, checked_query, read_loosely
 
 View = Callable[..., Any]
@@ -128,7 +128,7 @@ class Operation:
             return Rendered(data, self.status, data, headers, digest(data) if self.etag else None, self.media_type)
         if self.answer is None:
             return Rendered(data, self.status, b"", headers, None, None)
-        body = orjson.dumps(compiled(self.answer)(data))
+        body = orjson.dumps(dump_of(self.answer)(data))
         if not self.etag:
             return Rendered(data, self.status, body, headers, None)
         version = data.get("version") if isinstance(data, dict) else None

@@ -16,7 +16,6 @@ from typing import Any
 from flask import Flask, Response
 
 from directory.extensions import limiter
-from directory.services.rules import judging
 
 FOLDER_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"  # the client library's own; it reads it when it is imported
 METHODS = {"GET", "HEAD", "OPTIONS", "POST", "PUT", "DELETE"}
@@ -76,7 +75,6 @@ class Metrics:
         self._cache = {source: cache.labels(source) for source in ("stored", "made")}
         purges = counter("directory_purges", "Deletions of expired rows that were not done, by outcome.", ("outcome",))
         self._purges = {outcome: purges.labels(outcome) for outcome in ("failed", "refused")}
-        self.rule_failures = counter("directory_rule_failures", "Rules that failed on something and were passed over.")
         self.memory = gauge(
             "directory_memory_bytes", "Resident memory of the largest process; 0 where the system does not tell."
         )
@@ -140,7 +138,6 @@ def init_app(app: Flask) -> None:
     if app.config["METRICS_ENABLED"]:
         settle_folder()
         app.extensions["metrics"] = Metrics()
-        judging.on_failure.append(app.extensions["metrics"].rule_failures.inc)
 
 
 def settle_folder() -> None:

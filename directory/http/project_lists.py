@@ -8,6 +8,7 @@ from directory.http import pagination
 from directory.http.access import needs_verified
 from directory.http.authentication import viewer
 from directory.http.cache_policy import CacheTags
+from directory.http.receivers import judge
 from directory.services.catalog import catalog
 from directory.services.catalog.filters import Filters
 from directory.services.catalog.orders import is_without_votes
@@ -37,10 +38,10 @@ def page_tags(page: dict[str, Any], query: dict[str, Any]) -> CacheTags | None:
 
 
 def rules_of_edits() -> dict[str, Any]:
-    """The settings that say which edits wait for review, and whose give back, as arguments of `submissions.edit`."""
+    """What says which edits wait for review, whose give back, and who judges them: arguments of `submissions.edit`."""
     config = current_app.config
     given = {"review_on_edit": config["REVIEW_ON_EDIT"], "self_review": config["SELF_REVIEW"]}
-    return {**given, "needs_verified": needs_verified("submit")}
+    return {**given, "needs_verified": needs_verified("submit"), "judge": judge()}
 
 
 def listing(

@@ -67,21 +67,6 @@ def key_of(user: Caller | None) -> str:
 # A guess at a password counts three times: `auth` by address, `account` by the login as typed, `password` by the
 # account with this login.
 KEYS: dict[str, Callable[[], str]] = {
-    **dict.fromkeys(
-        (
-            "voting",
-            "submission",
-            "messages",
-            "reviewer_messages",
-            "reports",
-            "pictures",
-            "write",
-            "admin",
-            "read",
-            "new_address",
-        ),
-        lambda: key_of(current().caller),
-    ),
     **dict.fromkeys(("auth", "not_guessed", "recovery", "sign_in"), client_address),
     "account": lambda: at_this_address(current().login),
     "password": lambda: f"{current().account_id or _masked(current().login)}@{client_address()}",
@@ -90,10 +75,9 @@ KEYS: dict[str, Callable[[], str]] = {
 }
 
 
-def address_key() -> str:
-    """A keyed hash of the caller's address, as limits count it: it identifies the caller without naming the address."""
-    key = current_app.config["SECRET_KEY"].encode()
-    return hmac.new(key, b"report:" + client_address().encode(), "sha256").hexdigest()
+def _key(tier: str) -> str:
+    """What a tier counts the request by; the caller, unless KEYS has another key."""
+    return KEYS[tier]() if tier in KEYS else key_of(current().caller)
 
 
 def at_this_address(login: str) -> str:
@@ -175,7 +159,7 @@ def hit(tier: str, *, shown: bool = True) -> None:
     exchange = current()
     if tier in exchange.counted or not _is_limited(tier):
         return
-    key = KEYS[tier]()
+    key = _key(tier)
     exchange.counted.add(tier)
     (count,) = count_all(tier, [key])
     if not count.is_admitted:
@@ -258,7 +242,7 @@ def give_back(tier: str, requests: int = 1) -> None:
     if tier not in exchange.counted:
         return
     exchange.counted.remove(tier)
-    take_back(tier, KEYS[tier](), requests)
+    take_back(tier, _key(tier), requests)
     if tier in exchange.limits:
         exchange.limits[tier] = _states(tier)
 
@@ -277,7 +261,7 @@ def reserve(tier: str, line: str, pause: float, *, at_most: float) -> float:
     It is `pause` seconds after the last one that is reserved, or after now. A turn that is more than `at_most` seconds
     away is not reserved.
     """
-    name = f"{PREFIX}/turn/{tier}/{line}/{KEYS[tier]()}"
+    name = f"{PREFIX}/turn/{tier}/{line}/{_key(tier)}"
     return float(_in_storage(lambda storage: storage.reserve(name, pause, at_most)))
 
 
@@ -299,7 +283,7 @@ def _masked(text: str) -> str:
 
 def _states(tier: str) -> list[LimitState]:
     """The states of the tier's limits; empty if it is off."""
-    return count_all(tier, [KEYS[tier]()], counts=False)[0].states if _is_limited(tier) else []
+    return count_all(tier, [_key(tier)], counts=False)[0].states if _is_limited(tier) else []
 
 
 def wait_of(states: dict[str, list[LimitState]]) -> int:

@@ -1,4 +1,4 @@
-"""The receivers of events that the application is configured with: webhook endpoints and the mail server."""
+"""What rules get from the application: the receivers of events, the mail server, and who judges what is submitted."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,6 +9,7 @@ from flask import current_app
 from directory.errors import NotFound
 from directory.http import account_limits
 from directory.services.delivery.channels import Endpoint, MailServer
+from directory.services.drafts import Judge
 
 
 def subscribers() -> list[Endpoint]:
@@ -19,6 +20,11 @@ def subscribers() -> list[Endpoint]:
 def configured_mail_server() -> MailServer | None:
     """The mail server; None if no mail is sent."""
     return current_app.extensions["mail_server"]  # type: ignore[no-any-return]
+
+
+def judge() -> Judge | None:
+    """What judges submissions, edits and registrations; None if no extra does."""
+    return current_app.extensions["judge"]  # type: ignore[no-any-return]
 
 
 @contextmanager

@@ -3,14 +3,16 @@
 The schema still validates and documents. A test checks that both dump the same for every schema.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 from typing import Any
 
+from flask import current_app
 from marshmallow import Schema, fields
 
 from directory.http.fields import RenderedMarkdown, Timestamp
 from directory.services.clock import timestamp
+from directory.services.identity import Caller
 from directory.services.text import markdown
 
 Dump = Callable[[Any], Any]
@@ -20,9 +22,35 @@ _ABSENT = object()
 @cache
 def compiled(schema: Schema) -> Dump:
     """The function that dumps a mapping or an object as `schema` does; missing members are left out."""
+    return _compiled(schema, {})
+
+
+def dump_of(schema: Schema) -> Dump:
+    """The same with the members that extras of the current application add."""
+    known: dict[Schema, Dump] = current_app.extensions["dumps"]
+    if schema not in known:
+        known[schema] = _compiled(schema, current_app.extensions["answers"])
+    return known[schema]
+
+
+def add_members(schema: type[Schema], answers: list[dict[str, Any]], *, by: Caller | None) -> None:
+    """Add to answers, or parts of them, the values of the members that extras add to their schema."""
+    for each in current_app.extensions["answers"].get(schema, ()):
+        each.add(answers, by=by)
+
+
+def members_of(schema: Schema, added: Mapping[type[Schema], Sequence[Any]]) -> dict[str, fields.Field[Any]]:
+    """The fields of a schema, and those that are added to it."""
+    found = dict(schema.fields)
+    for each in added.get(type(schema), ()):
+        found |= each.schema.fields
+    return found
+
+
+def _compiled(schema: Schema, added: Mapping[type[Schema], Sequence[Any]]) -> Dump:
     plan = [
-        (field.data_key or name, field.attribute or name, _value(field))
-        for name, field in schema.dump_fields.items()
+        (field.data_key or name, field.attribute or name, _value(field, added))
+        for name, field in members_of(schema, added).items()
         if not field.load_only
     ]
 
@@ -38,12 +66,12 @@ def compiled(schema: Schema) -> Dump:
     return dump
 
 
-def _value(field: fields.Field[Any]) -> Dump | None:
+def _value(field: fields.Field[Any], added: Mapping[type[Schema], Sequence[Any]]) -> Dump | None:
     """The function that serializes a field's value; None if the value is written unchanged."""
     if isinstance(field, fields.Nested):
-        return compiled(field.schema)
+        return _compiled(field.schema, added)
     if isinstance(field, fields.List):
-        inner = _value(field.inner)
+        inner = _value(field.inner, added)
         return list if inner is None else lambda values: [inner(value) for value in values]
     if isinstance(field, Timestamp):
         return timestamp

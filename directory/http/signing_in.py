@@ -13,7 +13,6 @@ from directory.http.endpoint import as_response
 from directory.http.password_checks import are_on
 from directory.http.receivers import configured_mail_server
 from directory.services.identity import Caller
-from directory.services.rules import judging
 from directory.services.site import Site
 
 T = TypeVar("T")
@@ -69,6 +68,6 @@ def registering(work: Callable[[], T]) -> T:
     try:
         return transaction(work)
     except RegistrationRefused as refused:
-        judgement = refused.judgement
-        transaction(lambda: judging.count(judgement))
+        record = refused.verdict.record
+        transaction(lambda: record(None))
         raise

@@ -27,9 +27,9 @@ class Stored:
         built = {name: value or "" for name, value in build.described().items()}
         yield InfoMetricFamily("directory_build", "The build of the service.", value=built)
         yield from _of_this_host()
-        config = current_app.config
-        given = {"audit_days": config["AUDIT_RETENTION"], "with_reports": config["REPORTS"] != "off"}
-        given["approvals_required"] = config["APPROVALS_REQUIRED"]
+        config, gauges = current_app.config, current_app.extensions["gauges"]
+        given = {"audit_days": config["AUDIT_RETENTION"], "approvals_required": config["APPROVALS_REQUIRED"]}
+        given["gauges"] = {name: gauge.count() for name, gauge in gauges.items()}
         ask = health.Bounded(partial(health.ledger, db.engine, **given), health.SCRAPE_SECONDS)
         try:
             ledger = current_app.extensions.setdefault("ledger", ask)()
@@ -67,7 +67,8 @@ class Stored:
             "For how long the row that expired first should have been deleted; 0: none.",
             value=_age(ledger.expired_since),
         )
-        yield GaugeMetricFamily("directory_reports_open", "Reports about projects that are open.", value=ledger.reports)
+        for name, number in ledger.gauges.items():
+            yield GaugeMetricFamily(name, gauges[name].text, value=number)
         yield GaugeMetricFamily("directory_appeals_open", "Appeals that wait for an outcome.", value=ledger.appeals)
         yield _by_label("directory_accounts", "Accounts by status.", "status", ledger.accounts)
         text = "What rules have matched while they were dry or on, by the name and the present state of each."

@@ -41,4 +41,4 @@ from directory.models.reviews import (
     Reviewed,
     Turn,
 )
-from directory.models.rules import Effect, Judged, Rule, RuleAction, RuleDay, RuleFacts, RulePreview, RuleState
+from directory.models.spam_rules import Effect, Judged, RuleAction, RuleDay, RuleFacts, RulePreview, RuleState, SpamRule

@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Any
+from typing import Any, cast
 
 from flask import current_app, request
 from sqlalchemy.exc import SQLAlchemyError
@@ -23,20 +23,19 @@ from directory.http.endpoint import operation
 from directory.http.exchange import current
 from directory.http.pagination import DEPTH
 from directory.http.receivers import configured_mail_server
-from directory.language.messages import _, pgettext
+from directory.language.messages import Message, _, pgettext
 from directory.models import Status
 from directory.pages.forms import EMPTY, NO_STORE, Form, same_as, see_other, shows
 from directory.pages.head import Head
 from directory.pages.layout import PageAnswer, address_with, bp, page_number, show, slot_values
 from directory.pages.project_words import ENTRIES, EVENTS, FIELDS, SENDERS, revised, state, states
-from directory.pages.report_words import KINDS, OUTCOMES
 from directory.pages.sign_in_form import again, asks_to_sign_in
 from directory.services import audit, permissions
 from directory.services.catalog import additions, catalog
 from directory.services.catalog.filters import public_scope
 from directory.services.delivery import outbox
 from directory.services.identity import Caller
-from directory.services.review import appeals, reports, thread
+from directory.services.review import appeals, thread
 
 log = logging.getLogger(__name__)
 HERE = "/mine"
@@ -67,58 +66,52 @@ own_page = operation(tier="read", page=True, parameters=True)
 def own_projects_page(query: dict[str, str]) -> PageAnswer:
     """Show the caller's projects, or with `upvoted=1` those that the caller voted for. Raises NotFound for no page."""
     by, number = caller(), page_number(query)
-    if query.get("reports") == "1" and _has_reports():
-        return _own_reports(by, number)
-    is_voted = query.get("upvoted") == "1"
-    status = query["status"] if not is_voted and query.get("status") in TABS else ""
     if number * SIZE > DEPTH:
         raise NotFound
+    if asked := next((each for name, each in _own_lists().items() if query.get(name) == "1"), None):
+        return cast(PageAnswer, asked.show(by, number))
+    is_voted = query.get("upvoted") == "1"
+    status = query["status"] if not is_voted and query.get("status") in TABS else ""
     scope = {"upvoted": "me", "owner": None} if is_voted else {"owner": "me"}
     filters = public_scope(viewer=by, status=status or None, **scope)
     found = catalog.page(filters, "newest", Window(SIZE, page=number), viewer=by)
-    pages = max(1, -(-(found.total or 0) // SIZE))
-    if number > pages:
-        raise NotFound
     if not is_voted:
         additions.add_queue_positions(found.items)
     chosen = {"upvoted": "1"} if is_voted else {"status": status}
-    previous, next_ = _beside(chosen, number, pages)
-    page, headers = show(
-        "mine.html", Head(_("Your projects"), indexed=False, previous=previous, next=next_), entry="forms",
-        here=_address(chosen, number), projects=found.items, page=number, pages=pages, tabs=TABS, status=status,
-        is_voted=is_voted, counts=additions.counts({by.id})[by.id], said=SAID.get(query.get("done", "")),
-        has_reports=_has_reports(), unread=_unread(found.items) if not is_voted else set(),
+    return show_list(
+        "mine.html", _("Your projects"), chosen, number, found, by=by, projects=found.items, status=status,
+        is_voted=is_voted, said=SAID.get(query.get("done", "")),
+        unread=_unread(found.items) if not is_voted else set(),
         is_held_back=configured_mail_server() is not None and outbox.is_held_back(by.id),
         most_mails=outbox.UNCONFIRMED_MAILS,
         states={} if is_voted else states(found.items, by),
     )  # fmt: skip
+
+
+def show_list(
+    template: str, title: Message, chosen: dict[str, str], number: int, found: Slice, *, by: Caller, **values: Any
+) -> PageAnswer:
+    """A page of a list of a member, which `chosen` asks for in the address. Raises NotFound if the list ends before."""
+    pages = max(1, -(-(found.total or 0) // SIZE))
+    if number > pages:
+        raise NotFound
+    previous, next_ = _beside(chosen, number, pages)
+    page, headers = show(
+        template, Head(title, indexed=False, previous=previous, next=next_), entry="forms",
+        here=_address(chosen, number), page=number, pages=pages, tabs=TABS, lists=_own_lists(),
+        counts=additions.counts({by.id})[by.id], **values,
+    )  # fmt: skip
     return page, {**headers, **NO_STORE}
+
+
+def _own_lists() -> dict[str, Any]:
+    """The lists that extras add, by the parameters that ask for them."""
+    return {name: each for name, each in current_app.extensions["own_lists"].items() if each.is_on()}
 
 
 def _unread(projects: list[dict[str, Any]]) -> set[int]:
     """The ids of those of the caller's projects whose threads have something new."""
     return thread.with_unread([project["id"] for project in projects], by=caller()) if caller().has_unread else set()
-
-
-def _has_reports() -> bool:
-    return bool(current_app.config["REPORTS"] != "off")
-
-
-def _own_reports(by: Caller, number: int) -> PageAnswer:
-    """The caller's reports, with their outcomes. Raises NotFound for no page."""
-    if number * SIZE > DEPTH:
-        raise NotFound
-    found = reports.own(by, Window(SIZE, page=number))
-    pages = max(1, -(-(found.total or 0) // SIZE))
-    if number > pages:
-        raise NotFound
-    previous, next_ = _beside({"reports": "1"}, number, pages)
-    page, headers = show(
-        "own_reports.html", Head(_("Your reports"), indexed=False, previous=previous, next=next_), entry="forms",
-        here=_address({"reports": "1"}, number), reports=found.items, page=number, pages=pages, tabs=TABS, status="",
-        counts=additions.counts({by.id})[by.id], kinds=KINDS, outcomes=OUTCOMES, has_reports=True,
-    )  # fmt: skip
-    return page, {**headers, **NO_STORE}
 
 
 def _address(chosen: dict[str, str], number: int) -> str:

@@ -6,7 +6,7 @@ With JavaScript the buttons of votes send them to the API.
 from dataclasses import replace
 from typing import Any
 
-from flask import current_app, request
+from flask import request
 from werkzeug.routing import RequestRedirect
 
 from directory.api import projects
@@ -19,8 +19,8 @@ from directory.http.endpoint import Versions, operation
 from directory.http.exchange import current
 from directory.http.fields import Strict, Word
 from directory.language.messages import _
-from directory.pages import head, report_words
-from directory.pages.forms import EMPTY, NO_STORE, Form, same_as, see_other, shows
+from directory.pages import head
+from directory.pages.forms import NO_STORE, Form, same_as, see_other, shows
 from directory.pages.layout import PAGE, PageAnswer, address_with, bp, here, own_path, show, slot_values
 from directory.pages.project_form import VersionForm
 from directory.pages.project_words import EVENTS, FIELDS, revised, state
@@ -49,8 +49,6 @@ def project_page(project_id: int, title: str) -> PageAnswer:
     if title != project["slug"]:
         raise RequestRedirect(path_of(project))
     is_own = permissions.owns_or_administers(by, project["owner"]["id"])
-    is_owner = permissions.owns(by, project["owner"]["id"])
-    may_report = current_app.config["REPORTS"] != "off" and project["status"] == "live" and not is_owner
     others = [] if is_own else related.of(project, viewer=by)
     events = audit.timeline(project_id, Window(100, page=None), naming_fields=True).items if is_own else []
     return show(
@@ -58,7 +56,7 @@ def project_page(project_id: int, title: str) -> PageAnswer:
         is_own=is_own, related=others,
         events=events, event_names=EVENTS, labels=FIELDS, revised=revised(project),
         state=state(project, by) if by is not None and is_own else None,
-        kinds=report_words.KINDS if may_report else None, no_form=EMPTY,
+        **slot_values("project", project, by),
     )  # fmt: skip
 
 

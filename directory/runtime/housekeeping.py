@@ -20,15 +20,15 @@ from flask import Flask
 from directory.db import deadline
 from directory.db.errors import log_failure
 from directory.db.transactions import transaction
-from directory.services import audit, clock, day_counts
+from directory.services import audit, clock, day_counts, drafts
 from directory.services.accounts import mail_links, sessions
 from directory.services.deleting import MostWouldGo
 from directory.services.delivery import leases
 from directory.services.delivery.schedule import DeliveryPolicy
+from directory.services.people import kept_reports
 from directory.services.pictures import logos
-from directory.services.review import approvals, deadlines, holding, reports
+from directory.services.review import approvals, deadlines, holding
 from directory.services.review import claims as review_claims
-from directory.services.rules import facts
 from directory.services.sign_in import attempts, held_passkeys
 
 log = logging.getLogger(__name__)
@@ -53,8 +53,8 @@ def purges(
         "approvals": approvals.purge,
         "review_claims": review_claims.purge,
         "logos": logos.purge,
-        "reports": partial(reports.purge, guarded=guarded),
-        "rule_facts": partial(facts.purge, facts_days, guarded=guarded),
+        "reports": partial(kept_reports.purge, guarded=guarded),
+        "rule_facts": partial(drafts.purge_facts, facts_days, guarded=guarded),
         "deliveries": partial(leases.purge, policy, guarded=guarded),
     }
     if audit_days is not None:

@@ -1,12 +1,13 @@
 """The health of the service: checks of its database that end in bounded time even if the database hangs."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cache
 from pathlib import Path
 from threading import Lock, Thread
+from types import MappingProxyType
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from sqlalchemy import ColumnElement, Connection, Engine, and_, case, func, inspect, literal_column, select, text
@@ -26,10 +27,10 @@ from directory.models import (
     PasskeyChallenge,
     Review,
     Role,
-    Rule,
     RuleDay,
     Session,
     SignInAttempt,
+    SpamRule,
     Turn,
     User,
     UserCount,
@@ -40,7 +41,6 @@ from directory.services.delivery.channels import MAIL
 from directory.services.delivery.leases import PENDING, RECIPIENT_REFUSED
 from directory.services.delivery.schedule import DELAYS, RETENTION
 from directory.services.review import approvals
-from directory.services.review.reports import number_open
 from directory.services.turns import in_queue, is_turn, of_changes
 
 T = TypeVar("T")
@@ -179,7 +179,6 @@ class Ledger:
     """The numbers of webhooks and mails by state, of audit entries by counted action, and of accounts by status.
 
     `reviewers` is the number of active accounts that may review: reviewers and administrators.
-    `reports` is the number of open reports that reviewers see.
 
     `failed_mails` are the dead mails whose tries all failed, the last one not because of the recipient. `oldest` has
     the time of the oldest pending delivery of each endpoint, of mail without what was refused because of its recipient;
@@ -189,7 +188,7 @@ class Ledger:
     oldest transaction that has written or locked something, and `connections` are PostgreSQL's only.
     `partly_approved` is the number of projects and revisions with some approvals, and fewer than are required.
     `appeals` is the number of open appeals. `rule_matches` has the name, the state and the number of matches of each
-    rule.
+    rule. `gauges` are the numbers of extras, by name.
     """
 
     deliveries: dict[str, int]
@@ -198,7 +197,6 @@ class Ledger:
     actions: dict[Event, int]
     accounts: dict[str, int]
     reviewers: int
-    reports: int
     oldest: dict[str, datetime | None]
     due: datetime | None
     transaction: datetime | None
@@ -209,20 +207,28 @@ class Ledger:
     partly_approved: int
     appeals: int
     rule_matches: list[tuple[str, str, int]]
+    gauges: dict[str, int]
 
 
 RULE_MATCHES = (
-    select(Rule.name, Rule.state, func.coalesce(func.sum(RuleDay.matched), 0))
-    .outerjoin(RuleDay, RuleDay.rule_id == Rule.id)
-    .group_by(Rule.id, Rule.name, Rule.state)
-    .order_by(Rule.id)
+    select(SpamRule.name, SpamRule.state, func.coalesce(func.sum(RuleDay.matched), 0))
+    .outerjoin(RuleDay, RuleDay.rule_id == SpamRule.id)
+    .group_by(SpamRule.id, SpamRule.name, SpamRule.state)
+    .order_by(SpamRule.id)
 )
 
 
 def ledger(
-    engine: Engine, audit_days: int | None, *, with_reports: bool = False, approvals_required: int = 1
+    engine: Engine,
+    audit_days: int | None,
+    *,
+    approvals_required: int = 1,
+    gauges: Mapping[str, AnySelect] = MappingProxyType({}),
 ) -> Ledger:
-    """The counts now, from indexes and the few pending deliveries; of reports only if asked. Raises SQLAlchemyError."""
+    """The counts now, from indexes and the few pending deliveries, and by the statements of extras.
+
+    Raises SQLAlchemyError.
+    """
     by_state = select(OF_MAIL, Delivery.state, func.count()).group_by(OF_MAIL, Delivery.state)
     by_action = select(AuditEntry.action, func.count()).where(AuditEntry.action.in_(COUNTED))
     by_status = select(UserCount.status, UserCount.role, UserCount.users)
@@ -233,7 +239,6 @@ def ledger(
         actions = dict(connection.execute(by_action.group_by(AuditEntry.action)).all())
         users = {(status, role): int(number) for status, role, number in connection.execute(by_status)}
         reviewers = connection.scalar(REVIEWERS) or 0
-        open_reports = connection.scalar(number_open()) if with_reports else 0
         oldest = {**dict(connection.execute(by_endpoint).all()), MAIL: connection.scalar(OLDEST_MAIL)}
         failed = connection.scalar(FAILED_MAILS) or 0
         due = connection.scalar(select(func.min(free)).where(PENDING))
@@ -243,6 +248,7 @@ def ledger(
         partly = connection.scalar(approvals.pending(approvals_required)) if approvals_required > 1 else 0
         appeals = connection.scalar(APPEALS)
         matches = [(name, state, int(number)) for name, state, number in connection.execute(RULE_MATCHES)]
+        of_extras = {name: int(connection.scalar(query) or 0) for name, query in gauges.items()}
         transaction, connections = None, Connections()
         if engine.dialect.name == "postgresql":
             transaction = connection.scalar(OLDEST_TRANSACTION)
@@ -254,7 +260,6 @@ def ledger(
         {action: actions.get(action, 0) for action in COUNTED},
         {status: sum(users.get((status, role), 0) for role in STORED_ROLES) for status in AccountStatus},
         users.get((AccountStatus.ACTIVE, Role.ADMIN), 0) + reviewers,
-        open_reports or 0,
         oldest,
         due,
         transaction,
@@ -265,6 +270,7 @@ def ledger(
         partly or 0,
         appeals or 0,
         matches,
+        of_extras,
     )
 
 

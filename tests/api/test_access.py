@@ -5,7 +5,6 @@ import sys
 import pytest
 from sqlalchemy import update
 
-from directory.api.admin import rules as admin_rules
 from directory.db.transactions import transaction
 from directory.extensions import db
 from directory.http import endpoint
@@ -57,8 +56,7 @@ PAGES = (
     "GET /admin", "GET /admin/queue",
     "GET /admin/queue/<id:project_id>", "GET /admin/projects",
     "GET /admin/users", "GET /admin/users/<id:user_id>",
-    "GET /admin/categories", "GET /admin/deliveries", "GET /admin/audit", "GET /admin/reports", "GET /admin/replies",
-    "GET /admin/rules", "GET /admin/rules/new", "GET /admin/rules/<id:rule_id>",
+    "GET /admin/categories", "GET /admin/deliveries", "GET /admin/audit", "GET /admin/replies",
 )  # fmt: skip
 
 MAILED_PAGES = ("forgot", "reset", "verify", "mail-off")
@@ -112,7 +110,6 @@ TABLE = {
     "POST /api/projects/<id:project_id>/upvote": VOTE,
     "PUT /api/projects/<id:project_id>/upvote": VOTE,
     "DELETE /api/projects/<id:project_id>/upvote": VOTE,
-    "POST /api/projects/<id:project_id>/reports": ABSENT,
     "GET /api/categories": PUBLIC,
     "POST /api/markdown": PUBLIC,
     "GET /api/tags": PUBLIC,
@@ -169,14 +166,6 @@ TABLE = {
     "POST /api/admin/categories": states("401 403 403 403 401 201"),
     "PUT /api/admin/categories/<slug:slug>": ADMIN,
     "DELETE /api/admin/categories/<slug:slug>": states("401 403 403 403 401 204"),
-    "GET /api/admin/rules": ADMIN,
-    "POST /api/admin/rules": states("401 403 403 403 401 201"),
-    "GET /api/admin/rules/facts": ADMIN,
-    "POST /api/admin/rules/preview": ADMIN,
-    "GET /api/admin/rules/<id:rule_id>": ADMIN,
-    "PUT /api/admin/rules/<id:rule_id>": ADMIN,
-    "DELETE /api/admin/rules/<id:rule_id>": states("401 403 403 403 401 204"),
-    "POST /api/admin/rules/<id:rule_id>/revert": ADMIN,
     "GET /api/admin/webhooks/endpoints": ADMIN,
     "POST /api/admin/webhooks/endpoints/<endpoint>/test": states("401 403 403 403 401 202"),
     "GET /api/admin/webhooks/deliveries": ADMIN,
@@ -194,9 +183,6 @@ TABLE = {
     "PUT /api/review/projects/<id:project_id>/unpublish": states(
         "401 403 403 403 401 200 200 404 200", "401 403 403 403 401 409 409 404 409"
     ),
-    # Absent while reports are off; tests/api/test_reports.py has them on.
-    "GET /api/review/reports": states("401 403 403 403 401 404 404 404 404"),
-    "PUT /api/review/reports/<id:project_id>/settle": states("401 403 403 403 401 404 404 404 404"),
     "GET /api/review/replies": REVIEW,
     "POST /api/review/replies": states("401 403 403 403 401 201 403 403 403"),
     "PUT /api/review/replies/<id:reply_id>": states("401 403 403 403 401 200 403 403 403"),
@@ -229,8 +215,6 @@ TABLE = {
     "GET /metrics": ABSENT,
     "GET /p/<id:project_id>": states("308 308 308 308 401 308", pending="404 404 308 404 401 308"),
     "GET /p/<id:project_id>/<title>": states("200 200 200 200 401 200", pending="404 404 200 404 401 200"),
-    "GET /report/<id:project_id>": ABSENT,
-    "POST /report/<id:project_id>": ABSENT,
     "POST /votes/<id:project_id>": states("401 303 303 303 401 303", pending="401 404 409 404 401 409"),
     "GET /voted/<id:project_id>": states("303 200 200 200 401 200", pending="303 404 200 404 401 200"),
     "POST /withdraw/<id:project_id>": states("401 403 303 403 401 303", pending="401 404 404 404 401 404"),
@@ -542,7 +526,7 @@ def test_every_write_of_somebody_who_loses_the_right_meanwhile_is_refused(
     user = Caller(callers[name].get("/api/auth/me").json["id"], name, "")
     some = [*world.category_ids("tools")] if name == "reviewer" else None
     keep = {"role": name, "status": "active", "review_categories": some}
-    wrong = []
+    committing, wrong = rows("committing"), []
     for route in routes(app):
         if route.method == "GET" or not route.rule.startswith(under) or route.name in NOTHING_THERE:
             continue
@@ -550,7 +534,7 @@ def test_every_write_of_somebody_who_loses_the_right_meanwhile_is_refused(
             continue
         path, project_id = targets.path(route.rule, "live" if route.rule.endswith("unpublish") else "pending")
         with monkeypatch.context() as patched:
-            for module in (endpoint, large_work, admin_rules):  # the second commits in portions, the third early
+            for module in (endpoint, large_work, *committing.values()):  # the second commits in portions
 
                 def after_the_loss(work, **options):
                     world.change(user, **values)

@@ -12,7 +12,7 @@ from sqlalchemy import func, select, text, update
 
 from directory.db.transactions import on_postgresql
 from directory.extensions import db
-from directory.models import DailyBytes, Logo, Project, RuleFacts, User
+from directory.models import DailyBytes, Logo, Project, User
 from tests.support.factories import World
 from tests.support.pictures import RED, picture
 
@@ -68,21 +68,6 @@ def test_the_log_keeps_an_edit_whole_and_its_letters_as_they_are(app: Flask, wor
     with app.app_context():
         written = db.session.scalar(text("SELECT CAST(changes AS text) FROM audit_entries WHERE changes IS NOT NULL"))
     assert written == '{"description":{"from":"Vorher 前","to":"𠀀 nachher"}}'
-
-
-def test_the_facts_of_an_edit_take_the_place_of_those_of_the_projects_last_one(app: Flask, world: World) -> None:
-    ada = world.user("ada")
-    projects, caller = [world.project(ada, "pending") for _ in range(2)], world.caller(ada)
-    for number in range(3):
-        for project in projects:
-            caller.put(f"/api/projects/{project}", {"description": "https://a.example/ " * (number + 1)})
-    with app.app_context():
-        rows = db.session.execute(select(RuleFacts.project_id, RuleFacts.facts).where(RuleFacts.kind == "edit")).all()
-    assert sorted((row.project_id, row.facts["links"]) for row in rows) == [(each, 3) for each in projects]
-    rule = {"name": "A", "on": ["edit"], "when": [{"fact": "links", "is": ">=", "value": 1}], "then": "mark"}
-    asked = {"rule": rule | {"reason": None, "state": "off"}, "days": 1}
-    found = world.caller(world.admin()).post("/api/admin/rules/preview", asked).json
-    assert (found["evaluated"], found["unknown"], found["matched"]) == (2, 0, 2)
 
 
 def test_a_member_stores_so_much_in_a_day_and_no_more(make_app: Any) -> None:

@@ -53,10 +53,8 @@ EXPORT |= below("projects[].history[]", "at", "event") | below(
     "votes[]", "project_id", "title", "created_at", "counted"
 )
 EXPORT |= below("messages[]", "project_id", *MESSAGE) | below("messages[].author", "id", "username")
-REPORTERS = below("reports[]", "kind", "at", "reporter", "reporter.id", "reporter.username")
-REPORTED = {"number", "kinds.spam", "first_at"} | below("texts[]", "text", "kind", "at")
-REPORTED |= below("project", "id", "slug", "title", "tagline", "url", "status", "version")
-REPORTED |= below("project", "category.slug", "category.name", "owner.id", "owner.username")
+NAMED = {"id", "slug", "title", "tagline", "url", "status", "version"}
+NAMED |= {"category.slug", "category.name", "owner.id", "owner.username"}
 EXPORT |= below(
     "reports[]", "project_id", "title", "kind", "text", "created_at", "outcome", "reply", "settled_at"
 )  # fmt: skip
@@ -94,9 +92,6 @@ DASHBOARD |= below("reviewers[]", "id", "username", "approved", "rejected", "med
 DASHBOARD |= below("top_projects[]", "id", "slug", "title", "upvotes")
 DASHBOARD |= below("top_categories[]", "slug", "name", "live_projects")
 REVIEW = {"waiting_for", "since", "closes_at", "held", "asked"}  # null where nothing waits (test_change_requests.py)
-OUTCOMES = ("approved", "rejected", "waiting", "taken_down")
-RULE = {"id", "name", "on", "then", "reason", "state", "changed_at"}
-RULE |= below("when[]", "fact", "is", "value") | below("days[]", "date", "matched")
 CURSORS = below("pagination", "limit", "next_cursor", "prev_cursor")
 PAGES = CURSORS | below("pagination", "page", "total", "total_capped", "pages")
 
@@ -234,14 +229,6 @@ ANSWERS = {
     "PUT /api/admin/users/<id:user_id>": USER | TAKEN_DOWN,
     "POST /api/admin/users/decisions": {"changed", "remaining"},
     "GET /api/admin/analytics": DASHBOARD,
-    "GET /api/admin/rules": items(RULE),
-    "POST /api/admin/rules": RULE,
-    "GET /api/admin/rules/facts": items({"fact", "type", "is", "on"}),
-    "POST /api/admin/rules/preview": {"evaluated", "unknown", "matched"}
-    | {f"{group}.{outcome}" for group in ("by_outcome", "examples") for outcome in OUTCOMES},
-    "GET /api/admin/rules/<id:rule_id>": RULE,
-    "PUT /api/admin/rules/<id:rule_id>": RULE,
-    "POST /api/admin/rules/<id:rule_id>/revert": {"number"},
     "GET /api/admin/webhooks/endpoints": items(ENDPOINT),
     "POST /api/admin/webhooks/endpoints/<endpoint>/test": TESTED,
     "GET /api/admin/webhooks/deliveries": items(DELIVERY, CURSORS),
@@ -249,15 +236,10 @@ ANSWERS = {
     "POST /api/admin/categories": CATEGORY,
     "PUT /api/admin/categories/<slug:slug>": CATEGORY,
     "GET /api/review/projects": items(QUEUED, PAGES),
-    "GET /api/review/reports": items(REPORTED | REPORTERS | {"texts[].reporter"}, CURSORS),
-    "PUT /api/review/reports/<id:project_id>/settle": REPORTED
-    | {"outcome", "reply", "settled_at"}
-    | below("texts[].reporter", "id", "username")
-    | below("reports[]", "kind", "at", "reporter.id", "reporter.username"),
     "GET /api/review/replies": items(REPLY),
     "POST /api/review/replies": REPLY,
     "PUT /api/review/replies/<id:reply_id>": REPLY,
-    "GET /api/review/summary": {"queue_length", "oldest_submitted_at", "mine", "claims", "appeals", "reports"}
+    "GET /api/review/summary": {"queue_length", "oldest_submitted_at", "mine", "claims", "appeals", *rows("summary")}
     | {"messages", "held", "waiting_for_owner", "waiting_for_appeal", "too_few_reviewers"},
     "PUT /api/review/projects/<id:project_id>/claim": {"until"} | below("user", "id", "username"),
     "GET /api/review/projects/<id:project_id>": QUEUED | OWN_DETAIL,
@@ -434,20 +416,11 @@ ELSEWHERE = {
         ),
         revised(),
     ),
-    # test_rule_previews.py
-    "POST /api/admin/rules/preview": {
-        member
-        for outcome in OUTCOMES
-        for member in below(f"examples.{outcome}[]", *{each[8:] for each in REPORTED if each.startswith("project.")})
-    },
     # test_messages.py
     "GET /api/projects/<id:project_id>/messages": below("items[].author", "id", "username"),
     "POST /api/projects/<id:project_id>/messages": below("author", "id", "username"),
     "POST /api/projects/<id:project_id>/appeal": below("author", "id", "username"),
     "PUT /api/review/projects/<id:project_id>/appeal": revised() | approved(),  # test_appeals.py
-    "GET /api/review/reports": below("items[]", "outcome", "reply", "settled_at", "texts[].reporter.id")
-    # As a settlement answers.
-    | {"items[].texts[].reporter.username"},
     **dict.fromkeys(  # test_revisions.py, test_approvals.py
         (
             f"PUT /api/{under}/projects/<id:project_id>/{decision}"

@@ -32,8 +32,7 @@ SINGLE = {"/api/projects/<id:project_id>": [""], "/api/users/<username:username>
 WITHOUT_ROWS = {
     "/", "/account/deleted", "/account/<path:form>",
     "/admin", "/admin/audit", "/admin/categories", "/admin/deliveries", "/admin/projects",
-    "/admin/queue", "/admin/replies", "/admin/reports", "/admin/rules",
-    "/admin/rules/new", "/admin/rules/<id:rule_id>",
+    "/admin/queue", "/admin/replies",
     "/admin/queue/<id:project_id>", "/admin/users", "/admin/users/<id:user_id>", "/api/docs",
     "/api/docs/<version>/<name>", "/api/openapi.json", "/api/problems", "/api/problems/<code>", "/api/session",
     "/api/auth/providers/<provider>", "/api/auth/providers/<provider>/callback", "/assets/<name>", "/favicon.svg",

@@ -15,6 +15,7 @@ from directory.models import Project
 from directory.services import permissions
 from directory.services.identity import Caller
 from tests.conftest import Database, Statements
+from tests.support.extras import rows
 from tests.support.factories import Api, World
 from tests.support.lists import ORDERS
 
@@ -101,10 +102,10 @@ def test_the_summary_counts_what_the_reviewer_may_review(world: World, waiting: 
         "oldest_submitted_at": None,
         "mine": 0,
         "claims": True,
-        "reports": None,
         "too_few_reviewers": [],
         "appeals": False,
         **dict.fromkeys(("held", "messages", "waiting_for_appeal", "waiting_for_owner"), 0),
+        **rows("summary"),
     }
     assert reviewer(world, "empty").get("/api/review/summary").json == nothing
     with_none = world.reviewer("empty")
@@ -163,11 +164,11 @@ def items_of_tools(world: World) -> list[int]:
         admin.put(f"/api/review/projects/{pending}/claim"),
         admin.put(f"/api/review/projects/{revised}/approve"),
         admin.post(f"/api/review/projects/{revised}/messages", {"text": "Odd.", "internal": True}),
-        world.caller(world.user()).post(f"/api/projects/{revised}/reports", {"kind": "spam", "text": "Odd."}),
         admin.put(f"/api/admin/projects/{down}/unpublish", {"reason": "Odd."}),
         theirs.post(f"/api/projects/{down}/appeal", {"text": "Look."}),
     )
     assert all(answer.status_code < 300 for answer in done)
+    world.report(revised)
     return [pending, revised, down]
 
 
@@ -213,11 +214,9 @@ def test_what_is_outside_of_the_categories_is_answered_as_what_does_not_exist(ma
     for filters in (*FILTERS, *(f"sort={sort}" for sort in ORDERS)):
         answer = caller.get(f"/api/review/projects?{filters}")
         assert (ids(answer), answer.json["pagination"]["total"]) == ([], 0), filters
-    for state in ("open", "settled"):
-        assert caller.get(f"/api/review/reports?state={state}").json["items"] == []
     counted = caller.get("/api/review/summary").json
-    numbers = [counted[name] for name in ("queue_length", "oldest_submitted_at", "mine", "reports")]
-    assert numbers == [0, None, 0, 0]
+    numbers = [counted[name] for name in ("queue_length", "oldest_submitted_at", "mine")]
+    assert numbers == [0, None, 0]
 
 
 @pytest.mark.parametrize(("kind", "before"), [("pending", (6, 7)), ("revision", (11, 13))])

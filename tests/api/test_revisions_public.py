@@ -47,7 +47,6 @@ ADDRESSES: dict[str, list[str]] = {
     "/account/<path:form>": ["/email"],
     "/admin/queue/<id:project_id>": ["/{project}"],
     "/admin/users/<id:user_id>": ["/1"],
-    "/admin/rules/<id:rule_id>": ["/1"],
     **rows("addresses"),
 }  # fmt: skip
 # The process's own figures, and addresses that answer with a random state.

@@ -33,7 +33,6 @@ from directory.services.catalog import facets, periods, queries, readers, search
 from directory.services.delivery.channels import Webhook
 from directory.services.identity import Caller
 from directory.services.review import deadlines, takedown
-from directory.services.rules import facts
 from directory.services.sign_in import attempts, identities
 from directory.services.sign_in.provider import Claims
 from directory.services.sign_in.refusals import SignInExpired
@@ -363,25 +362,6 @@ def test_the_log_is_narrowed_by_an_index_that_is_in_its_order(many: Flask, world
             # What is narrowed further is a bounded part of an index, which PostgreSQL may sort.
             assert "TEMP B-TREE" not in page, (each, page)
             assert "Sort" not in page or ("&" in each and "Bitmap" in page), (each, page)
-
-
-def test_judging_reads_of_the_log_the_entries_of_projects_and_once_those_of_the_hour(many: Flask, world: World) -> None:
-    """The entries of the hour are counted to 1,000; those of a project are found by the project."""
-    ada, noted = world.user(), Plans()
-    given = {"title": "A", "tagline": "B", "description": "C", "url": "https://a.example/"}
-    project = world.project(ada, "pending")
-    with many.app_context():
-        event.listen(db.engine, "before_cursor_execute", noted.note)
-        facts.of_project(given, owner_id=ada.id, project_id=project, at=now())  # asks for the median, too
-        noted.clear()
-        facts.of_project(given, owner_id=ada.id, project_id=project, at=now())
-        event.remove(db.engine, "before_cursor_execute", noted.note)
-        [plan] = noted.explained()
-        number = 2 if db.engine.name == "postgresql" else 1  # on PostgreSQL there is the generic plan, too
-    used = re.findall(r"ix_audit_entries_(\w+)", plan)
-    by_hour = [each for each in used if each != "project_id_id"]
-    assert len(by_hour) == number, plan
-    assert not re.search(r"Seq Scan on audit_entries|SCAN audit_entries", plan), plan
 
 
 def test_a_search_of_the_log_reads_a_bounded_part_of_it_and_no_whole_table(

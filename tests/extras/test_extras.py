@@ -45,6 +45,11 @@ def test_each_folder_is_listed_and_has_its_value() -> None:
         assert isinstance(import_module(f"directory.extras.{name}").extra, extras.Extra)
 
 
+def test_one_extra_at_most_judges_what_is_submitted() -> None:
+    """So nobody has to say whose verdict counts."""
+    assert sum(import_module(f"directory.extras.{name}").extra.on_submit is not None for name in NAMES) <= 1
+
+
 @pytest.mark.parametrize("migrated", ["sqlite"], indirect=True)
 @pytest.mark.parametrize("name", NAMES)
 def test_the_service_serves_without_an_extra(make_app: Any, name: str) -> None:

@@ -15,9 +15,6 @@ NO_APPEAL = (409, "appeal_not_possible")
 ANYBODY, MEMBER, OWNER, REVIEWER = "anybody", "member", "owner", "reviewer"  # who could use a route
 # Every route of the API that may be switched off, who could use it, and how it is refused.
 OFF: dict[str, tuple[str, tuple[int, str]]] = {
-    "POST /api/projects/<id:project_id>/reports": (ANYBODY, ABSENT),
-    "GET /api/review/reports": (REVIEWER, ABSENT),
-    "PUT /api/review/reports/<id:project_id>/settle": (REVIEWER, ABSENT),
     "PUT /api/review/projects/<id:project_id>/claim": (REVIEWER, ABSENT),
     "DELETE /api/review/projects/<id:project_id>/claim": (REVIEWER, ABSENT),
     "POST /api/projects/<id:project_id>/appeal": (OWNER, NO_APPEAL),
@@ -111,5 +108,5 @@ def test_an_open_appeal_can_be_settled_and_its_outcome_repeated_after_appeals_ar
 
 def test_the_forms_of_what_is_off_are_refused_as_the_routes_are(off: Flask, world: World) -> None:
     own = {route for route, spec in routes(off).items() if spec.page}
-    assert {"POST /sign-in", "POST /sign-up", "POST /forgot", "POST /reset", "POST /report/<id:project_id>"} <= own
+    assert {"POST /sign-in", "POST /sign-up", "POST /forgot", "POST /reset"} <= own
     assert Api(off).post("/sign-in", {}).status_code == 403

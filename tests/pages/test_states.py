@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 from flask import Flask
 
-from directory.models import REJECTIONS, Asked, Outcome, Turn
+from directory.models import REJECTIONS, Asked, Effect, Outcome, Turn
 from directory.runtime import housekeeping
 from directory.services import turn_words
 from directory.services.delivery.schedule import DeliveryPolicy
+from directory.services.drafts import Verdict
 from tests.pages.conftest import text_of
 from tests.support.browsers import Browser
 from tests.support.factories import World
@@ -18,10 +19,7 @@ from tests.support.mailbox import Mailbox
 from tests.support.outbox import delivery_thread, quick, send_all
 
 WHY, ASKED = "It has no licence.", "Which licence does it have?"
-RULE = {
-    "name": "No casinos", "on": ["submission", "edit"], "when": [{"fact": "words", "is": "in", "value": ["casino"]}],
-    "reason": "No casinos here.", "state": "on",
-}  # fmt: skip
+BY_RULE = "No casinos here."
 
 
 @pytest.fixture
@@ -65,10 +63,7 @@ class Scene:
 
     def ruled(self, then: str) -> "Scene":
         """Its owner edits it, and a rule acts."""
-        reason = RULE["reason"] if then == "reject" else None
-        rule = {**RULE, "then": then, "reason": reason}
-        self.root.post("/api/admin/rules/preview", {"rule": rule, "days": 1})
-        assert self.root.post("/api/admin/rules", rule).status_code == 201
+        self.app.extensions["judge"] = lambda _draft: Verdict(lambda _account: None, Effect(then), BY_RULE, rule_id=7)
         self.owner.put(f"/api/projects/{self.id}", {"description": "The best casino."})
         return self
 
@@ -158,8 +153,8 @@ STATES: dict[str, tuple[Callable[[Scene], Any], list[str], list[str], list[str]]
     ),
     "rejected by a rule": (
         lambda it: it.pending().ruled("reject"),
-        ["A rule of this site rejected this project", "No casinos here."], ["Rejected", "No casinos here."],
-        ["A rule of the site rejected your project", "No casinos here."],
+        ["A rule of this site rejected this project", BY_RULE], ["Rejected", BY_RULE],
+        ["A rule of the site rejected your project", BY_RULE],
     ),
     "rejected by time": (
         lambda it: it.pending().asked().passed(31),

@@ -36,7 +36,7 @@ from directory.services import audit, day_counts, deleting
 from directory.services.accounts import api_tokens, sessions
 from directory.services.delivery import leases
 from directory.services.delivery.schedule import DeliveryPolicy
-from directory.services.review import reports
+from directory.services.people import kept_reports
 from tests.conftest import ENVIRONMENT, Database
 from tests.support.factories import World
 from tests.support.outbox import endpoint, put, states
@@ -209,7 +209,7 @@ def put_deliveries(app: Flask, _user_id: int, number: int) -> None:
 
 
 def put_reports(app: Flask, _user_id: int, number: int) -> None:
-    old = now() - timedelta(days=reports.KEPT_DAYS + 1)
+    old = now() - timedelta(days=kept_reports.KEPT_DAYS + 1)
     row = {"project_id": 1, "kind": "spam", "text": "", "outcome": "unfounded", "settled_at": old}
     with app.app_context():
         transaction(lambda: db.session.execute(insert(Report), [row] * number))

@@ -56,24 +56,6 @@ def signed_in(world: World) -> int:
     return user.id
 
 
-RULE = {"name": "All", "on": ["submission"], "when": [{"fact": "links", "is": ">=", "value": 0}], "then": "hold"}
-UNLOGGED = {("POST", "rules/preview")}  # it stores that the conditions were tried, and nothing else
-
-
-def ruled(admin: Api, state: str = "off") -> Any:
-    """The id of a new rule."""
-    return admin.post("/api/admin/rules", {**RULE, "state": state}).json["id"]
-
-
-def reverting(world: World, admin: Api) -> tuple[str, Any]:
-    """A rule that holds a submission."""
-    rule_id = ruled(admin, "on")
-    world.category("tools")
-    project = {"title": "x", "tagline": "x", "url": "https://example.com", "category": "tools"}
-    assert world.caller(world.user()).post("/api/projects", project).json["review"]["held"]
-    return f"rules/{rule_id}/revert", {"since": "2026-01-01"}
-
-
 # For each route a call that changes something: the path's last part or parts, and the body.
 WRITES: dict[tuple[str, str], Callable[[World, Api], tuple[str, Any]]] = {
     ("PUT", "projects/<id:project_id>/approve"): lambda w, _: (f"projects/{w.project(status='pending')}/approve", None),
@@ -95,10 +77,6 @@ WRITES: dict[tuple[str, str], Callable[[World, Api], tuple[str, Any]]] = {
     ("POST", "users/decisions"): lambda w, _: ("users/decisions", {"decision": "suspend", "ids": [w.user().id]}),
     ("DELETE", "sessions"): lambda *_: ("sessions", None),
     ("DELETE", "tokens"): lambda *_: ("tokens", None),
-    ("POST", "rules"): lambda *_: ("rules", RULE),
-    ("PUT", "rules/<id:rule_id>"): lambda world, admin, *_: (f"rules/{ruled(admin)}", {"name": "Other"}),
-    ("DELETE", "rules/<id:rule_id>"): lambda world, admin, *_: (f"rules/{ruled(admin)}", None),
-    ("POST", "rules/<id:rule_id>/revert"): reverting,
     ("POST", "webhooks/endpoints/<endpoint>/test"): lambda _, a: (
         f"webhooks/endpoints/{a.get('/api/admin/webhooks/endpoints').json['items'][0]['name']}/test", None,
     ),
@@ -120,7 +98,7 @@ def routes(app: Flask) -> set[tuple[str, str]]:
 
 
 def test_each_route_of_administrators_that_writes_is_tried_here(app: Flask) -> None:
-    assert routes(app) == WRITES.keys() | UNLOGGED
+    assert routes(app) == WRITES.keys() | rows("unlogged").keys()
 
 
 @pytest.mark.parametrize("route", WRITES, ids=" ".join)
@@ -175,14 +153,12 @@ def test_a_category_is_logged_with_its_slug_and_what_changed(app: Flask, admin: 
 NOT_LOGGED = {
     "seed": "each project that it adds has the entries of its submission and decision",
     "import": "each project has an entry; tests/cli/test_cli_import.py",
-    "rules import": "each rule has an entry; tests/cli/test_cli_rules.py",
     "copy": "the log is copied with everything else",
     "tidy": "it deletes what has expired, as housekeeping does every hour",
     "users sign-in-link": "the use of the link is logged; tests/api/test_passwords_off.py",
+    **rows("unlogged_commands"),
 }
 NO_WRITE = {
-    "rules export",
-    "rules preview",
     "check",
     "export",
     "backup",
@@ -233,7 +209,7 @@ LOGGED: dict[str, Callable[[World, Api], tuple[list[str], str]]] = {
 def commands(app: Flask) -> set[str]:
     """The names of our commands, those of groups with the name of the group."""
     context, found = click.Context(app.cli), set()
-    for name in COMMANDS:
+    for name in (*COMMANDS, *app.cli.extras.get("", ())):
         command = app.cli.get_command(context, name)
         parts = command.commands if isinstance(command, click.Group) else {"": command}
         found |= {f"{name} {part}".strip() for part in parts}

@@ -136,7 +136,7 @@ def test_reviewers_release_in_their_categories_and_not_their_own_where_that_is_r
     answer = Api(refusing, world.caller(inside).token).put(path)
     assert (answer.status_code, answer.json["code"]) == (403, "own_submission")
     with app.app_context(), pytest.raises(OwnSubmission):  # the service says so by itself
-        transaction(lambda: holding.release(own, by=inside, self_review="refuse"))
+        transaction(lambda: holding.release(own, by=inside, notify=[], self_review="refuse"))
     assert world.caller(inside).put(path).status_code == 200
 
 

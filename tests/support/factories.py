@@ -13,7 +13,7 @@ from sqlalchemy import select, update
 from directory import events
 from directory.db.transactions import transaction
 from directory.extensions import db
-from directory.models import Category, Project, Report, Review, Role, Rule, SavedReply, Token, User, VoteDiscount
+from directory.models import Category, Project, Report, Review, Role, SavedReply, SpamRule, Token, User, VoteDiscount
 from directory.services import audit
 from directory.services.accounts import api_tokens, sessions
 from directory.services.accounts.passwords import hash_password
@@ -104,7 +104,7 @@ class World:
     def rule(self, **members: Any) -> int:
         """A rule, past the rules for rules: one that is off unless `members` says otherwise."""
         given = {"judges": ["submission"], "conditions": [{"fact": "links", "is": ">=", "value": 9}], "effect": "mark"}
-        row = Rule(**{"name": f"Rule {next(_numbers)}", **given, **members})
+        row = SpamRule(**{"name": f"Rule {next(_numbers)}", **given, **members})
         with self.app.app_context():
             return transaction(lambda: db.session.add(row) or db.session.flush() or row.id)
 

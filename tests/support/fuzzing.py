@@ -45,7 +45,7 @@ DEPTH = 10_000
 EXAMPLES = int(effort.ASKED or 20)
 DOCUMENT = "GET /api/openapi.json"  # schemathesis reads it once, and does not test it
 # Which routes a role can succeed at, by the access that they need.
-MAY = {"anonymous": {"public", "reporter"}, "member": {"public", "reporter", "member", "owner", "own"}}
+MAY = {"anonymous": {"public", "open_by"}, "member": {"public", "open_by", "member", "owner", "own"}}
 MAY["admin"] = {*MAY["member"], "reviewer", "admin"}
 PHASES = ("examples", "coverage", "fuzzing", "stateful")
 

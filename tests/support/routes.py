@@ -22,7 +22,6 @@ from tests.support.lists import THIS_YEAR
 from tests.support.pictures import RED
 
 _numbers = count(1)
-RULE = {"on": ["submission"], "when": [{"fact": "links", "is": ">=", "value": 9}], "then": "mark"}
 
 # Everything on that a setting can switch off: what is off is refused before the query and the body.
 COMPANY = {
@@ -100,14 +99,8 @@ def body(route: Route, project_id: int) -> dict[str, Any] | None:
         "POST /api/review/projects/<id:project_id>/messages": {"text": f"Words {number}"},
         "PUT /api/projects/<id:project_id>/messages/read": {"up_to": number},
         "POST /api/auth/register": person,
-        "POST /api/projects/<id:project_id>/reports": {"kind": "spam"},
-        "PUT /api/review/reports/<id:project_id>/settle": {"outcome": "acted"},
-        "POST /api/admin/rules": {**RULE, "name": f"Rule {number}"},
-        "POST /api/admin/rules/preview": {"rule": {**RULE, "name": "Any"}, "days": 30},
-        "PUT /api/admin/rules/<id:rule_id>": {"name": f"Rule {number}"},
         "POST /api/review/replies": {"name": f"New {number}", "decision": "reject", "text": "New."},
         "PUT /api/review/replies/<id:reply_id>": {"text": f"Changed {number}"},
-        "POST /api/admin/rules/<id:rule_id>/revert": {"since": "2026-01-01"},
         "POST /api/markdown": {"text": "**New**"},
         "POST /api/auth/login": {"login": "login-target", "password": PASSWORD},
         "PUT /api/auth/me": {"email": f"changed{number}@example.org", "current_password": PASSWORD},
@@ -135,7 +128,6 @@ def form(route: Route) -> dict[str, str]:
         "POST /mail-off": {"token": "1-x"},
         "POST /language": {"language": "en"},
         "POST /sign-in/link": {"token": "t" * 43},
-        "POST /report/<id:project_id>": {"kind": "spam"},
         "POST /votes/<id:project_id>": {"vote": "cast"},
         "POST /account/email": {"email": f"form{number}@example.org", "current_password": PASSWORD},
         "POST /account/notices": {"notify": "true"},

@@ -107,7 +107,7 @@ def test_the_security_of_an_operation_is_the_access_rule_of_its_route(app, docum
     for route in routes(app):
         operation = operations(document)[route.path, route.method]
         needed = [{"cookie": []}, {"bearer": []}]
-        if route.access == "reporter":  # by a setting
+        if route.access == "open_by":  # by a setting
             assert operation["security"] == [{}, *needed]
         elif route.access == "public":
             assert operation["security"] in ([], [{}, *needed])

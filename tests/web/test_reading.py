@@ -172,6 +172,7 @@ def test_on_a_phone_a_sheet_has_the_categories_and_tags_within_one_screen(chromi
         expect(page.get_by_role("heading", name="Projects tagged cli")).to_be_visible()
 
 
+@pytest.mark.extra("reports")
 def test_the_tabs_of_a_phone_are_one_line_that_scrolls(chromium, make_app, world):
     world.user("ada")
     with served(make_app(REPORTS="members")) as site, visitor(chromium, site, **PHONE) as person:

@@ -1,6 +1,6 @@
 """The administrators' routes. Each module adds its routes to the one blueprint."""
 
-from directory.api.admin import dashboard, review, rules, users, webhooks
+from directory.api.admin import dashboard, review, users, webhooks
 from directory.api.blueprints import admin as bp
 
-__all__ = ["bp", "dashboard", "review", "rules", "users", "webhooks"]
+__all__ = ["bp", "dashboard", "review", "users", "webhooks"]

@@ -32,6 +32,7 @@ def printed(app: Flask) -> str:
 def document(app: Flask) -> dict[str, Any]:
     """The document of an application's routes."""
     found = routes(app)
+    tags = {"webhooks", *(route.tag for route in found)}
     plugin = Plugin(schema_name_resolver=name_of)
     spec = APISpec(
         title="Project Directory API",
@@ -44,10 +45,11 @@ def document(app: Flask) -> dict[str, Any]:
             "license": {"name": "MIT", "identifier": "MIT"},
         },
         servers=[{"url": "/", "description": "This service."}],
-        tags=[{"name": name, "description": text} for name, text in prose.TAGS.items()],
+        tags=[{"name": name, "description": text} for name, text in prose.TAGS.items() if name in tags],
     )
     taken = {schema for route in found for schema in _with_nested(route.operation.body.schema)}
-    plugin.converter.taken = taken  # type: ignore[union-attr]
+    converter: Any = plugin.converter
+    converter.taken, converter.added = taken, app.extensions["answers"]
     _shared(spec)
     for route in found:
         spec.path(route.path, operations={route.method: _operation(route, spec)})

@@ -26,7 +26,7 @@ WRITES = ("malformed_json", "cross_site_request", "too_large", "unsupported_medi
 BY_ACCESS = {
     "public": (),
     "member": (),
-    "reporter": (),
+    "open_by": (),
     "owner": ("not_owner", "not_found"),
     "reviewer": ("reviewer_required", "passkey_required"),
     "own": ("not_found",),
@@ -95,7 +95,8 @@ class Route:
     @property
     def description(self) -> str:
         """The rest of the docstring, and who may call."""
-        return "\n\n".join(part for part in (self._docstring()[1], prose.ACCESS[self.access]) if part)
+        access = prose.ACCESS[self.access].format(setting=getattr(self.view, "open_by", ""))
+        return "\n\n".join(part for part in (self._docstring()[1], access) if part)
 
     def _docstring(self) -> tuple[str, str]:
         summary, _, rest = (inspect.getdoc(self.view) or "").partition("\n\n")
@@ -135,7 +136,7 @@ class Route:
 
     def security(self) -> list[dict[str, list[str]]]:
         """The credentials that the route needs or accepts."""
-        if self.access not in {"public", "reporter"}:
+        if self.access not in {"public", "open_by"}:
             return ANY_CREDENTIALS
         return [{}, *ANY_CREDENTIALS] if self.operation.personal else []
 

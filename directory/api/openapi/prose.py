@@ -61,7 +61,7 @@ TAGS = {
 ACCESS = {
     "public": "No sign-in is needed.",
     "member": "Needs a signed-in user.",
-    "reporter": "Needs no sign-in where REPORTS is `everybody`, and a signed-in user where it is `members`.",
+    "open_by": "Needs no sign-in where {setting} is `everybody`, and a signed-in user where it is `members`.",
     "owner": "Needs the project's owner or an administrator.",
     "reviewer": "Needs a reviewer of the project's category, or an administrator.",
     "own": "Needs the project's owner.",

@@ -1,7 +1,8 @@
 """Marshmallow's schemas as JSON Schema: their names, and the properties that apispec leaves out."""
 
 import inspect
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from apispec.ext.marshmallow import MarshmallowPlugin
@@ -10,6 +11,7 @@ from marshmallow import Schema
 
 from directory.api.openapi import prose
 from directory.http.fields import Strict
+from directory.http.serialization import members_of
 
 
 def name_of(schema: Any) -> str:
@@ -21,13 +23,19 @@ def name_of(schema: Any) -> str:
 
 
 class Converter(OpenAPIConverter):
-    """apispec's converter, with the docstrings, and with answers left open; `taken` are the schemas of bodies."""
+    """apispec's converter, with the docstrings, and with answers left open.
+
+    `taken` are the schemas of bodies; `added` has the members that extras add to answers.
+    """
 
     taken: Collection[type[Schema]] = ()
+    added: Mapping[type[Schema], Sequence[Any]] = MappingProxyType({})
 
     def schema2jsonschema(self, schema: Strict) -> dict[str, Any]:
         """A schema as JSON Schema. Only bodies are closed: an answer may gain members without a new prefix."""
         made: dict[str, Any] = super().schema2jsonschema(schema)  # type: ignore[no-untyped-call]
+        if type(schema) in self.added:
+            made |= self.fields2jsonschema(members_of(schema, self.added))  # type: ignore[no-untyped-call]
         if type(schema) in self.taken:
             _add_examples(made["properties"])
         else:

@@ -31,13 +31,13 @@ from directory.http.endpoint import documented, operation, versions_allowed
 from directory.http.problem_kinds import KINDS
 from directory.http.project_lists import listing, order
 from directory.http.receivers import subscribers
+from directory.http.serialization import add_members
 from directory.http.validation import JsonBody
 from directory.services import audit, permissions
 from directory.services.catalog import additions, catalog
 from directory.services.catalog.filters import review_scope
-from directory.services.review import approvals, case, claims, moderation, reports
+from directory.services.review import approvals, case, claims, holding, moderation
 from directory.services.review.steps import Act
-from directory.services.rules import reverting
 
 QUEUE_FILTERS = {*QueueQuery().fields} - {*PageQuery().fields, "sort"}
 DECISIONS, REVIEW_DECISIONS = DecisionsInput(), ReviewDecisionsInput()
@@ -93,17 +93,18 @@ def project(project_id: int) -> Any:
 def summary() -> Any:
     """Show how much waits for review in the categories of the reviewer, since when, and how much the caller claims.
 
-    It also says whether claims, appeals and reports are switched on.
+    It also says whether claims and appeals are switched on.
     """
     by, are_on = caller(), bool(current_app.config["CLAIM_MINUTES"])
-    return {
+    answer = {
         **additions.summary(by),
         "mine": claims.mine(by) if are_on else 0,
         "claims": are_on,
         "appeals": current_app.config["APPEALS"] == "on",
-        "reports": None if current_app.config["REPORTS"] == "off" else reports.reported(by),
         "too_few_reviewers": approvals.short_of_people(_required(), permissions.categories(by)),
     }
+    add_members(QueueSummary, [answer], by=by)
+    return answer
 
 
 @both("PUT", "/projects/<id:project_id>/approve")
@@ -175,7 +176,7 @@ def release_from_hold(project_id: int) -> Any:
     stays as it is.
     """
     self_review = current_app.config["SELF_REVIEW"]
-    reverting.release(project_id, by=caller(), notify=subscribers(), self_review=self_review)
+    holding.release(project_id, by=caller(), notify=subscribers(), self_review=self_review)
     return after_decision(project_id)
 
 

@@ -7,10 +7,9 @@ from marshmallow import ValidationError, fields, validates_schema
 from directory.api.schemas.audit import TimelineEvent
 from directory.api.schemas.messages import MessageOutput
 from directory.api.schemas.projects import USERNAME, ProjectOutput
-from directory.api.schemas.reports import MemberReport
 from directory.http.fields import BLANKS, Checked, Flag, Line, Matching, Strict, Timestamp, Word, document
 from directory.language.messages import _
-from directory.models import AccountStatus, Role
+from directory.models import AccountStatus, ReportKind, ReportOutcome, Role
 from directory.services.people.account_export import MESSAGES_MAX, PROJECTS_MAX, REPORTS_MAX, VOTES_MAX
 from directory.services.permissions import ACTIONS
 from directory.services.text.rules import EMAIL, EMAIL_MAX, ascii_address, is_email
@@ -359,6 +358,19 @@ class ExportedIdentity(Strict):
     email = fields.String(required=True, allow_none=True)
     created_at = Timestamp(required=True)
     last_used_at = Timestamp(required=True)
+
+
+class MemberReport(Strict):
+    """A report of the caller. The title is the last one that was public. An open report has no outcome and no reply."""
+
+    project_id = fields.Integer(required=True)
+    title = fields.String(required=True)
+    kind = Word(tuple(ReportKind), required=True)
+    text = fields.String(required=True)
+    created_at = Timestamp(required=True)
+    outcome = Word(tuple(ReportOutcome), required=True, allow_none=True)
+    reply = fields.String(required=True, allow_none=True)
+    settled_at = Timestamp(required=True, allow_none=True)
 
 
 class Export(Strict):

@@ -143,6 +143,20 @@ def _given(field: Field) -> AnyField:
     return GIVEN[field.kind](**facts, **({} if field in BODY else {"dump_only": True, **_facts(field)}))
 
 
+class ReportedProject(Strict):
+    """A project, as far as a list about it needs."""
+
+    id = fields.Integer(required=True)
+    slug = fields.String(required=True)
+    title = fields.String(required=True)
+    tagline = fields.String(required=True)
+    url = fields.String(required=True)
+    status = Word(STATUSES, required=True)
+    version = fields.Integer(required=True)
+    category = fields.Nested(CategoryRef, required=True)
+    owner = fields.Nested(UserRef, required=True)
+
+
 class RevisionChanges(Strict):
     """The new values of those fields whose changes wait for review."""
 

@@ -15,15 +15,17 @@ from directory.errors import (
     Invalid,
     InvalidCredentials,
     NotFound,
+    RegistrationRefused,
     WrongPassword,
 )
 from directory.events import Event
 from directory.extensions import db, modify
 from directory.language.messages import _
-from directory.models import AccountStatus, Role, User, role_of
+from directory.models import AccountStatus, Effect, Role, User, now, role_of
 from directory.services import audit, permissions
 from directory.services.accounts import mail_links, sessions, usernames
 from directory.services.accounts.passwords import check_password_rules, hash_password, needs_rehash, verify_password
+from directory.services.drafts import Judge, Registration
 from directory.services.identity import Caller
 from directory.services.text.rules import ascii_address
 
@@ -56,11 +58,19 @@ def register(
     role: str = Role.MEMBER,
     by_command: bool = False,
     must_verify: bool = False,
+    is_confirmed: bool = False,
+    judge: Judge | None = None,
 ) -> User:
-    """Add an account, for its user or by a command. Raises Duplicate, which names what is taken.
+    """Add an account, for its user or by a command, unless `judge` rejects it.
 
-    With `must_verify` it may do little until its address is confirmed.
+    With `must_verify` it may do little until its address is confirmed, which it may be already.
+
+    Raises Duplicate, which names what is taken, and RegistrationRefused, whose verdict the calling function records in
+    a transaction of its own.
     """
+    verdict = judge(Registration(email, is_confirmed, now())) if judge is not None else None
+    if verdict is not None and verdict.effect is Effect.REJECT:
+        raise RegistrationRefused(verdict)
     user = User(username=username, email=email, password_hash=password_hash, role=role, must_verify=must_verify)
     db.session.add(user)
     with refusing(
@@ -69,6 +79,8 @@ def register(
     ):
         db.session.flush()
     _record_own(events.USER_REGISTERED, user, by_command=by_command, to_state=role)
+    if verdict is not None:
+        verdict.record(user.id)
     return user
 
 

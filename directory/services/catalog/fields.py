@@ -12,6 +12,7 @@ from directory.extensions import db
 from directory.language.messages import _
 from directory.models import Category, Project
 from directory.services.catalog import category_slugs
+from directory.services.text import markdown
 from directory.services.text.equal_addresses import repository_key, url_key
 from directory.services.text.keys import domain_of, text_key
 from directory.services.text.rules import slugify
@@ -202,7 +203,13 @@ def filled(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def refusals(fields: Mapping[str, Any]) -> list[dict[str, str]]:
-    """The errors of fields that need the database, in the form of an answer's `errors`."""
+    """The errors of fields that need the database, in the form of an answer's `errors`.
+
+    The description is rendered here already: the answer has it, and a judge reads it in the transaction, where it would
+    take long.
+    """
+    if fields.get("description"):
+        markdown.html(fields["description"])
     if "category" not in fields or category_slugs.id_of(fields["category"]) is not None:
         return []
     return [{"pointer": "#/category", "detail": NO_CATEGORY}]

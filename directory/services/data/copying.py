@@ -47,10 +47,10 @@ from directory.models import (
     ProjectTag,
     Review,
     ReviewClaim,
-    Rule,
     RuleState,
     SavedReply,
     Session,
+    SpamRule,
     TagCount,
     UserCount,
     UserSubmissions,
@@ -123,7 +123,8 @@ def begin() -> None:
         lift_time_limits()
         names = ", ".join(each.name for each in everything)
         connection.exec_driver_sql(f"LOCK TABLE {names} IN SHARE ROW EXCLUSIVE MODE")
-    modify(delete(Rule).where(Rule.version == 1, Rule.state == RuleState.OFF))  # those that come with the service
+    # Those that come with the service.
+    modify(delete(SpamRule).where(SpamRule.version == 1, SpamRule.state == RuleState.OFF))
     replies = (each for of_decision in first_rows.REPLIES.values() for each in of_decision.items())
     of_service = [and_(SavedReply.name == name, SavedReply.text == words) for name, words in replies]
     modify(delete(SavedReply).where(or_(*of_service)))

@@ -25,12 +25,10 @@ def mail_server(
     site_name: str,
     keys: Sequence[str],
     languages: Languages = PLAIN,
-    *,
-    with_reports: bool,
 ) -> MailServer | None:
     """The mail server of the settings; None if no mail is sent. The keys make and accept the tokens of links.
 
-    Outcomes of reports are mailed `with_reports` alone.
+    It wants the events whose mails are for the owners of projects; extras may add others.
     """
     if settings is None:
         return None
@@ -38,8 +36,7 @@ def mail_server(
     site = Site(site_name, given.pop("site_url"))
     host = f"[{given['host_name']}]" if ":" in given["host_name"] else given["host_name"]
     url = f"smtp://{host}:{given['port']}"
-    mailed = {each for each in events.TABLE if each.mail and not each.purpose}
-    wanted = frozenset(mailed if with_reports else mailed - {events.REPORT_SETTLED})
+    wanted = frozenset(each for each in events.TABLE if each.mail and each.startswith("project."))
     return MailServer(
         MAIL, url, MAIL, wanted, site, keys=tuple(key.encode() for key in keys), languages=languages, **given
     )

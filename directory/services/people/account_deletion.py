@@ -29,13 +29,13 @@ from directory.errors import (
 from directory.extensions import db, modify
 from directory.language.messages import _
 from directory.models import LOCAL, AccountStatus, Delivery, Project, Review, Role, Status, Upvote, User, now
-from directory.services import audit, daily_bytes, permissions
+from directory.services import audit, daily_bytes, drafts, permissions
 from directory.services.accounts import accounts, mail_links, sessions
 from directory.services.delivery import outbox
 from directory.services.delivery.channels import Endpoint
 from directory.services.identity import Caller
-from directory.services.review import reports, revisions, submissions, thread
-from directory.services.rules import facts
+from directory.services.people import kept_reports
+from directory.services.review import revisions, submissions, thread
 from directory.services.sign_in import held_passkeys, identities
 from directory.services.votes import voting
 
@@ -107,8 +107,8 @@ def _delete(target: Any, *, by: Caller | None, affected: set[int], notify: list[
     outbox.empty(Delivery.project_id.in_(gone))
     revisions.drop_all(user_id, by=by)
     thread.forget_user(user_id)
-    reports.forget(user_id)
-    facts.forget(user_id)
+    kept_reports.forget(user_id)
+    drafts.forget_facts(user_id)
     daily_bytes.forget(user_id)
     sessions.end_everything(user_id)
     mail_links.end_all(user_id)
@@ -174,7 +174,7 @@ def _affected(user_id: int, *, is_limited: bool = True) -> set[int]:
     others = set(db.session.scalars(voted.limit(VOTES_MAX + 1 if is_limited else None)))
     if is_limited and len(others) > VOTES_MAX:
         raise TooManyVotes(TOO_MANY_VOTES)
-    return own | others | set(db.session.scalars(reports.reported_by(user_id)))
+    return own | others | set(db.session.scalars(kept_reports.reported_by(user_id)))
 
 
 def _rename(user_id: int) -> str:

@@ -12,7 +12,8 @@ from directory.services.accounts import accounts, api_tokens, sessions
 from directory.services.catalog import catalog
 from directory.services.catalog.filters import Filters
 from directory.services.identity import Caller
-from directory.services.review import reports, thread
+from directory.services.people import kept_reports
+from directory.services.review import thread
 from directory.services.sign_in import held_passkeys, identities
 from directory.services.votes.counted_votes import COUNTS
 
@@ -32,7 +33,7 @@ def export(by: Caller, *, is_limited: bool = True, naming: bool = False) -> dict
     projects, has_all_projects = _projects(by, PROJECTS_MAX if is_limited else None)
     votes, has_all_votes = _votes(by, VOTES_MAX if is_limited else None)
     messages, has_all_messages = thread.exported(by, MESSAGES_MAX if is_limited else None, naming=naming)
-    made, has_all_reports = reports.exported(by, REPORTS_MAX if is_limited else None)
+    made, has_all_reports = kept_reports.exported(by, REPORTS_MAX if is_limited else None)
     return {
         "exported_at": exported_at,
         "complete": has_all_projects and has_all_votes and has_all_messages and has_all_reports,

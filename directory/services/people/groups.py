@@ -10,6 +10,7 @@ from directory.errors import LastAdmin
 from directory.models import User
 from directory.services import audit
 from directory.services.accounts import sessions
+from directory.services.drafts import Judge
 from directory.services.identity import Caller
 from directory.services.people import administration
 from directory.services.sign_in import identities
@@ -20,7 +21,12 @@ log = logging.getLogger(__name__)
 
 
 def sign_in(
-    claims: Claims, *, user_agent: str, registration_open: bool, domains: tuple[str, ...] = ()
+    claims: Claims,
+    *,
+    user_agent: str,
+    registration_open: bool,
+    domains: tuple[str, ...] = (),
+    judge: Judge | None = None,
 ) -> tuple[User, str, bool] | None:
     """The account of an identity, the secret of a new session, and whether the account was opened just now.
 
@@ -28,7 +34,7 @@ def sign_in(
     the transaction has to be committed. Raises the errors of `identities.account_of`.
     """
     try:
-        user, is_new = identities.account_of(claims, registration_open=registration_open, domains=domains)
+        user, is_new = identities.account_of(claims, registration_open=registration_open, domains=domains, judge=judge)
     except NotAdmitted:
         _log_refusal(claims)
         raise

@@ -1,1 +1,1 @@
-"""Review: submissions, revisions and decisions; claims, approvals, threads, appeals and reports."""
+"""Review: submissions, revisions and decisions; claims, approvals, threads and appeals."""

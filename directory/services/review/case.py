@@ -190,9 +190,9 @@ def move(
         for case in some:
             advance(case, act, by=by, at=at, terms=terms)
         flush(some)
-        _write(some, step, act, at)
         reason = None if act is Act.REQUEST else terms.reason
         audit.record_each(facts, by=by, action=step.event, at=at, reason=reason, rule_id=terms.rule_id)
+        _write(some, step, act, at)
         if act in ENTRIES:
             _tell(some, step, act, by=by, at=at, notify=notify or [], terms=terms)
 

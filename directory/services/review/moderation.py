@@ -12,7 +12,7 @@ from directory.services import permissions
 from directory.services.catalog import counters
 from directory.services.delivery.channels import Endpoint
 from directory.services.identity import Caller, require_active
-from directory.services.review import approvals, claims, reports, revisions, submissions, thread
+from directory.services.review import approvals, claims, revisions, submissions, thread
 from directory.services.review.case import PLAIN, Case, Terms, advance, changes_of, flush, locked, move
 from directory.services.review.steps import Act, Stage
 
@@ -72,10 +72,7 @@ def decide_many(
 
 
 def decide_by_nobody(decision: str, project_ids: Collection[int], *, notify: list[Endpoint], terms: Terms) -> None:
-    """Make a decision of the service about projects to which it applies: of a rule, or because a time is over.
-
-    Of a rule, the calling function has stored the project, or what an edit has changed in it, in the same transaction.
-    """
+    """Make a decision of the service about projects to which it applies, because a time is over."""
     _decide(decision, dict.fromkeys(project_ids), by=None, notify=notify, terms=terms)
 
 
@@ -139,8 +136,6 @@ def _carry_out(due: list[Case], act: Act, *, by: Caller | None, notify: list[End
     """Carry out a decision about locked projects to which it applies; return the refusals."""
     if act is not Act.REQUEST:
         _lock_counters(due, act)
-    if act is Act.UNPUBLISH:
-        reports.mail_acted([case.id for case in due], notify=notify)
     if act is not Act.APPROVE:
         move(due, act, by=by, notify=notify, terms=terms)
         return {}

@@ -156,11 +156,14 @@ def _edited(wanted: Mapping[int, dict[str, Any]]) -> list[_Edited]:
 
 
 def _as_edited(project: Project, slug: str, values: dict[str, Any], categories: Mapping[str, int]) -> _Edited:
-    before = fields.current(project, values, category=slug)
-    changes = fields.differences(before, values)
-    columns = {name: getattr(project, name) for name in EDITED}
-    columns |= fields.columns({name: change["to"] for name, change in changes.items()}, categories)
-    return _Edited(SimpleNamespace(id=project.id, owner_id=project.owner_id, **columns), changes)
+    changes = fields.differences(fields.current(project, values, category=slug), values)
+    return _Edited(after(project, {name: change["to"] for name, change in changes.items()}, categories), changes)
+
+
+def after(project: Project, values: Mapping[str, Any], categories: Mapping[str, int] | None = None) -> SimpleNamespace:
+    """A project with other values, as an object with all columns that an edit writes. Raises Invalid."""
+    columns = {name: getattr(project, name) for name in ("id", "owner_id", "version", *EDITED)}
+    return SimpleNamespace(**columns | fields.columns(values, categories))
 
 
 def _apply(edited: list[_Edited], at: datetime) -> list[_Edited]:

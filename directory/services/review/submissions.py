@@ -11,27 +11,29 @@ from directory.db.errors import refusing
 from directory.errors import Duplicate, Invalid, NotFound, PreconditionFailed
 from directory.extensions import db, modify
 from directory.language.messages import _
-from directory.models import Delivery, Project, Reviewed, Status, now
+from directory.models import Delivery, Effect, Judged, Project, Reviewed, Status, now
 from directory.services import audit, daily_bytes, permissions
 from directory.services.catalog import catalog, counters, fields, search_index
 from directory.services.catalog.orders import hot
 from directory.services.delivery import outbox
 from directory.services.delivery.channels import Endpoint
+from directory.services.drafts import Draft, Judge, Verdict
 from directory.services.identity import Caller, require_active, require_verified
 from directory.services.pictures import logos
 from directory.services.pictures.project_pictures import Change
-from directory.services.review import claims, reports, revisions
-from directory.services.review.case import Case, advance, current, end_appeals, flush, move
+from directory.services.review import claims, revisions
+from directory.services.review.case import Case, Terms, advance, current, end_appeals, flush, move
 from directory.services.review.steps import Act, Overtaking, Stage
 from directory.services.text.equal_addresses import Address, repository_key, url_key
 
 ADDRESS = frozenset({"url", "repository_url"})  # the fields that make duplicates
-SHOWN = {"logo", "logo_url", "pictures"}  # who adds these alone may have more to do before it is reviewed
+PICTURES = {"logo", "pictures"}
+SHOWN = PICTURES | {"logo_url"}  # who adds these alone may have more to do before it is reviewed
 OTHER_REPOSITORY = _("You have another project of this website, with this repository or without one.")
 
 
-def submit(given: dict[str, Any], *, by: Caller, notify: list[Endpoint]) -> int:
-    """Add a pending project of `by` from validated fields, and return its id.
+def submit(given: dict[str, Any], *, by: Caller, notify: list[Endpoint], judge: Judge | None = None) -> int:
+    """Add a pending project of `by` from validated fields, have it judged, and return its id.
 
     Raises Unauthenticated, Invalid, Duplicate.
     """
@@ -50,13 +52,15 @@ def submit(given: dict[str, Any], *, by: Caller, notify: list[Endpoint]) -> int:
     db.session.add(project)
     with refusing(
         uq_projects_owner_id_url_key=lambda: _submitted_already(by.id, given["url"], given.get("repository_url")),
-        fk_projects_category_id_categories=Invalid.field("category", fields.NO_CATEGORY),
+        fk_projects_category_id_categories=lambda: Invalid.field("category", fields.NO_CATEGORY),
     ):
         db.session.flush()  # assigns the id
     search_index.index([project])
     audit.record_project(events.PROJECT_SUBMITTED, project, by=by, at=at, to_state=Status.PENDING)
     daily_bytes.note(given, daily_bytes.ROW)
     outbox.enqueue(events.PROJECT_SUBMITTED, project.id, by=by, endpoints=notify)
+    if judge is not None and not permissions.may(by, "administer"):
+        _carry_out(judge(Draft(Judged.SUBMISSION, project, at)), project, by=by, notify=notify)
     return project.id
 
 
@@ -72,47 +76,89 @@ def edit(
     pictures: Change | None = None,
     needs_verified: bool = False,
     gives_back: bool = True,
-) -> Case | None:
+    judge: Judge | None = None,
+) -> None:
     """Change validated fields of a project, and with `pictures` the list of its pictures.
 
     A rejected project goes back to review. What waits for its owner goes back to its place in the queue, but not by a
     logo or pictures alone, and not unless `gives_back`. When a member edits a live project, the fields that need review
     wait, as a case of their own, and the others apply at once. An administrator's edit applies at once and does not
     change the state; with `self_review` "refuse" that of their own project is as a member's. An edit that changes
-    nothing is not logged.
+    nothing is not logged. What then waits for review is judged, but for an administrator's edit.
     `versions` are those that If-Match allows; None allows any. With `needs_verified` only members with a confirmed
     address give back.
     Raises Unauthenticated, NotFound, NotOwner, PreconditionFailed, Invalid, Duplicate, EmailNotVerified, and what
-    `pictures` raises. Returns the case if the edit changed what waits for review.
+    `pictures` raises.
     """
     require_active(by)
     project = _locked(project_id, by, versions)
-    by = permissions.as_editor(by, project.owner_id, self_review)
-    was, at = project.status, now()
-    is_live, is_admin = was == Status.LIVE, permissions.may(by, "administer")
-    case = current(project)
+    editor = permissions.as_editor(by, project.owner_id, self_review)
+    case, at, is_admin = current(project), now(), permissions.may(editor, "administer")
     if pictures is not None:
-        given = {**given, "pictures": pictures(revisions.pictures_of(case, by))}
-    review = review_on_edit if is_live and not is_admin else "never"
+        given = {**given, "pictures": pictures(revisions.pictures_of(case, editor))}
+    review = review_on_edit if project.status == Status.LIVE and not is_admin else "never"
     planned = revisions.plan(project, case.review, given, review, is_replacing=not is_admin)
-    if not planned.changes and not planned.revision_changes:
-        return None
+    is_edit = bool(planned.changes or planned.revision_changes)
+    if is_edit:
+        _write_edit(case, planned, gives_back, needs_verified, by=editor, at=at, notify=notify)
+    if not PICTURES.isdisjoint(given):
+        logos.drop_unused(by.id)
+    if judge is not None and is_edit and _leaves_waiting(project, planned) and not permissions.may(by, "administer"):
+        _carry_out(judge(_draft(project, planned, at)), project, by=by, notify=notify)
+
+
+def _write_edit(
+    case: Case,
+    planned: revisions.Plan,
+    gives_back: bool,
+    needs_verified: bool,
+    *,
+    by: Caller,
+    at: datetime,
+    notify: list[Endpoint],
+) -> None:
+    """Write what an edit changes at once, and what it has wait for review."""
+    project, was = case.project, case.project.status
     project.version += 1
-    is_answer = not is_admin and _go_on(case, planned, gives_back, needs_verified, by=by, at=at)
+    is_answer = not permissions.may(by, "administer") and _go_on(
+        case, planned, gives_back, needs_verified, by=by, at=at
+    )
     if planned.changes:
         _write(project, planned.changes, at)
         states = {"from_state": was, "to_state": project.status}
         audit.record_project(events.PROJECT_EDITED, project, by=by, at=at, changes=planned.changes, **states)
-        if is_live:
-            outbox.enqueue(events.PROJECT_EDITED, project_id, by=by, endpoints=notify, changes=planned.changes)
+        if was == Status.LIVE:
+            outbox.enqueue(events.PROJECT_EDITED, case.id, by=by, endpoints=notify, changes=planned.changes)
     if not ADDRESS.isdisjoint(planned.revision_changes):
         _require_free(project, planned.after)
-    if is_live:
+    if was == Status.LIVE:
         revisions.hold(case, planned, by=by, at=at)
     if is_answer:
-        outbox.enqueue(events.PROJECT_ANSWERED, project_id, by=by, endpoints=notify)
+        outbox.enqueue(events.PROJECT_ANSWERED, case.id, by=by, endpoints=notify)
     _carry_claim(project, planned, by)
-    return case if _leaves_waiting(project, planned) else None
+
+
+def _draft(project: Project, planned: revisions.Plan, at: datetime) -> Draft:
+    """What waits for review after an edit."""
+    if project.status != Status.LIVE:
+        return Draft(Judged.EDIT, project, at)
+    changed = {name: value for name, value in planned.after.items() if name != "category"}  # about which nobody judges
+    return Draft(Judged.EDIT, revisions.after(project, changed), at, of_changes=True)
+
+
+def _carry_out(verdict: Verdict, project: Project, *, by: Caller, notify: list[Endpoint]) -> None:
+    """Store a verdict, and hold or reject what was judged if it says so. Another edit makes no hold longer."""
+    verdict.record(by.id)
+    act = {Effect.HOLD: Act.HOLD, Effect.REJECT: Act.REJECT}.get(verdict.effect)
+    if act is None:
+        return
+    case, at = current(project), now()
+    if act is Act.REJECT:
+        terms = Terms(verdict.reason or "", rule_id=verdict.rule_id)
+        move([case], act, by=None, at=at, notify=notify, terms=terms)
+    elif case.step(act) is not None:
+        advance(case, act, by=None, at=at)
+        flush([case])
 
 
 def _leaves_waiting(project: Project, planned: revisions.Plan) -> bool:
@@ -154,7 +200,6 @@ def delete_each(
     audit.record_each(entries, by=by, action=events.PROJECT_DELETED, at=at, reason=reason)
     if outbox.wanting(events.PROJECT_DELETED, notify):
         outbox.enqueue_each(events.PROJECT_DELETED, catalog.all_stored(ids), by=by, endpoints=notify)
-    reports.mail_acted(ids, notify=notify)
     counters.lock(ids, deleting=True)
     search_index.forget(*ids)
     modify(delete(Project).where(Project.id.in_(ids)))

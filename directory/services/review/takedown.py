@@ -23,7 +23,7 @@ from directory.services.catalog import catalog, counters
 from directory.services.delivery import outbox
 from directory.services.delivery.channels import Endpoint
 from directory.services.identity import Caller
-from directory.services.review import reports, thread
+from directory.services.review import thread
 from directory.services.review.case import Case, Terms, advance, current_of, end_appeals, flush
 from directory.services.review.steps import Act, Overtaking
 
@@ -51,7 +51,6 @@ def take_down(user_id: int, *, by: Caller | None, notify: list[Endpoint], reason
     if any(outbox.wanting(event, notify) for event in EVENTS):
         _notify(found, by=by, endpoints=notify, at=at, reason=reason)
     gone = [project for project in found if project.status == Status.LIVE]
-    reports.mail_acted([project.id for project in gone], notify=notify)
     end_appeals(cases, Overtaking.DECISION, by=by, at=at)
     _reject(cases, by=by, at=at, reason=reason)
     thread.record_each(MessageKind.UNPUBLISHED, gone, reason, by=by, at=at)

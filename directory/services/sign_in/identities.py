@@ -16,8 +16,8 @@ from directory.extensions import db, modify
 from directory.models import AccountStatus, Identity, Session, SignInAttempt, User, now
 from directory.services import audit
 from directory.services.accounts import accounts, usernames, users
+from directory.services.drafts import Judge
 from directory.services.identity import Caller
-from directory.services.rules import screening
 from directory.services.sign_in.attempts import LIFETIME
 from directory.services.sign_in.provider import Claims
 from directory.services.sign_in.refusals import (
@@ -32,11 +32,13 @@ from directory.services.sign_in.refusals import (
 FRESH = timedelta(minutes=10)
 
 
-def account_of(claims: Claims, *, registration_open: bool, domains: tuple[str, ...] = ()) -> tuple[User, bool]:
+def account_of(
+    claims: Claims, *, registration_open: bool, domains: tuple[str, ...] = (), judge: Judge | None = None
+) -> tuple[User, bool]:
     """The account of an identity, locked, and whether it was opened just now.
 
     An identity of an account that exists is joined to it, unless the person's groups are not admitted. `domains` are
-    those of SIGNUP_DOMAINS, for new accounts.
+    those of SIGNUP_DOMAINS, for new accounts, which `judge` judges.
 
     Raises AddressTaken, AccountSuspended, RegistrationClosed, RegistrationRefused, NoAddress, NotAdmitted; and
     Duplicate if another transaction has just taken the name, the address or the identity: the caller tries again, and
@@ -48,7 +50,7 @@ def account_of(claims: Claims, *, registration_open: bool, domains: tuple[str, .
         return user, is_new
     user = _owner_of_address(claims)
     if user is None:
-        user, is_new = _opened(claims, registration_open=registration_open, domains=domains), True
+        user, is_new = _opened(claims, registration_open, domains, judge), True
     _require_active(user)
     if not is_refused(claims):
         _add(claims, user, Duplicate(["identity"]))
@@ -94,7 +96,7 @@ def _owner_of_address(claims: Claims) -> User | None:
     return user
 
 
-def _opened(claims: Claims, *, registration_open: bool, domains: tuple[str, ...]) -> User:
+def _opened(claims: Claims, registration_open: bool, domains: tuple[str, ...], judge: Judge | None) -> User:
     """A new account, without a password.
 
     Raises NotAdmitted, RegistrationClosed, RegistrationRefused, NoAddress, Duplicate.
@@ -107,8 +109,8 @@ def _opened(claims: Claims, *, registration_open: bool, domains: tuple[str, ...]
         raise NoAddress
     if not users.admits(domains, claims.email):
         raise NotAdmitted
-    given = {"is_confirmed": claims.email_verified, "must_verify": bool(domains)}
-    user = screening.register(usernames.free(claims.names), claims.email, "", **given)
+    given: dict[str, Any] = {"is_confirmed": claims.email_verified, "must_verify": bool(domains), "judge": judge}
+    user = accounts.register(usernames.free(claims.names), claims.email, "", **given)
     user.may_rename = True
     user.email_verified_at = now() if claims.email_verified else None
     return user

@@ -1,9 +1,6 @@
-"""The keys by which rules compare: the registrable domain of a website, the digest of a text, the numbers of words.
+"""The keys by which projects are compared: the registrable domain of a website, and the digest of a text."""
 
-The two data packages are imported at the first use, because a server that judges nothing needs neither.
-"""
-
-from functools import cache, lru_cache
+from functools import cache
 from hashlib import blake2b
 from ipaddress import ip_address
 from typing import Any
@@ -14,8 +11,6 @@ from directory.services.text.links import URL, parsed
 LEAST = 20  # characters of a description that is compared with others
 
 
-# A submission and its judgement ask for the same keys.
-@lru_cache(16)
 def domain_of(url: str) -> str | None:
     """The registrable domain of a website, as A-labels, by the Public Suffix List; of an address without one its host.
 
@@ -41,25 +36,11 @@ def is_registrable(host: str) -> bool:
     return _is_address(host) or bool(_suffixes().privatesuffix(host) == host)
 
 
-def is_disposable(domain: str) -> bool:
-    """Whether a mail domain, or one above it, gives out addresses for a few minutes."""
-    known, labels = _disposable(), domain.split(".")
-    return any(".".join(labels[n:]) in known for n in range(len(labels) - 1))
-
-
-@lru_cache(16)
 def text_key(text: str) -> str | None:
     """A digest that two texts share if they differ only in what search folds, and in spaces; None for a short text."""
-    return None if len(text.strip()) < LEAST else _digest(" ".join(fold(text).split()), 16).hex()
-
-
-def number_of(word: str) -> int:
-    """The number that stands for a word or a domain in stored facts."""
-    return int.from_bytes(_digest(word, 8)) >> 1  # a signed number of 64 bits holds it
-
-
-def _digest(text: str, size: int) -> bytes:
-    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=size).digest()
+    if len(text.strip()) < LEAST:
+        return None
+    return blake2b(" ".join(fold(text).split()).encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
 def _is_address(host: str) -> bool:
@@ -72,13 +53,6 @@ def _is_address(host: str) -> bool:
 
 @cache
 def _suffixes() -> Any:
-    from publicsuffixlist import PublicSuffixList
+    from publicsuffixlist import PublicSuffixList  # not before it is needed
 
     return PublicSuffixList()
-
-
-@cache
-def _disposable() -> frozenset[str]:
-    from disposable_email_domains import blocklist
-
-    return frozenset(blocklist)

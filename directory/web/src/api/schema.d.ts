@@ -2307,7 +2307,7 @@ export interface paths {
         };
         /**
          * Show how much waits for review in the categories of the reviewer, since when, and how much the caller claims
-         * @description It also says whether claims, appeals and reports are switched on.
+         * @description It also says whether claims and appeals are switched on.
          *
          *     Needs a reviewer of the project's category, or an administrator.
          */
@@ -3371,7 +3371,7 @@ export interface components {
             waiting: number;
             taken_down: number;
         };
-        /** @description The project of some reports. */
+        /** @description A project, as far as a list about it needs. */
         ReportedProject: {
             id: number;
             slug: string;
@@ -4581,10 +4581,10 @@ export interface components {
             claims: boolean;
             /** @description Whether owners may appeal (APPEALS). */
             appeals: boolean;
-            /** @description How many projects have open reports; null while reports are off. */
-            reports: number | null;
             /** @description The caller's categories that fewer people may review than have to approve. */
             too_few_reviewers: components["schemas"]["CategoryRef"][];
+            /** @description How many projects have open reports; null while reports are off. */
+            reports: number | null;
         };
         /** @description The caller's account. */
         SessionUser: {
@@ -14707,13 +14707,13 @@ export interface operations {
                      *       "mine": 0,
                      *       "claims": true,
                      *       "appeals": true,
-                     *       "reports": 0,
                      *       "too_few_reviewers": [
                      *         {
                      *           "slug": "web-frameworks",
                      *           "name": "Web frameworks"
                      *         }
-                     *       ]
+                     *       ],
+                     *       "reports": 0
                      *     }
                      */
                     "application/json": components["schemas"]["QueueSummary"];

@@ -1,9 +1,11 @@
 // What stands around every page of the console: the check of the role, the navigation, and the dialog that asks.
 import "../styles/console.css";
 import type { ComponentChildren } from "preact";
+import type { MenuEntry } from "../extras/extra.ts";
+import { extras } from "../extras/index.ts";
 import { showPresent } from "../parts/tabs.ts";
 import { help } from "../state/queue-keys.ts";
-import { pending, summary } from "../state/queue-pending.ts";
+import { pending } from "../state/queue-pending.ts";
 import { address } from "../state/router.ts";
 import { isAdministrator } from "../state/session.ts";
 import { t } from "../text.ts";
@@ -33,24 +35,23 @@ export function Frame({ title, kind = "", reviews = false, children }: FrameProp
   );
 }
 
-const REVIEWERS = ["/admin/queue", "/admin/projects", "/admin/reports"]; // the pages that reviewers have
+const REVIEWERS = ["/admin/queue", "/admin/projects"]; // the pages of the core that reviewers have
 
-/** Whether the navigation leads to a page: reports may be switched off. */
-function isShown(path: string): boolean {
-  if (path === "/admin/reports" && summary.data.value?.reports == null) return false;
-  return isAdministrator.value || REVIEWERS.includes(path);
-}
+const added = extras.flatMap(({ menu = [] }) => menu);
+const menu: readonly MenuEntry[] = Object.entries(w.pages).flatMap(([path, name]) => [
+  { path, name, after: "", reviews: REVIEWERS.includes(path), waiting: () => (path === "/admin/queue" ? pending.value ?? 0 : 0) },
+  ...added.filter(({ after }) => after === path),
+]);
 
 function ConsoleNav() {
   const { pathname } = address.value;
-  const number = pending.value;
   return (
     <div class="tabs console-nav">
       <nav aria-label={w.nav} ref={(nav) => showPresent(nav)}>
-        {Object.entries(w.pages).filter(([path]) => isShown(path)).map(([path, name]) => {
+        {menu.filter(({ reviews }) => reviews || isAdministrator.value).map(({ path, name, waiting = () => 0 }) => {
           const here = path === "/admin" ? pathname === path : pathname.startsWith(path);
-          const counted = path === "/admin/queue" ? number : path === "/admin/reports" ? summary.data.value?.reports : 0;
-          return <a key={path} href={path} aria-current={here ? "page" : undefined}>{name}{counted ? <Waiting number={counted} /> : null}</a>;
+          const number = waiting();
+          return number != null && <a key={path} href={path} aria-current={here ? "page" : undefined}>{name}{number ? <Waiting number={number} /> : null}</a>;
         })}
       </nav>
       <button type="button" class="button small ghost keys" onClick={() => (help.value = true)}>{w.keys} <kbd>?</kbd></button>
@@ -58,7 +59,7 @@ function ConsoleNav() {
   );
 }
 
-/** How many submissions, or projects with reports, wait. */
+/** How much waits on a page. */
 function Waiting({ number }: { number: number }) {
   return <span class="count" role="img" aria-label={w.waitingHere(number)}>{t.number(number)}</span>;
 }

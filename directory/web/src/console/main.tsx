@@ -14,7 +14,6 @@ import { later } from "./later.tsx";
 import { projects } from "./projects.tsx";
 import { DecisionBar } from "./queue-outcomes.tsx";
 import { reviewQueue } from "./queue.tsx";
-import { reports } from "./reports.tsx";
 import { w } from "./text.ts";
 
 /** The pages that are opened seldom, in a file of their own. */
@@ -29,9 +28,6 @@ startApp([
   { pattern: /^\/admin\/queue$/, page: reviewQueue },
   { pattern: /^\/admin\/queue\/(\d{1,19})$/, page: reviewQueue },
   { pattern: /^\/admin\/projects$/, page: projects },
-  { pattern: /^\/admin\/reports$/, page: reports },
-  { pattern: /^\/admin\/rules$/, page: later(w.pages["/admin/rules"], async () => (await rare()).rules) },
-  { pattern: /^\/admin\/rules\/(?:new|(\d{1,19}))$/, page: later(w.pages["/admin/rules"], async () => (await rare()).rule) },
   { pattern: /^\/admin\/replies$/, page: later(w.pages["/admin/replies"], async () => (await rare()).savedReplies) },
   { pattern: /^\/admin\/users$/, page: later(w.pages["/admin/users"], async () => (await rare()).users) },
   { pattern: /^\/admin\/users\/(\d{1,19})$/, page: later(w.pages["/admin/users"], async () => (await rare()).user) },

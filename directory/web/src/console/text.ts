@@ -27,8 +27,8 @@ export const w = {
   passkeyNeededWhy: "Your role needs a passkey here. If you have none yet, add one in your account within ten minutes after signing in.",
   nav: "Console",
   pages: {
-    "/admin": "Dashboard", "/admin/queue": "Review queue", "/admin/projects": "Projects", "/admin/reports": "Reports", "/admin/users": "Users",
-    "/admin/categories": "Categories", "/admin/rules": "Rules", "/admin/replies": "Replies", "/admin/deliveries": "Deliveries", "/admin/audit": "Log",
+    "/admin": "Dashboard", "/admin/queue": "Review queue", "/admin/projects": "Projects", "/admin/users": "Users",
+    "/admin/categories": "Categories", "/admin/replies": "Replies", "/admin/deliveries": "Deliveries", "/admin/audit": "Log",
   },
   waitingHere: (number: number) => `${n.format(number)} waiting`,
   keys: "Keys",

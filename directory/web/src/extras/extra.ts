@@ -2,11 +2,24 @@
 import type { ComponentChildren } from "preact";
 import type { Page } from "../state/router.ts";
 
+export interface MenuEntry {
+  path: string;
+  name: string;
+  /** The path of the entry before it. */
+  after: string;
+  /** Whether it is for reviewers too. */
+  reviews?: boolean;
+  /** How much waits there; null while the page is switched off. */
+  waiting?: () => number | null | undefined;
+}
+
 export interface Extra {
   /** Its name in EXTRAS. */
   name: string;
   /** Its pages: the addresses, the title until a page is loaded, and the page. */
   pages?: { pattern: RegExp; title: string; load: () => Promise<Page> }[];
+  /** Its entries in the navigation. */
+  menu?: MenuEntry[];
   /** A ranking on the dashboard: `load` asks for its data. */
   ranking?: { load: () => void; view: () => ComponentChildren };
   /** Where an administrator sees who voted for a project, and what that link says. */

@@ -1,1 +1,0 @@
-"""Rules of the administrators, which judge what members submit, edit and register."""

@@ -1,0 +1,3 @@
+// The pages of the rules, in a file of their own.
+export { rule } from "./rule.tsx";
+export { rules } from "./rules.tsx";
