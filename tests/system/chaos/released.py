@@ -43,6 +43,7 @@ STORIES = (
 )  # fmt: skip
 LATER = {"late": 31, "soon": 25}  # so many days go by
 TOLD = 5 * len(STORIES)  # cases that are told by requests; the others are copies
+SEEDED, OWNERS = 2_000, 100  # projects that are made up, and users whose they are
 BELONGING = ("revisions", "messages", "approvals", "review_claims", "rule_actions")
 # The case of each project that has one, read from the columns of the release, as `services/turns.py` there has it.
 READING = """
@@ -181,27 +182,40 @@ def fill(at: Stage, members: list[Person], cases: int, tidy: Callable[[], None])
         late = [(owner, each) for owner, each in zip(owners, ids, strict=True) if told[each].endswith("late appeal")]
         body = {"text": "I was ill."}
         list(pool.map(lambda one: _good(at.ask("POST", f"/api/projects/{one[1]}/appeal", one[0], body), "late"), late))
-    return _multiply(at, min(ids), max(ids) + 1, -(-cases // len(ids)))
+    people, nobody = len(at.members), at.members[0].id - 1
+    told_ids = range(min(ids), max(ids) + 1)
+    return _multiply(at, told_ids, -(-cases // len(ids)), lambda copy: copy * people - nobody)
 
 
-def _multiply(at: Stage, first: int, end: int, times: int) -> range:
-    """Have a range of projects, with their cases and what belongs to them, be there so many times; all ids."""
-    number = end - first
+def seed(at: Stage, flask: Callable[..., None], projects: int, users: int) -> None:
+    """So many made-up projects, of which most are copies, and at least so many users."""
+    made = min(projects, SEEDED)
+    flask("seed", "--projects", str(made), "--users", str(OWNERS), "--votes", "0")
+    flask("seed", "--force", "--projects", "0", "--users", str(max(users, projects // made * OWNERS)), "--votes", "0")
     with connected(at) as connection:
-        tables = [("projects", "id"), *((table, "project_id") for table in BELONGING)]
-        tables += [(table, names[0]) for table, names in WORDS[connection.dialect.name].items()]
+        first, last = connection.execute(text("SELECT min(id), max(id) FROM projects")).one()
+    _multiply(at, range(first, last + 1), projects // made, lambda copy: copy * OWNERS)
+
+
+def _multiply(at: Stage, projects: range, times: int, owner: Callable[[int], int]) -> range:
+    """Have projects, with their cases and what belongs to them, be there so many times; all ids.
+
+    `owner` says how far the owner's id of each copy is from the first one.
+    """
+    with connected(at) as connection:
+        words = WORDS[connection.dialect.name]
         for copy in range(1, times):
-            beyond, nobody = copy * number, at.members[0].id - 1
-            new = {name: f"{name} + {beyond}" for name in ("id", "project_id", "rowid")}
-            new["owner_id"] = f"owner_id - {nobody} + {copy * len(at.members)}"
-            for table, key in tables:
-                names = WORDS[connection.dialect.name].get(table) or _columns(connection, table)
+            new = {name: f"{name} + {copy * len(projects)}" for name in ("id", "project_id", "rowid")}
+            new["owner_id"] = f"owner_id + {owner(copy)}"
+            for table in ("projects", *BELONGING, *words):
+                names = words.get(table) or _columns(connection, table)
+                key = "id" if table == "projects" else next(name for name in names if name in {"project_id", "rowid"})
                 values = ", ".join(new.get(name, name) for name in names)
-                copied = f"SELECT {values} FROM {table} WHERE {key} BETWEEN {first} AND {end - 1}"
+                copied = f"SELECT {values} FROM {table} WHERE {key} BETWEEN {projects[0]} AND {projects[-1]}"
                 connection.execute(text(f"INSERT INTO {table} ({', '.join(names)}) {copied}"))
         if connection.dialect.name == "postgresql":
             connection.execute(text("SELECT setval('projects_id_seq', max(id)) FROM projects"))
-    return range(first, first + times * number)
+    return range(projects[0], projects[0] + times * len(projects))
 
 
 def _columns(connection: Connection, table: str) -> list[str]:

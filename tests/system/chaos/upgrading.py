@@ -7,6 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from itertools import count, pairwise
 from pathlib import Path
 from threading import Lock
@@ -247,14 +248,14 @@ def house(kind: str) -> Iterator[Stage]:
 
 def furnish(at: Stage, machines: list[Machine], old: Path, projects: int, cases: int) -> range:
     """A directory of the release on both machines; the projects whose cases were told."""
-    flask(at, "db", "upgrade", root=old)
-    sizes = {"--projects": projects, "--users": projects // 20, "--votes": projects}
-    flask(at, "seed", *(str(part) for size in sizes.items() for part in size), root=old)
+    run = partial(flask, at, root=old)
+    run("db", "upgrade")
+    released.seed(at, run, projects, cases)
     people(at, 8 + AUTHORS, admins=3)
     for machine in machines:
         machine.restart(old)
     at.service = machines[0].service
-    return released.fill(at, at.members[:-AUTHORS], cases, lambda: flask(at, "tidy", "--all", root=old))
+    return released.fill(at, at.members[:-AUTHORS], cases, lambda: run("tidy", "--all"))
 
 
 def play(at: Stage, machines: list[Machine], old: Path, told: range) -> str:
