@@ -3,32 +3,22 @@
 import os
 import secrets
 from collections import ChainMap
-from collections.abc import Callable, Collection, Mapping, MutableMapping, Set
+from collections.abc import Callable, Mapping, MutableMapping, Set
 from pathlib import Path
 from typing import Any, TypeVar, cast
 from urllib.parse import urlsplit
 
-from settings import HOME, Setting, declared, extras, mail, names, providers, webhooks
-from settings.secrets import is_guessable
+from settings import HOME, ConfigError, Setting, declared, extras, mail, names, webhooks
+from settings.secrets import require_random
 
 T = TypeVar("T")
 INSTANCE = HOME / "instance"
 ENV_FILE = HOME / ".env"
-SETTINGS = (*declared.SETTINGS, *extras.declared())
+SETTINGS = (*declared.SETTINGS, *extras.SETTINGS)
 DECLARED = {setting.name: setting for setting in SETTINGS}
 SECRETS = tuple(setting.name for setting in SETTINGS if setting.is_secret)
 SHORTEST_KEY = 32  # characters
 LONGEST_SECRET_FILE = 64 * 1024  # bytes
-
-
-class ConfigError(SystemExit):
-    """A setting that makes no sense; as a SystemExit it ends the start with its one line on standard error."""
-
-    def __init__(self, name: str, why: str, *, because: Collection[str] = ()) -> None:
-        """`because` names the settings that demand the one that is missing."""
-        super().__init__(f"{name}: {why}")
-        # Without these the others would do.
-        self.left_out = frozenset(because) or _together(name.removesuffix("_FILE"))
 
 
 def load(environ: Mapping[str, str] | None = None) -> dict[str, Any]:
@@ -43,15 +33,14 @@ def load(environ: Mapping[str, str] | None = None) -> dict[str, Any]:
         "SITE_LANGUAGES": read["SITE_LANGUAGES"] or (read["SITE_LANGUAGE"],),
         "WEBHOOK_ENDPOINTS": _webhooks(read),
         "MAIL": _mail(read),
-        "PROVIDERS": _providers(read),
         "LOG_COLOURS": not read["NO_COLOR"],
+        **extras.together(read),
     }
     _languages_have_that_of_the_site(settings)
     _one_process_on_memory(settings)
     _shared_caches_count_no_reads(settings)
     _shared_caches_hold_nothing_private(settings)
     _mail_has_its_name_and_links(settings)
-    _providers_know_the_way_back(settings)
     _passkeys_have_their_host(settings)
     _accounts_have_a_way_in(settings)
     if settings["APP_ENV"] == "production":
@@ -84,8 +73,9 @@ def load_for(command: Set[str], environ: Mapping[str, str] | None = None) -> tup
         try:
             return load(env), faults
         except ConfigError as fault:
-            left_out = {given for name in fault.left_out for given in (name, f"{name}_FILE")} & env.keys()
-            if not (left_out and all(command.isdisjoint(DECLARED[name].needed_by) for name in fault.left_out)):
+            without = fault.because or _together(fault.name.removesuffix("_FILE"))
+            left_out = {given for name in without for given in (name, f"{name}_FILE")} & env.keys()
+            if not (left_out and all(command.isdisjoint(DECLARED[name].needed_by) for name in without)):
                 raise
             env = {name: value for name, value in env.items() if name not in left_out}
             faults.append(str(fault))
@@ -204,22 +194,6 @@ def _mail(read: Mapping[str, Any]) -> dict[str, Any] | None:
     return {**server, "sender": sender}
 
 
-def _providers(read: Mapping[str, Any]) -> list[Mapping[str, str]]:
-    """The providers by which one signs in, GitHub the last."""
-    listed: list[Mapping[str, str]] = [*read["OIDC_PROVIDERS"]]
-    client_id, secret = read["GITHUB_CLIENT_ID"], read["GITHUB_CLIENT_SECRET"]
-    if client_id or secret:
-        if not (client_id and secret):
-            name = "GITHUB_CLIENT_SECRET" if client_id else "GITHUB_CLIENT_ID"
-            raise ConfigError(name, "set GITHUB_CLIENT_ID and GITHUB_CLIENT_SECRET, or neither")
-        github = providers.github(client_id, secret, read["GITHUB_BASE_URL"])
-        for member in ("name", "issuer"):
-            if any(one[member] == github[member] for one in listed):
-                raise ConfigError("OIDC_PROVIDERS", f"no provider has the {member} of GitHub: GITHUB_CLIENT_ID is set")
-        listed.append(github)
-    return listed
-
-
 def _default_file() -> Path:
     try:
         INSTANCE.mkdir(exist_ok=True)
@@ -229,19 +203,13 @@ def _default_file() -> Path:
 
 
 def _production_has_secrets(settings: dict[str, Any], read: Mapping[str, Any]) -> None:
-    """Refuse secrets that anybody would guess. The line names the setting and not the secret."""
+    """Raise ConfigError for a secret that anybody would guess."""
     webhook = "WEBHOOK_SECRET" if read["WEBHOOK_ENDPOINTS"] is None else "WEBHOOK_ENDPOINTS"
     named = [("SECRET_KEY", settings["SECRET_KEY"])]
     named += [("SECRET_KEY_FALLBACKS", key) for key in settings["SECRET_KEY_FALLBACKS"]]
     named += [(webhook, secret) for endpoint in settings["WEBHOOK_ENDPOINTS"] for secret in endpoint["secrets"]]
-    for provider in settings["PROVIDERS"]:
-        name = "GITHUB_CLIENT_SECRET" if "api" in provider else "OIDC_PROVIDERS"
-        named.append((name, provider["client_secret"]))
     for name, secret in named:
-        if is_guessable(secret):
-            raise ConfigError(
-                name, "is a placeholder, or a few characters repeated: use random characters in production"
-            )
+        require_random(name, secret)
 
 
 def _production_names_its_database(read: Mapping[str, Any]) -> None:
@@ -309,14 +277,6 @@ def _mail_has_its_name_and_links(settings: dict[str, Any]) -> None:
     settings["MAIL"]["site_url"] = settings["SITE_URL"] or f"http://{settings['HOST']}:{settings['PORT']}"
 
 
-def _providers_know_the_way_back(settings: dict[str, Any]) -> None:
-    """A provider sends browsers back to an address that is registered with it, not to one from a Host header."""
-    if settings["PROVIDERS"] and settings["APP_ENV"] == "production" and not settings["SITE_URL"]:
-        name = "GITHUB_CLIENT_ID" if all("api" in one for one in settings["PROVIDERS"]) else "OIDC_PROVIDERS"
-        why = f"set the public address of the site, as {name} is set: providers send browsers back to it"
-        raise ConfigError("SITE_URL", why, because={"OIDC_PROVIDERS", *_together("GITHUB_CLIENT_ID")})
-
-
 def _passkeys_have_their_host(settings: dict[str, Any]) -> None:
     """Passkeys are an extra, and bound to the host of the site, so in production they need SITE_URL."""
     if settings["REQUIRE_PASSKEY"] != "none" and not extras.is_on(settings["EXTRAS"], "passkeys"):
@@ -328,7 +288,7 @@ def _passkeys_have_their_host(settings: dict[str, Any]) -> None:
 
 def _accounts_have_a_way_in(settings: dict[str, Any]) -> None:
     """Refuse what would leave nobody a way to open an account, or to sign in."""
-    if settings["PROVIDERS"]:
+    if settings.get("PROVIDERS"):  # an extra makes them
         return
     if settings["SIGNUP_DOMAINS"] and settings["MAIL"] is None:
         why = "set MAIL_URL or a provider: without either no address can be confirmed, and no account opened"

@@ -10,7 +10,7 @@ import socket
 import sys
 
 import config
-from settings import ROOT
+from settings import ROOT, ConfigError
 
 # Set by systemd, or by a server that is replaced: sockets that are already bound.
 INHERITED = ("GUNICORN_FD", "LISTEN_FDS")
@@ -47,12 +47,12 @@ def _require_free(host: str, port: int) -> None:
         raise _refusal(host, port, error) from None
 
 
-def _refusal(host: str, port: int, error: OSError) -> config.ConfigError:
+def _refusal(host: str, port: int, error: OSError) -> ConfigError:
     if error.errno == errno.EADDRINUSE:
-        return config.ConfigError("PORT", f"{port} is taken on {host}: stop what listens there, or set another port")
+        return ConfigError("PORT", f"{port} is taken on {host}: stop what listens there, or set another port")
     if error.errno in {errno.EACCES, errno.EPERM}:
-        return config.ConfigError("PORT", f"{port} may not be listened on by this user")
-    return config.ConfigError("HOST", f"{host!r} cannot be listened on: {error.strerror}")
+        return ConfigError("PORT", f"{port} may not be listened on by this user")
+    return ConfigError("HOST", f"{host!r} cannot be listened on: {error.strerror}")
 
 
 if __name__ == "__main__":

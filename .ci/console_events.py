@@ -1,7 +1,8 @@
-"""Write what the console says of the events, from the table in directory/events.py: python .ci/console_events.py FILE.
+"""Write what the console says of events and of states: python .ci/console_events.py FILE.
 
-The reason by which it knows what the service itself rejected is that of directory/services/service_words.py.
-`.ci/web.py schema` runs it.
+The words are those of the tables in directory/events.py and directory/services/turn_words.py; the reason by which the
+console knows what the service itself rejected is that of directory/services/service_words.py. `.ci/web.py schema` runs
+it.
 """
 
 import json
@@ -11,14 +12,18 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from directory import events
-from directory.services import service_words
+from directory.models import Asked, Outcome, Turn
+from directory.services import service_words, turn_words
+
+STATES = {"live": Outcome.APPROVED, "pending": Turn.REVIEWERS, "rejected": Outcome.REJECTED}
+TURNS = {"review": Turn.REVIEWERS, **{each.value: each for each in (*Asked, Turn.APPEAL)}}
 
 
 def text() -> str:
     """The text of the file."""
     table = events.TABLE
     parts = [
-        "// What the console says of the events. Made of directory/events.py: python .ci/web.py schema",
+        "// What the console says of events and states. Made of the tables of the service: python .ci/web.py schema",
         'import type { Schemas } from "./client.ts";',
         "",
         "/** What each event is called. */",
@@ -41,8 +46,19 @@ def text() -> str:
         _named("edits: readonly string[]", [each for each in table if each.is_edit]),
         "/** The reason of a rejection that the service made, because the time for an answer had passed. */",
         f"export const timePassed = /^{service_words.TIME_PASSED.pattern}$/;\n",
+        "/** What each state of a project is called. */",
+        _named("states", _badges(STATES), " as const"),
+        "/** The same of what is under review, by whose turn it is, or how it came to its owner. */",
+        _named("turns", {**_badges(TURNS), "held": turn_words.HELD}, " as const"),
+        "/** What is said of what waits for its owner, with and without a date. */",
+        _named("withOwner", [*turn_words.FOR_OTHERS.texts, *turn_words.FOR_OTHERS.undated], " as const"),
     ]
     return "\n".join(parts)
+
+
+def _badges(states: Mapping[str, Turn | Asked | Outcome]) -> dict[str, str]:
+    """The words for some states of a submission, by the names that the console has for them."""
+    return {name: turn_words.TABLE[state, False].badge for name, state in states.items()}
 
 
 def _named(name: str, value: Mapping[str, object] | Sequence[object], end: str = "") -> str:

@@ -7,14 +7,11 @@ the same kind, so nothing is imported or compiled. A list and a search are not i
 
 import argparse
 import re
-import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from statistics import median
-from types import FrameType
-from typing import Any
 
 from directory import events
 
@@ -22,7 +19,6 @@ ROOT = Path(__file__).parent.parent
 DIRECTORY = ROOT / "directory"
 SOURCES = {".py", ".ts", ".tsx", ".html", ".sql"}
 GENERATED = {"schema.d.ts", "events.ts"}
-COMPREHENSIONS = {"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>", "<module>"}
 SHORT = 45  # lines of a module that a reader meets without learning much
 
 
@@ -62,28 +58,10 @@ def lines_by_package(texts: dict[Path, str]) -> Iterator[tuple[str, int]]:
     yield "all", sum(python.values())
 
 
-def calls(api: Any, method: str, path: str, body: Any = None) -> Counter[str]:
-    """The calls of our own functions in one request, by file and name; comprehensions are not counted."""
-    counted: Counter[str] = Counter()
-    own = f"{DIRECTORY}/"
-
-    def note(frame: FrameType, event: str, _argument: Any) -> None:
-        code = frame.f_code
-        if event == "call" and code.co_filename.startswith(own) and code.co_name not in COMPREHENSIONS:
-            counted[f"{code.co_filename.removeprefix(own)}:{code.co_firstlineno} {code.co_qualname}"] += 1
-
-    sys.setprofile(note)
-    try:
-        response = api.call(method, path, body)
-    finally:
-        sys.setprofile(None)
-    assert response.status_code < 300, response.text
-    return counted
-
-
 def paths(folder: str) -> dict[str, Counter[str]]:
     """The calls of each operation."""
     from tests.conftest import build, migrate
+    from tests.support.calls import of_request, submission
     from tests.support.factories import Api, World
 
     url = f"sqlite:///{folder}/house.db"
@@ -93,9 +71,7 @@ def paths(folder: str) -> dict[str, Counter[str]]:
     first, *rest = [world.project(title=f"House {place}") for place in range(20)]
     waiting = [world.project(status="pending") for _ in range(2)]
     member, admin, visitor = world.caller(world.user()), world.caller(world.admin()), Api(app)
-    submissions = [{"title": f"Path {n}", "url": f"https://example.com/{n}", "description": "Short."} for n in range(3)]
-    for each in submissions:
-        each |= {"tagline": "A way through the house", "category": world.category(), "tags": ["walk"]}
+    submissions = [submission(world, number) for number in range(3)]
     for path in ("/api/projects", "/api/projects?q=house"):
         visitor.get(path)
     for caller in (member, admin):
@@ -105,11 +81,11 @@ def paths(folder: str) -> dict[str, Counter[str]]:
         member.post("/api/projects", each)
     admin.put(f"/api/admin/projects/{waiting[0]}/approve")
     return {
-        "a submission": calls(member, "POST", "/api/projects", submissions[0]),
-        "an approval": calls(admin, "PUT", f"/api/admin/projects/{waiting[1]}/approve"),
-        "a search": calls(visitor, "GET", "/api/projects?q=house"),
-        "a list": calls(visitor, "GET", "/api/projects"),
-        "a vote": calls(member, "POST", f"/api/projects/{rest[0]}/upvote"),
+        "a submission": of_request(member, "POST", "/api/projects", submissions[0]),
+        "an approval": of_request(admin, "PUT", f"/api/admin/projects/{waiting[1]}/approve"),
+        "a search": of_request(visitor, "GET", "/api/projects?q=house"),
+        "a list": of_request(visitor, "GET", "/api/projects"),
+        "a vote": of_request(member, "POST", f"/api/projects/{rest[0]}/upvote"),
     }
 
 

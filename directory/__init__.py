@@ -12,19 +12,15 @@ from directory.api import (
     admin,
     appeals,
     auth,
-    categories,
     logos,
-    markdown,
     messages,
     project_pictures,
     projects,
-    providers,
+    public,
     recovery,
     review,
     session,
     system,
-    tags,
-    users,
 )
 from directory.cache import middleware
 from directory.db import deadline, engine
@@ -43,8 +39,7 @@ from directory.http import (
 from directory.http.wsgi import behind_proxies
 from directory.services import health
 from directory.services.accounts import sessions
-from directory.services.delivery import configuration as delivery
-from directory.services.sign_in import configuration as sign_in
+from directory.services.delivery import channels
 from directory.services.site import Site
 
 
@@ -69,19 +64,20 @@ def create_app(config: Mapping[str, Any]) -> Flask:
         logo=pages.picture_path(config, "SITE_LOGO"), image=pages.picture_path(config, "SITE_IMAGE"),
         headline=config["SITE_HEADLINE"],
     )  # fmt: skip
-    app.extensions["mail_server"] = mail = delivery.mail_server(
+    app.extensions["mail_server"] = mail = channels.mail_server(
         config["MAIL"], site.name, keys, app.extensions["languages"]
     )
-    app.extensions["webhooks"] = [*delivery.webhooks(config["WEBHOOK_ENDPOINTS"], site), *([mail] if mail else [])]
-    app.extensions["providers"] = sign_in.providers(config["PROVIDERS"], config["THREADS"])
+    app.extensions["webhooks"] = [*channels.webhooks(config["WEBHOOK_ENDPOINTS"], site), *([mail] if mail else [])]
     converters.init_app(app)
     for part in (hooks, authentication, rate_limits, problem_details, metrics):
         part.init_app(app)
     for routes in (
-        projects, project_pictures, messages, appeals, logos, categories, tags, users, session, auth, recovery,
-        providers, account_deletion, markdown, admin, review, system,
+        projects, project_pictures, messages, appeals, logos, session, auth, recovery, account_deletion, admin, review,
+        system,
     ):  # fmt: skip
         app.register_blueprint(routes.bp)
+    for blueprint in public.BLUEPRINTS:
+        app.register_blueprint(blueprint)
     app.extensions["files"] = files.Files(app)
     pages.init_app(app)
     extras.add_to(app)

@@ -4,10 +4,10 @@ DirectoryError
 ├── Invalid     WrongPassword
 ├── Forbidden   NotOwner, OwnSubmission, OwnDecision, AdminRequired, ReviewerRequired, PasskeyRequired,
 │               AccountSuspended, EmailNotVerified, CrossSiteRequest, RegistrationClosed, RegistrationRefused,
-│               PasswordsOff
+│               PasswordsOff, SignInExpired, SignInAgain
 ├── Conflict    InvalidTransition, ReportsSettled, NoAppeal, AppealNotPossible, NotVotable, Duplicate, LastAdmin,
 │               CategoryInUse, AccountDeleted, TooManyProjects, TooManyVotes, TooMany, Claimed, PreviewFirst,
-│               DeliveryEmptied
+│               DeliveryEmptied, LastWayIn
 └── each of the others; each class says what it means, and has its code
 """
 
@@ -221,6 +221,20 @@ class PasswordsOff(Forbidden):
     default = _("Passwords are not used here. Sign in another way.")
 
 
+class SignInExpired(Forbidden):
+    """No sign-in is under way to which the request belongs: it has ended, or began in another browser."""
+
+    code = "sign_in_expired"
+    default = _("This sign-in has expired, or it began in another browser. Start it again.")
+
+
+class SignInAgain(Forbidden):
+    """The request needs a session that was opened just now."""
+
+    code = "sign_in_again"
+    default = _("Sign in again, and send this within ten minutes.")
+
+
 class NotFound(DirectoryError):
     """It does not exist, or the caller may not know of it."""
 
@@ -320,6 +334,13 @@ class AccountDeleted(Conflict):
 
     code = "account_deleted"
     default = _("This account is deleted. It cannot be changed or opened again.")
+
+
+class LastWayIn(Conflict):
+    """Nothing would be left by which the account can be signed in to."""
+
+    code = "last_way_in"
+    default = _("You could not sign in any more: add another way to sign in first.")
 
 
 class Claimed(Conflict):

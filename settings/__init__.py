@@ -1,6 +1,6 @@
 """The settings: `declared.py` has one declaration each, the other modules parse values. Only `config.py` reads them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -30,3 +30,12 @@ class Setting:
     def value(self) -> str:
         """The value that it is made into. The settings of one value make sense together, or not at all."""
         return self.becomes or self.name
+
+
+class ConfigError(SystemExit):
+    """A setting that makes no sense; as a SystemExit it ends the start with its one line on standard error."""
+
+    def __init__(self, name: str, why: str, *, because: Collection[str] = ()) -> None:
+        """`because` names the settings that demand the one that is missing: without these the others would do."""
+        super().__init__(f"{name}: {why}")
+        self.name, self.because = name, frozenset(because)

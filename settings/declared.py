@@ -1,6 +1,6 @@
 """The declaration of each setting, in the order of docs/settings.md."""
 
-from settings import EVERY, HOME, NOTIFYING, Setting, colours, domains, extras, mail, providers, site, values, webhooks
+from settings import EVERY, HOME, NOTIFYING, Setting, colours, domains, extras, mail, site, values, webhooks
 
 
 def _picture(value: str) -> site.Picture | None:
@@ -210,28 +210,6 @@ SETTINGS = (
         "MAIL_FROM", mail.sender, "",
         "The sender of mail, such as `Project Directory <directory@example.org>`.",
         needed_by=(NOTIFYING,), becomes="MAIL",
-    ),
-    Setting(
-        "OIDC_PROVIDERS", providers.openid, "",
-        'Providers that users can sign in with, as a JSON list of `{"name", "label", "issuer", "client_id", '
-        '"client_secret"}`, each with `"email_claim"`, `"trusts_email"`, `"scope"` and `"roles"` if wanted; '
-        '[how](sign-in.md).',
-        becomes="PROVIDERS", is_secret=True,
-    ),
-    Setting(
-        "GITHUB_CLIENT_ID", values.optional(providers.credential), "",
-        "GitHub as such a provider: the id of the application there.",
-        becomes="GITHUB",
-    ),
-    Setting(
-        "GITHUB_CLIENT_SECRET", values.optional(providers.credential), "",
-        "The secret of that application.",
-        becomes="GITHUB", is_secret=True,
-    ),
-    Setting(
-        "GITHUB_BASE_URL", providers.github_url, providers.GITHUB_URL,
-        "The address of a GitHub Enterprise Server.",
-        becomes="GITHUB",
     ),
     Setting(
         "REQUIRE_VERIFIED_EMAIL", values.choice("none", "submit", "vote"), "none",

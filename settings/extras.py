@@ -1,10 +1,15 @@
 """The setting that chooses the extras, and the settings of the extras themselves."""
 
 import runpy
+from collections.abc import Mapping
+from typing import Any
 
 from settings import ROOT, Setting
 
 FOLDER = ROOT / "directory" / "extras"
+# What `settings.py` of each extra has. Each is run by itself, because a start imports no extra here.
+FILES = {file.parent.name: runpy.run_path(str(file)) for file in sorted(FOLDER.glob("*/settings.py"))}
+SETTINGS: tuple[Setting, ...] = tuple(setting for file in FILES.values() for setting in file["SETTINGS"])
 
 
 def choice(value: str) -> str:
@@ -25,7 +30,10 @@ def is_on(value: str, name: str) -> bool:
     return name in chosen(value)
 
 
-def declared() -> tuple[Setting, ...]:
-    """The declarations in `settings.py` of each extra. Each is run by itself, because a start imports no extra here."""
-    files = sorted(FOLDER.glob("*/settings.py"))
-    return tuple(setting for file in files for setting in runpy.run_path(str(file))["SETTINGS"])
+def together(read: Mapping[str, Any]) -> dict[str, Any]:
+    """The values that the extras that are on make of several settings, by their function `together`.
+
+    Raises ConfigError.
+    """
+    on = [file["together"] for name, file in FILES.items() if "together" in file and is_on(read["EXTRAS"], name)]
+    return {name: value for made in on for name, value in made(read).items()}

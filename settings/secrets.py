@@ -4,6 +4,8 @@ import base64
 import binascii
 import re
 
+from settings import ConfigError
+
 # As examples, tutorials and lists of passwords have them, in lower case and without anything but letters and digits.
 PLACEHOLDERS = frozenset(
     {
@@ -20,6 +22,12 @@ PLACEHOLDERS = frozenset(
 ROWS = ("01234567890123456789", "0123456789abcdef", "abcdefghijklmnopqrstuvwxyz", "qwertyuiopasdfghjklzxcvbnm")
 SHORTEST_UNIT = 9  # characters; anybody would guess what repeats fewer of them three times
 WEBHOOK_PREFIX = "whsec_"
+
+
+def require_random(name: str, secret: str) -> None:
+    """Raise ConfigError, which names the setting and not the secret, if anybody would guess the secret."""
+    if is_guessable(secret):
+        raise ConfigError(name, "is a placeholder, or a few characters repeated: use random characters in production")
 
 
 def is_guessable(secret: str) -> bool:

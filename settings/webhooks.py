@@ -73,8 +73,7 @@ def address(value: str) -> str:
 
 def signing_secrets(given: Any, style: str) -> list[str]:
     """The secrets of an endpoint, the newest first; those that sign must be base64, as Standard Webhooks has them."""
-    from directory.services.delivery.webhooks.formats import FORMATS
-    from directory.services.delivery.webhooks.signing import key
+    from directory.services.delivery.webhooks.formats import FORMATS, key_of
 
     signed = FORMATS[style].signed
     if not isinstance(given, list) or not all(isinstance(secret, str) and secret.strip() for secret in given):
@@ -84,7 +83,7 @@ def signing_secrets(given: Any, style: str) -> list[str]:
         raise ValueError(f"an endpoint of format {style} needs a secret")
     try:
         if signed:
-            list(map(key, listed))
+            list(map(key_of, listed))
     except ValueError:
         raise ValueError(f"a secret of format {style} is base64, with or without whsec_ before it") from None
     return listed

@@ -18,7 +18,7 @@ import config
 from directory import create_app
 from directory.extensions import db
 from directory.services.catalog import search_frequency, ways
-from tests.support import answers, pooler, quick, servers
+from tests.support import answers, extras, pooler, quick, servers
 from tests.support.caching import close_snapshots
 from tests.support.factories import Api, World
 from tests.support.variants import ENVIRONMENT, OF_THE_RUN, counts, databases_of, reason_to_skip
@@ -268,9 +268,9 @@ def mailbox() -> Iterator["Mailbox"]:
 @pytest.fixture
 def provider(monkeypatch: pytest.MonkeyPatch) -> Iterator["LyingProvider"]:
     """A provider to sign in by, which lies where a test has it lie. On a busy machine it is not given up for slow."""
-    from directory.services.sign_in import transport
     from tests.support.lying_provider import LyingProvider
 
-    monkeypatch.setattr(transport, "SECONDS", 60.0)
+    if "providers" in extras.ON:
+        monkeypatch.setattr("directory.extras.providers.transport.SECONDS", 60.0)
     with LyingProvider() as one:
         yield one

@@ -6,7 +6,7 @@ from flask import Blueprint
 
 from directory.api.schemas.accounts import DeletionInput, Export
 from directory.db.transactions import transaction
-from directory.errors import LastAdmin, PasskeyRequired, TooManyProjects, TooManyVotes
+from directory.errors import LastAdmin, PasskeyRequired, SignInAgain, TooManyProjects, TooManyVotes
 from directory.http.access import for_unconfirmed, login_required, needs_passkey, shows_reviewers
 from directory.http.authentication import caller
 from directory.http.endpoint import documented, operation
@@ -17,7 +17,6 @@ from directory.http.validation import Errors, JsonBody
 from directory.language.messages import _
 from directory.services import permissions
 from directory.services.people import account_deletion, account_export
-from directory.services.sign_in.refusals import SignInAgain
 
 bp = Blueprint("account", __name__, url_prefix="/api/auth/me")
 

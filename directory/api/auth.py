@@ -8,7 +8,6 @@ from flask import Blueprint, current_app
 from directory.api.schemas.accounts import (
     AccountChanges,
     LoginInput,
-    NewFeedKey,
     NewToken,
     OwnUser,
     RegisterInput,
@@ -28,6 +27,7 @@ from directory.errors import (
     PasswordsOff,
     RegistrationClosed,
     RegistrationRefused,
+    SignInAgain,
 )
 from directory.http import account_limits, languages, rate_limits, receivers
 from directory.http.access import for_unconfirmed, login_required, public
@@ -46,11 +46,10 @@ from directory.http.validation import Errors, JsonBody
 from directory.language.messages import _
 from directory.models import User
 from directory.services import permissions
-from directory.services.accounts import accounts, api_tokens, feed_keys, sessions, usernames, users
+from directory.services.accounts import accounts, api_tokens, sessions, usernames, users
 from directory.services.delivery.channels import MailServer
 from directory.services.identity import Caller
 from directory.services.sign_in import recovery
-from directory.services.sign_in.refusals import SignInAgain
 
 bp = Blueprint("auth", __name__, url_prefix="/api/auth")
 OUTSIDE = _("Accounts here are for addresses of certain domains, and this is not one of them.")
@@ -315,23 +314,3 @@ def issue_token(body: dict[str, Any]) -> Any:
 def revoke_token(token_id: int) -> Any:
     """Revoke an API token."""
     api_tokens.revoke(token_id, by=caller())
-
-
-@bp.post("/feed-key")
-@login_required
-@operation(answer=NewFeedKey(), status=201)
-def make_feed_key() -> Any:
-    """Make the key by which a feed reader reads `/api/projects.atom?key=` as the caller. It ends the key before.
-
-    It is shown this once, and lets nobody do anything else. It ends with the account, and with its tokens where all of
-    them are revoked.
-    """
-    return {"key": feed_keys.make(caller())}
-
-
-@bp.delete("/feed-key")
-@login_required
-@operation(status=204)
-def delete_feed_key() -> Any:
-    """Delete the caller's feed key, if there is one."""
-    feed_keys.delete(caller())

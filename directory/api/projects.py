@@ -43,7 +43,6 @@ from directory.services.catalog import (
     fields,
     nearest,
     related,
-    search_operators,
     similar,
     suggestions,
 )
@@ -88,7 +87,7 @@ def index(query: dict[str, Any]) -> Any:
         if sort == "best" and page["pagination"]["page"] == 1:
             near = nearest.nearest(filters, page["items"], total, viewer=by)
             page |= {} if near is None else {"nearest": near}
-        if taken := search_operators.as_words(filters.q):
+        if taken := suggestions.as_words(filters.q):
             page["searched_as_words"] = taken
     if query.get("owner") == "me":
         additions.add_queue_positions(page["items"])

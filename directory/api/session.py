@@ -10,7 +10,7 @@ from directory.http.access import public
 from directory.http.authentication import viewer
 from directory.http.cache_policy import CachePolicy
 from directory.http.endpoint import operation
-from directory.http.signing_in import has_passkeys, password_reset, registration_open
+from directory.http.signing_in import has_passkeys, password_reset, providers, registration_open
 from directory.services import build, permissions
 from directory.services.accounts import accounts
 from directory.services.catalog import fields
@@ -37,7 +37,7 @@ def show() -> Any:
         "reads": config["READS"],
         "password_reset": password_reset(),
         "passkeys": has_passkeys(),
-        "providers": [{"name": one.name, "label": one.label} for one in current_app.extensions["providers"].values()],
+        "providers": providers(),
         "language": None if account is None else account["language"],
         "languages": languages.of_app().described,
     }

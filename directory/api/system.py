@@ -9,7 +9,7 @@ from directory.api import openapi
 from directory.api.schemas.site import FeedQuery, Health, Readiness
 from directory.errors import NotFound, Unauthenticated, Unavailable
 from directory.http import docs, feed, languages, metrics, readiness
-from directory.http.access import is_closed, public, takes_feed_key
+from directory.http.access import is_closed, public
 from directory.http.authentication import viewer
 from directory.http.endpoint import documented, operation, tag
 from directory.http.files import FOREVER
@@ -120,7 +120,6 @@ def problem(code: str) -> Response:
 
 @bp.get("/api/projects.atom")
 @public
-@takes_feed_key
 @documented(media_types=("application/atom+xml",), raises=(Unauthenticated,))
 @operation(query=FeedQuery(), tier="read", etag=True)
 def atom(query: dict[str, str]) -> Response:

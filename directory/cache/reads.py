@@ -1,6 +1,8 @@
 """Recognises, by method, path and headers, the requests that the cache may answer; the application answers others."""
 
 import re
+import time
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from directory.http.authentication import credential_in
@@ -21,6 +23,9 @@ _ETAG_LIST = re.compile(rf"\*|{_ETAG}(?:[ \t]*,[ \t]*{_ETAG})*")
 # Accept headers that may make a page's address answer with JSON. Answers of the API are always JSON.
 _ACCEPTS_JSON = re.compile(r"json|application/\*", re.IGNORECASE)
 _OPAQUE_TAG = re.compile(r'"[!#-~]*"')
+# Seconds for which the application answers a caller whom the cache did not identify, and all after a failure.
+BYPASS_SECONDS, BYPASS_ALL_SECONDS = 1.0, 5.0
+BYPASSES_MAX = 1_000  # such callers that are remembered
 
 
 class Read(NamedTuple):
@@ -82,3 +87,26 @@ def read_from(environ: dict[str, Any], cookie_name: str, languages: Languages = 
     if languages.several and not path.startswith(API):
         language = choose(languages, environ, path, query)
     return Read(environ["wsgi.url_scheme"], path, query, own_id, if_none_match, credential, accepts, method, language)
+
+
+class Bypass:
+    """Until when the application answers signed-in callers, all or each of some; all times are of time.monotonic()."""
+
+    def __init__(self) -> None:
+        self.all_until = 0.0
+        self.until: dict[Credential | None, float] = {}
+
+    def includes(self, credential: Credential | None) -> bool:
+        """Whether the application answers the caller for now."""
+        now = time.monotonic()
+        return now < self.all_until or now < self.until.get(credential, 0.0)
+
+    def add_all(self) -> None:
+        """Let the application answer all signed-in callers: the database did not answer the cache in time."""
+        self.all_until = time.monotonic() + BYPASS_ALL_SECONDS
+
+    def add(self, unknown: Iterable[Credential | None]) -> None:
+        """Let the application answer the next reads of unknown callers: the cache would not identify them again."""
+        if len(self.until) >= BYPASSES_MAX:
+            self.until.clear()
+        self.until |= dict.fromkeys(unknown, time.monotonic() + BYPASS_SECONDS)

@@ -19,14 +19,14 @@ import time
 from collections import defaultdict, deque
 from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 from flask import Flask
 from werkzeug.routing import RequestRedirect
 
-from directory.cache.bypass import Bypass
 from directory.cache.personal_body import PersonalParts, ShownProjects
-from directory.cache.reads import Read
+from directory.cache.reads import Bypass, Read
 from directory.cache.response import CachedResponse, public_response
 from directory.cache.routes import CacheableRoutes, MatchById
 from directory.cache.single_flight import SingleFlight
@@ -199,7 +199,7 @@ class Responder:
             return public
         if has_waited:
             return self.make(read, snapshot)
-        return self._flights.run(read.key, lambda: self._find_or_make(read, has_waited=True))
+        return self._flights.run(read.key, partial(self._find_or_make, read, has_waited=True))
 
     def _find_stored(self, read: Read) -> tuple[Snapshot | None, CachedResponse | None]:
         """A snapshot after which the response may be made, and the stored response if it is valid.
@@ -340,16 +340,17 @@ class Responder:
                 by_view[each.match.view].append((each, each.match))
         for view, group in by_view.items():
             borrowed = self.snapshots.borrow_connection() if in_loop else nullcontext(True)
-            with self._flask.app_context(), borrowed as is_connected:
-                if not is_connected:
-                    return
-                wanted = [(each.read.credential, match.id) for each, match in group]
-                loaded = view.operation.cache.load_many(wanted, quick=in_loop)
-            for (each, match), found in zip(group, loaded, strict=True):
-                user_id, result = found or (None, None)
-                each.is_unknown = user_id is None and each.read.credential is not None
-                if not each.is_unknown and result is not None:
-                    each.response = self._response_by_id(each.read, match, user_id, result)
+            with self._flask.app_context():
+                with borrowed as is_connected:
+                    if not is_connected:
+                        return
+                    wanted = [(each.read.credential, match.id) for each, match in group]
+                    loaded = view.operation.cache.load_many(wanted, quick=in_loop)
+                for (each, match), found in zip(group, loaded, strict=True):
+                    user_id, result = found or (None, None)
+                    each.is_unknown = user_id is None and each.read.credential is not None
+                    if not each.is_unknown and result is not None:
+                        each.response = self._response_by_id(each.read, match, user_id, result)
 
     def _response_by_id(self, read: Read, match: MatchById, user_id: int | None, result: Any) -> ReaderResponse:
         operation = match.view.operation

@@ -17,7 +17,7 @@ from directory.extensions import db
 from directory.http.receivers import subscribers
 from directory.models import DeliveryState, now
 from directory.models.base import HIGHEST_ID
-from directory.runtime.delivery import deliver
+from directory.runtime.housekeeping import deliver
 from directory.services.delivery import deliverer, deliveries, outbox
 from directory.services.delivery.channels import MAIL, Endpoint
 from directory.services.delivery.leases import Lease
@@ -99,7 +99,7 @@ def send_test(endpoint: str | None) -> None:
         )
     outcomes = [(one, deliverer.prepared(one, _test_lease(one))(DeliveryPolicy())) for one in chosen]
     rows = [
-        (one.name, one.format, o.status or o.error, f"{o.milliseconds} ms", _first_line(o.response))
+        (one.name, one.format, o.status or o.error, f"{o.milliseconds} ms", o.response.strip().partition("\n")[0][:60])
         for one, o in outcomes
     ]
     click.echo(table(("ENDPOINT", "FORMAT", "RESULT", "TOOK", "ANSWER"), rows))
@@ -149,7 +149,3 @@ def _test_lease(endpoint: Endpoint) -> Lease:
     """A test event to be sent at once, without a delivery in the outbox."""
     [row] = outbox.rows_of_test([endpoint])
     return Lease(0, f"msg_test_{secrets.token_hex(8)}", row["event"], row["payload"], 0, "", now())
-
-
-def _first_line(text: str) -> str:
-    return text.strip().partition("\n")[0][:60]

@@ -4,9 +4,11 @@ Timeouts in the server do not help if the server is frozen or unreachable, and t
 connection. So the connection itself checks the time while it waits for the socket.
 """
 
+import logging
 import math
 import select
 import time
+from collections.abc import Mapping
 from typing import Any
 
 import psycopg
@@ -19,8 +21,9 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from directory.db import deadline
 from directory.db.circuit_breaker import CircuitBreaker
-from directory.db.failover import Servers
 from directory.db.pooler import Route, is_lost
+
+log = logging.getLogger(__name__)
 
 CONNECT_SECONDS = 2  # timeout for a new connection, the shortest that the driver accepts
 GRACE = 0.4  # seconds after the deadline in which the server may confirm that it has cancelled the statement
@@ -29,6 +32,44 @@ GRACE = 0.4  # seconds after the deadline in which the server may confirm that i
 SILENCE = 0.9
 INTERVAL = 0.1  # seconds between two checks of the time during a silent wait
 SUCCESS = {ExecStatus.COMMAND_OK, ExecStatus.TUPLES_OK}
+
+
+class Servers:
+    """The servers of an engine, one of which is the primary, and that of the newest connection (None before the first).
+
+    PostgreSQL does not notify clients of a failover; the first new connection to another server shows it. From then on
+    connections to the previous server are not used: it may be unreachable, or still answer although it was replaced.
+    """
+
+    def __init__(self) -> None:
+        self.current: str | None = None
+        self._silent: set[str] = set()
+
+    def attempts(self, named: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+        """Each server's name and the driver's arguments for it: the current one first, those that did not answer last.
+
+        An attempt that gets no answer takes connect_timeout, and a request hardly has time for two.
+        """
+        hosts, ports = str(named.get("host", "")).split(","), str(named.get("port", "")).split(",")
+        if len(ports) == 1:
+            ports *= len(hosts)
+        if len(hosts) == 1 or len(ports) != len(hosts) or "hostaddr" in named:
+            return [("", dict(named))]  # the driver tries them in their order, or reports the error
+        found = [
+            (f"{host}:{port}", {**named, "host": host, "port": port}) for host, port in zip(hosts, ports, strict=True)
+        ]
+        return sorted(found, key=lambda attempt: (attempt[0] in self._silent, attempt[0] != self.current))
+
+    def connected(self, server: str) -> None:
+        """Record that a new connection reached this server."""
+        if self.current not in {None, server}:
+            log.warning("another server of DATABASE_URL is the primary", extra={"server": server})
+        self.current = server
+        self._silent.discard(server)
+
+    def timed_out(self, server: str) -> None:
+        """Record that this server did not answer."""
+        self._silent.add(server)
 
 
 class DeadlineConnection(psycopg.Connection[Any]):

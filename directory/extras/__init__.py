@@ -20,14 +20,14 @@ from directory.language.messages import Message
 from directory.services.drafts import Judge
 
 FOLDER = Path(__file__).parent
-NAMES = ("observability", "passkeys", "previews", "reports", "spam_rules", "vote_review")
+NAMES = ("feed_keys", "observability", "passkeys", "previews", "providers", "reports", "spam_rules", "vote_review")
 
 
 @dataclass(frozen=True, slots=True)
 class Slot:
     """A part of a page: a template, and its values, by a function of what the page is about.
 
-    `said` has by name what a section says after a form of it was accepted.
+    `said` has by name what a section says after a form of it was accepted, or after something failed elsewhere.
     """
 
     template: str

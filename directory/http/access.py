@@ -24,10 +24,7 @@ from directory.extensions import db
 from directory.http import rate_limits, write_checks
 from directory.http.authentication import bearer_of, caller, viewer
 from directory.http.exchange import ROUTE, Exchange, current
-from directory.http.validation import read_query
-from directory.language.messages import _
 from directory.services import identity, permissions
-from directory.services.accounts import feed_keys
 from directory.services.catalog import catalog
 from directory.services.identity import Caller
 from directory.services.permissions import Action
@@ -111,12 +108,6 @@ def admin_required(view: View) -> View:
     return _named(view, "admin")
 
 
-def takes_feed_key(view: View) -> View:
-    """The route may be read by the key of a member's feed, as `key` in the query."""
-    view.takes_feed_key = True  # type: ignore[attr-defined]
-    return view
-
-
 def for_unconfirmed(view: View) -> View:
     """The route is also for an account that has to confirm its address before anything else (SIGNUP_DOMAINS).
 
@@ -164,30 +155,14 @@ def require_reader(exchange: Exchange) -> None:
     caller()
 
 
-def _identify_by_key(exchange: Exchange) -> None:
-    """Identify the caller by the feed key in the query, if there is one. Raises Unauthenticated."""
-    try:
-        exchange.parameters = read_query(exchange.query.encode("latin-1"))
-    except errors.Invalid:  # the route refuses it
-        return
-    key = exchange.parameters.get("key")
-    if key is None:
-        return
-    reader = feed_keys.reader(key)
-    if reader is None:
-        raise Unauthenticated(_("The feed key is unknown, or has ended."))
-    if bearer_of(exchange.environ) is None:  # else that one alone says who calls
-        exchange.identify(reader)
-
-
 def admit(exchange: Exchange) -> None:
     """Refuse what no route takes, before the view and what decorates it. Raises the errors of each check.
 
     These are reads of anonymous callers where only members may read, writes that `write_checks` refuses, and bad bearer
     tokens, on public routes too.
     """
-    if hasattr(exchange.view, "takes_feed_key"):
-        _identify_by_key(exchange)
+    if identify := current_app.extensions.get("identify"):  # an extra knows callers by more than a session or a token
+        identify(exchange)
     if is_closed():
         require_reader(exchange)
     if exchange.view is None:

@@ -1,16 +1,25 @@
-"""Limits of accounts: guesses at a password, and links that any caller has mailed to an account or an address."""
+"""Limits of accounts: guesses at a password, links that any caller has mailed, and what a member stores in a day."""
 
 import logging
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 
-from directory.errors import RateLimited
+from flask import current_app, g
+from sqlalchemy import event
+from sqlalchemy.orm import Session
+
+from directory.errors import DayIsFull, RateLimited
+from directory.extensions import db
 from directory.http import rate_limits
 from directory.http.exchange import current
+from directory.models import now
+from directory.services import daily_bytes, permissions
 from directory.services.accounts.accounts import canonical_login
 
 log = logging.getLogger(__name__)
+UNBOUND = 2**62  # bytes
 GUESSES = ("auth", "account", "password")  # the limits that count a guess at a password
 
 # A login has so many failures an hour, from any addresses, before guesses take turns: half of the hundred of an account
@@ -145,3 +154,22 @@ def _spent(tier: str) -> bool:
         current().limits.pop(tier, None)
         return False
     return True
+
+
+@event.listens_for(db.session, "before_commit")
+def _count_stored(session: Session) -> None:
+    """Count what a request of a member stores; nothing of what administrators and reviewers do. Raises DayIsFull."""
+    by = current().caller if "exchange" in g else None
+    if by is None or session.in_nested_transaction() or not (size := daily_bytes.noted()):
+        return
+    if permissions.may(by, "administer") or current().privilege is not None:
+        return
+    session.flush()
+    if not daily_bytes.add(by.id, size, current_app.config["MEMBER_BYTES_PER_DAY"] or UNBOUND):
+        midnight = now().replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(days=1)
+        raise DayIsFull(int((midnight - now()).total_seconds()) + 1)
+
+
+def stored_today(account_id: int) -> dict[str, int | None]:
+    """How many bytes an account has stored today, and how many it may; null without a bound."""
+    return {"bytes": daily_bytes.of(account_id), "most": current_app.config["MEMBER_BYTES_PER_DAY"] or None}

@@ -1,8 +1,6 @@
 """Identifies the caller by session cookie or bearer token, as Flask-Login's request loader, and sets the cookies."""
 
 import logging
-import re
-import secrets
 from typing import Any
 
 from flask import Flask, Request, Response, current_app, request
@@ -20,13 +18,10 @@ from directory.language.messages import _
 from directory.services import permissions
 from directory.services.accounts import last_uses, sessions
 from directory.services.identity import Caller
-from directory.services.sign_in import attempts
 
 log = logging.getLogger(__name__)
 COOKIE_SECONDS = int(sessions.LIFETIME.total_seconds())
-SIGN_IN_SECONDS = int(attempts.LIFETIME.total_seconds())
 LANGUAGE_COOKIE = "lang"
-BROWSER_SECRET = re.compile(r"[A-Za-z0-9_-]{43}")
 
 
 def init_app(app: Flask) -> None:
@@ -119,35 +114,17 @@ def become(signed: Response) -> None:
 
 def give_cookie(response: Response, secret: str) -> None:
     """Set the session cookie, for the longest lifetime of a session."""
-    response.set_cookie(current_app.config["COOKIE_NAME"], secret, max_age=COOKIE_SECONDS, **_attributes())
+    response.set_cookie(current_app.config["COOKIE_NAME"], secret, max_age=COOKIE_SECONDS, **cookie_attributes())
 
 
 def take_cookie(response: Response) -> None:
     """Delete the session cookie."""
-    response.delete_cookie(current_app.config["COOKIE_NAME"], **_attributes())
+    response.delete_cookie(current_app.config["COOKIE_NAME"], **cookie_attributes())
 
 
-def _attributes() -> dict[str, Any]:
+def cookie_attributes() -> dict[str, Any]:
     """The attributes of our cookies: only for this host, not for scripts, not sent with requests of other sites."""
     return {"path": "/", "httponly": True, "samesite": "Lax", "secure": current_app.config["COOKIE_SECURE"]}
-
-
-def browser_secret() -> str:
-    """The secret of a browser that signs in with a provider, which only the same browser can complete; or a new one.
-
-    Sign-ins in several tabs share it.
-    """
-    given = request.cookies.get(_sign_in_cookie(), "")
-    return given if BROWSER_SECRET.fullmatch(given) else secrets.token_urlsafe(32)
-
-
-def give_browser_secret(response: Response, secret: str) -> None:
-    """Set the cookie with that secret, for as long as a sign-in may take."""
-    response.set_cookie(_sign_in_cookie(), secret, max_age=SIGN_IN_SECONDS, **_attributes())
-
-
-def _sign_in_cookie() -> str:
-    return f"{current_app.config['COOKIE_NAME']}-sign-in"
 
 
 LANGUAGE_SECONDS = 365 * 24 * 3600
@@ -155,7 +132,7 @@ LANGUAGE_SECONDS = 365 * 24 * 3600
 
 def language_cookie(tag: str) -> str:
     """The cookie that names the language of pages. It names no account."""
-    return dump_cookie(LANGUAGE_COOKIE, tag, max_age=LANGUAGE_SECONDS, **_attributes())
+    return dump_cookie(LANGUAGE_COOKIE, tag, max_age=LANGUAGE_SECONDS, **cookie_attributes())
 
 
 VOTE_SECONDS = 30 * 60  # from the press of a vote's button to the end of signing in or up
@@ -167,7 +144,7 @@ def vote_cookie(project_id: int | None) -> dict[str, str]:
     The cookie says that this browser has pressed the button, because only the answer to the button sets it.
     """
     value, seconds = ("", 0) if project_id is None else (str(project_id), VOTE_SECONDS)
-    return {"Set-Cookie": dump_cookie(_vote_cookie(), value, max_age=seconds, **_attributes())}
+    return {"Set-Cookie": dump_cookie(_vote_cookie(), value, max_age=seconds, **cookie_attributes())}
 
 
 def pressed_vote() -> int | None:

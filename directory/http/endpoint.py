@@ -8,7 +8,7 @@ import hashlib
 from collections.abc import Callable, Container
 from contextlib import nullcontext
 from dataclasses import dataclass
-from functools import wraps
+from functools import partial, wraps
 from typing import Any
 
 import orjson
@@ -96,7 +96,7 @@ class Operation:
         view, arguments = exchange.view.view, exchange.arguments
         if exchange.is_read or not self.transactional:
             return self.render(view(**arguments))
-        return self.render(transaction(lambda: view(**arguments)))  # no answer is written within its transaction
+        return self.render(transaction(partial(view, **arguments)))  # no answer is written within its transaction
 
     def prepare(self, exchange: Exchange) -> None:
         """Count a request, refuse what is switched off, and add the query and the body to the view's arguments."""

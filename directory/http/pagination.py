@@ -9,12 +9,12 @@ from typing import Any
 from urllib.parse import urlencode
 
 from flask import current_app
+from itsdangerous import base64_decode, base64_encode
 
 from directory.db.paging import Position, Slice, Window
 from directory.errors import Invalid
 from directory.http.exchange import current
 from directory.language.messages import _
-from directory.services import base64url
 
 DEPTH = 10_000  # items that page numbers can reach
 SIGNATURE_BYTES = 12
@@ -106,14 +106,14 @@ def _encode(position: Position | None) -> str | None:
     keys = [key.isoformat() if isinstance(key, datetime) else key for key in position.keys]
     types = "".join("t" if isinstance(key, datetime) else "v" for key in position.keys)
     payload = json.dumps([int(position.forward), types, keys], separators=(",", ":")).encode()
-    return base64url.encode(_signature(payload, current_app.config["SECRET_KEYS"][0]) + payload)
+    return base64_encode(_signature(payload, current_app.config["SECRET_KEYS"][0]) + payload).decode()
 
 
 def _decode(cursor: str) -> Position:
     """The position, if the cursor is from this list. Raises Invalid."""
     # The library ignores characters outside its alphabet, and last bits that do not fill a byte.
-    data = base64url.decode(cursor) if FORM.fullmatch(cursor) else b""
-    if base64url.encode(data) != cursor:
+    data = base64_decode(cursor) if FORM.fullmatch(cursor) else b""
+    if base64_encode(data).decode() != cursor:
         data = b""
     signature, payload = data[:SIGNATURE_BYTES], data[SIGNATURE_BYTES:]
     known = (_signature(payload, key) for key in current_app.config["SECRET_KEYS"])

@@ -17,9 +17,8 @@ from directory.http.authentication import caller
 from directory.http.validation import Errors
 from directory.language.messages import _
 from directory.models import User
-from directory.services.accounts import accounts
+from directory.services.accounts import accounts, sessions
 from directory.services.accounts.passwords import AT_ONCE
-from directory.services.sign_in import identities
 
 
 class FairSemaphore:
@@ -151,7 +150,7 @@ def confirm_password(given: str | None) -> User:
     if user.deleted_at is not None:  # by another request since this one was authenticated; it has no password any more
         raise Unauthenticated
     if given is None or not are_on():
-        identities.require_fresh_session(caller())
+        sessions.require_fresh(caller())
         return user
     account_limits.guess_at_own_password(user.username, user.id)
     accounts.release()

@@ -63,16 +63,16 @@ def read_form() -> FormContent:
     else:
         _require_type(FORM)
     try:
-        content = multipart.decode(data, content_type) if is_multipart else FormContent(_parsed_form(data))
+        if is_multipart:
+            content = multipart.decode(data, content_type)
+        else:
+            text = data.decode("ascii")
+            content = FormContent(parse_qsl(text, keep_blank_values=True, errors="strict", max_num_fields=FIELDS_MAX))
     except (ValueError, RequestEntityTooLarge):
         raise Invalid([{"pointer": pointer([]), "detail": _("The form cannot be read.")}]) from None
     if sum(len(name) + len(value) for name, value in content.fields) > BODY_MAX:
         raise TooLarge
     return content
-
-
-def _parsed_form(data: bytes) -> list[tuple[str, str]]:
-    return parse_qsl(data.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=FIELDS_MAX)
 
 
 def read_upload(media_types: Sequence[str]) -> bytes:

@@ -1,4 +1,4 @@
-"""What the routes that sign users in and out share: their answers, and whether the site has passkeys."""
+"""What the routes that sign users in and out share: their answers, and which ways to sign in the site has."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -61,6 +61,12 @@ def has_passkeys() -> bool:
     site: Site = current_app.extensions["site"]
     has_host = bool(site.url) or current_app.config["APP_ENV"] != "production"
     return has_host and "passkeys" in current_app.extensions["extras_on"]
+
+
+def providers() -> list[dict[str, str]]:
+    """The names and labels of the providers by which users sign in."""
+    configured = current_app.extensions.get("providers", {})  # an extra sets them
+    return [{"name": one.name, "label": one.label} for one in configured.values()]
 
 
 def registering(work: Callable[[], T]) -> T:

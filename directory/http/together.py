@@ -185,15 +185,15 @@ class Together:
     def _answer(self, request: BatchedRequest, outcome: dict[str, Any] | Exception) -> Answer:
         """The answer that the application would give, from the data or the error of a view."""
         exchange = request.exchange
-        if isinstance(outcome, Exception):
-            with self._app.app_context():
+        with self._app.app_context():
+            if isinstance(outcome, Exception):
                 g.exchange = exchange
                 refusal = problem_details.of(outcome)
-            status, own, body = refusal.status, refusal.headers.to_wsgi_list(), refusal.get_data()
-        else:
-            rendered: Any = request.operation.render(outcome)
-            status, body = "200 OK", rendered.body
-            own = [JSON, ("Content-Length", str(len(body)))]
+                status, own, body = refusal.status, refusal.headers.to_wsgi_list(), refusal.get_data()
+            else:
+                rendered: Any = request.operation.render(outcome)
+                status, body = "200 OK", rendered.body
+                own = [JSON, ("Content-Length", str(len(body)))]
         answer = Answer(status, hooks.finish(self._app, exchange, int(status[:3]), own), body)
         for observe in self._observers:
             seconds = time.perf_counter() - exchange.began

@@ -227,7 +227,7 @@ Index("ix_tag_counts_live_projects_tag", TagCount.live_projects.desc(), TagCount
 class Upvote(db.Model):  # type: ignore[name-defined,misc]
     """One vote of a user for a project; the key prevents a second one.
 
-    It counts unless the user is suspended or it is discounted (directory.services.votes.counted_votes).
+    It counts unless the user is suspended or it is discounted (directory.services.votes.voting).
     """
 
     __tablename__ = "upvotes"

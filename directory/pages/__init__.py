@@ -26,7 +26,6 @@ from directory.pages import (
     project,
     reading,
     shells,
-    short,
     signing_in,
     submitting,
 )
@@ -60,7 +59,7 @@ def init_app(app: Flask) -> None:
     layout.init_app(app)
     app.register_blueprint(crawlers.bp)
     app.register_blueprint(mailed_links.bp)
-    app.register_blueprint(layout.bp if with_pages else short.bp)
+    app.register_blueprint(layout.bp if with_pages else shells.short)
     if app.config["SITE_DIR"] and with_pages:
         own.use(app, own_site)
         app.register_blueprint(own.routes(app, own_site))

@@ -6,16 +6,14 @@ from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from typing import Any
-from urllib.parse import urljoin
 
 from flask import Response, current_app, request
 
-from directory.api import account_deletion, auth, providers, recovery
+from directory.api import account_deletion, auth, recovery
 from directory.api.schemas.accounts import DeletionInput, Email, Secret, Username
 from directory.db.transactions import transaction
 from directory.errors import NotFound
-from directory.http import daily_bytes
-from directory.http import feed as feeds
+from directory.http import account_limits
 from directory.http.access import for_unconfirmed, is_closed, login_required, public
 from directory.http.authentication import caller
 from directory.http.endpoint import operation
@@ -26,7 +24,7 @@ from directory.language.messages import _
 from directory.models import now
 from directory.pages.forms import EMPTY, NO_STORE, Form, same_as, see_other, shows, with_cookies
 from directory.pages.head import Head
-from directory.pages.layout import PageAnswer, address_with, bp, here, page_of, show, slot_values, slots, with_page
+from directory.pages.layout import PageAnswer, address_with, bp, page_of, said_at, show, slot_values, with_page
 from directory.pages.sign_in_form import again, asks_to_sign_in
 from directory.services.accounts import accounts, api_tokens
 from directory.services.accounts import sessions as credentials
@@ -51,11 +49,9 @@ SAID = {
         "password",
         _("Your password is changed. Your other sessions are signed out, and your tokens are revoked."),
     ),
-    "provider-removed": ("ways", _("The provider is removed.")),
     "session-ended": ("sessions", _("The session is signed out.")),
     "sessions-ended": ("sessions", _("All other sessions are signed out.")),
     "token-revoked": ("tokens", _("The token is revoked.")),
-    "feed-key-deleted": ("feed", _("The address is deleted. Feed readers that have it read nothing any more.")),
 }
 LEFT = "/account/deleted"
 NOT_SURE = _("Please confirm this.")
@@ -82,12 +78,10 @@ def _named(names: tuple[tuple[str, str], ...], header: str) -> str:
     return next((name for name, pattern in names if re.search(pattern, header)), "")
 
 
-def account_form(
-    at: str = "", form: Form = EMPTY, done: str = "", made: Any = None, feed: str = "", **_path: Any
-) -> PageAnswer:
-    """The page. It can show the refused form of the section `at`, the outcome `done`, and what is shown only once.
+def account_form(at: str = "", form: Form = EMPTY, done: str = "", made: Any = None, **_path: Any) -> PageAnswer:
+    """The page. It can show the refused form of the section `at`, the outcome `done`, and what was `made`.
 
-    That is the new token `made`, or the new address `feed`.
+    That is shown only once, such as the `token` of a new token.
     """
     if form.code == "unauthenticated":
         return again(form)
@@ -101,24 +95,11 @@ def account_form(
     page, headers = show(
         "account.html", Head(_("Your account"), indexed=False), here=HERE, entry="forms", user=user, at=at,
         has_passwords=has_passwords, has_password=has_passwords and user.password_hash,
-        form=form, empty=EMPTY, place=place, said=said, made=made, feed=feed, days=DAYS, agent=agent,
-        stored=daily_bytes.of_account(by.id), **_lists(), **slot_values("account"),
+        form=form, empty=EMPTY, place=place, said=said, made=made, days=DAYS, agent=agent,
+        stored=account_limits.stored_today(by.id), sessions=credentials.listed(by), tokens=api_tokens.listed(by),
+        **slot_values("account_ways"), **slot_values("account"), **slot_values("account_feed"),
     )  # fmt: skip
     return page, {**headers, **NO_STORE}
-
-
-def _lists() -> dict[str, Any]:
-    """What belongs to the caller's account; None for what the site has not."""
-    by = caller()
-    configured = current_app.extensions["providers"]
-    ways = providers.list_identities.view()["items"] if configured else None  # type: ignore[attr-defined]
-    joined = {each["provider"] for each in ways or ()}
-    return {
-        "sessions": credentials.listed(by),
-        "tokens": api_tokens.listed(by),
-        "ways": ways,
-        "others": [each for each in configured.values() if each.name not in joined],
-    }
 
 
 def at(section: str) -> Callable[..., PageAnswer]:
@@ -132,7 +113,7 @@ def outcome(name: str) -> Response:
 
 
 def _said() -> dict[str, tuple[str, Any]]:
-    return SAID | {name: said for slot in slots("account") for name, said in slot.said.items()}
+    return SAID | said_at("account_ways") | said_at("account") | said_at("account_feed")
 
 
 @bp.get(HERE)
@@ -248,29 +229,6 @@ def change_password(query: dict[str, str], body: dict[str, Any]) -> Any:
     return outcome("password-tokens" if body.get("revoke_tokens") else "password")
 
 
-@bp.post("/account/providers")
-@shows(at("ways"))
-@login_required
-@same_as(providers.join)
-def join_provider(query: dict[str, str], body: dict[str, Any]) -> Any:
-    """Start to join a provider: a page that leads to it, because a form may lead to no other site (form-action)."""
-    joining = providers.join.view(body=body)  # type: ignore[attr-defined]
-    label = current_app.extensions["providers"][body["provider"]].label
-    head = Head(_("On to {provider}", provider=label), indexed=False)
-    page, headers = show("leaving.html", head, here=HERE, label=label, location=joining.get_json()["location"])
-    return page, {**headers, **NO_STORE, "Set-Cookie": joining.headers["Set-Cookie"]}
-
-
-@bp.post("/account/providers/<id:identity_id>/remove")
-@shows(at("ways"))
-@login_required
-@same_as(providers.remove_identity)
-def remove_provider(identity_id: int, query: dict[str, str]) -> Any:
-    """Remove a provider from the account."""
-    providers.remove_identity.view(identity_id=identity_id)  # type: ignore[attr-defined]
-    return outcome("provider-removed")
-
-
 @bp.post("/account/sessions/<id:session_id>/end")
 @shows(at("sessions"))
 @login_required
@@ -318,27 +276,6 @@ def revoke_token(token_id: int, query: dict[str, str]) -> Any:
     """Revoke a token."""
     auth.revoke_token.view(token_id=token_id)  # type: ignore[attr-defined]
     return outcome("token-revoked")
-
-
-@bp.post("/account/feed-key")
-@shows(at("feed"))
-@login_required
-@replace(same_as(auth.make_feed_key), transactional=False)
-def make_feed_key(query: dict[str, str]) -> Any:
-    """Make the caller's feed key, and show the address with it on this answer alone."""
-    made = transaction(auth.make_feed_key.view)  # type: ignore[attr-defined]
-    path = address_with(feeds.PATH, key=made["key"])
-    return account_form(feed=urljoin(request.host_url, here().address(path)))
-
-
-@bp.post("/account/feed-key/delete")
-@shows(at("feed"))
-@login_required
-@same_as(auth.delete_feed_key)
-def delete_feed_key(query: dict[str, str]) -> Any:
-    """Delete the caller's feed key."""
-    auth.delete_feed_key.view()  # type: ignore[attr-defined]
-    return outcome("feed-key-deleted")
 
 
 class DeletionForm(DeletionInput):

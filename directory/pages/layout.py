@@ -204,6 +204,11 @@ def slot_values(place: str, *given: Any) -> dict[str, Any]:
     return {name: value for slot in slots(place) for name, value in slot.values(*given).items()}
 
 
+def said_at(place: str) -> dict[str, tuple[str, Any]]:
+    """What extras say at a place of a page, by name: each with its section."""
+    return {name: said for slot in slots(place) for name, said in slot.said.items()}
+
+
 def rendered(head: Head) -> PageAnswer:
     """The page of a problem, which shows what all pages share and asks the database for nothing."""
     problem = {"title": head.title, "detail": "", "status": 404}

@@ -10,7 +10,7 @@ from typing import Any
 from flask import Blueprint, Response, request
 
 from directory.api import recovery
-from directory.errors import Invalid
+from directory.errors import Invalid, SignInExpired
 from directory.http import receivers
 from directory.http.access import for_unconfirmed, login_required, public
 from directory.http.authentication import viewer
@@ -28,7 +28,6 @@ from directory.pages.layout import MAILED_LINKS, PageAnswer, address_with, expla
 from directory.services.accounts import accounts
 from directory.services.sign_in import links as sign_in_links
 from directory.services.sign_in import recovery as links
-from directory.services.sign_in.refusals import SignInExpired
 
 bp = Blueprint(MAILED_LINKS, __name__)
 Query = dict[str, str] | None  # None where a form is shown again

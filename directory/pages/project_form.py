@@ -22,8 +22,7 @@ from directory.services.identity import Caller
 from directory.services.pictures import pictures
 from directory.services.pictures.pictures import MadePicture
 from directory.services.pictures.project_pictures import ALT_MAX, PictureList
-from directory.services.text import typed
-from directory.services.text.rules import TAG_MAX
+from directory.services.text.rules import TAG_MAX, typed_tags, with_scheme
 
 T = TypeVar("T")
 TAGS_MAX = 5
@@ -57,7 +56,7 @@ class TagLine(fields.String):
 
     def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> Any:
         line = super()._deserialize(value, attr, data, **kwargs)
-        if len(line) > LINE_MAX or len(found := typed.tags(line)) > TAGS_MAX:
+        if len(line) > LINE_MAX or len(found := typed_tags(line)) > TAGS_MAX:
             raise ValidationError(_("Up to {number} tags.", number=TAGS_MAX))
         for tag in found:
             try:
@@ -76,7 +75,7 @@ class TypedLink(Link):
 
     def check(self, value: str) -> str:
         """The URL."""
-        return super().check(typed.with_scheme(value))
+        return super().check(with_scheme(value))
 
 
 class TypedRepository(Repository):
@@ -84,7 +83,7 @@ class TypedRepository(Repository):
 
     def check(self, value: str) -> str:
         """The https address."""
-        return super().check(typed.with_scheme(value))
+        return super().check(with_scheme(value))
 
 
 ASKING = {

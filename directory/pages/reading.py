@@ -44,7 +44,6 @@ from directory.services.catalog import (
     categories,
     facets,
     nearest,
-    search_operators,
     suggestions,
     tags,
     ways,
@@ -53,9 +52,8 @@ from directory.services.catalog.category_slugs import present
 from directory.services.catalog.filters import Filters
 from directory.services.catalog.orders import PUBLIC
 from directory.services.catalog.periods import MONTH, MONTHS, WEEK, containing
-from directory.services.text import typed
 from directory.services.text.characters import fold
-from directory.services.text.rules import CATEGORY_SLUG_MAX, SLUG, TAG_MAX, USERNAME
+from directory.services.text.rules import CATEGORY_SLUG_MAX, SLUG, TAG_MAX, USERNAME, typed_tags
 
 SIZE = 20
 NAMES = {"best": _("Best match"), "newest": _("New"), "popular": _("Trending"), "upvotes": _("Top")}
@@ -332,7 +330,7 @@ def _of_search(wanted: Wanted, filters: Filters, found: Slice, listed: list[Cate
     return {
         "near": nearest.nearest(filters, found.items, total, viewer=viewer()) if is_first else None,
         "suggested": [] if total else suggestions.nearest(query),
-        "as_words": search_operators.as_words(query),
+        "as_words": suggestions.as_words(query),
         "named": _named(query, listed),
     }
 
@@ -341,7 +339,7 @@ def _named(query: str, listed: list[Category]) -> list[tuple[str, str, Wanted]]:
     """The categories and tags that a whole query names: what each is, its name, and its list."""
     key, say = _key(query), language().say
     named = [each for each in listed if key in {_key(each.name), _key(say(_name(each))), each.slug}]
-    spelled = typed.tags(query)
+    spelled = typed_tags(query)
     possible = [tag for tag in dict.fromkeys((key, *(spelled if len(spelled) == 1 else ()))) if _fits(tag, TAG_MAX)]
     used = sorted(tag for tag, number in tags.used(possible).items() if number)
     return [

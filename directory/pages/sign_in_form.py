@@ -34,8 +34,7 @@ def sign_in_form(form: Form = EMPTY, query: dict[str, str] | None = None, reason
         "next": to, "reason": reason, "can_reset": password_reset(),
         "has_passwords": are_on(),
         "endings": accepted(), **slot_values("sign_in"),
-        "providers": current_app.extensions["providers"].values(), "kept": kept,
-        "texts": _texts_of(kept), "beyond": in_same_language(to),
+        "kept": kept, "texts": _texts_of(kept), "beyond": in_same_language(to),
     }  # fmt: skip
     return show("sign_in.html", Head(_("Sign in"), indexed=False), here=to, form=form, **facts)
 

@@ -14,38 +14,16 @@ from directory.http.access import public
 from directory.http.authentication import become, viewer
 from directory.http.exchange import current
 from directory.http.request_body import parse_json
-from directory.http.signing_in import registration_open
+from directory.http.signing_in import providers, registration_open
 from directory.http.validation import KEPT
 from directory.language.messages import _
 from directory.pages.forms import EMPTY, NO_STORE, Form, same_as, see_other, shows, with_cookies
 from directory.pages.head import Head
-from directory.pages.layout import PageAnswer, address_with, bp, page_of, show, with_page
+from directory.pages.layout import PageAnswer, address_with, bp, page_of, said_at, show, with_page
 from directory.pages.sign_in_form import accepted, is_texts, next_page, sign_in_form
 
 AGAIN = _("What you want to do needs a session that was opened in the last ten minutes. Sign in again to go on.")
 FAILED = _("Signing in did not succeed. Try again.")
-FAILURES = {
-    "sign_in_cancelled": _("You cancelled signing in. Nothing was changed."),
-    "sign_in_again": _("Sign in again, and join the provider within ten minutes."),
-    "sign_in_expired": _("This took too long, or it began in another browser. Try again."),
-    "address_taken": _(
-        "An account has your e-mail address already. Sign in to it another way, and join the two in your account."
-    ),
-    "no_address": _(
-        "The provider did not tell an e-mail address of yours that can be used, and a new account needs one. "
-        "Add an address to your account at the provider, or ask those who run this site: they can name the claim "
-        "(email_claim) that has your address."
-    ),
-    "identity_taken": _("This sign-in belongs to another account here already."),
-    "account_suspended": _("This account is suspended."),
-    "not_admitted": _("Your account at the provider is not among those that may use this site."),
-    "registration_closed": _("New accounts cannot be created at present."),
-    "provider_unavailable": _("The provider does not answer at present. Try again shortly."),
-    "provider_failed": _("The provider gave an answer that makes no sense. Try again later."),
-    "sign_in_refused": _("The provider's answer was refused. Tell those who run this site."),
-    "rate_limited": _("Too many tries. Wait a few minutes, and try again."),
-    "read_only": _("The site takes no changes at present, signing in included. Try again later."),
-}
 
 
 def _kept_form(to: str, signed: Response) -> Response | None:
@@ -71,7 +49,7 @@ def _kept_form(to: str, signed: Response) -> Response | None:
 def sign_in_page(query: dict[str, str]) -> Any:
     """Show the form that signs in. A signed-in caller is sent on, except with `again`."""
     if "sign-in" in query:
-        return sign_in_form(Form(problem=FAILURES.get(query.get("reason", ""), FAILED)), query)
+        return sign_in_form(Form(problem=said_at("sign_in").get(query.get("reason", ""), ("", FAILED))[1]), query)
     if "again" in query:
         return sign_in_form(query=query, reason=AGAIN)
     return see_other(next_page(query)) if viewer() else sign_in_form(query=query)
@@ -109,7 +87,7 @@ def sign_up_form(form: Form = EMPTY, query: dict[str, str] | None = None, **_pat
     """The form that opens an account."""
     to = next_page(query)
     head = Head(_("Create an account"), indexed=False)
-    by_provider = current_app.config["REGISTRATION_OPEN"] and bool(current_app.extensions["providers"])
+    by_provider = current_app.config["REGISTRATION_OPEN"] and bool(providers())
     is_open = registration_open()
     facts: dict[str, Any] = {"is_open": is_open, "by_provider": by_provider, "endings": accepted()}
     return show("sign_up.html", head, here=to, form=form, next=to, **facts)

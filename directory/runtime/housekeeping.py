@@ -11,6 +11,9 @@ ahead nothing is due, and a table that would lose more than half of its rows kee
 """
 
 import logging
+import os
+import select
+import signal
 import threading
 from collections.abc import Callable
 from functools import partial
@@ -24,12 +27,13 @@ from directory.services import audit, clock, day_counts, drafts
 from directory.services.accounts import mail_links, sessions
 from directory.services.deleting import MostWouldGo
 from directory.services.delivery import leases
+from directory.services.delivery.deliverer import Deliverer
 from directory.services.delivery.schedule import DeliveryPolicy
 from directory.services.people import kept_reports
 from directory.services.pictures import logos
 from directory.services.review import approvals, deadlines, holding
 from directory.services.review import claims as review_claims
-from directory.services.sign_in import attempts, held_passkeys
+from directory.services.sign_in import ways_in
 
 log = logging.getLogger(__name__)
 FIRST, PERIOD = 30.0, 3600.0  # seconds from the start to the first time, and from one time to the next
@@ -47,8 +51,8 @@ def purges(
     found: dict[str, Callable[[int], int]] = {
         "sessions": partial(sessions.purge, guarded=guarded),
         "tokens": partial(sessions.purge_tokens, guarded=guarded),
-        "sign_in_attempts": attempts.purge,
-        "passkey_challenges": held_passkeys.purge,
+        "sign_in_attempts": ways_in.purge_sign_ins,
+        "passkey_challenges": ways_in.purge_challenges,
         "mail_links": mail_links.purge,
         "approvals": approvals.purge,
         "review_claims": review_claims.purge,
@@ -126,3 +130,28 @@ def start(app: Flask) -> threading.Thread:
     thread = threading.Thread(target=hourly, args=(app, DeliveryPolicy(), never.wait), name="housekeeping", daemon=True)
     thread.start()
     return thread
+
+
+def deliver(app: Flask, policy: DeliveryPolicy, parallel: int = 1, *, until_eof: bool = False) -> None:
+    """Deliver and tidy until SIGTERM or SIGINT, or with `until_eof` until standard input ends."""
+    watched = [_wake_on_signals(), 0] if until_eof else [_wake_on_signals()]
+    deliverer = Deliverer(app.app_context, app.extensions["webhooks"], policy, parallel)
+    deliverer.start()
+    try:
+        hourly(app, policy, lambda seconds: select.select(watched, [], [], seconds)[0])
+    finally:
+        deliverer.stop()
+
+
+def _wake_on_signals() -> int:
+    """A file that can be read once SIGTERM or SIGINT has come.
+
+    No event is set in a handler: it runs within whatever the main thread does, and would wait for itself where that
+    is the event's own lock.
+    """
+    reading, writing = os.pipe()
+    os.set_blocking(writing, False)
+    signal.set_wakeup_fd(writing)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: None)
+    return reading

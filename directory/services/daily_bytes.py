@@ -1,6 +1,6 @@
 """How many bytes of texts and pictures each member has stored on a UTC day: one row for each account.
 
-Rules note what they store; the end of the transaction counts it (`http/daily_bytes.py`), as the last of its locks.
+Rules note what they store; the end of the transaction counts it (`http/account_limits.py`), as the last of its locks.
 """
 
 from typing import Any

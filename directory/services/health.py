@@ -1,6 +1,6 @@
 """The health of the service: checks of its database that end in bounded time even if the database hangs."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -284,8 +284,4 @@ def _expired_since(connection: Connection, audit_days: int | None) -> datetime |
         lifetimes.append((oldest_entry, timedelta(days=audit_days)))
     row = connection.execute(select(*(query.scalar_subquery() for query, _ in lifetimes))).one()
     ends = [at + lifetime for at, (_, lifetime) in zip(row, lifetimes, strict=True) if at is not None]
-    return _earliest(end for end in ends if end < now())
-
-
-def _earliest(instants: Iterable[datetime | None]) -> datetime | None:
-    return min((each for each in instants if each is not None), default=None)
+    return min((end for end in ends if end < now()), default=None)

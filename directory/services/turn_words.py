@@ -1,6 +1,6 @@
 """What people read about a review: one table of sentences, by whose turn it is and how it came to that.
 
-The pages, the form of an edit and the mails look them up here.
+The pages, the form of an edit and the mails look them up here, and the console gets them from here.
 """
 
 from datetime import UTC, datetime
@@ -90,6 +90,7 @@ TABLE: dict[tuple[Turn | Asked | Outcome, bool], Words] = {
         _REJECTED_CHANGES, _("The last changes were rejected, because no answer came in time")
     ),
 }
+HELD = "Held"  # by a rule, to reviewers alone
 # To those who are not the owner, of what waits for its owner.
 FOR_OTHERS = Words(_ASKED, _ASK, (_("It waits for its owner until {date}."),), (_("It waits for its owner."),))
 

@@ -274,11 +274,8 @@ ANSWERS = {
     "PUT /api/auth/me": ACCOUNT | {"permissions", "language"},
     "GET /api/auth/me/export": EXPORT,
     "GET /api/auth/sessions": items(SESSION),
-    "GET /api/auth/identities": {"has_password", *below("items[]", "provider", "label", *IDENTITY)},
-    "POST /api/auth/identities": {"location"},
     "GET /api/auth/tokens": items(TOKEN),
     "POST /api/auth/tokens": TOKEN | {"token"},
-    "POST /api/auth/feed-key": {"key"},
     "GET /healthz": {"status"},
     **rows("answers", sys.modules[__name__]),
 }
@@ -318,7 +315,7 @@ def ask(app, world):
     caller.put(f"/api/admin/projects/{world.project(admin, 'pending')}/approve")  # for the dashboard
     caller.put(f"/api/admin/users/{world.user().id}", {"status": "suspended"})
     world.vote(world.project(admin, title="New", tags=["tag"]), admin)
-    caller.post(f"/api/projects/{voted}/reports", {"kind": "spam"})
+    world.report(voted, admin, text="")
     Api(app).post(f"/api/projects/{voted}/reports", {"kind": "spam", "text": "Look."})
     targets.session()
     known = Identity(user_id=admin.id, issuer="https://github.com", subject="1", email="x@example.org")

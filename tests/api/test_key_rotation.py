@@ -74,6 +74,7 @@ def test_a_link_that_was_made_before_and_is_mailed_after(
         assert Api(after).post("/api/auth/email/verify", {"token": token}).status_code == 204
 
 
+@pytest.mark.extra("providers")
 @pytest.mark.parametrize(("keys", "location"), [(KEPT, "/"), (LOST, "/sign-in?sign-in=failed&reason=sign_in_refused")])
 def test_a_sign_in_that_is_under_way_at_a_provider(
     app: Flask, rotated: Any, provider: LyingProvider, keys: dict[str, str], location: str

@@ -20,7 +20,6 @@ VALUE = {"role": "admin", "status": "live", "is_admin": True}
 LACKING = {
     "POST /api/auth/password/reset": 422,
     "POST /api/auth/email/verify": 422,
-    "POST /api/auth/identities": 404,
     **rows("lacking"),
 }
 LIVE = ("/unpublish", "/reports")  # what is done to live projects alone
@@ -46,7 +45,6 @@ WRITABLE = {
     "POST /api/auth/password/reset": {"token", "password", "revoke_tokens"},
     "POST /api/auth/email/verify": {"token"},
     "DELETE /api/auth/me": {"current_password"},
-    "POST /api/auth/identities": {"provider"},
     "POST /api/auth/tokens": {"name", "expires_at"},
     **{
         f"PUT /api/{under}/projects/<id:project_id>/{decision}": {"reason"}

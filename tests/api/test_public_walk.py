@@ -35,7 +35,7 @@ WITHOUT_ROWS = {
     "/admin/queue", "/admin/replies",
     "/admin/queue/<id:project_id>", "/admin/users", "/admin/users/<id:user_id>", "/api/docs",
     "/api/docs/<version>/<name>", "/api/openapi.json", "/api/problems", "/api/problems/<code>", "/api/session",
-    "/api/auth/providers/<provider>", "/api/auth/providers/<provider>/callback", "/assets/<name>", "/favicon.svg",
+    "/assets/<name>", "/favicon.svg",
     "/favicon.ico", "/apple-touch-icon.png", "/manifest.webmanifest", "/opensearch.xml", "/.well-known/security.txt",
     "/.well-known/change-password", "/feed", "/rss", "/login", "/register", "/about", "/help", "/categories", "/tags",
     "/static/<path:name>",

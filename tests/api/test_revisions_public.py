@@ -50,9 +50,7 @@ ADDRESSES: dict[str, list[str]] = {
     **rows("addresses"),
 }  # fmt: skip
 # The process's own figures, and addresses that answer with a random state.
-OF_THE_MOMENT = {
-    "/metrics", "/readyz", "/api/auth/providers/<provider>", "/api/auth/providers/<provider>/callback",
-}  # fmt: skip
+OF_THE_MOMENT = {"/metrics", "/readyz", *rows("moving")}
 # For members: what they find before a submission, and what is the owner's.
 FOR_MEMBERS = [
     "/api/projects/check?title=Zebra", "/api/projects/check?url=https://held.example",

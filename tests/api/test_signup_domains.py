@@ -196,6 +196,7 @@ def test_the_pages_that_sign_in_and_up_say_whom_the_site_is_for(make_app: Any) -
         assert {each for each in (members, addresses) if each in refused} == said
 
 
+@pytest.mark.extra("providers")
 def test_a_provider_opens_accounts_with_an_address_in_the_domains_alone(
     make_app: Any, provider: LyingProvider, caplog: Any
 ) -> None:

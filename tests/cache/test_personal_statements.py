@@ -7,7 +7,7 @@ import pytest
 from flask import Flask
 
 from directory.api.schemas.projects import UserRef
-from directory.cache import bypass, responder, snapshot_source
+from directory.cache import reads, responder, snapshot_source
 from directory.cache.reads import read_from
 from directory.cache.routes import CacheableRoutes
 from directory.cache.snapshot_source import SnapshotSource
@@ -106,7 +106,7 @@ def test_a_long_text_of_an_owner_is_left_to_a_thread(app: Flask, uncached: Flask
 
 def test_the_callers_that_are_remembered_are_bounded(app: Flask, world: World, monkeypatch: Any) -> None:
     world.project()
-    monkeypatch.setattr(bypass, "BYPASSES_MAX", 3)
+    monkeypatch.setattr(reads, "BYPASSES_MAX", 3)
     for number in range(9):
         by_wsgi(app, "/api/projects", {"Authorization": f"Bearer x{number}"})
     assert 0 < len(cache_of(app).bypass.until) <= 3

@@ -13,9 +13,8 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import DBAPIError
 
 from directory.db import deadline
-from directory.db.deadline_connection import Connector
+from directory.db.deadline_connection import Connector, Servers
 from directory.db.errors import is_undone
-from directory.db.failover import Servers
 from directory.db.snapshots import open_reader
 from directory.db.statements import Prepared
 from directory.db.transactions import transaction
@@ -67,7 +66,7 @@ def test_what_is_no_list_of_servers_is_left_to_the_driver(named: dict[str, str])
 
 def test_a_failover_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
     found = Servers()
-    with caplog.at_level(logging.WARNING, "directory.db.failover"):
+    with caplog.at_level(logging.WARNING, "directory.db.deadline_connection"):
         for server in ("a:1", "a:1", "b:2", "b:2"):
             found.connected(server)
     (line,) = caplog.records

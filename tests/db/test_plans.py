@@ -16,13 +16,11 @@ from directory.errors import Invalid
 from directory.extensions import db
 from directory.models import (
     Delivery,
-    Identity,
     LinkPurpose,
     MailLink,
     Message,
     Project,
     Session,
-    SignInAttempt,
     Token,
     User,
     now,
@@ -31,11 +29,7 @@ from directory.services import audit, day_counts, health
 from directory.services.accounts import mail_links, sessions
 from directory.services.catalog import facets, periods, queries, readers, search, search_counts
 from directory.services.delivery.channels import Webhook
-from directory.services.identity import Caller
 from directory.services.review import deadlines, takedown
-from directory.services.sign_in import attempts, identities
-from directory.services.sign_in.provider import Claims
-from directory.services.sign_in.refusals import SignInExpired
 from tests.support import servers
 from tests.support.factories import Api, World
 from tests.support.lists import ORDERS, ORDERS_BY_VOTES, USER_ORDERS
@@ -507,43 +501,6 @@ def test_mailed_links_are_looked_up_by_indexes_alone(many: Flask, world: World) 
     for plan, index in ((by_token, "token_hash"), (by_user, "user_id"), (by_age, "expires_at")):
         assert f"mail_links_{index}" in plan or f"{index}=?" in plan or f"{index}<?" in plan, plan
         _reads_no_whole(plan, index)
-
-
-def test_identities_and_sign_ins_are_looked_up_by_indexes_alone(many: Flask, world: World) -> None:
-    users = [world.user().id for _ in range(3)]
-    claims = Claims("company", "https://login.example.org", "7", None, False, ())
-    with many.app_context():
-        at = {"created_at": now(), "last_used_at": now()}
-        own = [
-            {"user_id": users[0] if n % 50 == 0 else users[1], "issuer": claims.issuer, "subject": f"{n}", **at}
-            for n in range(3_000)
-        ]
-        transaction(lambda: db.session.execute(insert(Identity), own))
-        begun = [
-            {"state_hash": f"{n:064}", "browser_hash": "", "provider": "company", "next_path": "/"}
-            for n in range(3_000)
-        ]
-        at = {"created_at": now(), "expires_at": now() + HOUR}
-        transaction(lambda: db.session.execute(insert(SignInAttempt), [{**one, **at} for one in begun]))
-        with db.engine.connect() as connection:
-            connection.exec_driver_sql("ANALYZE")
-        noted = Plans()
-        event.listen(db.engine, "before_cursor_execute", noted.note)
-        db.session.scalar(select(Identity.user_id).where(*identities._is(claims)))
-        identities.listed(Caller(users[0], "x", "member"))
-        with suppress(SignInExpired):
-            attempts.take("none", "company", "none")
-        db.session.scalars(select(SignInAttempt.id).where(SignInAttempt.expires_at < now() - HOUR).limit(5)).all()
-        event.remove(db.engine, "before_cursor_execute", noted.note)
-        plans = noted.explained()
-    indexes = ("identities_issuer_subject", "identities_user_id", "attempts_state_hash", "attempts_expires_at")
-    columns = ("issuer=?", "user_id=?", "state_hash=?", "expires_at<?")
-    assert len(plans) == 4
-    for plan, index, column in zip(plans, indexes, columns, strict=True):
-        assert index in plan or column in plan, plan
-        for table in ("identities", "sign_in_attempts"):
-            assert f"Seq Scan on {table}" not in plan, plan
-            assert f"SCAN {table}\n" not in f"{plan}\n", plan
 
 
 def test_members_and_their_votes_are_looked_up_by_indexes_alone(many: Flask) -> None:

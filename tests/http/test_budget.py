@@ -11,10 +11,8 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from functools import partial
 from itertools import islice
 from pathlib import Path
-from threading import BoundedSemaphore
 from typing import Any
 from urllib.parse import quote
 
@@ -28,15 +26,12 @@ from directory import extras, pages
 from directory.errors import DirectoryError
 from directory.http.fields import Flag, Line, Prose
 from directory.http.validation import FormBody, JsonBody, Upload
-from directory.services.sign_in.openid import OpenIdProvider
-from directory.services.sign_in.transport import Access
 from directory.services.text import markdown
 from tests.services.test_markdown import HOSTILE as DEAR
 from tests.services.test_pictures import HOSTILE as PICTURES
 from tests.support import effort
 from tests.support.factories import Api, World
 from tests.support.hostile_texts import FORMS, HEADER_UNITS, LONG, MARKDOWN, OTHERS, filled, repeated
-from tests.support.lying_provider import CLIENT_ID, LyingProvider
 from tests.support.routes import Route, Targets, body, form, operation, routes
 
 # Of CPU; the costliest request takes about half of it. A run that measures coverage traces each line.
@@ -221,28 +216,6 @@ def _answer(app: Flask, environ: dict[str, Any]) -> Response:
     """The answer of the application alone: the test client reads headers too."""
     status = run_wsgi_app(app, dict(environ))[1]
     return Response(status=status)
-
-
-def test_no_id_token_costs_much(provider: LyingProvider) -> None:
-    spending, texts = Spending(), ("[" * 60_000, '{"a":' * 12_000, "9" * 60_000, '"a' * 20_000, '["a",' * 12_000)
-    known = {"alg": "ES256", "kid": "first"}
-    claims = {"iss": provider.issuer, "aud": CLIENT_ID, "nonce": "n", "sub": "9" * 60_000, "exp": 2**40, "iat": 1}
-    heads = [_part(head) for head in (*texts, json.dumps(known), json.dumps({**known, "zip": "DEF", "b64": False}))]
-    changes: tuple[dict[str, Any], ...] = ({}, {"exp": 10**4_000, "iat": "9" * 4_000}, {"aud": [CLIENT_ID] * 10_000})
-    tokens = [provider.signed(known, {**claims, **changed}) for changed in changes]
-    tokens += [f"{head}.{_part(text)}.{'A' * 86}" for head in heads for text in texts]
-    tokens += ["." * 60_000, "A" * 60_000, "-_" * 30_000 + "..", f"{_part('{}')}.." + "A" * 60_000]
-    encrypted = {"alg": "PBES2-HS256+A128KW", "enc": "A128GCM", "p2c": 2**31, "p2s": "a"}
-    tokens.append(f"{_part(json.dumps(encrypted))}.a.a.a.a")
-    access = Access("company", BoundedSemaphore())
-    joined = OpenIdProvider(provider.settings(), access)
-    with access.opened() as transport:
-        assert joined._checked(transport, {"id_token": tokens[0]}, "n")["sub"] == claims["sub"], "one is good"
-        for token in tokens:
-            call = partial(_tried, joined._checked, transport, {"id_token": token}, "n")
-            spending.send(f"id_token {token[:60]}", call)
-    assert spending.sent > 30
-    assert spending.costly == []
 
 
 def _part(text: str) -> str:

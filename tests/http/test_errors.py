@@ -13,8 +13,8 @@ from directory import errors
 from directory.extensions import db
 from directory.http.problem_kinds import KINDS
 from directory.services.catalog import catalog
-from directory.services.sign_in import refusals
 from tests.conftest import build
+from tests.support.extras import rows
 from tests.support.factories import Api
 from tests.support.routes import routes
 
@@ -90,9 +90,7 @@ def example(kind):
         errors.ReportsSettled: ("acted",),
         errors.NoAppeal: ("live",),
         errors.RegistrationRefused: (SimpleNamespace(acting=SimpleNamespace(reason="No."), rule_id=1),),
-        refusals.SignInRefused: ("no_code",),
-        refusals.ProviderFailed: ("no_json",),
-        refusals.ProviderUnavailable: ("slow",),
+        **rows("errors"),
     }
     return kind(*arguments.get(kind, ()))
 
@@ -136,6 +134,7 @@ def test_every_code_has_its_status_title_and_page(api):
         assert kind.title in page.text
 
 
+@pytest.mark.extra("passkeys", "providers")
 def test_every_domain_errors_code_is_known():
     codes = {kind.code for kind in everything_below(errors.DirectoryError)}
     assert codes | {"bad_request", "method_not_allowed"} == KINDS.keys()

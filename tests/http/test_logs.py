@@ -167,6 +167,7 @@ SECRETS = {
 }
 
 
+@pytest.mark.extra("feed_keys")
 def test_passwords_tokens_and_cookies_never_appear(logged, monkeypatch):
     app, lines = logged
     browser, login = Browser(app), {"login": "ada", "password": SECRETS["password"]}

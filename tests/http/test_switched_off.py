@@ -26,11 +26,6 @@ OFF: dict[str, tuple[str, tuple[int, str]]] = {
     "POST /api/auth/email/verify": (ANYBODY, ABSENT),
     "POST /api/auth/email/verification": (MEMBER, ABSENT),
     "POST /api/auth/notifications/<token>": (ANYBODY, ABSENT),
-    "GET /api/auth/providers/<provider>": (ANYBODY, ABSENT),
-    "GET /api/auth/providers/<provider>/callback": (ANYBODY, ABSENT),
-    "GET /api/auth/identities": (MEMBER, ABSENT),
-    "POST /api/auth/identities": (MEMBER, ABSENT),
-    "DELETE /api/auth/identities/<id:identity_id>": (MEMBER, ABSENT),
     **rows("switched_off", sys.modules[__name__]),
 }
 # Those who may not use a route of the others are refused as if it were on.

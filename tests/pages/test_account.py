@@ -10,7 +10,7 @@ from directory.db.transactions import transaction
 from directory.extensions import db
 from directory.models import Session, Token, User, now
 from directory.pages import account
-from directory.services.sign_in import identities
+from directory.services.accounts import sessions
 from tests.pages.conftest import text_of
 from tests.support import extras
 from tests.support.browsers import Browser
@@ -76,8 +76,9 @@ def test_who_is_not_signed_in_is_led_to_the_page_that_signs_in_and_back(app, ada
 def test_every_section_is_there_and_no_form_lacks_the_account_that_it_shows(browser, ada):
     page = browser.get("/account")
     names = re.findall('<section class="card" id="([a-z]+)">', page.text)
-    of_extras = ["passkeys"] if "passkeys" in extras.ON else []
-    assert names == ["profile", "password", *of_extras, "sessions", "tokens", "feed", "data", "leave"]
+    off = {section for section, extra in (("passkeys", "passkeys"), ("feed", "feed_keys")) if extra not in extras.ON}
+    whole = ["profile", "password", "passkeys", "sessions", "tokens", "feed", "data", "leave"]
+    assert names == [each for each in whole if each not in off]
     own = re.findall(r'<form[^>]*action="/account/.*?</form>', page.text, re.DOTALL)
     assert len(own) >= 4
     for form in own:
@@ -177,23 +178,6 @@ def test_a_token_is_shown_once_on_the_answer_to_its_form_and_in_no_address(app, 
     assert Api(app, secret).get("/api/auth/me").status_code == 401
 
 
-def test_the_address_of_a_feed_is_shown_once_and_ends_by_its_button(app, browser):
-    assert "You have no address." in section(browser.get("/account"), "feed")
-    answer = browser.post("/account/feed-key")
-    assert (answer.status_code, answer.headers["Cache-Control"]) == (200, "no-store")
-    [whole] = re.findall(r'<code class="secret" tabindex="0">([^<]*)</code>', answer.text)
-    assert re.fullmatch(r"https?://localhost/api/projects.atom\?key=[A-Za-z0-9_-]{43}", whole)  # as a reader needs it
-    address = whole[whole.index("/api/") :]
-    assert Api(app).get(address).status_code == 200
-    page = browser.get("/account")
-    assert address not in page.text
-    assert "You have an address." in section(page, "feed")
-    said, _ = sent(browser, "feed-key/delete")
-    assert "The address is deleted." in said
-    assert "You have no address." in said
-    assert Api(app).get(address).status_code == 401
-
-
 def test_a_token_without_days_never_expires_and_a_wrong_form_makes_none(app, browser):
     assert error_at(refused(browser, "tokens", 422, name=" "), "name") != ""
     assert error_at(refused(browser, "tokens", 422, name="x", days="31"), "days") != ""
@@ -273,7 +257,7 @@ def test_who_needs_a_fresh_session_is_led_to_sign_in_again_and_back(app, browser
 
     with app.app_context():
         known = db.session.scalar(select(User.password_hash))
-        transaction(lambda: db.session.execute(update(Session).values(created_at=now() - identities.FRESH)))
+        transaction(lambda: db.session.execute(update(Session).values(created_at=now() - sessions.FRESH)))
     give(password_hash="")
     answer = refused(browser, "password", 403, password=NEW)
     [link] = re.findall('<a href="(/sign-in[^"]*)">Sign in again</a>', answer.text)

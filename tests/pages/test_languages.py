@@ -398,7 +398,7 @@ def test_an_account_has_a_language_of_its_own(site: Flask) -> None:
     assert visitor.call("GET", "/api/auth/me").json["language"] == "pt-BR"
 
 
-@pytest.mark.extra("passkeys")
+@pytest.mark.extra("passkeys", "providers")
 def test_each_way_to_sign_in_has_pages_speak_the_language_of_the_account(
     make_site: Any, provider: LyingProvider
 ) -> None:
@@ -423,6 +423,7 @@ def test_each_way_to_sign_in_has_pages_speak_the_language_of_the_account(
         assert language_of(browser.get("/categories"), signed_in=True) == "ar"
 
 
+@pytest.mark.extra("providers")
 def test_an_account_that_a_provider_opens_has_the_language_of_the_page_that_led_there(
     make_site: Any, provider: LyingProvider
 ) -> None:

@@ -13,6 +13,7 @@ from directory.cli.users import users
 from directory.cli.webhooks import webhooks
 from settings import EVERY, NOTIFYING
 from tests.conftest import ENVIRONMENT, migrate
+from tests.support.extras import rows
 from tests.support.processes import free_port
 from tests.support.serving import ROOT, WITHIN
 
@@ -20,7 +21,7 @@ FLASK, PACKAGE = [sys.executable, "-m", "flask"], [sys.executable, "."]
 # A fault in each part that a command does without, and the beginning of its line.
 OF_SERVER = {
     "SITE_ACCENT": "no colour", "SITE_LOGO": "/nothing/here", "REDIS_URL": "nonsense", "WEB_CONCURRENCY": "many",
-    "OIDC_PROVIDERS": "[", "GITHUB_CLIENT_ID": "alone", "CORS_ORIGINS": "*", "PORT": "x", "RATELIMIT_READ": "often",
+    **rows("faults"), "CORS_ORIGINS": "*", "PORT": "x", "RATELIMIT_READ": "often",
     "SENTRY_DSN": "nonsense", "APPEALS": "maybe", "PASSWORDS": "maybe", "SESSION_HOURS": "long", "SELF_REVIEW": "maybe",
     "REVIEW_ON_EDIT": "maybe", "REGISTRATION_OPEN": "maybe", "MEMBER_BYTES_PER_DAY": "many", "CHANGES_DAYS": "many",
     "REVIEWER_NAMES": "maybe", "SIGNUP_DOMAINS": "nonsense!", "AUDIT_RETENTION": "long",

@@ -21,14 +21,10 @@ from directory.services.delivery.channels import MAIL
 from directory.services.delivery.leases import Lease
 from directory.services.delivery.mail import messages
 from directory.services.delivery.webhooks import formats
-from directory.services.identity import Caller
-from directory.services.people import groups
 from directory.services.review import approvals, deadlines
 from directory.services.review.case import advance, flush, locked
 from directory.services.review.steps import Act
-from directory.services.sign_in import identities, links, recovery
-from directory.services.sign_in.provider import Claims
-from directory.services.sign_in.roles import Membership
+from directory.services.sign_in import links, recovery
 from directory.services.site import Site
 from tests.support.authenticator import Authenticator
 from tests.support.browsers import Browser
@@ -39,7 +35,6 @@ from tests.support.reviewing import ENDPOINT
 
 NEW_PASSWORD = "a horse of another colour"
 WHY, TEXT = {"reason": "So."}, {"text": "Look."}
-CLAIMS = ("company", "https://company.example", "7", "eve@example.org", True, ("eve",))
 
 
 class Scene:
@@ -158,22 +153,6 @@ class Scene:
     def command(self, *words: str) -> None:
         self.app.test_cli_runner().invoke(args=words)
 
-    def join(self) -> int:
-        """An account that a provider's identity has opened."""
-        return int(self.run(lambda: identities.account_of(Claims(*CLAIMS), registration_open=True)[0].id))
-
-    def leave(self) -> None:
-        by = Caller(self.join(), "eve", "member")
-        names = {CLAIMS[1]: CLAIMS[0]}
-        self.world.change(by, password_hash="x")
-        [own] = self.run(lambda: identities.listed(by))
-        self.run(lambda: identities.remove(own["id"], by=by, names=names))
-
-    def follow(self, membership: Membership) -> None:
-        self.join()
-        claims = Claims(*CLAIMS, membership)
-        self.run(lambda: groups.sign_in(claims, user_agent="", registration_open=True))
-
     def rename(self) -> None:
         self.world.change(self.ada, may_rename=True)
         self.run(lambda: accounts.choose_username("lovelace", by=self.ada))
@@ -268,23 +247,16 @@ CAUSES: dict[Event, Callable[[Scene], Any]] = {
     events.USER_SIGNED_OUT: lambda s: (s.browser(), done(s.admin.delete(f"/api/admin/users/{s.ada.id}/sessions"))),
     events.USER_DELETED: lambda s: done(s.admin.delete(f"/api/admin/users/{s.ada.id}")),
     events.USER_RENAMED: Scene.rename,
-    events.USER_IDENTITY_ADDED: Scene.join,
-    events.USER_IDENTITY_REMOVED: Scene.leave,
     events.USER_PASSKEY_ADDED: Scene.add_passkey,
     events.USER_PASSKEY_REMOVED: Scene.remove_passkey,
     events.USER_PASSKEYS_RESET: Scene.reset_passkeys,
     events.USER_REGISTERED: Scene.register,
     events.USER_SIGNED_IN: lambda s: Browser(s.app).sign_in("root"),
     events.USER_SIGNED_IN_BY_LINK: Scene.sign_in_by_link,
-    events.USER_ROLE_UNKNOWN: lambda s: s.follow(Membership(unknown="absent")),
     events.USER_PASSWORD_CHANGED: Scene.change_password,
     events.USER_EMAIL_CHANGED: Scene.change_email,
     events.USER_TOKEN_CREATED: Scene.token,
     events.USER_TOKEN_REVOKED: lambda s: done(s.owner.delete(s.token())),
-    events.USER_FEED_KEY_MADE: lambda s: done(s.owner.post("/api/auth/feed-key")),
-    events.USER_FEED_KEY_DELETED: lambda s: (
-        done(s.owner.post("/api/auth/feed-key")), done(s.owner.delete("/api/auth/feed-key")),
-    ),
     events.USERS_SIGNED_OUT: lambda s: done(s.admin.delete("/api/admin/sessions")),
     events.USERS_TOKENS_REVOKED: lambda s: done(s.admin.delete("/api/admin/tokens")),
     events.CATEGORY_CREATED: lambda s: done(s.admin.post("/api/admin/categories", {"slug": "new", "name": "New"})),
@@ -309,7 +281,7 @@ CAUSES: dict[Event, Callable[[Scene], Any]] = {
 }  # fmt: skip
 
 
-@pytest.mark.extra("reports", "spam_rules")
+@pytest.mark.extra("feed_keys", "providers", "reports", "spam_rules")
 def test_each_event_has_a_cause() -> None:
     assert CAUSES.keys() == set(events.TABLE)
 

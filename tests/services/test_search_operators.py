@@ -2,8 +2,8 @@
 
 import pytest
 
-from directory.services.catalog.search_operators import MOST, as_words
 from directory.services.catalog.search_words import query_units
+from directory.services.catalog.suggestions import OPERATORS, as_words
 from tests.support.factories import Api, World
 
 
@@ -48,7 +48,7 @@ def test_what_is_a_plain_word_to_anybody_is_not(query: str) -> None:
 
 def test_each_is_named_once_and_no_more_than_a_few_are() -> None:
     assert as_words("-ab -ab x OR y OR z") == ["-ab", "OR"]
-    assert as_words(" ".join(f"-word{n}" for n in range(2 * MOST))) == [f"-word{n}" for n in range(MOST)]
+    assert as_words(" ".join(f"-word{n}" for n in range(2 * OPERATORS))) == [f"-word{n}" for n in range(OPERATORS)]
 
 
 def test_an_answer_names_them_whatever_it_finds_and_another_one_has_no_such_member(world: World, api: Api) -> None:

@@ -16,7 +16,7 @@ from directory.models import Project, Upvote
 from directory.services.data import counter_checks, recount
 from directory.services.review import submissions
 from directory.services.votes import voting
-from directory.services.votes.counted_votes import COUNTS
+from directory.services.votes.voting import COUNTS
 from tests.conftest import Database
 from tests.support import concurrent_calls
 from tests.support.factories import World

@@ -2,7 +2,7 @@
 
 import pytest
 
-from directory.services.text import typed
+from directory.services.text.rules import typed_tags, with_scheme
 
 
 @pytest.mark.parametrize(
@@ -14,7 +14,7 @@ from directory.services.text import typed
     ],
 )  # fmt: skip
 def test_tags_become_slugs_each_once(line, tags):
-    assert typed.tags(line) == tags
+    assert typed_tags(line) == tags
 
 
 @pytest.mark.parametrize(
@@ -26,4 +26,4 @@ def test_tags_become_slugs_each_once(line, tags):
     ],
 )  # fmt: skip
 def test_an_address_without_a_scheme_gets_one(text, address):
-    assert typed.with_scheme(text) == address
+    assert with_scheme(text) == address

@@ -8,7 +8,7 @@ from standardwebhooks import Webhook
 from standardwebhooks.webhooks import WebhookVerificationError
 
 import config
-from directory.services.delivery.webhooks import signing
+from directory.services.delivery.webhooks import formats
 from tests.support.receiver import SECRET
 
 OTHER = f"whsec_{base64.b64encode(b'another key of 28 bytes here').decode()}"
@@ -16,7 +16,7 @@ BODY = '{"title":"Grüße"}'.encode()
 
 
 def signed(*secrets: str, body: bytes = BODY, at: int | None = None) -> dict[str, str]:
-    return signing.headers(secrets, "msg_1", body, at=int(time.time()) if at is None else at)
+    return formats.signed_headers(secrets, "msg_1", body, at=int(time.time()) if at is None else at)
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_without_a_secret_there_is_no_signature() -> None:
 )
 def test_what_the_libraries_would_not_agree_on_is_no_secret(secret: str) -> None:
     with pytest.raises(ValueError):
-        signing.key(secret)
+        formats.key_of(secret)
 
 
 @pytest.mark.parametrize(

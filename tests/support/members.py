@@ -49,7 +49,7 @@ class Personal:
     def __init__(self) -> None:
         self.made = 0
         self._patches = [
-            patch("directory.cache.bypass.BYPASS_SECONDS", -1.0),
+            patch("directory.cache.reads.BYPASS_SECONDS", -1.0),
             patch(
                 "directory.cache.snapshot_source.LOOP_TIMEOUT", 0.9
             ),  # so that the loop answers on a busy machine too

@@ -108,7 +108,6 @@ def body(route: Route, project_id: int) -> dict[str, Any] | None:
         "POST /api/auth/tokens": {"name": "new"},
         "POST /api/auth/password/forgot": {"login": "login-target"},
         "POST /api/auth/password/reset": {"token": "t" * 43, "password": PASSWORD},
-        "POST /api/auth/identities": {"provider": "github"},
         "POST /api/auth/email/verify": {"token": "t" * 43},
         **rows("bodies"),
     }.get(route.name)
@@ -134,7 +133,6 @@ def form(route: Route) -> dict[str, str]:
         "POST /account/username": {"username": f"renamed{number}"},
         "POST /account/password": {"current_password": "another password", "password": f"{PASSWORD}{number}"},
         "POST /account/delete": {"current_password": "another password", "sure": "true"},
-        "POST /account/providers": {"provider": "github"},
         "POST /account/tokens": {"name": "new"},
         "POST /submit": {**project, "another": "true"},
         "POST /mine/<id:project_id>": {"text": f"Words {number}"},

@@ -13,7 +13,7 @@ from werkzeug.exceptions import HTTPException
 from directory import errors, events
 from directory.http.problem_kinds import KINDS
 from directory.models import ReportOutcome
-from directory.pages import account, mine, signing_in
+from directory.pages import account, mine
 from directory.services.delivery.mail import templates
 from directory.services.delivery.mail.templates import Mail
 from directory.services.turns import Asked, Outcome, Standing, Turn
@@ -183,6 +183,11 @@ class Walk:
         shown = " ".join(filter(None, (method, path, by and f"by {by}", str(given)[:200] if given else "")))
         return Shown(part, f"{shown}: {answer.status_code}{where}", "" if where else answer.text)
 
+    def of_extras(self, part: str) -> Iterator[Shown]:
+        """The pages and forms of extras in a part, each with its address, who asks and what is sent."""
+        for path, by, sent in rows("walked", part, self.live).values():
+            yield self.ask(part, path, by, **sent)
+
     def _route(self, method: str, path: str) -> str:
         try:
             rule, _ = self.app.url_map.bind("").match(path, method=method, return_rule=True)
@@ -194,9 +199,9 @@ class Walk:
         """The pages that everybody reads."""
         lamp = f"/p/{self.live}/lamp"
         own = (lamp, f"/p/{self.live}", f"/p/{self.others}/lantern-3", "/p/999/none", f"/voted/{self.live}")
-        report = f"/report/{self.live}"
-        for path in (*PUBLIC.split(), *own, report, f"{report}?sent=1"):
+        for path in (*PUBLIC.split(), *own):
             yield self.ask("reading", path)
+        yield from self.of_extras("reading")
         for by in ("ada", "bob", "eve"):
             for path in (
                 "/",
@@ -210,7 +215,7 @@ class Walk:
 
     def entering(self) -> Iterator[Shown]:
         """Signing in and up, and the pages that mail leads to, with what they refuse."""
-        failures = (f"/sign-in?sign-in&reason={reason}" for reason in signing_in.FAILURES)
+        failures = (f"/sign-in?sign-in&reason={reason}" for reason in rows("failures"))
         for path in (*ENTERING.split(), *failures):
             yield self.ask("entering", path)
         yield self.ask("entering", "/sign-in", login="ada", password="wrong horse")
@@ -229,7 +234,7 @@ class Walk:
         yield self.ask("entering", f"/votes/{self.live}", vote="cast")
         yield self.ask("entering", "/submit", title="Kept", tagline="Also")
         yield self.ask("entering", "/account/tokens", name="Kept")
-        yield self.ask("entering", f"/report/{self.live}", kind="x", text="")
+        yield from self.of_extras("entering")
         yield self.ask("entering", "/verify/again", "ada", nothing="")
         for path in ("/verify", "/verify?sent=1", "/verify?sent=1&next=/mine", "/account/email"):
             yield self.ask("entering", path, "ada")
@@ -294,9 +299,7 @@ class Walk:
         yield self.ask("own", f"/mine/{self.revised}/withdraw", "ada", nothing="")
         yield self.ask("own", f"/mine/{self.revised}/text", "ada", title="Again")
         yield self.ask("own", f"/withdraw/{self.refused}", "ada", nothing="")
-        yield self.ask("own", f"/report/{self.live}", "bob", kind="x", text="y" * 1001)
-        yield self.ask("own", f"/report/{self.live}", "bob", kind="spam")
-        yield self.ask("own", f"/report/{self.live}?sent=1", "bob")
+        yield from self.of_extras("own")
         yield self.ask("own", f"/mine/{self.rejected}/appeal", "ada", text="")
         yield self.ask("own", f"/mine/{self.live}/appeal", "ada", text="Look again.")
         yield self.ask("own", f"/mine/{self.rejected}/appeal", "ada", text="Look again.")
@@ -315,9 +318,9 @@ class Walk:
             ("email", {"email": "ada@example.org", "current_password": PASSWORD}),
             ("password", {"password": "short", "current_password": "wrong horse"}), ("tokens", {"name": ""}),
             ("tokens", {"name": "x", "days": "7"}), ("tokens", {"name": "x"}), ("tokens/999/revoke", {"nothing": ""}),
-            ("feed-key", {"nothing": ""}), ("feed-key/delete", {"nothing": ""}), ("sessions/999/end", {"nothing": ""}),
-            *rows("account_forms").items(), ("providers/999/remove", {"nothing": ""}),
-            ("providers", {"provider": "x"}), ("providers", {"provider": "github"}), ("verification", {"nothing": ""}),
+            ("sessions/999/end", {"nothing": ""}),
+            *((form, given) for form, several in rows("account_forms").items() for given in several),
+            ("verification", {"nothing": ""}),
             ("notices", {"nothing": ""}), ("delete", {"nothing": ""}),
             ("delete", {"sure": "true", "current_password": "wrong horse"}), ("sessions/end", {"nothing": ""}),
         ):  # fmt: skip
@@ -407,7 +410,7 @@ def elsewhere(make: Any) -> Iterator[Shown]:
             "/sign-in",
             "/sign-up",
             "/help",
-            "/report/1",
+            *(path for path, _by, _sent in rows("walked", "elsewhere", 1).values()),
             "/forgot",
             "/verify",
             "/reset?token=x",

@@ -36,7 +36,7 @@ from directory.services.accounts.sessions import IDLE
 from directory.services.delivery.mail import link_mails
 from directory.services.delivery.schedule import DeliveryPolicy
 from directory.services.pictures import logos
-from directory.services.sign_in import attempts
+from directory.services.sign_in import links
 from tests.support import servers
 from tests.support.browsers import Browser
 from tests.support.factories import Api, World
@@ -134,7 +134,7 @@ def kept(make_app: Any, world: World) -> Flask:
             db.session.execute(insert(AuditEntry), entries)
             sessions.begin(ada.id, user_agent="")
             api_tokens.issue("x", database_clock.now() + timedelta(hours=1), by=ada)
-            attempts.begin("company", "browser", "/", None, mark="")
+            links.make(ada.id)
             ends = database_clock.now() + timedelta(minutes=5)
             db.session.add(PasskeyChallenge(challenge_hash="x", expires_at=ends))
             link_mails.queue(LinkPurpose.VERIFY, db.session.get(User, ada.id), "ada@example.org", server)

@@ -5,6 +5,7 @@ import json
 import pytest
 
 import config
+from tests.support.extras import rows
 from tests.system.test_config import KEY, load, refusal
 
 HOOK = "https://hooks.example/x"
@@ -89,18 +90,15 @@ WEAK = [
 
 def weak_in(secret: str) -> list[tuple[str, dict[str, str]]]:
     """The settings that hold a secret, each with this one, alone and next to a good one; by the name in the line."""
-    provider = {"name": "x", "label": "X", "issuer": "https://x.example", "client_id": "d", "client_secret": secret}
     endpoint = {"url": HOOK, "format": "slack", "secret": secret}
     listed = endpoint | {"secret": [RANDOM, secret]}
-    site = {"SITE_URL": "https://example.org"}
     return [
         ("SECRET_KEY", {"SECRET_KEY": secret.ljust(32, secret[-1])}),
         ("SECRET_KEY_FALLBACKS", {"SECRET_KEY_FALLBACKS": f"{RANDOM}, {secret.ljust(32, secret[-1])}"}),
         ("WEBHOOK_ENDPOINTS", {"WEBHOOK_ENDPOINTS": json.dumps([endpoint])}),
         ("WEBHOOK_ENDPOINTS", {"WEBHOOK_ENDPOINTS": json.dumps([listed])}),
         ("WEBHOOK_SECRET", {"WEBHOOK_URL": HOOK, "WEBHOOK_FORMAT": "slack", "WEBHOOK_SECRET": f"{RANDOM},{secret}"}),
-        ("OIDC_PROVIDERS", {"OIDC_PROVIDERS": json.dumps([provider]), **site}),
-        ("GITHUB_CLIENT_SECRET", {"GITHUB_CLIENT_ID": "d", "GITHUB_CLIENT_SECRET": secret, **site}),
+        *rows("weak", secret).items(),
     ]
 
 

@@ -145,6 +145,7 @@ def test_a_picture_is_asked_for_once_by_whoever_looks(app: Flask, asked: list[st
     assert asked[1:] == [path]
 
 
+@pytest.mark.extra("feed_keys")
 @on_sqlite
 def test_of_a_private_directory_nothing_is_kept_and_no_secret_is_logged(
     nginx_there: None, make_app: Any, world: World

@@ -46,6 +46,7 @@ def run(commands: str, folder: Path, environ: dict[str, str]) -> str:
     return ran.stdout
 
 
+@pytest.mark.extra("feed_keys")
 def test_each_step_prints_what_the_page_shows(tmp_path: Path) -> None:
     if shutil.which("curl") is None:
         (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)("the steps need curl")
@@ -60,6 +61,7 @@ def test_each_step_prints_what_the_page_shows(tmp_path: Path) -> None:
         assert [run(each, tmp_path, environ) for each in commands] == blocks("text")
 
 
+@pytest.mark.extra("providers")
 @on_sqlite
 def test_members_sign_in_by_the_provider_and_read(database: Database, provider: LyingProvider, tmp_path: Path) -> None:
     """With the settings of the page, and a provider of the tests' own. The address is where it was before."""

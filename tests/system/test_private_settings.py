@@ -62,6 +62,7 @@ def test_the_design_has_any_two_settings_in_all_four_combinations() -> None:
     assert_pairwise(DESIGN, 7)
 
 
+@pytest.mark.extra("feed_keys", "providers")
 @pytest.mark.response_cache
 @pytest.mark.parametrize("migrated", ["sqlite"], indirect=True)  # on either, settings decide above the database
 @pytest.mark.parametrize("row", DESIGN)

@@ -117,6 +117,7 @@ def fault(server: Serving, database: Server, storage: Server, token: str) -> Non
         assert ask(server.port, "GET", path, headers=bearer(token)).status in {200, 503}
 
 
+@pytest.mark.extra("feed_keys")
 def test_no_log_answer_or_table_of_a_whole_run_holds_a_secret_and_each_log_line_is_one_object(
     stores: tuple[Server, Server], server: Serving
 ) -> None:

@@ -16,7 +16,7 @@ from directory.api.schemas.users import (
     UsersQuery,
 )
 from directory.errors import AccountDeleted, LastAdmin, TooManyProjects, TooManyVotes, Unavailable
-from directory.http import daily_bytes, pagination
+from directory.http import account_limits, pagination
 from directory.http.access import admin_required
 from directory.http.authentication import caller
 from directory.http.endpoint import documented, operation
@@ -105,7 +105,7 @@ def _end_all(model: Any) -> None:
 @operation(answer=UserProfile(), tier="read")
 def user(user_id: int) -> Any:
     """Show a user with statistics and the latest audit entries."""
-    shown = {"stored_today": daily_bytes.of_account(user_id), "audit": audit.latest_of_user(user_id)}
+    shown = {"stored_today": account_limits.stored_today(user_id), "audit": audit.latest_of_user(user_id)}
     return {**people.one(user_id), **shown}
 
 

@@ -64,13 +64,8 @@ def queue(query: dict[str, Any]) -> Any:
 
 def _add_people(projects: list[dict[str, Any]]) -> None:
     """Add who has approved the projects and who claims them."""
-    approvals.add(projects, _required())
+    approvals.add(projects, current_app.config["APPROVALS_REQUIRED"])
     claims.add(projects, are_on=bool(current_app.config["CLAIM_MINUTES"]))
-
-
-def _required() -> int:
-    """How many people have to approve."""
-    return int(current_app.config["APPROVALS_REQUIRED"])
 
 
 @review.get("/projects/<id:project_id>")
@@ -95,13 +90,14 @@ def summary() -> Any:
 
     It also says whether claims and appeals are switched on.
     """
-    by, are_on = caller(), bool(current_app.config["CLAIM_MINUTES"])
+    by, config = caller(), current_app.config
+    are_on = bool(config["CLAIM_MINUTES"])
     answer = {
         **additions.summary(by),
         "mine": claims.mine(by) if are_on else 0,
         "claims": are_on,
-        "appeals": current_app.config["APPEALS"] == "on",
-        "too_few_reviewers": approvals.short_of_people(_required(), permissions.categories(by)),
+        "appeals": config["APPEALS"] == "on",
+        "too_few_reviewers": approvals.short_of_people(config["APPROVALS_REQUIRED"], permissions.categories(by)),
     }
     add_members(QueueSummary, [answer], by=by)
     return answer
@@ -190,7 +186,7 @@ def after_decision(project_id: int) -> dict[str, Any]:
     """A project as the caller has just left it."""
     # Without a check of access: an approved revision may have moved it out of the reviewer's categories.
     found = catalog.many([project_id], viewer=caller())
-    approvals.add([*found.values()], _required())
+    approvals.add([*found.values()], current_app.config["APPROVALS_REQUIRED"])
     return found[project_id]
 
 
@@ -206,7 +202,7 @@ def _terms(body: dict[str, Any]) -> case.Terms:
     """What each decision comes with, by the body and the settings."""
     config = current_app.config
     reason, answer_within = body.get("message", body.get("reason")), case.within(config["CHANGES_DAYS"])
-    return case.Terms(reason, config["SELF_REVIEW"], _required(), answer_within)
+    return case.Terms(reason, config["SELF_REVIEW"], config["APPROVALS_REQUIRED"], answer_within)
 
 
 @admin.post("/projects/decisions", endpoint="decide")
@@ -243,7 +239,7 @@ def _decide(body: dict[str, Any]) -> Any:
     refusals = moderation.decide_many(body["decision"], wanted, by=caller(), notify=subscribers(), terms=_terms(body))
     shown = [project_id for project_id, code in refusals.items() if code in {None, PreconditionFailed.code}]
     projects = catalog.many(shown, viewer=caller())
-    approvals.add([*projects.values()], _required())
+    approvals.add([*projects.values()], current_app.config["APPROVALS_REQUIRED"])
     return {"items": [_outcome(one, body["decision"], refusals[one], projects.get(one)) for one in wanted]}
 
 

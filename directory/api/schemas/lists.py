@@ -20,9 +20,9 @@ from directory.services.catalog.nearest import MOST as NEAREST
 from directory.services.catalog.nearest import MOST_WORDS
 from directory.services.catalog.related import MOST as RELATED
 from directory.services.catalog.search import MOST
-from directory.services.catalog.search_operators import MOST as OPERATORS
 from directory.services.catalog.search_words import MAX_WORD_LENGTH, MAX_WORDS
 from directory.services.catalog.suggestions import MOST as SUGGESTIONS
+from directory.services.catalog.suggestions import OPERATORS
 from directory.services.text.rules import CATEGORY_SLUG_MAX
 
 SEARCH = (

@@ -10,24 +10,32 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
+from itsdangerous import base64_decode, base64_encode
 from sqlalchemy import delete, insert, select, update
 
 from directory import events
 from directory.db.errors import refusing
-from directory.errors import AccountSuspended, Invalid, InvalidCredentials, NotFound, PasskeyRequired, Unauthenticated
+from directory.errors import (
+    AccountSuspended,
+    Conflict,
+    Invalid,
+    InvalidCredentials,
+    LastWayIn,
+    NotFound,
+    PasskeyRequired,
+    Unauthenticated,
+)
 from directory.extensions import db, modify
 from directory.extras.passkeys import attestation
 from directory.language.messages import _
 from directory.models import AccountStatus, LinkPurpose, Passkey, PasskeyChallenge, User, now
-from directory.services import audit, base64url, permissions
+from directory.services import audit, permissions
 from directory.services.accounts import accounts, sessions
 from directory.services.accounts.sessions import digest
 from directory.services.delivery.channels import MailServer
 from directory.services.delivery.mail import link_mails
 from directory.services.identity import Caller
-from directory.services.sign_in import held_passkeys
-from directory.services.sign_in.identities import has_any, require_fresh_session
-from directory.services.sign_in.refusals import LastWayIn, TooManyPasskeys
+from directory.services.sign_in import ways_in
 
 log = logging.getLogger(__name__)
 LIFETIME = timedelta(minutes=5)
@@ -37,6 +45,13 @@ ID_MAX = 1400  # characters of a credential's id; WebAuthn allows 1,023 bytes
 KEY_MAX = 2000  # characters of a public key; one of RSA with 4,096 bits has 740
 REFUSED = _("This passkey could not be added. Try again.")
 NOT_KNOWN = _("This passkey is not known here, or its answer was refused. Sign in by your password.")
+
+
+class TooManyPasskeys(Conflict):
+    """The account has as many passkeys as it may have."""
+
+    code = "too_many_passkeys"
+    default = _("Your account has 20 passkeys, and can have no more. Remove one first.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +99,7 @@ def registration_options(party: RelyingParty, *, by: Caller) -> dict[str, Any]:
         authenticator_selection=AuthenticatorSelectionCriteria(
             resident_key=ResidentKeyRequirement.REQUIRED, user_verification=UserVerificationRequirement.REQUIRED
         ),
-        exclude_credentials=[PublicKeyCredentialDescriptor(id=base64url.decode(each)) for each in held],
+        exclude_credentials=[PublicKeyCredentialDescriptor(id=base64_decode(each)) for each in held],
     )
     return options_to_json_dict(made)
 
@@ -108,7 +123,7 @@ def _begin(session_id: int | None) -> bytes:
     """A challenge, which is noted for a session that adds a passkey, or for a sign-in."""
     challenge = secrets.token_bytes(32)
     values = {
-        "challenge_hash": digest(base64url.encode(challenge)),
+        "challenge_hash": digest(base64_encode(challenge).decode()),
         "session_id": session_id,
         "expires_at": now() + LIFETIME,
     }
@@ -136,7 +151,7 @@ def take(challenge: bytes | None, session_id: int | None) -> bytes | None:
         return None
     mine = PasskeyChallenge.session_id.is_(None) if session_id is None else PasskeyChallenge.session_id == session_id
     given = delete(PasskeyChallenge).where(
-        PasskeyChallenge.challenge_hash == digest(base64url.encode(challenge)),
+        PasskeyChallenge.challenge_hash == digest(base64_encode(challenge).decode()),
         mine,
         PasskeyChallenge.expires_at > now(),
     )
@@ -158,9 +173,9 @@ def registered(credential: dict[str, Any], challenge: bytes | None, party: Relyi
             expected_origin=party.origin,
             require_user_verification=True,
         )
-        if len(base64url.encode(made.credential_public_key)) > KEY_MAX:
+        if len(base64_encode(made.credential_public_key)) > KEY_MAX:
             raise ValueError("long key")
-        if len(base64url.encode(made.credential_id)) > ID_MAX:
+        if len(base64_encode(made.credential_id)) > ID_MAX:
             raise ValueError("long id")
     except Exception as error:  # it parses foreign bytes, and fails in many ways
         log.info("passkey refused", extra={"reason": str(error)[:200]})
@@ -190,8 +205,8 @@ def add(made: Any, name: str | None, *, by: Caller, server: MailServer | None) -
         raise TooManyPasskeys
     passkey = Passkey(
         user_id=by.id,
-        credential_id=base64url.encode(made.credential_id),
-        public_key=base64url.encode(made.credential_public_key),
+        credential_id=base64_encode(made.credential_id).decode(),
+        public_key=base64_encode(made.credential_public_key).decode(),
         sign_count=made.sign_count,
         name=name or NAME,
     )
@@ -201,7 +216,7 @@ def add(made: Any, name: str | None, *, by: Caller, server: MailServer | None) -
     audit.record(events.USER_PASSKEY_ADDED, by=by, user_id=by.id)
     if server is not None:
         link_mails.queue(LinkPurpose.PASSKEY_ADDED, user, user.email, server)
-    return held_passkeys.shown(passkey)
+    return ways_in.shown(passkey)
 
 
 def proved(credential: dict[str, Any], challenge: bytes | None, party: RelyingParty) -> Proof:
@@ -242,14 +257,14 @@ def _counter(credential: dict[str, Any], challenge: bytes, passkey: Any, party: 
         response = credential["response"]
         attestation.require_authenticator_data(base64url_to_bytes(response["authenticatorData"]))
         handle = response.get("userHandle")
-        if handle is not None and handle.rstrip("=") != base64url.encode(_handle(passkey.user_id)):
+        if handle is not None and handle.rstrip("=") != base64_encode(_handle(passkey.user_id)).decode():
             raise ValueError("the passkey of another account")
         verified = verify_authentication_response(
             credential=credential,
             expected_challenge=challenge,
             expected_rp_id=party.host,
             expected_origin=party.origin,
-            credential_public_key=base64url.decode(passkey.public_key),
+            credential_public_key=base64_decode(passkey.public_key),
             credential_current_sign_count=0,  # _count judges it, and logs it
             require_user_verification=True,
         )
@@ -277,7 +292,7 @@ def rename(passkey_id: int, name: str, *, by: Caller) -> dict[str, Any]:
     passkey = _own(passkey_id, by)
     passkey.name = name
     db.session.flush()
-    return held_passkeys.shown(passkey)
+    return ways_in.shown(passkey)
 
 
 def _own(passkey_id: int, by: Caller) -> Passkey:
@@ -297,7 +312,7 @@ def remove(passkey_id: int, *, by: Caller, server: MailServer | None, passwords:
     """
     user = accounts.locked(by.id)
     passkey = _own(passkey_id, by)
-    if len(_may_change(by)) == 1 and not passwords and not has_any(by.id):
+    if len(_may_change(by)) == 1 and not passwords and not ways_in.identities(by):
         raise LastWayIn
     db.session.delete(passkey)
     audit.record(events.USER_PASSKEY_REMOVED, by=by, user_id=by.id)
@@ -311,7 +326,7 @@ def reset(user_id: int, *, server: MailServer | None) -> int:
     Tokens that were made in a session by passkey end too. It is for the operator's command line. Raises NotFound.
     """
     user = accounts.locked(user_id)
-    removed = held_passkeys.end_all(user_id)
+    removed = ways_in.end_passkeys(user_id)
     if removed:
         sessions.end_for_removed_passkeys(user_id)
         audit.record(events.USER_PASSKEYS_RESET, by=None, user_id=user_id)
@@ -325,7 +340,7 @@ def _may_change(by: Caller) -> list[str]:
 
     With REQUIRE_PASSKEY an administrator who has a passkey needs it: otherwise a stolen password could replace it.
     """
-    require_fresh_session(by)
+    sessions.require_fresh(by)
     held = list(db.session.scalars(select(Passkey.credential_id).where(Passkey.user_id == by.id)))
     if held and permissions.needs_passkey(by):
         raise PasskeyRequired(_("Sign in by a passkey of yours first."))

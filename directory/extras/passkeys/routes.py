@@ -6,9 +6,9 @@ from flask import Blueprint, current_app, request
 
 from directory.api.schemas.accounts import PasskeyOutput, UserOutput
 from directory.db.transactions import transaction
-from directory.errors import AccountSuspended, InvalidCredentials, NotFound, PasskeyRequired
+from directory.errors import AccountSuspended, InvalidCredentials, LastWayIn, NotFound, PasskeyRequired, SignInAgain
 from directory.extras.passkeys import passkeys
-from directory.extras.passkeys.passkeys import RelyingParty
+from directory.extras.passkeys.passkeys import RelyingParty, TooManyPasskeys
 from directory.extras.passkeys.schemas import (
     CreationOptions,
     PasskeyChanges,
@@ -26,10 +26,8 @@ from directory.http.exchange import current
 from directory.http.password_checks import are_on
 from directory.http.signing_in import has_passkeys, signed_in
 from directory.http.validation import JsonBody
-from directory.services.accounts import accounts
-from directory.services.sign_in import held_passkeys
-from directory.services.sign_in.identities import require_fresh_session
-from directory.services.sign_in.refusals import LastWayIn, SignInAgain, TooManyPasskeys
+from directory.services.accounts import accounts, sessions
+from directory.services.sign_in import ways_in
 from directory.services.site import Site
 
 bp = Blueprint("passkeys", __name__, url_prefix="/api/auth/passkeys")
@@ -68,7 +66,7 @@ def add(body: dict[str, Any]) -> Any:
     It takes a session of the last ten minutes. The account's address gets a mail.
     """
     party, by, credential = _party(), caller(), body["credential"]
-    require_fresh_session(by)
+    sessions.require_fresh(by)
     user = accounts.get(by.id)
     accounts.release()
     named = passkeys.challenge_of(credential)
@@ -84,7 +82,7 @@ def add(body: dict[str, Any]) -> Any:
 @operation(answer=PasskeyList(), tier="read", when=_party)
 def list_passkeys() -> Any:
     """List one's passkeys."""
-    return {"items": held_passkeys.listed(caller())}
+    return {"items": ways_in.passkeys(caller())}
 
 
 @bp.put("/<id:passkey_id>")

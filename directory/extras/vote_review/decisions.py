@@ -35,7 +35,7 @@ from directory.models.base import UtcDateTime
 from directory.services import audit
 from directory.services.catalog.orders import hot
 from directory.services.identity import Caller, require_active
-from directory.services.votes.counted_votes import COUNTS, DISCOUNTED, counts
+from directory.services.votes.voting import COUNTS, DISCOUNTED, counts
 
 ACTIONS = {"discount": events.PROJECT_VOTES_DISCOUNTED, "count": events.PROJECT_VOTES_COUNTED}
 RULES = ("new_accounts", "unverified", "single_owner")

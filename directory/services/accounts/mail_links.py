@@ -14,13 +14,13 @@ from collections.abc import Iterable
 from datetime import timedelta
 from typing import Any
 
+from itsdangerous import base64_encode
 from sqlalchemy import delete, select, update
 
 from directory.errors import Invalid, NotFound
 from directory.extensions import db, modify
 from directory.language.messages import _
 from directory.models import AccountStatus, LinkPurpose, MailLink, User, now
-from directory.services import base64url
 from directory.services.accounts.sessions import digest
 from directory.services.clock import database_clock
 from directory.services.deleting import delete_some
@@ -33,7 +33,7 @@ REFUSAL = _("This link has been used, or it has expired. Ask for another one.")
 def token_of(nonce: str, key: bytes) -> str:
     """The token, of 256 bits, in the link of a nonce."""
     made = hmac.digest(key, f"mail link {nonce}".encode(), "sha256")
-    return base64url.encode(made)
+    return base64_encode(made).decode()
 
 
 def token_of_link(link: Any, keys: Iterable[bytes]) -> str:
@@ -87,7 +87,7 @@ def purge(most: int) -> int:
 def unsubscribe_token(user_id: int, key: bytes) -> str:
     """The token that switches off mail about decisions for a user. It is the same each time, and does nothing else."""
     made = hmac.digest(key, f"mail off {user_id}".encode(), "sha256")
-    return f"{user_id}-{base64url.encode(made)}"
+    return f"{user_id}-{base64_encode(made).decode()}"
 
 
 def unsubscribe(token: str, keys: Iterable[bytes]) -> None:

@@ -31,7 +31,7 @@ from sqlalchemy import (
 from directory import events
 from directory.db.batched_query import BatchedQuery
 from directory.db.statements import Row
-from directory.errors import NotFound
+from directory.errors import NotFound, SignInAgain
 from directory.extensions import UNSYNCHRONISED, db, modify
 from directory.models import AccountStatus, Identity, Message, Passkey, Role, Session, Token, User, now, role_of
 from directory.models.base import UtcDateTime
@@ -42,6 +42,7 @@ from directory.services.identity import Caller
 
 IDLE = timedelta(days=14)
 LIFETIME = timedelta(days=30)
+FRESH = timedelta(minutes=10)  # at which age a session is as good as a password
 REST = timedelta(days=30)  # since the last sign-in, after which the tokens of an account without other ways in rest
 TOUCH_EVERY = timedelta(minutes=5)  # last_seen_at and last_used_at are written only if they are older than this
 
@@ -250,6 +251,13 @@ def listed(caller: Caller) -> list[dict[str, Any]]:
     is_young = or_(~Session.by_provider, Session.created_at > at - _policy().provider_lifetime)
     query = query.where(Session.user_id == caller.id, _alive(at), is_young).order_by(Session.id.desc())
     return [row._asdict() for row in db.session.execute(query)]
+
+
+def require_fresh(by: Caller, within: timedelta = FRESH) -> None:
+    """Raise SignInAgain unless the caller's session was opened minutes ago. A token is not a session."""
+    fresh = exists().where(Session.id == by.session_id, Session.created_at > now() - within)
+    if by.session_id is None or not db.session.scalar(select(fresh)):
+        raise SignInAgain
 
 
 def end(session_id: int, *, by: Caller) -> None:

@@ -12,7 +12,7 @@ from directory.extensions import db
 from directory.models import Project, now
 from directory.models.base import UtcDateTime
 from directory.services.catalog import catalog, periods
-from directory.services.catalog.columns import after, shown
+from directory.services.catalog.columns import AFTER, shown
 from directory.services.catalog.periods import Period
 from directory.services.day_counts import as_date
 from directory.services.identity import Caller
@@ -62,7 +62,7 @@ def shelf(*, viewer: Caller | None) -> Shelf | None:
     rows = _shelf(viewer is not None).all(given if viewer is None else {**given, "viewer_id": viewer.id})
     if len(rows) < FEWEST:
         return None
-    return Shelf(bool(rows[0][after(viewer is not None)]), catalog.views(rows, viewer))
+    return Shelf(bool(rows[0][AFTER[viewer is not None]]), [catalog.view(row, viewer) for row in rows])
 
 
 def days() -> list[date]:

@@ -1,6 +1,5 @@
 """Reading projects: access rules, one project, and the lists (the hot path), whose rows `ways` finds."""
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from sqlalchemy import select
@@ -13,7 +12,7 @@ from directory.models import AccountStatus, Project
 from directory.services import permissions, turns
 from directory.services.accounts.sessions import Credential
 from directory.services.catalog import orders, queries, readers, search, ways
-from directory.services.catalog.columns import DESCRIPTION, ID, NAMES, OWNER, after
+from directory.services.catalog.columns import AFTER, DESCRIPTION, ID, NAMES, OWNER
 from directory.services.catalog.filters import Filters
 from directory.services.identity import Caller
 
@@ -63,7 +62,7 @@ def for_readers(asked: list[tuple[Credential | None, int]], *, quick: bool) -> l
 
 
 def _anonymous(row: Row | None) -> Shown:
-    return Shown(None, None if row is None else _view(row, None))
+    return Shown(None, None if row is None else view(row, None))
 
 
 def _known(row: Row | None, quick: bool) -> Shown | None:
@@ -85,7 +84,7 @@ def stored(project_id: int) -> dict[str, Any]:
 def all_stored(project_ids: list[int]) -> list[dict[str, Any]]:
     """Projects in any state, in the order of their ids, by one statement, without an access check."""
     rows = queries.these(False, db.engine.dialect.name).all({"ids": project_ids})
-    return [_view(row, None) for row in sorted(rows, key=lambda row: row[ID])]
+    return [view(row, None) for row in sorted(rows, key=lambda row: row[ID])]
 
 
 def many(project_ids: list[int], *, viewer: Caller) -> dict[int, dict[str, Any]]:
@@ -111,7 +110,7 @@ def page(
     found = cut(rows, orders.named(sort), window)
     found.total_capped = filters.q is not None and number > search.MOST
     found.total = search.MOST if found.total_capped else number
-    found.items = views(found.items, viewer, reviews=reviews)
+    found.items = [view(row, viewer, reviews=reviews) for row in found.items]
     return found
 
 
@@ -120,31 +119,29 @@ def _one(audience: str, project_id: int, viewer: Caller | None) -> dict[str, Any
     row = queries.one(audience).first(parameters)
     if row is None:
         raise NotFound
-    return _view(row, viewer) if viewer is None else _detail(row, viewer)
-
-
-def views(rows: Sequence[Row], viewer: Caller | None, *, reviews: bool = False) -> list[dict[str, Any]]:
-    """Rows of `columns.shown` as projects in answers."""
-    return [_view(row, viewer, reviews=reviews) for row in rows]
+    return view(row, viewer) if viewer is None else _detail(row, viewer)
 
 
 def _detail(row: Row, viewer: Caller, *, reviews: bool = False) -> dict[str, Any]:
-    project = _view(row, viewer, reviews=reviews)
+    project = view(row, viewer, reviews=reviews)
     if "rejection_reason" in project:
-        project["queue_position"] = row[after(signed_in=True)]
+        project["queue_position"] = row[AFTER[True]]
         project["description_html"] = project["description"]  # the answer's schema renders it
     return project
 
 
-def _view(row: Row, viewer: Caller | None, *, reviews: bool = False) -> dict[str, Any]:
-    """A row as the project in answers; its owner, administrators, and who `reviews` it get the private fields."""
+def view(row: Row, viewer: Caller | None, *, reviews: bool = False) -> dict[str, Any]:
+    """A row of `columns.shown` as the project in answers.
+
+    Its owner, administrators, and who `reviews` it get the private fields.
+    """
     project = dict(zip(NAMES, row, strict=False))
     project["category"] = {"slug": project.pop("category_slug"), "name": project.pop("category_name")}
     owner_id = project.pop("owner_id")
     project["owner"] = {"id": owner_id, "username": project.pop("owner_username")}
     project["owner_has_page"] = project.pop("owner_status") == AccountStatus.ACTIVE  # for pages; no answer shows it
     if reviews or permissions.owns_or_administers(viewer, owner_id):
-        facts = turns.Facts(*row[len(NAMES) : after(signed_in=True)])
+        facts = turns.Facts(*row[AFTER[False] : AFTER[True]])
         project["rejection_reason"], project["revision"] = turns.rejection_reason(facts), turns.revision(facts)
         standing = turns.standing(facts, facts.published_at)
         project["review"] = standing.review

@@ -39,14 +39,9 @@ COLUMNS = (
 )
 NAMES = (*(column.name for column in COLUMNS), "has_upvoted")
 ID, STATUS, OWNER, DESCRIPTION = (NAMES.index(name) for name in ("id", "status", "owner_id", "description"))
-
-
-def after(signed_in: bool) -> int:
-    """The index of the first column after those of the project, such as the total of a page.
-
-    A signed-in caller gets `turns.COLUMNS` in addition, which only owners and reviewers see.
-    """
-    return len(NAMES) + (len(turns.COLUMNS) if signed_in else 0)
+# The index of the first column after those of the project, such as the total of a page, by whether the caller is signed
+# in: then `turns.COLUMNS` come before it, which only owners and reviewers see.
+AFTER = {False: len(NAMES), True: len(NAMES) + len(turns.COLUMNS)}
 
 
 def unindexed(column: Any, dialect: str) -> Any:

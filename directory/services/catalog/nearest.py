@@ -35,15 +35,12 @@ def nearest(
     items: list[dict[str, Any]] = []
     for least in range(size - 1, size // 2, -1):
         some = ways.matched(filters, least)
-        if _has_more(some, len(seen)):
+        # They are counted without some filters, or not at all.
+        counted = None if some is None or some.counted is None else some.counted.number
+        if some is not None and (counted is None or counted > len(seen)):
             page = catalog.page(filters, "best", Window(_READ), viewer=viewer, found_by=some)
             items += [item for item in page.items if item["id"] not in seen]
             seen |= {item["id"] for item in items}
         if len(items) >= MOST:
             break
     return items[:MOST]
-
-
-def _has_more(some: ways.Matched | None, seen: int) -> bool:
-    """Whether there may be more matches than those that are known. They are counted without some filters, or not."""
-    return some is not None and (some.counted is None or some.counted.number is None or some.counted.number > seen)

@@ -121,7 +121,8 @@ def of(project: dict[str, Any], *, viewer: Caller | None) -> list[dict[str, Any]
     else:
         given["words"] = [f'"{word}"' for word in words]
     viewed = {} if viewer is None else {"viewer_id": viewer.id}
-    return catalog.views(_statement(viewer is not None, dialect).all({**given, **viewed}), viewer)
+    rows = _statement(viewer is not None, dialect).all({**given, **viewed})
+    return [catalog.view(row, viewer) for row in rows]
 
 
 def _share(word: str) -> float:

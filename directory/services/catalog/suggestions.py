@@ -1,10 +1,16 @@
-""" "Did you mean": for a search that found nothing, the nearest spellings that are words of live titles, or tags.
+"""What an answer says of a search: "did you mean", and the operators of other search engines, which are words here.
+
+For a search that found nothing, `nearest` has the nearest spellings that are words of live titles, or tags.
 
 The index of words can find a word, but not similar words. So this module generates the spellings that are one edit
 away, and some that are two, and one statement looks them up. Its cost depends on the length of the words, not on the
 number of projects.
+
+Operators are `-word`, `AND`, `OR`, `NOT` and `name:value`. Pages and answers name them, so that nobody takes such a
+search for a narrower or a wider one. Quotes are not among them: they make a phrase.
 """
 
+import re
 import unicodedata
 from collections.abc import Iterator
 from functools import cache, lru_cache
@@ -15,7 +21,7 @@ from sqlalchemy import ARRAY, JSON, Text, bindparam, text
 from directory.db.statements import Prepared
 from directory.extensions import db
 from directory.models import Status
-from directory.services.catalog.search_words import Unit, ascii_form, query_units
+from directory.services.catalog.search_words import Unit, ascii_form, is_beginning, query_units
 from directory.services.text.characters import fold, script
 
 MOST = 3  # suggestions, and words of a query that are corrected
@@ -24,6 +30,17 @@ LONGEST_TWICE = 10  # letters of a word for which two edits are tried
 SPELLINGS = 1_500  # that are tried for a query
 _SCANNED = 100  # projects with a word that are searched for a live one
 _LATIN = "abcdefghijklmnopqrstuvwxyz"
+OPERATORS = 5  # that an answer names
+
+_QUOTES = '"“”„«»'
+# A phrase, also behind a minus or a name, or what stands between two spaces. The quotes of 12" and 15" are inches.
+_PART = re.compile(rf"(?:-|[a-z]+:)*[{_QUOTES}][^{_QUOTES}]+[{_QUOTES}]|\S+", re.IGNORECASE)
+# Fields of a project, and what GitHub, GitLab and web search engines call similar ones.
+_NAMES = (
+    "author|categor(?:y|ies)|description|in|intitle|is|label|lang|language|license|name|owner|repo|site|sort|status|"
+    "tag|tagline|tags|title|topic|topics|url|user|username"
+)
+_FILTER = re.compile(rf"(?:{_NAMES}):(?=[\w@#*{_QUOTES}]).+", re.IGNORECASE)
 
 
 def nearest(query: str) -> list[str]:
@@ -119,3 +136,23 @@ def _statement(dialect: str) -> Prepared:
     values = bindparam("words", type_=ARRAY(Text) if dialect == "postgresql" else JSON)
     statement = _STATEMENTS[dialect].format(most=_SCANNED, live=Status.LIVE)  # contains no input
     return Prepared(text(statement).bindparams(values))
+
+
+def as_words(query: str) -> list[str]:
+    """The parts of a query that look like operators and are searched for as words: the first OPERATORS, as typed."""
+    parts = [part.strip("(),;") for part in _PART.findall(query)]
+    parts = [part for part in parts if any(map(str.isalnum, part))]
+    found = [part for at, part in enumerate(parts) if _is_operator(part, at > 0, at < len(parts) - 1)]
+    return list(dict.fromkeys(found))[:OPERATORS]
+
+
+def _is_operator(part: str, follows: bool, leads: bool) -> bool:
+    """Whether a part looks like an operator: some do only between others."""
+    if part in ("AND", "OR"):
+        return follows and leads
+    if part == "NOT":
+        return leads
+    # A minus before a word or phrase: a number may be negative, one letter is a program's option.
+    word = part[1:].lstrip(_QUOTES)
+    is_excluded = part[0] == "-" and word[:1].isalpha() and is_beginning(word)
+    return is_excluded or _FILTER.fullmatch(part) is not None

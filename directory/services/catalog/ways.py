@@ -47,7 +47,7 @@ from directory.services.catalog import (
     shapes,
     tags,
 )
-from directory.services.catalog.columns import ID, STATUS, after
+from directory.services.catalog.columns import AFTER, ID, STATUS
 from directory.services.catalog.filters import Filters
 from directory.services.identity import Caller
 
@@ -112,7 +112,7 @@ def rows(
     with by_index() if matches in {shapes.TESTED, shapes.COLLECTED} else nullcontext():
         found = statement.all({**given, **window.parameters(), **viewed})
     if found and total is None:
-        total = found[0][after(viewer is not None)]
+        total = found[0][AFTER[viewer is not None]]
     if total is None:
         total = search.MOST + 1 if matches == shapes.CAPPED else _total(narrowing, given, matches)
     if counted is not None and matches == shapes.MANY:

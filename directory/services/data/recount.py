@@ -53,7 +53,7 @@ from directory.services.catalog.orders import hot
 from directory.services.review import submissions
 from directory.services.text.equal_addresses import repository_key, url_keys
 from directory.services.text.keys import keys_of
-from directory.services.votes.counted_votes import COUNTS
+from directory.services.votes.voting import COUNTS
 
 LOOKED_AT_ONCE = 2_000
 

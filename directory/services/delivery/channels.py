@@ -1,10 +1,12 @@
 """The channels: an endpoint gets its deliveries over HTTP, as webhooks, or as mail. `deliverer.prepared` sends them."""
 
 import hashlib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
+from directory import events
 from directory.language.choice import PLAIN, Languages
 from directory.services.site import NOWHERE, Site
 
@@ -75,3 +77,36 @@ def stable_name(url: str) -> str:
     """The name of an endpoint without a configured one: host and a hash, because the path may be a secret."""
     digest = hashlib.sha256(url.encode()).hexdigest()[:12]
     return f"{urlsplit(url).hostname}-{digest}"
+
+
+def webhooks(settings: Sequence[Mapping[str, Any]], site: Site) -> list[Webhook]:
+    """The webhook endpoints of the settings, whose messages link to the site."""
+    return [
+        Webhook(
+            each["name"] or stable_name(each["url"]), each["url"], each["format"], frozenset(each["events"]), site,
+            tuple(each["secrets"]), each["names"],
+        )
+        for each in settings
+    ]  # fmt: skip
+
+
+def mail_server(
+    settings: Mapping[str, Any] | None,
+    site_name: str,
+    keys: Sequence[str],
+    languages: Languages = PLAIN,
+) -> MailServer | None:
+    """The mail server of the settings; None if no mail is sent. The keys make and accept the tokens of links.
+
+    It wants the events whose mails are for the owners of projects; extras may add others.
+    """
+    if settings is None:
+        return None
+    given = dict(settings)
+    site = Site(site_name, given.pop("site_url"))
+    host = f"[{given['host_name']}]" if ":" in given["host_name"] else given["host_name"]
+    url = f"smtp://{host}:{given['port']}"
+    wanted = frozenset(each for each in events.TABLE if each.mail and each.startswith("project."))
+    return MailServer(
+        MAIL, url, MAIL, wanted, site, keys=tuple(key.encode() for key in keys), languages=languages, **given
+    )

@@ -36,7 +36,7 @@ from directory.services.delivery.channels import Endpoint
 from directory.services.identity import Caller
 from directory.services.people import kept_reports
 from directory.services.review import revisions, submissions, thread
-from directory.services.sign_in import held_passkeys, identities
+from directory.services.sign_in import ways_in
 from directory.services.votes import voting
 
 # The most rows that one request deletes. Both together took 0.6 s on SQLite and 0.9 s on PostgreSQL; on two busy cores
@@ -112,8 +112,7 @@ def _delete(target: Any, *, by: Caller | None, affected: set[int], notify: list[
     daily_bytes.forget(user_id)
     sessions.end_everything(user_id)
     mail_links.end_all(user_id)
-    identities.end_all(user_id)
-    held_passkeys.end_all(user_id)
+    ways_in.end_all(user_id)
     # Last, because it locks the counts of users, which every registration changes.
     closed = {"role": Role.MEMBER, "role_source": LOCAL, "review_categories": None}
     closed |= {"local_role": None, "local_categories": None}

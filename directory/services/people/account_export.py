@@ -14,8 +14,8 @@ from directory.services.catalog.filters import Filters
 from directory.services.identity import Caller
 from directory.services.people import kept_reports
 from directory.services.review import thread
-from directory.services.sign_in import held_passkeys, identities
-from directory.services.votes.counted_votes import COUNTS
+from directory.services.sign_in import ways_in
+from directory.services.votes.voting import COUNTS
 
 # Of one export, because the answer is not streamed.
 PROJECTS_MAX, VOTES_MAX, MESSAGES_MAX, REPORTS_MAX = 1_000, 10_000, 2_000, 1_000
@@ -44,8 +44,8 @@ def export(by: Caller, *, is_limited: bool = True, naming: bool = False) -> dict
         "reports": made,
         "sessions": sessions.listed(by),
         "tokens": api_tokens.listed(by),
-        "identities": identities.listed(by),
-        "passkeys": held_passkeys.listed(by),
+        "identities": ways_in.identities(by),
+        "passkeys": ways_in.passkeys(by),
     }
 
 

@@ -182,9 +182,23 @@ def move(
     appeal, are written by the calling function, which has looked up that the step is possible.
     """
     at = at or now()
-    for step, some in _by_step(cases, act):
+    by_step: dict[Step, list[Case]] = {}
+    for case in cases:
+        by_step.setdefault(STEPS[case.kind, case.stage, act], []).append(case)
+    for step, some in by_step.items():
         assert step.event is not None  # noqa: S101 (a hold, which has none, is never moved but by `advance`)
-        facts = [_facts(case, step, act, at, changes) for case in some]
+        facts = [
+            (
+                case.project,
+                {
+                    "from_state": case.project.status,
+                    "to_state": step.status,
+                    "waited_seconds": case.waited(at) if act in {Act.APPROVE, Act.REJECT} else None,
+                    **({} if changes is None else {"changes": changes[case.id]}),
+                },
+            )
+            for case in some
+        ]
         if step.ends is not None:
             end_appeals(some, step.ends, by=by, at=at)
         for case in some:
@@ -200,7 +214,8 @@ def move(
 def end_appeals(cases: Iterable[Case], why: str, *, by: Caller | None, at: datetime) -> None:
     """Write into the threads of those about which an appeal is open that it ends without an outcome."""
     appealed = [case.project for case in cases if case.review is not None and case.review.turn == Turn.APPEAL]
-    thread.record_of_service(appealed, why, by=by, at=at)
+    if appealed:
+        thread.record_of_service(appealed, why, by=by, at=at)
 
 
 def advance(case: Case, act: Act, *, by: Caller | None, at: datetime, terms: Terms = PLAIN) -> None:
@@ -297,7 +312,7 @@ def leave_out(review: Review, at: datetime) -> None:
 
 def flush(cases: Collection[Case]) -> None:
     """Write the cases: what has ended first. Raises Invalid if a category that one names is deleted at this moment."""
-    with refusing(fk_reviews_category_categories=Invalid.field("category", fields.NO_CATEGORY)):
+    with refusing(fk_reviews_category_categories=lambda: Invalid.field("category", fields.NO_CATEGORY)):
         db.session.flush()
         reviews = (case.review for case in cases)
         new = [each for each in reviews if each is not None and each not in db.session]
@@ -308,23 +323,6 @@ def flush(cases: Collection[Case]) -> None:
             db.session.flush()
 
 
-def _by_step(cases: list[Case], act: Act) -> Iterable[tuple[Step, list[Case]]]:
-    """The cases by the step that the act is for them."""
-    found: dict[Step, list[Case]] = {}
-    for case in cases:
-        found.setdefault(STEPS[case.kind, case.stage, act], []).append(case)
-    return found.items()
-
-
-def _facts(
-    case: Case, step: Step, act: Act, at: datetime, changes: Mapping[int, Changes] | None
-) -> tuple[Any, dict[str, Any]]:
-    """What the entry of the log has of its own. How long it waited is that of an approval or rejection."""
-    facts: dict[str, Any] = {"from_state": case.project.status, "to_state": step.status}
-    facts["waited_seconds"] = case.waited(at) if act in {Act.APPROVE, Act.REJECT} else None
-    return case.project, facts if changes is None else {**facts, "changes": changes[case.id]}
-
-
 def _write(cases: list[Case], step: Step, act: Act, at: datetime) -> None:
     """Write the state and the version of the projects."""
     if not step.raises_version:
@@ -333,20 +331,14 @@ def _write(cases: list[Case], step: Step, act: Act, at: datetime) -> None:
     if cases[0].project.status != step.status:
         values |= {"status": step.status, "updated_at": at}
     if act is Act.APPROVE:
-        values |= _published([case.project for case in cases], at)
+        # What was published before keeps its time, and thereby its rank.
+        ranks = {case.project.upvotes: hot(case.project.upvotes, at) for case in cases}
+        is_first, rank = Project.published_at.is_(None), sql_case(ranks, value=Project.upvotes)
+        values["published_at"] = func.coalesce(Project.published_at, literal(at, UtcDateTime()))
+        values["hot"] = sql_case((is_first, rank), else_=Project.hot)
     elif act is Act.UNPUBLISH:
         values["submitted_at"] = at
     modify(update(Project).where(Project.id.in_([case.id for case in cases])).values(values))
-
-
-def _published(projects: list[Any], at: datetime) -> dict[str, Any]:
-    """The columns of publication. What was published before keeps its time, and thereby its rank."""
-    ranks = {project.upvotes: hot(project.upvotes, at) for project in projects}
-    first = Project.published_at.is_(None)
-    return {
-        "published_at": func.coalesce(Project.published_at, literal(at, UtcDateTime())),
-        "hot": sql_case((first, sql_case(ranks, value=Project.upvotes)), else_=Project.hot),
-    }
 
 
 def _tell(

@@ -134,8 +134,11 @@ def _refusal(case: Case, decision: str, versions: Container[int] | None, reason:
 
 def _carry_out(due: list[Case], act: Act, *, by: Caller | None, notify: list[Endpoint], terms: Terms) -> Refusals:
     """Carry out a decision about locked projects to which it applies; return the refusals."""
-    if act is not Act.REQUEST:
-        _lock_counters(due, act)
+    if act is not Act.REQUEST:  # the counters of the categories and tags in changes, too
+        held = [changes_of(case.review) for case in due] if act is Act.APPROVE else []
+        slugs = [changes["category"] for changes in held if "category" in changes]
+        tags = [tag for changes in held for tag in changes.get("tags", ())]
+        counters.lock([case.id for case in due], slugs=slugs, tags=tags)
     if act is not Act.APPROVE:
         move(due, act, by=by, notify=notify, terms=terms)
         return {}
@@ -171,11 +174,3 @@ def _approve(due: list[Case], *, by: Caller | None, notify: list[Endpoint], term
     move(applied, Act.APPROVE, by=by, notify=notify, terms=terms, changes=changes)
     move(submitted, Act.APPROVE, by=by, notify=notify, terms=terms)
     return {case.id: Duplicate(["url"], revisions.TAKEN) for case in of_live if case.id not in changes}
-
-
-def _lock_counters(cases: list[Case], act: Act) -> None:
-    """Lock the counters that the decisions change, including those of the categories and tags in changes."""
-    held = [changes_of(case.review) for case in cases] if act is Act.APPROVE else []
-    slugs = [changes["category"] for changes in held if "category" in changes]
-    tags = [tag for changes in held for tag in changes.get("tags", ())]
-    counters.lock([case.id for case in cases], slugs=slugs, tags=tags)

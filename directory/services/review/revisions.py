@@ -174,17 +174,16 @@ def _apply(edited: list[_Edited], at: datetime) -> list[_Edited]:
     try:
         # The savepoint keeps the other decisions of the transaction.
         with refusing(uq_projects_owner_id_url_key=Duplicate(["url"], TAKEN)), db.session.begin_nested():
-            rows = [{"project": each.after.id, "at": at, **_new(each.after)} for each in edited]
+            rows = [
+                {"project": each.after.id, "at": at, **{f"new_{name}": getattr(each.after, name) for name in EDITED}}
+                for each in edited
+            ]
             db.session.connection().execute(_EDIT, rows)
     except Duplicate:
         half = len(edited) // 2
         return [*_apply(edited[:half], at), *_apply(edited[half:], at)] if half else []
     search_index.index([each.after for each in edited if not fields.SEARCHED.isdisjoint(each.changes)])
     return edited
-
-
-def _new(project: SimpleNamespace) -> dict[str, Any]:
-    return {f"new_{name}": getattr(project, name) for name in EDITED}
 
 
 def write(project: Project, changes: Changes, at: datetime) -> None:

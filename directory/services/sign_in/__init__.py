@@ -1,4 +1,1 @@
-"""Signing in without a password: by providers (OpenID Connect, GitHub), passkeys and links; and a forgotten password.
-
-Authlib is imported only if a provider is configured.
-"""
+"""Ways to sign in besides a password, as data; links of the operator; and a forgotten password."""

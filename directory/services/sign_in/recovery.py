@@ -10,7 +10,7 @@ from directory.services.accounts import accounts, mail_links, sessions
 from directory.services.delivery.channels import MailServer
 from directory.services.delivery.mail import link_mails
 from directory.services.identity import Caller
-from directory.services.sign_in import held_passkeys, identities
+from directory.services.sign_in import ways_in
 
 
 def reachable(user: User | None) -> User | None:
@@ -42,8 +42,7 @@ def reset(token: str, new_hash: str, *, revoke_tokens: bool, server: MailServer)
         raise Invalid.field("token", mail_links.REFUSAL)
     user.password_hash = new_hash
     if not user.email_verified:
-        identities.end_all(user.id)
-        held_passkeys.end_all(user.id)
+        ways_in.end_all(user.id)
         sessions.revoke_tokens(user.id)
     user.email_verified_at = user.email_verified_at or now()
     db.session.flush()

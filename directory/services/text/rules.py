@@ -1,4 +1,4 @@
-"""The rules for users' text: the characters that it may contain, its stored form, and its slugs."""
+"""The rules for users' text: the characters that it may contain, its stored form, and what is typed for tags."""
 
 import re
 import unicodedata
@@ -51,6 +51,13 @@ _UNSEEN = re.compile(
     "[\u00ad\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2065\u2800\u3164\ufe00-\ufe0f\uffa0\ufff0-\ufff8"
     "\U00013441\U00013442\U0001d159\U000e0000-\U000e0fff]"
 )
+
+# In a line of tags as people type it.
+_SEPARATORS = re.compile(r"[\s,;\u060c\u3001\uff0c]+")
+_JOINTS = re.compile("[_/-]+")
+_SIGNS = str.maketrans({".": "", "+": "p", "#": "sharp", "&": "-and-"})
+# A host without a scheme: it has a dot, and neither a user nor a scheme before it.
+_BARE = re.compile(r"[^\s/:@?#]+\.[^\s/:@?#.]+\.?(:\d+)?(?:[/?#].*)?", re.DOTALL)
 
 # Letters that have an ASCII spelling but that NFKD does not decompose.
 _SPELLINGS = str.maketrans({"æ": "ae", "œ": "oe", "ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th"})
@@ -162,3 +169,25 @@ def _length_reason(minimum: int, maximum: int) -> str:
     if minimum:
         return _("Must be {minimum} to {maximum} characters long.", minimum=minimum, maximum=maximum)
     return _("Must be at most {maximum} characters long.", maximum=maximum)
+
+
+def typed_tags(line: str) -> list[str]:
+    """The tags of a line, which commas or white space separate: each once, in lower case.
+
+    `C++` is cpp, `C#` csharp, `Node.js` nodejs, `.NET` dotnet and `Café` cafe. A tag in another script stays as it is.
+    """
+    return list(dict.fromkeys(filter(None, map(_tag, _SEPARATORS.split(line)))))
+
+
+def _tag(typed: str) -> str:
+    spelled = unicodedata.normalize("NFKD", typed)
+    plain = "".join(char for char in spelled if not unicodedata.category(char).startswith("M")).lower()
+    plain = plain.removeprefix("#")
+    plain = f"dot{plain[1:]}" if plain.startswith(".") and plain[1:2].isalnum() else plain
+    return _JOINTS.sub("-", plain.translate(_SIGNS)).strip("-")
+
+
+def with_scheme(typed: str) -> str:
+    """An address with its scheme: `vim.org` is https://vim.org. Other text is only trimmed."""
+    text = typed.strip()
+    return f"https://{text}" if _BARE.fullmatch(text) else text

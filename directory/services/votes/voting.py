@@ -10,7 +10,7 @@ SQLite a statement costs no round trip, so this module does it, under the write 
 callers share one transaction (docs/adr/0013).
 
 A vote that an administrator has discounted is not in the counter, whether it is set or cleared. The votes of a
-suspended user are removed from the counters (services/votes/counted_votes.py); on PostgreSQL by a trigger.
+suspended user are removed from the counters; on PostgreSQL by a trigger.
 
 If another transaction has locked a project, only the votes for that project are delayed: the rest of the batch is
 counted without them, a few callers wait for the lock, and further ones are refused at once. On SQLite the lock is that
@@ -21,8 +21,22 @@ import logging
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
-from sqlalchemy import BigInteger, Engine, bindparam, delete, func, insert, select, text, update
+from sqlalchemy import (
+    BigInteger,
+    ColumnElement,
+    Engine,
+    and_,
+    bindparam,
+    delete,
+    exists,
+    func,
+    insert,
+    select,
+    text,
+    update,
+)
 from sqlalchemy.exc import DBAPIError
+from sqlalchemy.orm import aliased
 
 from directory.db.errors import is_undone, log_failure, state_of
 from directory.db.locked_rows import LockedRows
@@ -36,11 +50,27 @@ from directory.services import permissions
 from directory.services.accounts import last_uses
 from directory.services.catalog.orders import hot
 from directory.services.identity import Caller
-from directory.services.votes.counted_votes import DISCOUNTED
 
 log = logging.getLogger(__name__)
 projects, upvotes, discounts = Project.__table__, Upvote.__table__, VoteDiscount.__table__
 P, U, D = projects.c, upvotes.c, discounts.c
+_Voter = aliased(User)  # so that a query may join the users too
+
+
+def is_discounted(vote: Any) -> ColumnElement[bool]:
+    """Whether an administrator has discounted a row of `upvotes`, or of an alias of it."""
+    return exists().where(VoteDiscount.user_id == vote.user_id, VoteDiscount.project_id == vote.project_id)
+
+
+def counts(vote: Any) -> ColumnElement[bool]:
+    """Whether a row of `upvotes`, or of an alias of it, counts."""
+    is_active = exists().where(_Voter.id == vote.user_id, _Voter.status == AccountStatus.ACTIVE)
+    return and_(is_active, ~is_discounted(vote))
+
+
+# Conditions on a row of `upvotes`.
+DISCOUNTED: ColumnElement[bool] = is_discounted(Upvote)
+COUNTS: ColumnElement[bool] = counts(Upvote)
 
 
 class _Counting:

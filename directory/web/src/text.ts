@@ -47,5 +47,4 @@ export const t = {
   toDirectory: "To the directory",
   visit: "Visit the website",
   noDescription: "There is no description yet.",
-  states: { live: "Live", pending: "In review", rejected: "Rejected" },
 } as const;

@@ -89,7 +89,7 @@ def _with_passkey(world: World) -> list[str]:
 
 def account_forms() -> dict[str, Any]:
     """Forms of the account that are refused (tests/support/walk.py)."""
-    return {"passkeys/999/name": {"name": ""}, "passkeys/999/remove": {"nothing": ""}}
+    return {"passkeys/999/name": [{"name": ""}], "passkeys/999/remove": [{"nothing": ""}]}
 
 
 def said() -> dict[str, Any]:

@@ -13,6 +13,7 @@ from sqlalchemy import select, update
 
 import config
 from directory.db.transactions import transaction
+from directory.errors import LastWayIn
 from directory.extensions import db
 from directory.extras.passkeys import passkeys
 from directory.models import AuditEntry, Passkey, PasskeyChallenge, Session, Token, User, now
@@ -20,8 +21,7 @@ from directory.runtime import housekeeping
 from directory.services.accounts import sessions
 from directory.services.delivery.schedule import DeliveryPolicy
 from directory.services.identity import Caller
-from directory.services.sign_in import held_passkeys
-from directory.services.sign_in.refusals import LastWayIn
+from directory.services.sign_in import ways_in
 from tests.conftest import ENVIRONMENT
 from tests.support import cpu
 from tests.support.authenticator import Authenticator, cbor, raw, text
@@ -333,7 +333,7 @@ def test_a_passkey_removed_or_an_account_suspended_in_between_wins(app: Flask, a
     locked = passkeys.accounts.locked
 
     def removed_meanwhile(user_id: int) -> Any:
-        held_passkeys.end_all(user_id)
+        ways_in.end_passkeys(user_id)
         return locked(user_id)
 
     with pytest.MonkeyPatch.context() as patch:

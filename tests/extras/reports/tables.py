@@ -76,6 +76,21 @@ def seen() -> dict[str, bool]:
     return {"/report/{other}": False, "/mine?reports=1": True, "/p/{other}/other#report": True}
 
 
+def walked(part: str, project: int) -> dict[str, Any]:
+    """Its pages and forms in a part of the walk through all words (tests/support/walk.py)."""
+    page, sent = f"/report/{project}", f"/report/{project}?sent=1"
+    return {
+        "reading": {"report": (page, "", {}), "reported": (sent, "", {})},
+        "entering": {"report": (page, "", {"kind": "x", "text": ""})},
+        "own": {
+            "report, refused": (page, "bob", {"kind": "x", "text": "y" * 1001}),
+            "report": (page, "bob", {"kind": "spam"}),
+            "reported": (sent, "bob", {}),
+        },
+        "elsewhere": {"report": (page, "", {})},
+    }[part]
+
+
 def causes() -> dict[Any, Callable[[Any], Any]]:
     """What causes its events (tests/services/test_events.py)."""
     return {events.PROJECT_REPORTED: _report, events.REPORT_SETTLED: _settle}

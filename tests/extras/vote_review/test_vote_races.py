@@ -13,7 +13,7 @@ from directory.extras.vote_review import decisions
 from directory.models import AuditEntry, Project, Upvote, User, VoteDiscount
 from directory.services.data import counter_checks, recount
 from directory.services.people import administration
-from directory.services.votes.counted_votes import COUNTS
+from directory.services.votes.voting import COUNTS
 from tests.conftest import Database
 from tests.support import concurrent_calls
 from tests.support.factories import PASSWORD, World

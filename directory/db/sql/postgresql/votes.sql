@@ -1,6 +1,6 @@
 -- Votes: the lock, the vote and the counter in one round trip. A volatile function's statements each take a snapshot of
 -- their own, unlike the parts of one statement: what is read after the lock is what the lock's last holder left. The
--- rank is that of directory/services/catalog/ranking.py.
+-- rank is that of directory/services/catalog/orders.py.
 
 -- One vote. It holds the voter's account active, so none is counted after a suspension: the lock is the one that the
 -- foreign key of a new vote takes, and comes before the project's, as a takedown locks the user before the projects. A

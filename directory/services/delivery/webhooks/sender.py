@@ -14,7 +14,7 @@ from directory.services.delivery.channels import Webhook
 from directory.services.delivery.http_session import WireSession
 from directory.services.delivery.leases import Lease, Outcome
 from directory.services.delivery.schedule import DeliveryPolicy, retry_after
-from directory.services.delivery.webhooks import formats, signing
+from directory.services.delivery.webhooks import formats
 from directory.services.delivery.wire import Wire, excerpt, reason, until_deadline
 
 READ_BYTES = 4096
@@ -78,7 +78,7 @@ class _Exchange:
         endpoint = self._endpoint
         body = formats.render(endpoint.format, self._lease.payload, endpoint.site, names=endpoint.names)
         secrets = self._endpoint.secrets if formats.FORMATS[self._endpoint.format].signed else ()
-        signed = signing.headers(secrets, self._lease.webhook_id, body, at=int(now().timestamp()))
+        signed = formats.signed_headers(secrets, self._lease.webhook_id, body, at=int(now().timestamp()))
         return session.post(
             self._endpoint.url,
             data=body,
@@ -106,5 +106,5 @@ def secret_parts(endpoint: Webhook) -> set[str]:
     found = {piece for piece in pieces if len(piece) >= SECRET_LENGTH}
     found |= {endpoint.url, parts.password or endpoint.url}
     for secret in endpoint.secrets:
-        found |= {secret, secret.removeprefix(signing.PREFIX)}
+        found |= {secret, secret.removeprefix(formats.PREFIX)}
     return found

@@ -1,4 +1,4 @@
-// What the console says of the events. Made of directory/events.py: python .ci/web.py schema
+// What the console says of events and states. Made of the tables of the service: python .ci/web.py schema
 import type { Schemas } from "./client.ts";
 
 /** What each event is called. */
@@ -240,3 +240,25 @@ export const edits: readonly string[] = [
 
 /** The reason of a rejection that the service made, because the time for an answer had passed. */
 export const timePassed = /^No answer within (\d{1,9}) days?\.$/;
+
+/** What each state of a project is called. */
+export const states = {
+  "live": "Live",
+  "pending": "In review",
+  "rejected": "Rejected"
+} as const;
+
+/** The same of what is under review, by whose turn it is, or how it came to its owner. */
+export const turns = {
+  "review": "In review",
+  "changes_requested": "Changes asked for",
+  "unpublished": "Taken down",
+  "appeal": "Appeal",
+  "held": "Held"
+} as const;
+
+/** What is said of what waits for its owner, with and without a date. */
+export const withOwner = [
+  "It waits for its owner until {date}.",
+  "It waits for its owner."
+] as const;

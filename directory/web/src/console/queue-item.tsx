@@ -1,6 +1,6 @@
 // The whole submission that is reviewed, and what can be decided about it.
 import { Problem } from "../api/client.ts";
-import { edits } from "../api/events.ts";
+import { edits, states } from "../api/events.ts";
 import { asciiHost, safeAddress } from "../parts/address.ts";
 import { Markdown } from "../parts/markdown.tsx";
 import { Monogram } from "../parts/monogram.tsx";
@@ -51,7 +51,7 @@ function Submission({ item: shown }: { item: Item }) {
           </div>
         </header>
         <Warnings item={shown} />
-        {waits(shown) ? <Actions item={shown} /> : isAppealed(shown) ? <Appeal item={shown} /> : <p class={`banner ${status}`}>{r.decidedAlready(t.states[status])}</p>}
+        {waits(shown) ? <Actions item={shown} /> : isAppealed(shown) ? <Appeal item={shown} /> : <p class={`banner ${status}`}>{r.decidedAlready(states[status])}</p>}
         <Team item={shown} />
         <HeldOut item={shown} />
         <WithOwner project={shown} />

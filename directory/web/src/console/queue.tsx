@@ -1,5 +1,6 @@
 // The review queue: the list on the left, the submission on the right. On a phone each is a page of its own.
 import { signal } from "@preact/signals";
+import { states } from "../api/events.ts";
 import { More } from "../parts/more.tsx";
 import { Empty, Failed, Stale } from "../parts/states.tsx";
 import { Time } from "../parts/time.tsx";
@@ -167,7 +168,7 @@ function Row({ item, isShown, isReached }: RowProps) {
           {owner.id === user.value?.id && <span class="badge">{r.own}</span>}
           {wasLive(item) && <span class="badge pending">{r.wasLive}</span>}
           {status === "live" && revision && <span class="badge live">{r.changesBadge}</span>}
-          {!waits(item) && !isAppealed(item) && <span class={`badge ${status}`}>{t.states[status]}</span>}
+          {!waits(item) && !isAppealed(item) && <span class={`badge ${status}`}>{states[status]}</span>}
           <TeamSigns item={item} />
           {changed.value.has(id) && <span class="badge pending">{r.changedBadge}</span>}
           {signs(warnings).map((each) => <span key={each} class="badge pending">{each}</span>)}
