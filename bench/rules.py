@@ -29,7 +29,6 @@ from sqlalchemy import func, insert, select
 from bench.webhooks import BACKENDS, database
 from directory.db.transactions import transaction
 from directory.extensions import db
-from directory.extras.spam_rules import judging
 from directory.models import Project, Role, RuleFacts, Status, User, now
 from directory.services.identity import Caller
 from tests.conftest import ENVIRONMENT, build, migrate
@@ -56,6 +55,8 @@ def submission(number: int, category: str, text: str = PROSE) -> dict[str, str]:
 
 def cost(app: Flask, _settings: dict[str, str], times: int = 500) -> None:
     """The first; also without rules that are on, where facts are stored all the same."""
+    from directory.extras.spam_rules import judging
+
     world = World(app)
     category, callers, numbers = world.category(), accounts(world, "user", 100), iter(range(10**6))
     words = {"fact": "words", "is": "in", "value": [f"spamword{n}" for n in range(1_000)]}

@@ -94,6 +94,7 @@ def test_what_owners_wrote_last_is_listed_and_counted_in_every_state_until_someb
     assert reviewer.get("/api/review/projects?answered=false").status_code == 422
 
 
+@pytest.mark.extra("spam_rules")
 def test_the_summary_has_the_number_of_each_part_of_the_list_in_the_categories_of_the_reviewer(
     world: World, reviewer: Api
 ) -> None:

@@ -260,6 +260,7 @@ def test_projects_say_whose_turn_it_is_and_until_when(chromium, make_app, grace,
         expect(page.locator(".q-item")).to_contain_text("then the changes are rejected, and the project stays live.")
 
 
+@pytest.mark.extra("spam_rules")
 def test_what_a_rule_rejected_is_put_into_the_queue_where_it_is_shown(chromium, app, world, grace, ada):
     root, owner = world.caller(grace), world.caller(ada)
     rule = {

@@ -226,7 +226,9 @@ def _signed_in(claims: Claims, next_path: str) -> tuple[str, str | None]:
             _ask_to_verify(user, next_path, limits)
         return user.id, secret, user.language
 
-    for left in reversed(range(TRIES)):
+    left = TRIES
+    while True:
+        left -= 1
         try:
             with ExitStack() as limits:
                 made = registering(partial(work, limits))

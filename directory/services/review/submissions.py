@@ -17,7 +17,7 @@ from directory.services.catalog import catalog, counters, fields, search_index
 from directory.services.catalog.orders import hot
 from directory.services.delivery import outbox
 from directory.services.delivery.channels import Endpoint
-from directory.services.drafts import Draft, Judge, Verdict
+from directory.services.drafts import Draft, Judge
 from directory.services.identity import Caller, require_active, require_verified
 from directory.services.pictures import logos
 from directory.services.pictures.project_pictures import Change
@@ -59,8 +59,8 @@ def submit(given: dict[str, Any], *, by: Caller, notify: list[Endpoint], judge: 
     audit.record_project(events.PROJECT_SUBMITTED, project, by=by, at=at, to_state=Status.PENDING)
     daily_bytes.note(given, daily_bytes.ROW)
     outbox.enqueue(events.PROJECT_SUBMITTED, project.id, by=by, endpoints=notify)
-    if judge is not None and not permissions.may(by, "administer"):
-        _carry_out(judge(Draft(Judged.SUBMISSION, project, at)), project, by=by, notify=notify)
+    if judge is not None:
+        _have_judged(judge, Draft(Judged.SUBMISSION, project, at), project, by=by, notify=notify)
     return project.id
 
 
@@ -103,8 +103,8 @@ def edit(
         _write_edit(case, planned, gives_back, needs_verified, by=editor, at=at, notify=notify)
     if not PICTURES.isdisjoint(given):
         logos.drop_unused(by.id)
-    if judge is not None and is_edit and _leaves_waiting(project, planned) and not permissions.may(by, "administer"):
-        _carry_out(judge(_draft(project, planned, at)), project, by=by, notify=notify)
+    if judge is not None and is_edit and _leaves_waiting(project, planned):
+        _have_judged(judge, _draft(project, planned, at), project, by=by, notify=notify)
 
 
 def _write_edit(
@@ -146,8 +146,11 @@ def _draft(project: Project, planned: revisions.Plan, at: datetime) -> Draft:
     return Draft(Judged.EDIT, revisions.after(project, changed), at, of_changes=True)
 
 
-def _carry_out(verdict: Verdict, project: Project, *, by: Caller, notify: list[Endpoint]) -> None:
-    """Store a verdict, and hold or reject what was judged if it says so. Another edit makes no hold longer."""
+def _have_judged(judge: Judge, draft: Draft, project: Project, *, by: Caller, notify: list[Endpoint]) -> None:
+    """Have what a member did judged, and hold or reject it if that says so. Another edit makes no hold longer."""
+    if permissions.may(by, "administer"):
+        return
+    verdict = judge(draft)
     verdict.record(by.id)
     act = {Effect.HOLD: Act.HOLD, Effect.REJECT: Act.REJECT}.get(verdict.effect)
     if act is None:

@@ -270,6 +270,7 @@ def test_who_is_in_none_of_the_lists_is_refused_and_loses_sessions_and_tokens(
         assert db.session.scalars(select(User.username).order_by(User.id)).all() == ["root", "ada"]
 
 
+@pytest.mark.extra("spam_rules")
 def test_a_rule_refuses_a_new_account_of_a_provider_and_counts_it(make_app: Any, provider: LyingProvider) -> None:
     app = app_of(make_app, provider, CLOSED)
     world = World(app)
