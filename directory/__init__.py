@@ -10,11 +10,9 @@ from directory import cli, extras, logs, pages
 from directory.api import (
     account_deletion,
     admin,
-    appeals,
     auth,
     logos,
     messages,
-    project_pictures,
     projects,
     public,
     recovery,
@@ -72,8 +70,7 @@ def create_app(config: Mapping[str, Any]) -> Flask:
     for part in (hooks, authentication, rate_limits, problem_details, metrics):
         part.init_app(app)
     for routes in (
-        projects, project_pictures, messages, appeals, logos, session, auth, recovery, account_deletion, admin, review,
-        system,
+        projects, messages, logos, session, auth, recovery, account_deletion, admin, review, system,
     ):  # fmt: skip
         app.register_blueprint(routes.bp)
     for blueprint in public.BLUEPRINTS:

@@ -138,11 +138,6 @@ SETTINGS = (
         needed_by=(EVERY,),
     ),
     Setting(
-        "APPEALS", values.choice("off", "on"), "off",
-        "Whether owners may appeal against a rejection or unpublishing, once for each and within 180 days: `on` or "
-        "`off`.",
-    ),
-    Setting(
         "CHANGES_DAYS", values.whole(0, 3650), "30",
         "The days after which a project or changes of it are rejected if the owner does not answer a request for "
         "changes, or that it was taken down; `0`: never.",

@@ -20,11 +20,10 @@ from typing import IO, Any, NamedTuple
 import click
 from marshmallow import ValidationError, fields
 
-from directory.api.schemas.pictures import PictureInput
 from directory.api.schemas.projects import ProjectInput
 from directory.cli.console import checked, sayings
 from directory.errors import DirectoryError, Invalid
-from directory.http.fields import DayOrTime, Few, Prose, Word
+from directory.http.fields import DayOrTime, Few, Line, Prose, Strict, Word
 from directory.http.request_body import parse_json
 from directory.models import Status, now
 from directory.services.catalog.fields import BODY, OWNED, Kind
@@ -32,7 +31,7 @@ from directory.services.catalog.fields import FIELDS as TABLE
 from directory.services.clock import timestamp
 from directory.services.data.import_export import READ_ONLY, WRITABLE
 from directory.services.pictures import pictures
-from directory.services.pictures.project_pictures import PICTURES_MAX
+from directory.services.pictures.project_pictures import ALT_MAX, PICTURES_MAX
 
 FORMATS = ("jsonl", "csv")
 FIELDS = (*WRITABLE, *READ_ONLY)
@@ -95,9 +94,10 @@ class Picture(fields.Field[Any]):
             raise ValidationError(error.detail) from None
 
 
-class ImportedPicture(PictureInput):
+class ImportedPicture(Strict):
     """A picture of a project, with its words."""
 
+    alt = Line(1, ALT_MAX, required=True)
     picture = Picture(pictures.PICTURE_MAX, pictures.as_picture, required=True)
 
 

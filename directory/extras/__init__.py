@@ -20,7 +20,10 @@ from directory.language.messages import Message
 from directory.services.drafts import Judge
 
 FOLDER = Path(__file__).parent
-NAMES = ("feed_keys", "observability", "passkeys", "previews", "providers", "reports", "spam_rules", "vote_review")
+NAMES = (
+    "appeals", "feed_keys", "observability", "passkeys", "pictures", "previews", "providers", "replies", "reports",
+    "spam_rules", "vote_review",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

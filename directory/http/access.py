@@ -218,12 +218,6 @@ def _check_person(exchange: Exchange) -> None:
         exchange.privilege = required
 
 
-def require_appeals(**_path: Any) -> None:
-    """Raise AppealNotPossible while appeals are off."""
-    if current_app.config["APPEALS"] == "off":
-        raise errors.AppealNotPossible
-
-
 def require_claims(**_path: Any) -> None:
     """Raise NotFound while claims are off."""
     if not current_app.config["CLAIM_MINUTES"]:

@@ -69,7 +69,6 @@ class Stored:
         )
         for name, number in ledger.gauges.items():
             yield GaugeMetricFamily(name, gauges[name].text, value=number)
-        yield GaugeMetricFamily("directory_appeals_open", "Appeals that wait for an outcome.", value=ledger.appeals)
         yield _by_label("directory_accounts", "Accounts by status.", "status", ledger.accounts)
         text = "What rules have matched while they were dry or on, by the name and the present state of each."
         matches = CounterMetricFamily("directory_rule_matches", text, labels=["rule", "state"])

@@ -10,7 +10,6 @@ from typing import Any, cast
 from flask import current_app, request
 from sqlalchemy.exc import SQLAlchemyError
 
-from directory.api import appeals as api_appeals
 from directory.api import messages
 from directory.api.schemas.messages import ANSWER_MAX
 from directory.db.errors import log_failure
@@ -27,7 +26,7 @@ from directory.language.messages import Message, _, pgettext
 from directory.models import Status
 from directory.pages.forms import EMPTY, NO_STORE, Form, same_as, see_other, shows
 from directory.pages.head import Head
-from directory.pages.layout import PageAnswer, address_with, bp, page_number, show, slot_values
+from directory.pages.layout import PageAnswer, address_with, bp, page_number, show, slot_values, slots
 from directory.pages.project_words import ENTRIES, EVENTS, FIELDS, SENDERS, revised, state, states
 from directory.pages.sign_in_form import again, asks_to_sign_in
 from directory.services import audit, permissions
@@ -35,7 +34,7 @@ from directory.services.catalog import additions, catalog
 from directory.services.catalog.filters import public_scope
 from directory.services.delivery import outbox
 from directory.services.identity import Caller
-from directory.services.review import appeals, thread
+from directory.services.review import thread
 
 log = logging.getLogger(__name__)
 HERE = "/mine"
@@ -54,7 +53,6 @@ SENT = {
     "review": _("Your changes are sent. A reviewer will look at them."),
     "answered": _("Your message is sent."),
     "resubmitted": _("Your message is sent, and the project is back with the reviewers."),
-    "appealed": _("Your appeal is sent. Another reviewer will look at the decision."),
 }
 own_page = operation(tier="read", page=True, parameters=True)
 
@@ -126,11 +124,11 @@ def _beside(chosen: dict[str, str], number: int, pages: int) -> tuple[str, str]:
 
 
 def own_project(
-    project_id: int, form: Form = EMPTY, query: Mapping[str, str] = MappingProxyType({}), appeal_form: Form = EMPTY
+    project_id: int, form: Form = EMPTY, query: Mapping[str, str] = MappingProxyType({}), **of_slots: Any
 ) -> PageAnswer:
     """The page of a project for its owner and administrators.
 
-    The owner has the thread, the form of an answer, and that of an appeal where one is possible, or was refused.
+    The owner has the thread, and the form of an answer. `of_slots` are values of slots that replace their own.
     """
     by = viewer()
     if by is None:
@@ -144,29 +142,20 @@ def own_project(
         "mine_project.html", Head(project["title"], indexed=False), here=f"{HERE}/{project_id}", entry="forms",
         project=project, events=events, event_names=EVENTS, labels=FIELDS, revised=revised(project),
         state=state(project, by), said=_said(query.get("done", ""), project),
-        **slot_values("own_project", project),
+        **slot_values("own_project", project) | of_slots,
         form=form, is_owner=is_owner,
         entries=found.items, earlier=found.previous, entry_names=ENTRIES, senders=SENDERS,
-        answer_max=ANSWER_MAX, appeal_form=appeal_form,
-        may_appeal=is_owner and (appeal_form is not EMPTY or _may_appeal(project_id)),
+        answer_max=ANSWER_MAX,
     )  # fmt: skip
     return page, {**headers, **NO_STORE}
-
-
-def own_project_appeal(project_id: int, form: Form) -> PageAnswer:
-    """The page of a project whose owner appeals, with that form."""
-    return again(form) if viewer() is None else own_project(project_id, appeal_form=form)
-
-
-def _may_appeal(project_id: int) -> bool:
-    return current_app.config["APPEALS"] == "on" and appeals.is_possible(project_id)
 
 
 def _said(done: str, project: dict[str, Any]) -> str:
     """What was done, for a person who comes from a form."""
     if done == "submitted":
         return _("{title} is sent. A reviewer will look at it.", title=project["title"])
-    return SENT.get(done, "")
+    of_slots: dict[str, str] = {name: text for slot in slots("own_project") for name, (_at, text) in slot.said.items()}
+    return (SENT | of_slots).get(done, "")
 
 
 def _thread(project_id: int, before: str) -> Slice:
@@ -213,13 +202,3 @@ def answer(project_id: int, query: dict[str, str], body: dict[str, Any]) -> Any:
     messages.write.view(project_id=project_id, body=body)  # type: ignore[attr-defined]
     done = "resubmitted" if body.get("resubmit") else "answered"
     return see_other(address_with(f"{HERE}/{project_id}", done=done) + "#thread")
-
-
-@bp.post("/mine/<id:project_id>/appeal")
-@shows(own_project_appeal)
-@own_required
-@same_as(api_appeals.appeal)
-def appeal(project_id: int, query: dict[str, str], body: dict[str, Any]) -> Any:
-    """Ask for another look at the last decision."""
-    api_appeals.appeal.view(project_id=project_id, body=body)  # type: ignore[attr-defined]
-    return see_other(address_with(f"{HERE}/{project_id}", done="appealed") + "#thread")

@@ -12,16 +12,15 @@ from directory.errors import Invalid
 from directory.http import rate_limits
 from directory.http.authentication import caller
 from directory.http.exchange import current
-from directory.http.fields import Flag, Line, Link, Repository, Slug, Strict, Whole, Word
-from directory.language.messages import _
+from directory.http.fields import Flag, Link, Repository, Slug, Strict, Whole
+from directory.language.messages import Message, _
 from directory.pages.forms import Form
 from directory.services import permissions
 from directory.services.catalog import fields as table
 from directory.services.catalog.fields import BODY, Field, Kind
 from directory.services.identity import Caller
 from directory.services.pictures import pictures
-from directory.services.pictures.pictures import MadePicture
-from directory.services.pictures.project_pictures import ALT_MAX, PictureList
+from directory.services.pictures.project_pictures import PictureList
 from directory.services.text.rules import TAG_MAX, typed_tags, with_scheme
 
 T = TypeVar("T")
@@ -124,19 +123,6 @@ class EditForm(ProjectForm):
     end_appeal = Flag()
 
 
-class NewPictureForm(Strict):
-    """The words of one more picture; the file is not a field."""
-
-    alt = Line(1, ALT_MAX, required=True)
-
-
-class PictureForm(Strict):
-    """The words of a picture, and what becomes of it."""
-
-    alt = Line(1, ALT_MAX)
-    do = Word(("words", "earlier", "later", "delete"), required=True)
-
-
 class TextForm(ProjectForm):
     """Texts to be taken into the form of an edit: any of the fields, in any state."""
 
@@ -151,18 +137,11 @@ def filled(body: Mapping[str, Any]) -> dict[str, Any]:
 
 def chosen_logo() -> tuple[bytes, bytes] | None:
     """The logo that was chosen in the form; None without one. Raises Invalid at the field, and Unavailable."""
-    return _chosen("logo", pictures.UPLOAD_MAX, pictures.as_logo)
+    return chosen("logo", pictures.UPLOAD_MAX, pictures.as_logo, _("This file cannot be the logo. {why}"))
 
 
-def chosen_picture() -> MadePicture:
-    """The picture that was chosen in the form. Raises Invalid at the field, and Unavailable."""
-    made = _chosen("picture", pictures.PICTURE_MAX, pictures.as_picture)
-    if made is None:
-        raise Invalid.field("picture", _("Choose a file."))
-    return made
-
-
-def _chosen(field: str, most: int, convert: Callable[..., T]) -> T | None:
+def chosen(field: str, most: int, convert: Callable[..., T], refusal: Message) -> T | None:
+    """What a file of the form is converted to; None without one. Raises Invalid at the field, and Unavailable."""
     content = current().files.get(field)
     if content is None:
         return None
@@ -173,10 +152,7 @@ def _chosen(field: str, most: int, convert: Callable[..., T]) -> T | None:
     try:
         return convert(content, by=caller().id)
     except Invalid as error:
-        why = REASONS[error.detail]
-        if field == "logo":
-            raise Invalid.field(field, _("This file cannot be the logo. {why}", why=why)) from None
-        raise Invalid.field(field, _("This file cannot be a picture here. {why}", why=why)) from None
+        raise Invalid.field(field, refusal.filled(why=REASONS[error.detail])) from None
 
 
 def texts(values: Mapping[str, Any]) -> dict[str, str]:

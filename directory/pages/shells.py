@@ -26,7 +26,6 @@ short = Blueprint("short", __name__)  # of a service without pages (WEB_ENABLED=
 @bp.get("/admin/users")
 @bp.get("/admin/users/<id:user_id>")
 @bp.get("/admin/categories")
-@bp.get("/admin/replies")
 @bp.get("/admin/deliveries")
 @bp.get("/admin/audit")
 @public

@@ -4,12 +4,12 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
-from flask import Response, request
+from flask import Response
 from werkzeug.routing import RequestRedirect
 
-from directory.api import project_pictures, projects
+from directory.api import projects
 from directory.db.transactions import transaction
-from directory.errors import Duplicate, Invalid, PreconditionFailed
+from directory.errors import Duplicate, PreconditionFailed
 from directory.http import rate_limits
 from directory.http.access import login_required, owner_required, require_verified
 from directory.http.authentication import caller, viewer
@@ -19,21 +19,18 @@ from directory.http.receivers import subscribers
 from directory.http.validation import FormBody
 from directory.language.messages import CATEGORY, _, of_operator
 from directory.models import Turn, now
-from directory.pages.forms import BLANK, EMPTY, NO_STORE, Form, same_as, see_other, shows
+from directory.pages.forms import EMPTY, NO_STORE, Form, same_as, see_other, shows
 from directory.pages.head import Head
-from directory.pages.layout import PageAnswer, address_with, bp, show, with_page
+from directory.pages.layout import PageAnswer, address_with, bp, show, slot_values, with_page
 from directory.pages.project_form import (
     LABELS,
     EditForm,
     Editing,
     NewForm,
-    NewPictureForm,
-    PictureForm,
     TextForm,
     VersionForm,
     applies_at_once,
     chosen_logo,
-    chosen_picture,
     differing,
     filled,
     live,
@@ -47,12 +44,9 @@ from directory.pages.translated import by_name
 from directory.services import permissions
 from directory.services.catalog import catalog, categories, similar
 from directory.services.pictures import logos
-from directory.services.pictures import project_pictures as lists
-from directory.services.pictures.project_pictures import ALT_MAX, PICTURES_MAX, PictureList
 from directory.services.review import conversation, submissions
 
 PRESSED_TWICE = timedelta(minutes=1)
-MOVES = {"words": 0, "earlier": -1, "later": 1}  # places by which a button moves a picture
 SIMILAR = ("same", "same_repository", "similar")
 # The rules open their own transactions: no picture is decoded and no page rendered within one.
 form_of: Any = {"transactional": False, "tier": "write"}
@@ -152,15 +146,14 @@ def edit_form(
     form: Form = EMPTY,
     *,
     project_id: int,
-    picture_id: int | None = None,
     withdrawn: dict[str, str] | None = None,
     asks: bool = False,
+    **of_slots: Any,
 ) -> PageAnswer:
     """The form of an edit: with what was typed, otherwise with what the caller wants to be shown.
 
-    After another version was saved it shows both texts; with `asks` that saving ends an appeal. A refusal of a form
-    of the pictures is shown in that form.
-    Raises NotFound, NotOwner.
+    After another version was saved it shows both texts; with `asks` that saving ends an appeal. `of_slots` are values
+    of slots that replace their own. Raises NotFound, NotOwner.
     """
     by = viewer()
     if by is None:
@@ -168,7 +161,6 @@ def edit_form(
     permissions.require_editor(by, catalog.whose(project_id))
     project = catalog.one(project_id, viewer=by)
     editing = Editing.of(project, by)
-    form, of_picture = (EMPTY, form) if request.path.startswith(f"/mine/{project_id}/pictures") else (form, EMPTY)
     is_changed = form.code == "precondition_failed"
     typed = form if form.values.keys() & LABELS.keys() else replace(form, values=editing.values)
     version = project["version"] if is_changed else typed.values.get("version", project["version"])
@@ -178,8 +170,7 @@ def edit_form(
         read_version=version,
         both=differing(typed, editing.values) if is_changed else [],
         reviewed=[] if applies_at_once(project, by) else [FIELDS[name] for name in reviewed()],
-        action=f"/mine/{project_id}/edit", withdrawn=withdrawn, of_picture=of_picture, none_typed=EMPTY,
-        picture_id=picture_id, pictures_max=PICTURES_MAX, alt_max=ALT_MAX,
+        action=f"/mine/{project_id}/edit", withdrawn=withdrawn, **slot_values("project_form") | of_slots,
     )  # fmt: skip
 
 
@@ -227,38 +218,6 @@ def edit(project_id: int, query: dict[str, str], body: dict[str, Any]) -> Respon
             raise
     after = catalog.one(project_id, viewer=caller())
     return _to_project(project_id, "review" if _is_sent(before, after) else "saved")
-
-
-@bp.post("/mine/<id:project_id>/pictures")
-@shows(edit_form)
-@owner_required
-@replace(same_as(project_pictures.add_picture, NewPictureForm(), ("picture",)), **form_of)
-def add_picture(project_id: int, query: dict[str, str], body: dict[str, Any]) -> Response:
-    """Add a picture with its words to a project."""
-    made = chosen_picture()
-    transaction(lambda: project_pictures.add(project_id, made, body["alt"]))
-    return see_other(f"/mine/{project_id}/edit#pictures")
-
-
-@bp.post("/mine/<id:project_id>/pictures/<id:picture_id>")
-@shows(edit_form)
-@owner_required
-@replace(same_as(project_pictures.describe_picture, PictureForm()), **form_of)
-def change_picture(project_id: int, picture_id: int, query: dict[str, str], body: dict[str, Any]) -> Response:
-    """Change the words of a picture, and move it with these words, or delete it."""
-    does, alt = body["do"], body.get("alt", "")
-    if does == "delete":
-        rate_limits.hit("pictures")
-    if not alt and does != "delete":
-        raise Invalid.field("alt", BLANK)
-
-    def changed(shown: PictureList) -> PictureList:
-        if does == "delete":
-            return lists.without(shown, picture_id)
-        return lists.moved(lists.with_words(shown, picture_id, alt), picture_id, MOVES[does])
-
-    transaction(lambda: project_pictures.change(project_id, changed))
-    return see_other(f"/mine/{project_id}/edit#pictures")
 
 
 def _is_saved(project_id: int, body: dict[str, Any], logo: tuple[bytes, bytes] | None) -> bool:

@@ -31,7 +31,6 @@ from directory.models import (
     Session,
     SignInAttempt,
     SpamRule,
-    Turn,
     User,
     UserCount,
     now,
@@ -41,7 +40,7 @@ from directory.services.delivery.channels import MAIL
 from directory.services.delivery.leases import PENDING, RECIPIENT_REFUSED
 from directory.services.delivery.schedule import DELAYS, RETENTION
 from directory.services.review import approvals
-from directory.services.turns import in_queue, is_turn, of_changes
+from directory.services.turns import in_queue, of_changes
 
 T = TypeVar("T")
 MIGRATIONS = Path(__file__).resolve().parents[2] / "migrations"
@@ -67,7 +66,6 @@ EXPIRIES = (SignInAttempt.expires_at, PasskeyChallenge.expires_at, MailLink.expi
 NEEDED = "0066"
 QUEUE = select(func.count(), func.min(Review.place)).where(in_queue())
 CHANGES = select(func.count()).where(in_queue(), of_changes())
-APPEALS = select(func.count()).where(is_turn(Turn.APPEAL))
 SCRAPE_SECONDS = 3.0  # a scrape waits no longer for `ledger`
 REVIEWERS = select(func.count()).where(User.is_reviewer, User.status == AccountStatus.ACTIVE)
 COUNTED = tuple(each for each in events.TABLE if each.after)
@@ -187,8 +185,8 @@ class Ledger:
     `expired_since` is when the first row expired that housekeeping has not deleted. `transaction`, the start of the
     oldest transaction that has written or locked something, and `connections` are PostgreSQL's only.
     `partly_approved` is the number of projects and revisions with some approvals, and fewer than are required.
-    `appeals` is the number of open appeals. `rule_matches` has the name, the state and the number of matches of each
-    rule. `gauges` are the numbers of extras, by name.
+    `rule_matches` has the name, the state and the number of matches of each rule. `gauges` are the numbers of extras,
+    by name.
     """
 
     deliveries: dict[str, int]
@@ -205,7 +203,6 @@ class Ledger:
     expired_since: datetime | None
     connections: Connections
     partly_approved: int
-    appeals: int
     rule_matches: list[tuple[str, str, int]]
     gauges: dict[str, int]
 
@@ -246,7 +243,6 @@ def ledger(
         pending = queued - (connection.scalar(CHANGES) or 0)
         expired = _expired_since(connection, audit_days)
         partly = connection.scalar(approvals.pending(approvals_required)) if approvals_required > 1 else 0
-        appeals = connection.scalar(APPEALS)
         matches = [(name, state, int(number)) for name, state, number in connection.execute(RULE_MATCHES)]
         of_extras = {name: int(connection.scalar(query) or 0) for name, query in gauges.items()}
         transaction, connections = None, Connections()
@@ -268,7 +264,6 @@ def ledger(
         expired,
         connections,
         partly or 0,
-        appeals or 0,
         matches,
         of_extras,
     )

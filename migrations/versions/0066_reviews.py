@@ -236,6 +236,7 @@ def downgrade() -> None:
     else:
         for name in names:
             op.execute(f"DROP TRIGGER {name}")
+    forget(bind)
     columns = [*REVIEWS.c, *(PROJECTS.c[name] for name in ("id", "status"))]
     joined = REVIEWS.join(PROJECTS, PROJECTS.c.id == REVIEWS.c.project_id)
     after = 0
@@ -250,6 +251,14 @@ def downgrade() -> None:
     triggers = Path(__file__).with_name(f"0066_triggers_{bind.dialect.name}.sql").read_text(encoding="utf-8")
     for statement in [triggers] if bind.dialect.name == "postgresql" else triggers.split("\n\n")[1:]:
         bind.exec_driver_sql(statement)
+
+
+def forget(bind: sa.Connection) -> None:
+    """Empty what 0067 would have dropped: since 0066 nobody has kept it."""
+    bind.execute(REVISIONS.delete())
+    names = {"rejection_reason", "decided_at", "decided_by", "appealed_at", *OF_WAIT} - {"change_requests"}
+    stale = sa.or_(PROJECTS.c.change_requests > 0, *(PROJECTS.c[name].is_not(None) for name in sorted(names)))
+    bind.execute(sa.update(PROJECTS).where(stale).values({**dict.fromkeys(names), "change_requests": 0}))
 
 
 def put_back(bind: sa.Connection, row: Any) -> None:

@@ -56,7 +56,7 @@ PAGES = (
     "GET /admin", "GET /admin/queue",
     "GET /admin/queue/<id:project_id>", "GET /admin/projects",
     "GET /admin/users", "GET /admin/users/<id:user_id>",
-    "GET /admin/categories", "GET /admin/deliveries", "GET /admin/audit", "GET /admin/replies",
+    "GET /admin/categories", "GET /admin/deliveries", "GET /admin/audit",
 )  # fmt: skip
 
 MAILED_PAGES = ("forgot", "reset", "verify", "mail-off")
@@ -86,17 +86,6 @@ TABLE = {
     "PUT /api/projects/<id:project_id>": states("401 403 200 403 401 200", pending="401 404 200 404 401 200"),
     "PUT /api/projects/<id:project_id>/logo": states("401 403 200 403 401 200", pending="401 404 200 404 401 200"),
     "DELETE /api/projects/<id:project_id>/logo": states("401 403 204 403 401 204", pending="401 404 204 404 401 204"),
-    **dict.fromkeys(
-        (
-            "PUT /api/projects/<id:project_id>/pictures",
-            "PUT /api/projects/<id:project_id>/pictures/<id:picture_id>",
-        ),
-        states("401 403 200 403 401 200", pending="401 404 200 404 401 200"),
-    ),
-    "POST /api/projects/<id:project_id>/pictures": states("401 403 201 403 401 201", pending="401 404 201 404 401 201"),
-    "DELETE /api/projects/<id:project_id>/pictures/<id:picture_id>": states(
-        "401 403 204 403 401 204", pending="401 404 204 404 401 204"
-    ),
     "DELETE /api/projects/<id:project_id>": states("401 403 204 403 401 204", pending="401 404 204 404 401 204"),
     "DELETE /api/projects/<id:project_id>/revision": states(
         "401 403 204 403 401 204", pending="401 404 404 404 401 404"
@@ -105,8 +94,6 @@ TABLE = {
     "GET /api/projects/<id:project_id>/messages": states("401 404 200 404 401 404"),
     "POST /api/projects/<id:project_id>/messages": states("401 404 201 404 401 404"),
     "PUT /api/projects/<id:project_id>/messages/read": states("401 404 204 404 401 404"),
-    # Appeals are off; tests/api/test_appeals.py has them on.
-    "POST /api/projects/<id:project_id>/appeal": states("401 404 409 404 401 404"),
     "POST /api/projects/<id:project_id>/upvote": VOTE,
     "PUT /api/projects/<id:project_id>/upvote": VOTE,
     "DELETE /api/projects/<id:project_id>/upvote": VOTE,
@@ -176,10 +163,6 @@ TABLE = {
     "PUT /api/review/projects/<id:project_id>/unpublish": states(
         "401 403 403 403 401 200 200 404 200", "401 403 403 403 401 409 409 404 409"
     ),
-    "GET /api/review/replies": REVIEW,
-    "POST /api/review/replies": states("401 403 403 403 401 201 403 403 403"),
-    "PUT /api/review/replies/<id:reply_id>": states("401 403 403 403 401 200 403 403 403"),
-    "DELETE /api/review/replies/<id:reply_id>": states("401 403 403 403 401 204 403 403 403"),
     "PUT /api/review/projects/<id:project_id>/request-changes": states(
         "401 403 403 403 401 409 409 404 409",
         "401 403 403 403 401 200 200 404 200",
@@ -188,7 +171,6 @@ TABLE = {
     "PUT /api/review/projects/<id:project_id>/release": IN_CATEGORY,
     "GET /api/review/projects/<id:project_id>/messages": IN_CATEGORY,
     "POST /api/review/projects/<id:project_id>/messages": states("401 403 403 403 401 201 201 404 201"),
-    "PUT /api/review/projects/<id:project_id>/appeal": states("401 403 403 403 401 200 200 404 200"),
     "POST /api/review/projects/decisions": REVIEW,  # each item has a status of its own
     "DELETE /api/review/projects/<id:project_id>/approval": states("401 403 403 403 401 404 404 404 404"),
     "PUT /api/review/projects/<id:project_id>/claim": states(
@@ -215,7 +197,6 @@ TABLE = {
     "GET /mine": OWN_PAGE,
     "GET /mine/<id:project_id>": states("303 403 200 403 401 200", pending="303 404 200 404 401 200"),
     "POST /mine/<id:project_id>": OWN_ROW,
-    "POST /mine/<id:project_id>/appeal": states("401 404 409 404 401 404"),
     "GET /account": OWN_PAGE,
     "GET /account/deleted": PUBLIC,
     "GET /account/<path:form>": DONE,
@@ -235,10 +216,6 @@ TABLE = {
     # Without the version that the form showed.
     "POST /mine/<id:project_id>/edit": states(  # of the first version, which those that were decided have left behind
         "401 403 412 403 401 412", pending="401 404 303 404 401 303", rejected="401 404 412 404 401 412"
-    ),
-    "POST /mine/<id:project_id>/pictures": states("401 403 422 403 401 422", pending="401 404 422 404 401 422"),
-    "POST /mine/<id:project_id>/pictures/<id:picture_id>": states(
-        "401 403 303 403 401 303", pending="401 404 303 404 401 303"
     ),
     "POST /mine/<id:project_id>/withdraw": states("401 403 200 403 401 200", pending="401 404 404 404 401 404"),
     "POST /mine/<id:project_id>/text": states("401 403 200 403 401 200", pending="401 404 200 404 401 200"),
@@ -390,15 +367,12 @@ def closed_requests(app, under="/api/admin/"):
                     else route.rule
                 )
                 if route.method != "GET":
-                    yield route.method, path, {"data": b"{", "content_type": "application/json"}
-                yield route.method, f"{path}?unknown=1", {"data": b"x" * 70_000, "content_type": "text/plain"}
+                    yield route, path, {"data": b"{", "content_type": "application/json"}
+                yield route, f"{path}?unknown=1", {"data": b"x" * 70_000, "content_type": "text/plain"}
 
 
 # Routes for reviewers' eyes, where administrators alone write.
-FOR_ADMINISTRATORS = {
-    "POST /api/review/replies",
-    *(f"{method} /api/review/replies/<id:reply_id>" for method in ("PUT", "DELETE")),
-}
+FOR_ADMINISTRATORS = rows("for_administrators")
 CLOSED = {  # by path, who is refused with which code, and who gets further
     "/api/admin/": (("member", "reviewer", "outside"), "admin_required", ("admin",)),
     "/api/review/": (("member", "owner"), "reviewer_required", ("admin", "reviewer", "outside")),
@@ -410,13 +384,14 @@ def test_closed_routes_decide_before_they_look_at_id_parameters_or_body(app, peo
     callers, _owner = people
     refused, code, others = CLOSED[under]
     wrong = []
-    for method, path, options in closed_requests(app, under):
+    for route, path, options in closed_requests(app, under):
+        method = route.method
         for name, expected in (("anonymous", (401, "unauthenticated")), *((name, (403, code)) for name in refused)):
             answer = callers[name].call(method, path, **options)
             if (answer.status_code, answer.json["code"]) != expected:
                 wrong.append(f"{method} {path} by {name}: {answer.status_code} {answer.json['code']}")
         for name in others:
-            refuses = path.startswith("/api/review/replies") and method != "GET" and name != "admin"
+            refuses = route.name in FOR_ADMINISTRATORS and name != "admin"
             allowed = {403, 404} if refuses else {404, 400, 413, 415, 422}
             if callers[name].call(method, path, **options).status_code not in allowed:
                 wrong.append(f"{method} {path} by {name}")
@@ -433,8 +408,8 @@ def test_what_is_not_there_under_a_closed_path_is_hidden_too(people, under, gran
 
 def test_an_anonymous_request_to_a_closed_route_asks_the_database_nothing(app, api, statements):
     for under in CLOSED:
-        for method, path, options in closed_requests(app, under):
-            api.call(method, path, **options)
+        for route, path, options in closed_requests(app, under):
+            api.call(route.method, path, **options)
     assert statements == []
 
 

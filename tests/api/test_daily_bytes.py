@@ -168,7 +168,7 @@ def put(world: World, caller: Any, project: int, kind: str, content: bytes) -> i
     return int(getattr(client, method)(f"/api/projects/{path}", data=content, headers=headers).status_code)
 
 
-@pytest.mark.parametrize("kind", ["logo", "picture"])
+@pytest.mark.parametrize("kind", ["logo", pytest.param("picture", marks=pytest.mark.extra("pictures"))])
 def test_of_what_a_member_has_put_and_deleted_twenty_are_kept(app: Flask, world: World, kind: str) -> None:
     ada, bob = world.user("ada"), world.user("bob")
     project, caller = world.project(ada, "pending"), world.caller(ada)
@@ -200,6 +200,7 @@ def test_what_is_used_stays_however_much_else_is_put(app: Flask, world: World) -
     assert caller.get(logo["256"]).status_code == 200
 
 
+@pytest.mark.extra("pictures")
 def test_pictures_and_logos_are_limited_by_a_tier_of_their_own(make_app: Any) -> None:
     world = World(make_app(RATELIMIT_ENABLED="true", RATELIMIT_PICTURES="2 per hour"))
     ada = world.user("ada")

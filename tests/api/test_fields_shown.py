@@ -26,7 +26,6 @@ PROJECT = {field.name for field in fields.FIELDS if not field.is_private} - {"ca
 PROJECT |= below("category", "slug", "name") | below("owner", "id", "username")
 OWN = PROJECT | {field.name for field in fields.FIELDS if field.is_private}
 OWN_DETAIL = OWN | {"queue_position", "description_html"}
-PICTURED = OWN_DETAIL - {"pictures"} | below("pictures[]", "id", "alt", "640", "1280", "width", "height")
 REVIEWED = OWN_DETAIL | {"approvals"}
 QUEUED = (
     OWN
@@ -60,7 +59,6 @@ EXPORT |= below(
 )  # fmt: skip
 EXPORT |= below("sessions[]", *SESSION) | below("tokens[]", *TOKEN)
 EXPORT |= below("identities[]", "issuer", "subject", *IDENTITY) | below("passkeys[]", *PASSKEY)
-REPLY = {"id", "name", "decision", "text"}
 CATEGORY = {"slug", "name", "description", "live_projects"}
 # An actor is null where the command line acted.
 AUDIT = {"id", "action", "at", "actor", "actor.id", "actor.username", "project_id", "user_id", "from", "to", "reason"}
@@ -200,18 +198,13 @@ ANSWERS = {
     "POST /api/projects": OWN_DETAIL,
     "PUT /api/projects/<id:project_id>": OWN_DETAIL,
     "PUT /api/projects/<id:project_id>/logo": OWN_DETAIL - {"logo"} | below("logo", "64", "256"),
-    "POST /api/projects/<id:project_id>/pictures": PICTURED,
-    "PUT /api/projects/<id:project_id>/pictures": OWN_DETAIL,
-    "PUT /api/projects/<id:project_id>/pictures/<id:picture_id>": PICTURED,
     "POST /api/projects/<id:project_id>/upvote": VOTE,
     "PUT /api/projects/<id:project_id>/upvote": VOTE,
     "DELETE /api/projects/<id:project_id>/upvote": VOTE,
     "GET /api/projects/<id:project_id>/timeline": items({"at", "event"}, CURSORS),
     "GET /api/projects/<id:project_id>/messages": items(MESSAGE, CURSORS),
     "POST /api/projects/<id:project_id>/messages": MESSAGE,
-    "POST /api/projects/<id:project_id>/appeal": MESSAGE,
     "GET /api/admin/projects": items(QUEUED, PAGES),
-    "PUT /api/review/projects/<id:project_id>/appeal": REVIEWED,
     **{f"PUT /api/{under}/projects/<id:project_id>/request-changes": REVIEWED for under in ("admin", "review")},
     "PUT /api/review/projects/<id:project_id>/release": REVIEWED,
     "PUT /api/admin/projects/<id:project_id>/approve": REVIEWED,
@@ -236,10 +229,7 @@ ANSWERS = {
     "POST /api/admin/categories": CATEGORY,
     "PUT /api/admin/categories/<slug:slug>": CATEGORY,
     "GET /api/review/projects": items(QUEUED, PAGES),
-    "GET /api/review/replies": items(REPLY),
-    "POST /api/review/replies": REPLY,
-    "PUT /api/review/replies/<id:reply_id>": REPLY,
-    "GET /api/review/summary": {"queue_length", "oldest_submitted_at", "mine", "claims", "appeals", *rows("summary")}
+    "GET /api/review/summary": {"queue_length", "oldest_submitted_at", "mine", "claims", *rows("summary")}
     | {"messages", "held", "waiting_for_owner", "waiting_for_appeal", "too_few_reviewers"},
     "PUT /api/review/projects/<id:project_id>/claim": {"until"} | below("user", "id", "username"),
     "GET /api/review/projects/<id:project_id>": QUEUED | OWN_DETAIL,
@@ -361,7 +351,7 @@ def declared(schema, name=""):
         inner = getattr(field, "inner", field)
         many = "[]" if inner is not field or getattr(field, "many", False) else ""
         nested = getattr(inner, "schema", None)
-        # A logo is null or has both addresses (test_logos.py), and a picture has all (test_project_pictures.py).
+        # A logo is null or has both addresses (test_logos.py), and a picture has all (tests/extras/pictures).
         is_whole = nested is None or isinstance(nested, LogoOutput | PictureOutput | WaitsOutput)
         found |= {path} if is_whole else declared(nested, path + many)
     return found
@@ -407,17 +397,12 @@ ELSEWHERE = {
             "POST /api/projects",
             "PUT /api/projects/<id:project_id>",
             "PUT /api/projects/<id:project_id>/logo",
-            "POST /api/projects/<id:project_id>/pictures",
-            "PUT /api/projects/<id:project_id>/pictures",
-            "PUT /api/projects/<id:project_id>/pictures/<id:picture_id>",
         ),
         revised(),
     ),
     # test_messages.py
     "GET /api/projects/<id:project_id>/messages": below("items[].author", "id", "username"),
     "POST /api/projects/<id:project_id>/messages": below("author", "id", "username"),
-    "POST /api/projects/<id:project_id>/appeal": below("author", "id", "username"),
-    "PUT /api/review/projects/<id:project_id>/appeal": revised() | approved(),  # test_appeals.py
     **dict.fromkeys(  # test_revisions.py, test_approvals.py
         (
             f"PUT /api/{under}/projects/<id:project_id>/{decision}"

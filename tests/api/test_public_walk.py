@@ -32,7 +32,7 @@ SINGLE = {"/api/projects/<id:project_id>": [""], "/api/users/<username:username>
 WITHOUT_ROWS = {
     "/", "/account/deleted", "/account/<path:form>",
     "/admin", "/admin/audit", "/admin/categories", "/admin/deliveries", "/admin/projects",
-    "/admin/queue", "/admin/replies",
+    "/admin/queue",
     "/admin/queue/<id:project_id>", "/admin/users", "/admin/users/<id:user_id>", "/api/docs",
     "/api/docs/<version>/<name>", "/api/openapi.json", "/api/problems", "/api/problems/<code>", "/api/session",
     "/assets/<name>", "/favicon.svg",

@@ -103,7 +103,6 @@ def test_the_summary_counts_what_the_reviewer_may_review(world: World, waiting: 
         "mine": 0,
         "claims": True,
         "too_few_reviewers": [],
-        "appeals": False,
         **dict.fromkeys(("held", "messages", "waiting_for_appeal", "waiting_for_owner"), 0),
         **rows("summary"),
     }
@@ -159,15 +158,15 @@ def items_of_tools(world: World) -> list[int]:
     owner, root = world.user(), world.admin()
     pending, revised, down = (world.project(owner, each) for each in ("pending", "live", "live"))
     world.revise(revised, owner, title="Revised")
-    theirs, admin = world.caller(owner), world.caller(root)
+    admin = world.caller(root)
     done = (
         admin.put(f"/api/review/projects/{pending}/claim"),
         admin.put(f"/api/review/projects/{revised}/approve"),
         admin.post(f"/api/review/projects/{revised}/messages", {"text": "Odd.", "internal": True}),
         admin.put(f"/api/admin/projects/{down}/unpublish", {"reason": "Odd."}),
-        theirs.post(f"/api/projects/{down}/appeal", {"text": "Look."}),
     )
     assert all(answer.status_code < 300 for answer in done)
+    world.appeal(down, owner)
     world.report(revised)
     return [pending, revised, down]
 

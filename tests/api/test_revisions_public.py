@@ -6,7 +6,7 @@ from typing import Any
 from flask import Flask
 
 from directory.services.catalog import fields
-from tests.api import test_logos, test_project_pictures
+from tests.api import test_logos
 from tests.api.test_public_walk import LISTS, Filled, public_reads
 from tests.support.extras import rows
 from tests.support.factories import Api, World
@@ -100,8 +100,8 @@ def test_no_public_answer_shows_anything_of_what_waits_until_it_is_approved(make
     def hold_all() -> None:
         assert owner.put(f"/api/projects/{project}", HELD).status_code == 200
         assert test_logos.put(owner, project).status_code == 200
-        answer = test_project_pictures.post(owner, project, alt="A zebra")
-        held = answer.json["revision"]["changes"]
+        world.picture(project, "A zebra", by=filled.ada)
+        held = owner.get(f"/api/projects/{project}").json["revision"]["changes"]
         assert held == {**HELD, "logo": held["logo"], "pictures": held["pictures"]}
         assert set(held) == set(fields.NAMES)
 

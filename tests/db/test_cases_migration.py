@@ -149,6 +149,33 @@ def test_what_the_version_before_has_written_becomes_a_case(
         assert [each for each in faults() if each.kind != "revision"] == []
 
 
+@pytest.mark.parametrize("state", ["asked, never live", "changes, asked", "an appeal of what was taken down is open"])
+def test_a_downgrade_in_the_middle_of_an_upgrade_knows_what_the_new_version_has_done(
+    app: Flask, mailbox: Mailbox, database: Database, state: str
+) -> None:
+    scene = Scene(app, mailbox)
+    STATES[state][0](scene)
+    with app.app_context():
+        flask_migrate.downgrade(revision=BEFORE)
+        flask_migrate.upgrade(revision=MOVED)
+        with db.engine.connect() as connection:
+            old = connection.execute(text(READ)).all()
+        flask_migrate.downgrade(revision=BEFORE)
+        with db.engine.connect() as connection:
+            assert connection.execute(text(READ)).all() == old
+        flask_migrate.upgrade(revision=MOVED)
+        db.session.remove()
+    scene.decided("approve")
+    with app.app_context():
+        flask_migrate.downgrade(revision=BEFORE)
+        with db.engine.connect() as connection:
+            (found,) = connection.execute(text(READ)).all()
+        flask_migrate.upgrade()
+        db.session.remove()
+    assert found.status == "live"
+    assert {value for value in found[1:] if value is not None} == {0}  # no request of the project
+
+
 def test_after_a_downgrade_the_version_before_has_its_triggers(app: Flask, world: World, database: Database) -> None:
     number = world.project()
     with app.app_context():

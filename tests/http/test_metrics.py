@@ -22,7 +22,6 @@ from directory.models import AuditEntry, Delivery, MailLink, Review, Session, no
 from directory.runtime import housekeeping
 from directory.services import build
 from directory.services.delivery.schedule import DeliveryPolicy
-from tests.support.appeals import Case
 from tests.support.factories import Api, World
 from tests.support.outbox import endpoint, put
 from tests.support.receiver import SECRET
@@ -202,15 +201,6 @@ def test_active_people_who_may_review_are_counted(world, scrape):
         assert world.caller(people[0]).put(f"/api/admin/users/{person.id}", change).status_code == 200
         found.append(scrape()["directory_reviewers",])
     assert found == [0, 3, 2, 1]
-
-
-def test_open_appeals_are_counted_until_their_outcome(make_app):
-    case = Case(make_app(METRICS_ENABLED="true", APPEALS="on"), "rejected")
-    found = [samples(Api(case.app).get("/metrics").text)["directory_appeals_open",]]
-    for step in (case.appeal, lambda: case.settle("upheld")):
-        assert step().status_code < 300
-        found.append(samples(Api(case.app).get("/metrics").text)["directory_appeals_open",])
-    assert found == [0, 1, 0]
 
 
 def test_each_receiver_has_its_age_and_one_that_waits_for_nothing_has_0(make_app):

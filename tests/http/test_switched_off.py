@@ -11,14 +11,11 @@ from tests.support.factories import Api, World
 
 ABSENT = (404, "not_found")
 NO_PASSWORDS = (403, "passwords_off")
-NO_APPEAL = (409, "appeal_not_possible")
 ANYBODY, MEMBER, OWNER, REVIEWER = "anybody", "member", "owner", "reviewer"  # who could use a route
 # Every route of the API that may be switched off, who could use it, and how it is refused.
 OFF: dict[str, tuple[str, tuple[int, str]]] = {
     "PUT /api/review/projects/<id:project_id>/claim": (REVIEWER, ABSENT),
     "DELETE /api/review/projects/<id:project_id>/claim": (REVIEWER, ABSENT),
-    "POST /api/projects/<id:project_id>/appeal": (OWNER, NO_APPEAL),
-    "PUT /api/review/projects/<id:project_id>/appeal": (REVIEWER, NO_APPEAL),
     "POST /api/auth/register": (ANYBODY, NO_PASSWORDS),
     "POST /api/auth/login": (ANYBODY, NO_PASSWORDS),
     "POST /api/auth/password/forgot": (ANYBODY, NO_PASSWORDS),
@@ -85,20 +82,6 @@ def test_a_closed_registration_and_a_site_without_mail_are_refused_before_the_bo
     for path, outcome in codes.items():
         answer = Api(app).post(path, {"wrong": 1})
         assert (answer.status_code, answer.json["code"]) == outcome
-
-
-def test_an_open_appeal_can_be_settled_and_its_outcome_repeated_after_appeals_are_off(
-    make_app: Any, world: World
-) -> None:
-    ada, judge = world.user("ada"), world.reviewer()
-    project = world.project(ada, "rejected")
-    on, off = make_app(APPEALS="on"), make_app(APPEALS="off")
-    assert Api(on, world.caller(ada).token).post(f"/api/projects/{project}/appeal", {"text": "So."}).status_code == 201
-    reviewer, path = Api(off, world.caller(judge).token), f"/api/review/projects/{project}/appeal"
-    assert reviewer.put(path, {"wrong": 1}).status_code == 422
-    for _ in range(2):
-        assert reviewer.put(path, {"outcome": "reversed", "reason": "Seen."}).status_code == 200
-    assert reviewer.put("/api/review/projects/999/appeal", {"wrong": 1}).status_code == 404
 
 
 def test_the_forms_of_what_is_off_are_refused_as_the_routes_are(off: Flask, world: World) -> None:

@@ -15,7 +15,7 @@ HTML = "text/html; charset=utf-8"
 BROWSER = {"Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"}
 SHELLS = [
     "/admin", "/admin/queue", "/admin/queue/7", "/admin/projects", "/admin/users",
-    "/admin/users/7", "/admin/categories", "/admin/replies", "/admin/deliveries", "/admin/audit",
+    "/admin/users/7", "/admin/categories", "/admin/deliveries", "/admin/audit",
 ]  # fmt: skip
 READING = [
     "/", "/?q=lamp", "/categories/tools", "/tags/blue", "/users/ada", "/sign-in", "/sign-up", "/p/1/lamp", "/mine",

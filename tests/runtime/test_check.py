@@ -22,7 +22,7 @@ FLASK, PACKAGE = [sys.executable, "-m", "flask"], [sys.executable, "."]
 OF_SERVER = {
     "SITE_ACCENT": "no colour", "SITE_LOGO": "/nothing/here", "REDIS_URL": "nonsense", "WEB_CONCURRENCY": "many",
     **rows("faults"), "CORS_ORIGINS": "*", "PORT": "x", "RATELIMIT_READ": "often",
-    "SENTRY_DSN": "nonsense", "APPEALS": "maybe", "PASSWORDS": "maybe", "SESSION_HOURS": "long", "SELF_REVIEW": "maybe",
+    "SENTRY_DSN": "nonsense", "PASSWORDS": "maybe", "SESSION_HOURS": "long", "SELF_REVIEW": "maybe",
     "REVIEW_ON_EDIT": "maybe", "REGISTRATION_OPEN": "maybe", "MEMBER_BYTES_PER_DAY": "many", "CHANGES_DAYS": "many",
     "REVIEWER_NAMES": "maybe", "SIGNUP_DOMAINS": "nonsense!", "AUDIT_RETENTION": "long",
 }  # fmt: skip
@@ -123,7 +123,7 @@ def test_no_command_does_without_the_settings_of_the_data(environment: dict[str,
         ("SIGNUP_DOMAINS", "nonsense!", "users list", "users export"),
         ("ALLOW_INTERNAL_URLS", "maybe", "import", "export"),
         pytest.param("REPORTS", "maybe", "users delete", "backup", marks=pytest.mark.extra("reports")),
-        ("APPEALS", "maybe", "serve", "webhooks work"),
+        ("SELF_REVIEW", "maybe", "serve", "webhooks work"),
     ],
 )
 def test_a_setting_stops_what_needs_it_alone(name: str, value: str, stops: str, goes_on: str, tmp_path: Path) -> None:

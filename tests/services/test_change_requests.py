@@ -22,7 +22,6 @@ from directory.services.review import conversation, deadlines, moderation
 from tests.support.factories import Api, World
 from tests.support.mailbox import Mailbox
 from tests.support.outbox import delivery_thread, quick, send_all
-from tests.support.pictures import picture
 from tests.support.reviewing import NOTIFYING, decisions, last_wait, outbox, put_back
 
 QUEUE = "/api/admin/projects?waiting=true"
@@ -736,7 +735,7 @@ def test_an_edit_that_does_not_give_back_leaves_it_with_its_owner(
 
 
 @pytest.mark.parametrize("kind", ["pending", "unpublished", "revision"])
-def test_pictures_alone_do_not_give_back(app: Flask, world: World, admin: Api, ada: Caller, kind: str) -> None:
+def test_pictures_alone_do_not_give_back(world: World, admin: Api, ada: Caller, kind: str) -> None:
     project, owner = world.project(ada, "pending" if kind == "pending" else "live"), world.caller(ada)
     if kind == "revision":
         world.revise(project, ada, title="Another title")
@@ -745,10 +744,7 @@ def test_pictures_alone_do_not_give_back(app: Flask, world: World, admin: Api, a
     else:
         ask(admin, project)
     waits = turn(owner, project)
-    client, path = app.test_client(use_cookies=False), f"/api/projects/{project}/pictures?alt=A+window"
-    headers = {"Authorization": f"Bearer {owner.token}", "Content-Type": "image/png"}
-    added = client.post(path, data=picture(), headers=headers)
-    assert added.status_code == 201
+    world.picture(project, by=ada)
     logo = owner.put(f"/api/projects/{project}", {"logo_url": "https://example.org/logo.png"})
     assert (logo.status_code, logo.json["review"], turn(owner, project)) == (200, waits, waits)
     assert owner.put(f"/api/projects/{project}", {"title": "Version two"}).json["review"]["waiting_for"] == "review"

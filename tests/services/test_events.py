@@ -84,16 +84,6 @@ class Scene:
     def asked(self) -> str:
         return self.decide("request-changes", {"message": "What does it do?"})
 
-    def appealed(self) -> str:
-        path = self.decide("reject", WHY)
-        done(self.owner.post(f"{path}/appeal", TEXT))
-        return path
-
-    def settle(self, outcome: str) -> None:
-        self.appealed()
-        eve = self.world.caller(self.world.admin("eve"))
-        done(eve.put(f"/api/review/projects/{self.project}/appeal", {"outcome": outcome, **WHY}))
-
     def imported(self) -> None:
         at = now()
         given = fields.filled({"title": "Lamp", "tagline": "A lamp", "url": "https://lamp.example/"})
@@ -193,10 +183,6 @@ class Scene:
         self.run(lambda: db.session.execute(text("UPDATE projects SET upvotes = 7")))
         self.command("recount")
 
-    def replied(self) -> str:
-        given = {"name": "No", "decision": "reject", **TEXT}
-        return f"/api/review/replies/{done(self.admin.post('/api/review/replies', given))['id']}"
-
     def administer(self, **values: Any) -> None:
         done(self.admin.put(f"/api/admin/users/{self.ada.id}", values))
 
@@ -237,9 +223,6 @@ CAUSES: dict[Event, Callable[[Scene], Any]] = {
     ),
     events.PROJECT_RESUBMITTED: lambda s: done(s.owner.post(f"{s.asked()}/messages", {**TEXT, "resubmit": True})),
     events.PROJECT_RELEASED: lambda s: (s.hold(), done(s.admin.put(f"/api/review/projects/{s.project}/release"))),
-    events.PROJECT_APPEALED: Scene.appealed,
-    events.PROJECT_APPEAL_UPHELD: lambda s: s.settle("upheld"),
-    events.PROJECT_APPEAL_REVERSED: lambda s: s.settle("reversed"),
     events.MESSAGE_ERASED: Scene.erase_message,
     events.USER_ROLE_CHANGED: lambda s: s.administer(role="reviewer"),
     events.USER_CATEGORIES_CHANGED: Scene.categorise,
@@ -266,9 +249,6 @@ CAUSES: dict[Event, Callable[[Scene], Any]] = {
     events.WEBHOOK_TESTED: Scene.test,
     events.WEBHOOK_TEST: Scene.test,
     events.COUNTERS_REPAIRED: Scene.miscount,
-    events.REPLY_CREATED: Scene.replied,
-    events.REPLY_CHANGED: lambda s: done(s.admin.put(s.replied(), {"name": "Never"})),
-    events.REPLY_DELETED: lambda s: done(s.admin.delete(s.replied())),
     events.ACCOUNT_PASSWORD_RESET: Scene.forget_password,
     events.ACCOUNT_EMAIL_VERIFICATION: lambda s: s.run(
         lambda: recovery.ask_to_verify(accounts.get(s.ada.id), s.server)
@@ -281,7 +261,7 @@ CAUSES: dict[Event, Callable[[Scene], Any]] = {
 }  # fmt: skip
 
 
-@pytest.mark.extra("feed_keys", "providers", "reports", "spam_rules")
+@pytest.mark.extra("appeals", "feed_keys", "providers", "replies", "reports", "spam_rules")
 def test_each_event_has_a_cause() -> None:
     assert CAUSES.keys() == set(events.TABLE)
 

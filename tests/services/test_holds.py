@@ -184,6 +184,20 @@ def test_an_edit_by_its_owner_neither_ends_a_hold_nor_makes_it_longer(
     assert listed(admin, HELD) == [item]
 
 
+def test_an_edit_that_a_rule_holds_and_its_owner_keeps_is_held_once_it_is_given_back(
+    world: World, admin: Api, ada: Caller, item: int
+) -> None:
+    words = [{"fact": "words", "is": "in", "value": ["casino"]}]
+    world.rule(judges=["submission", "edit"], conditions=words, effect="hold", state="on")
+    owner = world.caller(ada)
+    admin.put(f"/api/review/projects/{item}/request-changes", {"message": "Which licence?"})
+    owner.put(f"/api/projects/{item}", {"description": "The best casino.", "give_back": False})
+    assert listed(admin, HELD) == []
+    owner.post(f"/api/projects/{item}/messages", {"text": "The MIT licence.", "resubmit": True})
+    assert listed(admin, HELD) == [item]
+    assert listed(admin, QUEUE) == []
+
+
 def test_after_fourteen_days_housekeeping_releases_it_in_portions(
     app: Flask, world: World, admin: Api, ada: Caller, item: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -231,6 +245,7 @@ def test_what_a_rule_rejects_was_decided_by_nobody_and_its_owner_may_send_it_aga
     assert listed(admin, QUEUE) == [item]
 
 
+@pytest.mark.extra("appeals")
 def test_the_owner_answers_and_appeals_against_a_rejection_by_a_rule(make_app: Callable[..., Flask]) -> None:
     app = make_app(APPEALS="on")
     world = World(app)

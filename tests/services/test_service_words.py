@@ -32,7 +32,7 @@ STORED = {
     "No answer within 1 days.": "Keine Antwort innerhalb von 1 Tag.",
     "No answer within 1 day.": "Keine Antwort innerhalb von 1 Tag.",
 }  # fmt: skip
-TEXTS = {"SITE_LANGUAGES": "en,de", "APPEALS": "on"}
+TEXTS = {"SITE_LANGUAGES": "en,de"}
 
 
 def test_every_text_that_was_ever_stored_is_known_and_others_are_as_they_are(make_app: Any) -> None:
@@ -69,7 +69,7 @@ def test_threads_reasons_and_mail_are_in_the_language_of_the_reader(make_app: An
         for query, said, other in (("?lang=de", german, english), ("?lang=en", english, german)):
             page = pages.get(path + query).text
             assert (said in page, other in page) == (True, False), (path, query)
-    owner.post(f"/api/projects/{project}/appeal", {"text": "Look again."})
+    world.appeal(project, ada)
     owner.put(f"/api/projects/{project}", {"title": "A third title"})
     ended = "The appeal has ended without an outcome, because the project was edited."
     for caller, path in (

@@ -13,7 +13,21 @@ from sqlalchemy import select, update
 from directory import events
 from directory.db.transactions import transaction
 from directory.extensions import db
-from directory.models import Category, Project, Report, Review, Role, SavedReply, SpamRule, Token, User, VoteDiscount
+from directory.models import (
+    Category,
+    MessageKind,
+    Project,
+    Report,
+    Review,
+    Role,
+    SavedReply,
+    Sender,
+    SpamRule,
+    Token,
+    User,
+    VoteDiscount,
+    now,
+)
 from directory.services import audit
 from directory.services.accounts import api_tokens, sessions
 from directory.services.accounts.passwords import hash_password
@@ -21,7 +35,8 @@ from directory.services.catalog import catalog, category_slugs
 from directory.services.catalog.orders import hot
 from directory.services.identity import Caller
 from directory.services.pictures import logos, pictures, project_pictures
-from directory.services.review import appeals, moderation, submissions
+from directory.services.review import case, moderation, submissions, thread
+from directory.services.review.steps import Act
 from tests.support import votes as votes_of
 from tests.support.pictures import RED
 
@@ -174,14 +189,20 @@ class World:
         with self.app.app_context():
             transaction(lambda: submissions.edit(project_id, changes, by=member, review_on_edit="always", notify=[]))
 
-    def picture(self, project_id: int, alt: str = "A red square", content: bytes = RED) -> dict[str, Any]:
-        """Add a picture to a project, past the review."""
+    def picture(
+        self, project_id: int, alt: str = "A red square", content: bytes = RED, *, by: Caller | None = None
+    ) -> dict[str, Any]:
+        """Add a picture to a project, past the review; or in the name of a member, so that it waits if it is live."""
         made = pictures.as_picture(content)
 
         def add() -> dict[str, Any]:
             picture = project_pictures.described(made, logos.keep(made.files), alt)
-            project = db.session.get_one(Project, project_id)
-            project.pictures = project_pictures.with_one_more(project.pictures, picture)
+            if by is None:
+                project = db.session.get_one(Project, project_id)
+                project.pictures = [*project.pictures, picture]
+            else:
+                terms: dict[str, Any] = {"review_on_edit": "always", "notify": []}
+                submissions.edit(project_id, {}, by=by, pictures=lambda shown: [*shown, picture], **terms)
             return picture
 
         with self.app.app_context():
@@ -194,9 +215,16 @@ class World:
             transaction(lambda: db.session.add(row))
 
     def appeal(self, project_id: int, by: Caller) -> None:
-        """Have the owner of a rejected project appeal."""
+        """Have an appeal of the owner's be open about a decision, past the rules."""
+
+        def work() -> None:
+            appealed = [case.current(submissions.locked(project_id))]
+            entry = thread.Entry(MessageKind.APPEAL, project_id, by.id, "Look again.")
+            thread.add(entry, sender=Sender.OWNER, by=by, at=now())
+            case.move(appealed, Act.APPEAL, by=by)
+
         with self.app.app_context():
-            transaction(lambda: appeals.appeal(project_id, "Look again.", by=by, notify=[]))
+            transaction(work)
 
     def vote(self, project_id: int, by: Caller) -> None:
         with self.app.app_context():

@@ -91,16 +91,10 @@ def body(route: Route, project_id: int) -> dict[str, Any] | None:
         "PUT /api/admin/users/<id:user_id>": {"status": "suspended", "unpublish": True, "reason": "Spam."},
         "POST /api/admin/categories": {"slug": f"new-{number}", "name": "New"},
         "PUT /api/admin/categories/<slug:slug>": {"description": f"Changed {number}"},
-        "PUT /api/projects/<id:project_id>/pictures": {"order": []},
-        "PUT /api/projects/<id:project_id>/pictures/<id:picture_id>": {"alt": f"Words {number}"},
-        "POST /api/projects/<id:project_id>/appeal": {"text": f"Words {number}"},
-        "PUT /api/review/projects/<id:project_id>/appeal": {"outcome": "upheld", "reason": f"Words {number}"},
         "POST /api/projects/<id:project_id>/messages": {"text": f"Words {number}"},
         "POST /api/review/projects/<id:project_id>/messages": {"text": f"Words {number}"},
         "PUT /api/projects/<id:project_id>/messages/read": {"up_to": number},
         "POST /api/auth/register": person,
-        "POST /api/review/replies": {"name": f"New {number}", "decision": "reject", "text": "New."},
-        "PUT /api/review/replies/<id:reply_id>": {"text": f"Changed {number}"},
         "POST /api/markdown": {"text": "**New**"},
         "POST /api/auth/login": {"login": "login-target", "password": PASSWORD},
         "PUT /api/auth/me": {"email": f"changed{number}@example.org", "current_password": PASSWORD},
@@ -136,10 +130,7 @@ def form(route: Route) -> dict[str, str]:
         "POST /account/tokens": {"name": "new"},
         "POST /submit": {**project, "another": "true"},
         "POST /mine/<id:project_id>": {"text": f"Words {number}"},
-        "POST /mine/<id:project_id>/appeal": {"text": f"Words {number}"},
         "POST /mine/<id:project_id>/edit": {**project, "version": "1"},
-        "POST /mine/<id:project_id>/pictures": {"alt": "A window"},  # without its file
-        "POST /mine/<id:project_id>/pictures/<id:picture_id>": {"alt": f"Words {number}", "do": "words"},
         **rows("forms"),
     }.get(route.name, {})
 

@@ -21,14 +21,14 @@ WITHIN = 60.0  # seconds for a start or an end, on a machine that is busy with o
 
 
 class Serving:
-    """A server and all its processes. `log` is what it has said."""
+    """A server and all its processes. `log` is what it has said; `root` has its code."""
 
-    def __init__(self, environment: dict[str, str], log: Path, target: str = "wsgi:app") -> None:
+    def __init__(self, environment: dict[str, str], log: Path, target: str = "wsgi:app", root: Path = ROOT) -> None:
         self.port, self.log = int(environment.get("PORT") or free_port()), log
         command = [sys.executable, "serve.py", target]
         settings = {**os.environ, "PORT": str(self.port), **environment}
         with log.open("wb") as output:
-            self.process = subprocess.Popen(command, cwd=ROOT, env=settings, stdout=output, stderr=output)
+            self.process = subprocess.Popen(command, cwd=root, env=settings, stdout=output, stderr=output)
 
     def request(self, method: str, path: str, token: str | None = None) -> Any:
         """The status of one request. Raises OSError or HTTPException where there is no answer."""

@@ -247,7 +247,7 @@ class Walk:
                 yield self.ask("own", path, by)
             yield self.ask("own", "/mine?reports=1", by)
         yield self.ask("own", "/mine?done=deleted", "ada")
-        for done in ("submitted", *mine.SENT):
+        for done in ("submitted", *mine.SENT, *rows("sent")):
             yield self.ask("own", f"/mine/{self.live}?done={done}", "ada")
         for by in ("ada", "eve"):
             for project in states:
@@ -280,10 +280,12 @@ class Walk:
         yield self.ask("own", edited, "ada", **{**whole, "title": ""}, version="9", logo=_file("logo.png", b"x"))
         yield self.ask("own", edited, "ada", **whole, version="1", expected_user="999")
         yield self.ask("own", f"{edited}?take=rejected", "ada", nothing="")
-        yield self.ask("own", f"/mine/{self.live}/pictures", "ada", alt="")
-        yield self.ask("own", f"/mine/{self.live}/pictures", "ada", alt="A window", picture=_file("a.png", b"x"))
-        yield self.ask("own", f"/mine/{self.live}/pictures/{self.picture}", "ada", alt="", do="words")
-        yield self.ask("own", f"/mine/{self.live}/pictures/{self.picture}", "ada", alt="A window", do="words")
+        yield from self.forms_of_extras("edited")
+
+    def forms_of_extras(self, table: str) -> Iterator[Shown]:
+        """What extras answer to forms of ada's."""
+        for sent in rows(table, self).values():
+            yield from (self.ask("own", address, "ada", **fields) for address, fields in sent)
 
     def project_buttons(self) -> Iterator[Shown]:
         """The buttons of a project, refused and accepted, and the pages that say so."""
@@ -300,9 +302,7 @@ class Walk:
         yield self.ask("own", f"/mine/{self.revised}/text", "ada", title="Again")
         yield self.ask("own", f"/withdraw/{self.refused}", "ada", nothing="")
         yield from self.of_extras("own")
-        yield self.ask("own", f"/mine/{self.rejected}/appeal", "ada", text="")
-        yield self.ask("own", f"/mine/{self.live}/appeal", "ada", text="Look again.")
-        yield self.ask("own", f"/mine/{self.rejected}/appeal", "ada", text="Look again.")
+        yield from self.forms_of_extras("pressed")
         yield self.ask("own", f"/mine/{self.rejected}", "ada")
         yield self.ask("own", f"/delete/{self.rejected}", "ada", nothing="")
 

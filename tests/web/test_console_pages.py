@@ -8,6 +8,7 @@ from playwright.sync_api import expect
 
 from tests.support.axe import inspector
 from tests.support.chromium import served
+from tests.support.extras import rows
 from tests.support.factories import Api
 from tests.support.outbox import delivery_thread, quick, send_all
 from tests.support.receiver import SECRET, Receiver, status
@@ -25,9 +26,9 @@ EMPTY = {
     "/admin/users": "1 shown",
     "/admin/categories": "No categories yet",
     "/admin/rules": re.compile("^New account with a disposable address$|^No rules"),  # a new database has three
-    "/admin/replies": re.compile("^Advertisement$|^No saved replies"),  # and five of these
     "/admin/deliveries": "No deliveries yet",
     "/admin/audit": "1 shown",
+    **rows("console"),
 }
 PAGES = [*EMPTY, "/admin/users/1"]
 READS = re.compile(r"/api/(admin/|review/|categories)")
@@ -193,8 +194,7 @@ def hostile(make_app, world, grace):
             if number % 2:
                 assert root.put(f"/api/admin/projects/{made}/approve").status_code == 200
         wide = world.project(owner=mallory, title="W" * 100, tagline="w" * 140, description="w" * 9999, votes=1)
-        reply = {"name": HOSTILE[0][:60], "decision": "reject", "text": re.sub("[{}]", "", "\n".join(HOSTILE)[:2000])}
-        assert root.post("/api/review/replies", reply).status_code == 201
+        rows("hostile", root, HOSTILE)
         again = world.project(owner=mallory, status="pending", title=HOSTILE[0], url="https://example.org/again")
         reason = {"reason": "\n".join(HOSTILE)[:1000]}
         assert root.put(f"/api/admin/projects/{again}/reject", reason).status_code == 200

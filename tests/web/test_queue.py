@@ -63,6 +63,7 @@ def press(page, *keys):
         page.keyboard.press(key)
 
 
+@pytest.mark.extra("replies")
 def test_the_keyboard_alone_clears_the_queue(chromium, app, world, grace, waiting):
     ids = waiting(6)
     with served(app) as site, visitor(chromium, site) as person:
@@ -95,6 +96,7 @@ def test_the_keyboard_alone_clears_the_queue(chromium, app, world, grace, waitin
 
 
 @ON_SQLITE
+@pytest.mark.extra("replies")
 def test_two_hundred_submissions_are_decided_by_the_keyboard_alone(chromium, app, world, grace, waiting):
     ids = waiting(200)
     decide_five = ["a", "r", "3", "Enter", "x", "j", "x", "e", "4", "Enter", "a", "u", "r", "4", "Enter", "c"]

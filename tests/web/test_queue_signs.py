@@ -5,8 +5,6 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from directory.db.transactions import transaction
-from directory.services.review import appeals
 from tests.support.chromium import served
 from tests.support.visitor import visitor
 
@@ -224,7 +222,7 @@ def test_each_endpoint_is_a_card_of_its_own(chromium, make_app, world, grace):
 
 
 def test_projects_say_whose_turn_it_is_and_until_when(chromium, make_app, grace, world):
-    app, root, ada = make_app(APPEALS="on"), world.caller(grace), world.user("ada")
+    app, root, ada = make_app(), world.caller(grace), world.user("ada")
     pending, asked, refused = (
         world.project(ada, "pending", title=title) for title in ("Newcomer", "Queried", "Refused")
     )
@@ -233,8 +231,7 @@ def test_projects_say_whose_turn_it_is_and_until_when(chromium, make_app, grace,
     root.put(f"/api/admin/projects/{down}/unpublish")
     root.put(f"/api/admin/projects/{refused}/reject", {"reason": "No."})
     until = root.put(f"/api/admin/projects/{asked}/request-changes", {"message": "Which licence?"}).json["review"]
-    with app.app_context():
-        transaction(lambda: appeals.appeal(refused, "Yes.", by=ada, notify=[]))
+    world.appeal(refused, ada)
     states = {
         pending: ["In review"], asked: ["Changes asked for"], refused: ["Rejected", "Appeal"],
         live: ["Live", "In review"], down: ["Taken down"],

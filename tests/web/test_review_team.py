@@ -6,7 +6,6 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.support.chromium import served
-from tests.support.factories import Api
 from tests.support.reviewing import NOTIFYING, outbox
 from tests.support.visitor import visitor
 
@@ -254,92 +253,3 @@ def test_the_owner_answers_without_javascript_and_the_second_approval_notifies_o
             expect(person.page.locator(".q-outcomes li")).to_have_text(outcome)
     assert world.stored(lamp)["status"] == "live"
     assert [payload["type"] for payload in outbox(team)].count("project.approved") == 1
-
-
-def test_administrators_write_the_saved_replies_and_reviewers_choose_them(chromium, app, world, grace):
-    ada, eve = world.user("ada"), world.user("eve")
-    ids = [world.project(owner, "pending", title=title) for owner, title in ((ada, "Lamp"), (eve, "{owner} <b>"))]
-    live = world.project(ada, title="Torch")
-    with served(app) as site, visitor(chromium, site, 409) as person:
-        person.page.clock.install()
-        page = person.enter("grace").open("/admin/replies").page
-        rows_of_table, dialog = page.locator("table.list tbody tr"), page.get_by_role("dialog")
-        expect(rows_of_table).to_have_count(8)  # they come with the service
-        for decision, text in (
-            ("Ask for changes", "Dear {owner}, {title} needs more."),
-            ("Take down", "Gone: {title}"),
-        ):
-            person.button("New reply").click()
-            dialog.get_by_label("Name").fill("Advertisement" if decision == "Take down" else "More")
-            dialog.get_by_label("Decision").select_option(decision)
-            dialog.get_by_label("Text").fill(text)
-            dialog.get_by_role("button", name="Save").click()
-            if decision == "Take down":
-                expect(dialog.get_by_text("This name is taken.")).to_be_visible()
-                dialog.get_by_label("Name").fill("Link")
-                dialog.get_by_role("button", name="Save").click()
-            expect(dialog).to_have_count(0)
-        page.get_by_role("button", name="Change Link").click()
-        dialog.get_by_label("Name").fill("Dead link")
-        dialog.get_by_role("button", name="Save").click()
-        expect(rows_of_table.filter(has_text="Dead link")).to_have_text(re.compile("Take downGone: {title}"))
-        page.get_by_role("button", name="Delete Advertisement").click()
-        dialog.get_by_role("button", name="Delete").click()
-        expect(rows_of_table).to_have_count(9)
-
-        nav(page).get_by_role("link", name="Review queue").click()
-        expect(rows(page)).to_have_count(2)
-        page.keyboard.press("e")
-        choices = dialog.locator("label", has=page.get_by_role("radio"))
-        expect(choices).to_have_text(["1A longer description", "2A picture", "3Another address", "4More"])
-        page.keyboard.press("4")
-        expect(dialog.get_by_label("What has to be changed")).to_have_value("Dear ada, Lamp needs more.")
-        page.keyboard.press("Escape")
-        page.locator(".q-rows a").first.focus()
-        for key in ("x", "j", "x", "e"):
-            page.keyboard.press(key)
-        for key in ("4", "Enter"):
-            page.keyboard.press(key)
-        page.clock.fast_forward(5000)
-        expect(page.locator(".q-outcomes li")).to_have_count(2)
-        expect(page.locator(".q-outcomes li.bad")).to_have_count(0)
-
-        page = person.open("/admin/projects").page
-        page.get_by_role("button", name="Take down Torch").click()
-        dialog.get_by_label("Saved replies").select_option("Dead link")
-        dialog.get_by_role("button", name="Take down").click()
-        expect(page.get_by_text("Torch is taken down")).to_be_visible()
-    asked = [
-        world.caller(owner).get(f"/api/projects/{each}/messages") for owner, each in ((ada, ids[0]), (eve, ids[1]))
-    ]
-    assert [each.json["items"][0]["text"] for each in asked] == [
-        "Dear ada, Lamp needs more.",
-        "Dear eve, {owner} <b> needs more.",
-    ]
-    assert world.reason(live) == "Gone: Torch"
-
-
-def test_an_appeal_is_reversed_by_another_person(chromium, make_app, world, linus):
-    ada, grace, app = world.user("ada"), world.admin("grace"), make_app(APPEALS="on")
-    lamp = world.project(ada, "pending", title="Lamp")
-    world.caller(grace).put(f"/api/admin/projects/{lamp}/reject", {"reason": "A dead link."})
-    assert (
-        Api(app, world.caller(ada).token).post(f"/api/projects/{lamp}/appeal", {"text": "It works."}).status_code == 201
-    )
-    with served(app) as site, visitor(chromium, site, 403) as first, visitor(chromium, site) as second:
-        one, two = first.page, second.page
-        for person, name in ((first, "grace"), (second, "linus")):
-            person.enter(name).open("/admin/queue?waiting_for=appeal")
-            expect(rows(person.page)).to_have_text([re.compile("^Lamp.*Answered")])
-            expect(person.page.locator(".q-messages .timeline")).to_contain_text("It works.")
-        first.button("Uphold the decision").click()
-        one.get_by_label("Reason").fill("No.")
-        one.locator("dialog").get_by_role("button", name="Uphold the decision").click()
-        expect(one.get_by_role("alert")).to_contain_text("The appeal is against a decision of yours")
-        second.button("Reverse the decision").click()
-        two.locator("dialog").get_by_label("Reason").fill("We had overlooked it.")
-        two.locator("dialog").get_by_role("button", name="Reverse the decision").click()
-        expect(two.get_by_text("The decision about Lamp is reversed.")).to_be_visible()
-        expect(rows(two)).to_have_count(0)
-        expect(nav(two).get_by_label("1 waiting")).to_be_visible()
-    assert world.stored(lamp)["status"] == "pending"

@@ -88,7 +88,7 @@ def project(project_id: int) -> Any:
 def summary() -> Any:
     """Show how much waits for review in the categories of the reviewer, since when, and how much the caller claims.
 
-    It also says whether claims and appeals are switched on.
+    It also says whether claims are switched on.
     """
     by, config = caller(), current_app.config
     are_on = bool(config["CLAIM_MINUTES"])
@@ -96,7 +96,6 @@ def summary() -> Any:
         **additions.summary(by),
         "mine": claims.mine(by) if are_on else 0,
         "claims": are_on,
-        "appeals": config["APPEALS"] == "on",
         "too_few_reviewers": approvals.short_of_people(config["APPROVALS_REQUIRED"], permissions.categories(by)),
     }
     add_members(QueueSummary, [answer], by=by)

@@ -8,7 +8,6 @@ from directory.api.schemas.projects import UserRef
 from directory.http.fields import NO_ID, Flag, Number, Prose, Strict, Timestamp, Within, Word
 from directory.models import MessageKind, Sender
 from directory.models.base import HIGHEST_ID
-from directory.services.review.appeals import REVERSED, UPHELD
 
 ANSWER_MAX = 4000
 
@@ -24,19 +23,6 @@ class AnswerInput(Strict):
     resubmit = Flag(
         metadata={"description": "Whether to give a project that waits for its owner back to the reviewers."}
     )
-
-
-class AppealInput(Strict):
-    """Why the owner asks for another look."""
-
-    text = Prose(1, ANSWER_MAX, required=True)
-
-
-class OutcomeInput(Strict):
-    """The outcome of an appeal, and the reason for the owner."""
-
-    outcome = Word((UPHELD, REVERSED), required=True)
-    reason = Prose(1, 2000, required=True)
 
 
 class ReviewerMessageInput(Strict):

@@ -219,7 +219,6 @@ class QueueSummary(Strict):
     )
     mine = fields.Integer(required=True, metadata={"minimum": 0, "description": "How many projects the caller claims."})
     claims = fields.Boolean(required=True, metadata={"description": "Whether projects can be claimed (CLAIM_MINUTES)."})
-    appeals = fields.Boolean(required=True, metadata={"description": "Whether owners may appeal (APPEALS)."})
     too_few_reviewers = fields.List(
         fields.Nested(CategoryRef),
         required=True,

@@ -1,1 +1,1 @@
-"""Review: submissions, revisions and decisions; claims, approvals, threads and appeals."""
+"""Review: submissions, revisions and decisions; claims, approvals and threads."""

@@ -30,7 +30,6 @@ from directory.services.turns import Standing
 
 PATIENCE = 3  # so many requests of one submission leave it its place in the queue
 LONGEST = timedelta(days=14)  # of a hold
-APPEAL_WITHIN = timedelta(days=180)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,12 +103,6 @@ class Case:
     def until(self) -> datetime | None:
         """When it is closed or released."""
         return self.review and self.review.until
-
-    @property
-    def may_be_appealed(self) -> bool:
-        """Whether the owner may appeal: once, in time, and while nothing has overtaken the decision."""
-        decided_at = self.review and self.review.decided_at
-        return self.step(Act.APPEAL) is not None and decided_at is not None and decided_at > now() - APPEAL_WITHIN
 
     def step(self, act: Act) -> Step | None:
         """What an act leads to from here; None if it is not possible."""

@@ -10,7 +10,7 @@ from directory.services import audit, permissions
 from directory.services.delivery import outbox
 from directory.services.delivery.channels import Endpoint
 from directory.services.identity import Caller, require_active
-from directory.services.review import submissions, thread
+from directory.services.review import holding, submissions, thread
 from directory.services.review.case import Case, current
 
 
@@ -72,5 +72,6 @@ def _resubmit(case: Case, *, by: Caller, at: datetime) -> None:
     if not case.waits_for_owner:
         raise InvalidTransition(project.status, "given back")
     submissions.give_back(case, by=by, at=at)
+    holding.resume(case)
     project.version += 1
     audit.record_project(events.PROJECT_RESUBMITTED, project, by=by, at=at, **audit.unmoved(project))

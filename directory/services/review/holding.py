@@ -14,7 +14,7 @@ from directory.services import permissions
 from directory.services.catalog import counters
 from directory.services.delivery.channels import Endpoint
 from directory.services.identity import Caller, require_active
-from directory.services.review.case import Case, Terms, locked, move
+from directory.services.review.case import Case, Terms, advance, flush, locked, move
 from directory.services.review.steps import Act, Stage
 from directory.services.turns import is_turn
 
@@ -31,6 +31,18 @@ _STANDS: ColumnElement[bool] = and_(
         and_(A.effect == Effect.REJECT.value, Review.outcome.is_not(None)),
     ),
 )
+
+
+def resume(case: Case) -> None:
+    """Hold what its owner has just given back without an edit, if a rule that holds matched the last edit.
+
+    While it is the owner's turn, such a rule waits. The version is not raised yet.
+    """
+    last = (A.project_id == case.id, A.version == case.project.version)
+    held = select(A.id).where(*last, A.acted.is_(True), A.effect == Effect.HOLD.value)
+    if db.session.scalars(held).first() is not None:
+        advance(case, Act.HOLD, by=None, at=now())
+        flush([case])
 
 
 def release(project_id: int, *, by: Caller, notify: list[Endpoint], self_review: str = "allow") -> None:

@@ -1,6 +1,6 @@
 """Submitting a project; editing or deleting it, by its owner or an administrator."""
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -20,7 +20,7 @@ from directory.services.delivery.channels import Endpoint
 from directory.services.drafts import Draft, Judge
 from directory.services.identity import Caller, require_active, require_verified
 from directory.services.pictures import logos
-from directory.services.pictures.project_pictures import Change
+from directory.services.pictures.project_pictures import PictureList
 from directory.services.review import claims, revisions
 from directory.services.review.case import Case, Terms, advance, current, end_appeals, flush, move
 from directory.services.review.steps import Act, Overtaking, Stage
@@ -73,7 +73,7 @@ def edit(
     notify: list[Endpoint],
     self_review: str = "allow",
     versions: Container[int] | None = None,
-    pictures: Change | None = None,
+    pictures: Callable[[PictureList], PictureList] | None = None,
     needs_verified: bool = False,
     gives_back: bool = True,
     judge: Judge | None = None,

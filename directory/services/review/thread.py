@@ -124,13 +124,6 @@ def newest(project_ids: Collection[int]) -> dict[tuple[int, bool], dict[str, Any
     return {(row.project_id, row.kind == MessageKind.CHANGES_REQUESTED): _viewed(row) for row in rows}
 
 
-def last_judgement(project_id: int) -> str | None:
-    """The kind of the last entry of a thread that is a decision, an appeal or its outcome; None without any."""
-    others = (MessageKind.MESSAGE, MessageKind.NOTE)
-    query = select(Message.kind).where(Message.project_id == project_id, Message.kind.not_in(others))
-    return db.session.scalar(query.order_by(Message.id.desc()).limit(1))
-
-
 def newest_ids(project_ids: list[int]) -> dict[int, int]:
     """The id of the latest entry of each thread. The calling function has locked the projects."""
     query = select(Message.project_id, func.max(Message.id)).where(Message.project_id.in_(project_ids))

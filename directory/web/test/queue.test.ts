@@ -19,6 +19,7 @@ const { ago } = await import("../src/parts/time.tsx");
 const { loadSession, renew, session, signOut } = await import("../src/state/session.ts");
 const { address, navigate, start } = await import("../src/state/router.ts");
 const { r } = await import("../src/console/review-text.ts");
+const { added } = await import("../src/extras/index.ts");
 
 type Lane = keyof typeof LANES;
 
@@ -30,6 +31,11 @@ const page = { ...other, enter: ([id = "0"]: string[]) => queue.enterQueue(Numbe
 const POST = "POST /api/review/projects/decisions";
 
 const REPLIES = [1, 2, 3].map((id) => ({ id, name: `Reply ${id}`, decision: "reject", text: `Reason ${id}` }));
+let replies = REPLIES;
+added.saved = {
+  title: "Saved replies", load: () => Promise.resolve(), of: (decision) => replies.filter((each) => each.decision === decision),
+  filled: (text, { title, owner }) => text.replace("{title}", title).replace("{owner}", owner.username), Menu: view,
+};
 
 interface Sent {
   decision: string;
@@ -60,8 +66,8 @@ async function atQueue(count: number, readOnly = false) {
   await elapse();
   reset();
   sent.length = 0;
+  replies = REPLIES;
   server.on("GET /api/session", () => ({ ...SITE, read_only: readOnly, user: GRACE }));
-  server.on("GET /api/review/replies", () => ({ items: REPLIES }));
   server.on("GET /api/review/projects", () => server.page(Array.from({ length: count }, (_, place) => item(place + 1))));
   for (let id = 1; id <= count; id++) {
     server.on(`GET /api/review/projects/${id}/history`, () => server.page([entry(id, "project.submitted")]));
@@ -204,7 +210,6 @@ Deno.test("what was changed after the look is not decided, and comes back as it 
 
 Deno.test("a list that is read again does not change what is looked at", async () => {
   await atQueue(2);
-  server.on("GET /api/review/replies", () => ({ items: REPLIES }));
   server.on("GET /api/review/projects", () => server.page([item(1, 2, { title: "Renamed" }), item(2, 5)]));
   await queue.loadQueue();
   assertEquals([queue.item.value?.title, queue.itemOf(2)?.version], ["Project 1", 5]);
@@ -281,7 +286,6 @@ Deno.test("in read-only mode nothing is decided, and it says so", async () => {
 Deno.test("an emptied queue is read again", async () => {
   await atQueue(1);
   press("a");
-  server.on("GET /api/review/replies", () => ({ items: REPLIES }));
   server.on("GET /api/review/projects", () => server.page([item(7)]));
   await elapse();
   assertEquals([ids(), queue.current.value], [[7], 7]);
@@ -503,19 +507,17 @@ Deno.test("a digit takes a reason also where it is typed with Shift, or is of an
 
 Deno.test("a saved reply is filled in for each item, and without a selection the one that is shown is asked about", async () => {
   await atQueue(4);
-  const asks = (text: string) => server.on("GET /api/review/replies", () => ({ items: [{ id: 1, name: "Ask", decision: "request_changes", text }, ...REPLIES] }));
-  asks("Dear {owner} of {title} at {site}: {why}?");
-  await queue.loadQueue();
+  replies = [{ id: 1, name: "Ask", decision: "request_changes", text: "Dear {owner} of {title}: {why}?" }];
   press("x", "j", "x", "e", "Enter");
   assertEquals([decisions.asking.value?.decision, unexplained.value], ["request_changes", true]);
   press("1");
-  assertEquals(reason.value, "Dear {owner} of {title} at {site}: {why}?");
+  assertEquals(reason.value, "Dear {owner} of {title}: {why}?");
   press("Enter", "x", "e", "1"); // with one selected item the text is filled in at once
-  assertEquals(reason.value, "Dear ada of Project 3 at Ours: {why}?");
+  assertEquals(reason.value, "Dear ada of Project 3: {why}?");
   press("Enter");
   await elapse();
   assertEquals(sent.map(({ decision, message, items }) => [decision, message, items.map(({ id }) => id)]), [1, 2, 3].map((id) =>
-    ["request_changes", `Dear ada of Project ${id} at Ours: {why}?`, [id]]));
+    ["request_changes", `Dear ada of Project ${id}: {why}?`, [id]]));
   press("e"); // without a selection it is about the one that is shown
   assertEquals([decisions.asking.value?.ids, reason.value], [[4], ""]);
 });
@@ -629,7 +631,6 @@ Deno.test("an owner's record follows one's own decisions", async () => {
 
 Deno.test("what another reviewer decided leaves the list, and what is shown stays", async () => {
   await atQueue(3);
-  server.on("GET /api/review/replies", () => ({ items: REPLIES }));
   server.on("GET /api/review/projects", () => server.page([item(3), item(4)]));
   server.on("GET /api/review/projects/1/history", () => server.page([entry(1, "project.approved", { at: "2026-11-21T10:00:00.000000Z" })]));
   await server.idle();
@@ -643,7 +644,6 @@ Deno.test("what another reviewer decided leaves the list, and what is shown stay
 Deno.test("a read that began before a decision changes nothing", async () => {
   await atQueue(3);
   const late = deferred<object>();
-  server.on("GET /api/review/replies", () => ({ items: REPLIES }));
   server.on("GET /api/review/projects", () => late.promise);
   const reading = readAgain();
   press("a");

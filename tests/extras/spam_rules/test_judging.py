@@ -398,7 +398,7 @@ def test_an_edit_is_judged_by_rules_for_edits_and_until_a_person_decides_by_thos
     ("effect", "act"),
     [
         ("hold", "release"), ("hold", "revert"), ("hold", "approval"), ("reject", "release"), ("reject", "revert"),
-        ("reject", "reversed"), ("reject", "upheld"),
+        *(pytest.param("reject", act, marks=pytest.mark.extra("appeals")) for act in ("reversed", "upheld")),
     ],
 )  # fmt: skip
 def test_what_a_person_put_back_or_settled_is_not_judged_by_rules_for_submissions_again(

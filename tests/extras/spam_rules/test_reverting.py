@@ -98,17 +98,16 @@ def test_what_a_rule_did_goes_back_to_its_place_and_the_owner_learns_of_it(
 
 @pytest.mark.parametrize("then", ["hold", "reject"])
 def test_what_was_edited_decided_or_appealed_since_stays(
-    app: Flask, make_app: Callable[..., Flask], world: World, admin: Api, ada: Caller, then: str
+    app: Flask, world: World, admin: Api, ada: Caller, then: str
 ) -> None:
-    appealing = make_app(APPEALS="on")
-    owner, rule_id = Api(appealing, world.caller(ada).token), rule(admin, then)
+    owner, rule_id = world.caller(ada), rule(admin, then)
     edited, decided, appealed, kept = (submit(owner, n) for n in range(4))
     owner.put(f"/api/projects/{edited}", {"repository_url": "https://github.com/a/b"})
     if then == "hold":
         admin.put(f"/api/review/projects/{decided}/reject")
         admin.put(f"/api/review/projects/{appealed}/release")  # nothing to appeal against
     else:
-        assert owner.post(f"/api/projects/{appealed}/appeal", {"text": "Look again."}).status_code == 201
+        world.appeal(appealed, ada)
         admin.delete(f"/api/projects/{decided}")
     stays = [(shown(admin, each)["version"], shown(admin, each)["review"]) for each in (edited, appealed)]
     assert revert(admin, rule_id).json == {"number": 1}
@@ -116,11 +115,11 @@ def test_what_was_edited_decided_or_appealed_since_stays(
     assert shown(admin, kept)["status"] == "pending"
 
 
-@pytest.mark.parametrize("appeals", ["off", "on"])
+@pytest.mark.parametrize("is_appealed", [False, True])
 def test_a_reviewer_releases_one_thing_that_a_rule_rejected_and_the_others_stay(
-    make_app: Callable[..., Flask], appeals: str
+    make_app: Callable[..., Flask], is_appealed: bool
 ) -> None:
-    app = make_app(APPEALS=appeals, **NOTIFYING, **SENDING)
+    app = make_app(**NOTIFYING, **SENDING)
     world = World(app)
     world.category("tools")
     ada, root = world.user("ada"), world.admin("root")
@@ -131,8 +130,8 @@ def test_a_reviewer_releases_one_thing_that_a_rule_rejected_and_the_others_stay(
     changed = world.project(ada, url="https://live.example/")
     owner.put(f"/api/projects/{changed}", {"title": "Other"})
     before = shown(owner, first)
-    if appeals == "on":
-        assert owner.post(f"/api/projects/{first}/appeal", {"text": "Look again."}).status_code == 201
+    if is_appealed:
+        world.appeal(first, ada)
     for project, states in ((first, ("rejected", "pending")), (changed, ("live", "live"))):
         answer = reviewer.put(f"/api/review/projects/{project}/release")
         assert (answer.status_code, answer.json["review"]["waiting_for"]) == (200, "review")
@@ -152,6 +151,7 @@ def test_a_reviewer_releases_one_thing_that_a_rule_rejected_and_the_others_stay(
         assert db.session.execute(told.group_by(Delivery.endpoint)).all() == [(MAIL, 2)]
 
 
+@pytest.mark.extra("appeals")
 def test_a_release_leaves_what_a_person_rejected_or_settled_after_a_rule(make_app: Callable[..., Flask]) -> None:
     app = make_app(APPEALS="on")
     world = World(app)

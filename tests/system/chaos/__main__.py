@@ -1,7 +1,7 @@
 """Play the scenarios, long, and print the table: `python -m tests.system.chaos [WORD ...]`; exit 1 on a broken promise.
 
-With words, those whose name has one of them. `--short` plays them as the suite does. All of them take some
-25 minutes; Ctrl-C ends that early, with the table so far and nothing left behind.
+With words, those whose name has one of them. `--short` plays them as the suite does. All of them take more
+than half an hour; Ctrl-C ends that early, with the table so far and nothing left behind.
 """
 
 import argparse

@@ -40,15 +40,16 @@ def call(
     body: Any = None,
     more: dict[str, str] | None = None,
 ) -> Answer:
-    """One request, over a connection of its own; `more` are headers."""
-    headers = {"Content-Type": "application/json"} if body is not None else {}
+    """One request, over a connection of its own; a body of bytes is a picture; `more` are headers."""
+    is_picture = isinstance(body, bytes)
+    headers = {"Content-Type": "image/png" if is_picture else "application/json"} if body is not None else {}
     headers |= more or {}
     if token is not None:
         headers["Authorization"] = f"Bearer {token}"
     began = time.monotonic()
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=CLIENT_TIMEOUT)
     try:
-        connection.request(method, path, None if body is None else json.dumps(body), headers)
+        connection.request(method, path, body if body is None or is_picture else json.dumps(body), headers)
         response = connection.getresponse()
         text, kind = response.read(), response.headers.get("Content-Type", "")
         given = json.loads(text) if text and "json" in kind else None

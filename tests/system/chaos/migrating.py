@@ -43,10 +43,10 @@ def next_version(at: Stage) -> Path:
     return folder
 
 
-def flask(at: Stage, *arguments: str) -> None:
-    """Run a command of the service's on the stage's database. AssertionError where it fails."""
+def flask(at: Stage, *arguments: str, root: Path = ROOT) -> None:
+    """Run a command of the service's on the stage's database, with the code in `root`. AssertionError if it fails."""
     command = [sys.executable, "-m", "flask", "--app", "wsgi", *arguments]
-    run = subprocess.run(command, cwd=ROOT, env={**os.environ, **at.settings}, capture_output=True, text=True)
+    run = subprocess.run(command, cwd=root, env={**os.environ, **at.settings}, capture_output=True, text=True)
     assert run.returncode == 0, run.stdout + run.stderr[-2000:]
 
 

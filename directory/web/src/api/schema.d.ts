@@ -2307,7 +2307,7 @@ export interface paths {
         };
         /**
          * Show how much waits for review in the categories of the reviewer, since when, and how much the caller claims
-         * @description It also says whether claims and appeals are switched on.
+         * @description It also says whether claims are switched on.
          *
          *     Needs a reviewer of the project's category, or an administrator.
          */
@@ -4579,10 +4579,10 @@ export interface components {
             mine: number;
             /** @description Whether projects can be claimed (CLAIM_MINUTES). */
             claims: boolean;
-            /** @description Whether owners may appeal (APPEALS). */
-            appeals: boolean;
             /** @description The caller's categories that fewer people may review than have to approve. */
             too_few_reviewers: components["schemas"]["CategoryRef"][];
+            /** @description Whether owners may appeal (APPEALS). */
+            appeals: boolean;
             /** @description How many projects have open reports; null while reports are off. */
             reports: number | null;
         };
@@ -14706,13 +14706,13 @@ export interface operations {
                      *       "waiting_for_appeal": 0,
                      *       "mine": 0,
                      *       "claims": true,
-                     *       "appeals": true,
                      *       "too_few_reviewers": [
                      *         {
                      *           "slug": "web-frameworks",
                      *           "name": "Web frameworks"
                      *         }
                      *       ],
+                     *       "appeals": true,
                      *       "reports": 0
                      *     }
                      */

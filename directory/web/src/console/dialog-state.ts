@@ -1,8 +1,8 @@
 // Changes by the console: at once, or after a dialog that asks for confirmation.
 import { effect, signal } from "@preact/signals";
 import { Problem } from "../api/client.ts";
+import type { Named } from "../extras/extra.ts";
 import { say } from "../state/notice.ts";
-import type { Named } from "../state/replies.ts";
 import { address } from "../state/router.ts";
 import { learn, onNewCaller } from "../state/session.ts";
 

@@ -1,10 +1,10 @@
 // The dialog that asks before something is changed.
+import { added } from "../extras/index.ts";
 import { Field, focusWrong, TextField } from "../parts/field.tsx";
 import { showHere } from "../parts/wrong.tsx";
 import { readOnly } from "../state/session.ts";
 import { t } from "../text.ts";
 import { answer, busy, close, type DialogField, problem, question } from "./dialog-state.ts";
-import { SavedReplies } from "./saved-replies.tsx";
 import { Sheet } from "./sheet.tsx";
 import { w } from "./text.ts";
 
@@ -57,7 +57,7 @@ function AskedField({ asked, autofocus, error }: AskedFieldProps) {
     <Field {...about}>
       {(attributes) => (
         <>
-          {replies && <SavedReplies {...replies} take={(text) => ((document.getElementById(attributes.id) as HTMLTextAreaElement).value = text)} />}
+          {replies && added.saved && <added.saved.Menu {...replies} take={(text) => ((document.getElementById(attributes.id) as HTMLTextAreaElement).value = text)} />}
           <textarea {...attributes} name={name} rows={4} dir="auto" autofocus={autofocus} defaultValue={value} />
         </>
       )}

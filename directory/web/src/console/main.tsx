@@ -28,7 +28,6 @@ startApp([
   { pattern: /^\/admin\/queue$/, page: reviewQueue },
   { pattern: /^\/admin\/queue\/(\d{1,19})$/, page: reviewQueue },
   { pattern: /^\/admin\/projects$/, page: projects },
-  { pattern: /^\/admin\/replies$/, page: later(w.pages["/admin/replies"], async () => (await rare()).savedReplies) },
   { pattern: /^\/admin\/users$/, page: later(w.pages["/admin/users"], async () => (await rare()).users) },
   { pattern: /^\/admin\/users\/(\d{1,19})$/, page: later(w.pages["/admin/users"], async () => (await rare()).user) },
   { pattern: /^\/admin\/categories$/, page: later(w.pages["/admin/categories"], async () => (await rare()).categories) },

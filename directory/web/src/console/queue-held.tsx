@@ -1,5 +1,6 @@
 // The lanes of the list, and the way out of that of what rules hold.
 import { api, ask } from "../api/client.ts";
+import { added } from "../extras/index.ts";
 import { say } from "../state/notice.ts";
 import { showPresent } from "../parts/tabs.ts";
 import { addressOfLane, isInLane, isNarrowed, type Lane, LANES } from "../state/queue-address.ts";
@@ -20,8 +21,8 @@ function numberOf(lane: Lane): number | undefined {
 }
 
 /** Whether a lane is offered: that of appeals where there may be any. */
-function isShown(lane: Lane): boolean {
-  return lane !== "appeal" || Boolean(summary.data.value?.appeals) || isInLane(lane);
+function isShown(lane: Lane): boolean | undefined {
+  return lane !== "appeal" || added.appeals?.areOn() || isInLane(lane);
 }
 
 /** The names of the rules in the warnings of an item. */

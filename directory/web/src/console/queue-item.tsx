@@ -1,6 +1,7 @@
 // The whole submission that is reviewed, and what can be decided about it.
 import { Problem } from "../api/client.ts";
 import { edits, states } from "../api/events.ts";
+import { added } from "../extras/index.ts";
 import { asciiHost, safeAddress } from "../parts/address.ts";
 import { Markdown } from "../parts/markdown.tsx";
 import { Monogram } from "../parts/monogram.tsx";
@@ -17,7 +18,6 @@ import { wasLive } from "../state/queue-record.ts";
 import { personAt, readOnly } from "../state/session.ts";
 import { t } from "../text.ts";
 import { Changed, Pictures } from "./difference.tsx";
-import { Appeal, isAppealed } from "./queue-appeal.tsx";
 import { HeldOut } from "./queue-held.tsx";
 import { Messages } from "./queue-messages.tsx";
 import { Changes, History, Others } from "./queue-story.tsx";
@@ -51,7 +51,7 @@ function Submission({ item: shown }: { item: Item }) {
           </div>
         </header>
         <Warnings item={shown} />
-        {waits(shown) ? <Actions item={shown} /> : isAppealed(shown) ? <Appeal item={shown} /> : <p class={`banner ${status}`}>{r.decidedAlready(states[status])}</p>}
+        {waits(shown) ? <Actions item={shown} /> : shown.review && added.appeals ? <added.appeals.Settle item={shown} /> : <p class={`banner ${status}`}>{r.decidedAlready(states[status])}</p>}
         <Team item={shown} />
         <HeldOut item={shown} />
         <WithOwner project={shown} />

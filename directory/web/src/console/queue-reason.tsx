@@ -1,4 +1,5 @@
 // The dialog that asks for the text of a rejection, or of a request for changes: a saved reply, or one's own words.
+import { added } from "../extras/index.ts";
 import { Field } from "../parts/field.tsx";
 import { asking } from "../state/queue-decisions.ts";
 import { choices, choose, confirmReason, left, place, reason, unexplained, write } from "../state/queue-reason.ts";
@@ -18,7 +19,7 @@ export function ReasonDialog() {
     <Sheet name="reason" title={texts.title(length, itemOf(asked.ids[0] ?? 0)?.title ?? "")} close={close} onSubmit={submit}>
       {replies.length > 0 && (
         <fieldset>
-          <legend>{r.replies}</legend>
+          <legend>{added.saved?.title}</legend>
           {replies.map(({ id, name }, each) => (
             <label key={id}>
               <input type="radio" name="reply" autofocus={each === 0} checked={place.value === each} onChange={() => choose(each)} />

@@ -13,14 +13,13 @@ import {
 } from "../state/queue.ts";
 import { wasLive } from "../state/queue-record.ts";
 import { refreshQueue } from "../state/queue-refresh.ts";
-import { since, waits } from "../state/queue-story.ts";
+import { since } from "../state/queue-story.ts";
 import { address, type Page } from "../state/router.ts";
 import { isAdministrator, readOnly, user } from "../state/session.ts";
 import { t } from "../text.ts";
 import { Frame } from "./frame.tsx";
 import { ItemPane, once } from "./queue-item.tsx";
 import { Lanes, rulesOf } from "./queue-held.tsx";
-import { isAppealed } from "./queue-appeal.tsx";
 import { Outcomes } from "./queue-outcomes.tsx";
 import { ApprovalDialog } from "./queue-approve.tsx";
 import { ReasonDialog } from "./queue-reason.tsx";
@@ -168,7 +167,7 @@ function Row({ item, isShown, isReached }: RowProps) {
           {owner.id === user.value?.id && <span class="badge">{r.own}</span>}
           {wasLive(item) && <span class="badge pending">{r.wasLive}</span>}
           {status === "live" && revision && <span class="badge live">{r.changesBadge}</span>}
-          {!waits(item) && !isAppealed(item) && <span class={`badge ${status}`}>{states[status]}</span>}
+          {!item.review && <span class={`badge ${status}`}>{states[status]}</span>}
           <TeamSigns item={item} />
           {changed.value.has(id) && <span class="badge pending">{r.changedBadge}</span>}
           {signs(warnings).map((each) => <span key={each} class="badge pending">{each}</span>)}

@@ -2,6 +2,5 @@
 export { audit } from "./audit.tsx";
 export { categories } from "./categories.tsx";
 export { deliveries } from "./deliveries.tsx";
-export { savedReplies } from "./replies.tsx";
 export { user } from "./user.tsx";
 export { users } from "./users.tsx";

@@ -108,7 +108,6 @@ export const r = {
   laterDecision: (name: string, action: string, when: string) => `${name} ${did[action] ?? action} ${when}.`,
   showNew: "Show the new version",
 
-  replies: "Saved replies",
   /** What the dialog says that asks for the text of a decision. */
   ask: {
     reject: {

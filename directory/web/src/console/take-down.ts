@@ -1,14 +1,15 @@
 // The question that takes a live project down.
 import { api, ask } from "../api/client.ts";
+import type { Named } from "../extras/extra.ts";
+import { added } from "../extras/index.ts";
 import { say } from "../state/notice.ts";
-import { loadReplies, type Named } from "../state/replies.ts";
 import { ask as question } from "./dialog-state.ts";
 import { w } from "./text.ts";
 
 /** `why` says what follows; `again` reads the list that the project is in. */
 export function takeDown(project: { id: number; version: number } & Named, why: string, again: () => unknown): void {
   const { id, title, version } = project;
-  void loadReplies();
+  void added.saved?.load();
   question({
     title: w.takeDownOf(title), text: why, action: w.takeDown, danger: true,
     fields: [{ name: "reason", label: w.reason, kind: "text", optional: true, replies: { decision: "unpublish", project } }],

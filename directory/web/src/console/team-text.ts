@@ -26,23 +26,6 @@ export const m = {
   tooFew: (names: string[]) => `Fewer people may review than have to approve. Nothing can be approved in: ${names.join(", ")}.`,
 
   appeal: "Appeal",
-  appealWhy: {
-    rejected: "The owner asks for another look at the rejection. If you reverse it, the project waits for review again, at its old place.",
-    pending: "The owner asks for another look at the unpublishing. If you reverse it, the project is live again at once.",
-    live: "The owner asks for another look at the rejected changes. If you reverse it, they wait for review again, at their old place.",
-  },
-  settleAppeal: { reversed: "Reverse the decision", upheld: "Uphold the decision" },
-  settleAppealOf: {
-    reversed: (title: string) => `Reverse the decision about ${title}`,
-    upheld: (title: string) => `Uphold the decision about ${title}`,
-  },
-  appealReason: "Reason",
-  appealReasonHint: "The owner reads it.",
-  appealSettled: {
-    reversed: (title: string) => `The decision about ${title} is reversed.`,
-    upheld: (title: string) => `The decision about ${title} is upheld.`,
-  },
-
   waitsForOwner: "With the owner",
   answered: "Answered",
   messages: "Messages",

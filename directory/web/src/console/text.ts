@@ -28,7 +28,7 @@ export const w = {
   nav: "Console",
   pages: {
     "/admin": "Dashboard", "/admin/queue": "Review queue", "/admin/projects": "Projects", "/admin/users": "Users",
-    "/admin/categories": "Categories", "/admin/replies": "Replies", "/admin/deliveries": "Deliveries", "/admin/audit": "Log",
+    "/admin/categories": "Categories", "/admin/deliveries": "Deliveries", "/admin/audit": "Log",
   },
   waitingHere: (number: number) => `${n.format(number)} waiting`,
   keys: "Keys",

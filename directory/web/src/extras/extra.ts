@@ -1,6 +1,16 @@
 // What an extra adds to the console.
 import type { ComponentChildren } from "preact";
+import type { Item } from "../state/queue.ts";
 import type { Page } from "../state/router.ts";
+
+/** The project that a text is about. */
+export type Named = { title: string; owner: { username: string } };
+export type SavedText = { id: number; name: string; text: string };
+export interface MenuProps {
+  decision: string;
+  project: Named;
+  take: (text: string) => void;
+}
 
 export interface MenuEntry {
   path: string;
@@ -24,4 +34,14 @@ export interface Extra {
   ranking?: { load: () => void; view: () => ComponentChildren };
   /** Where an administrator sees who voted for a project, and what that link says. */
   votes?: (project: { id: number; title: string; upvotes: number }) => { href: string; label: string };
+  /** Texts to choose from, of a decision: those that were read, what one says about a project, and a menu of them. */
+  saved?: {
+    title: string;
+    load: () => Promise<void>;
+    of: (decision: string) => readonly SavedText[];
+    filled: (text: string, project: Named) => string;
+    Menu: (props: MenuProps) => ComponentChildren;
+  };
+  /** Whether owners may appeal, and what settles the appeal that is open about an item of the queue. */
+  appeals?: { areOn: () => boolean; Settle: (props: { item: Item }) => ComponentChildren };
 }

@@ -1,9 +1,10 @@
 // The text of a rejection or of a request for changes, while it is chosen or written.
 import { batch, computed, effect, signal } from "@preact/signals";
+import type { SavedText } from "../extras/extra.ts";
+import { added } from "../extras/index.ts";
 import { drop, keep, kept, keyOf } from "../reading/drafts.ts";
 import { asking, decide, onGone } from "./queue-decisions.ts";
 import { itemOf, type Item } from "./queue.ts";
-import { filled, type Reply, repliesFor } from "./replies.ts";
 import { user } from "./session.ts";
 
 const MOST = { reject: 1000, request_changes: 2000 }; // characters that the API takes
@@ -12,7 +13,7 @@ export const unexplained = signal(false); // whether it was asked if there is to
 export const place = signal(-1); // which of the saved replies it is; -1 for none
 
 /** The saved replies that can be chosen. */
-export const choices = computed(() => (asking.value ? repliesFor(asking.value.decision) : []));
+export const choices = computed(() => ((asking.value && added.saved?.of(asking.value.decision)) || []));
 /** How many characters are left, for the item whose text is the longest. */
 export const left = computed(() => {
   const asked = asking.value;
@@ -47,12 +48,12 @@ function isForMany(): boolean {
 
 /** The text for one of several items. */
 function textOf(text: string, item: Item | undefined): string {
-  return item && isForMany() ? filled(text, item) : text;
+  return item && added.saved && isForMany() ? added.saved.filled(text, item) : text;
 }
 
-function offered({ text }: Reply): string {
+function offered({ text }: SavedText): string {
   const only = itemOf(asking.peek()?.ids[0] ?? 0);
-  return only && !isForMany() ? filled(text, only) : text;
+  return only && added.saved && !isForMany() ? added.saved.filled(text, only) : text;
 }
 
 /** Take one of the saved replies. */

@@ -1,10 +1,10 @@
 // The review queue: what waits, which item is shown, and which are selected.
 import { batch, computed, effect, signal, untracked } from "@preact/signals";
 import { api, ask, type Schemas } from "../api/client.ts";
+import { added } from "../extras/index.ts";
 import { wantedBy } from "./filtering.ts";
 import { addressOf, filters, isNarrow, isQueue, PATH } from "./queue-address.ts";
 import { isMine } from "./queue-approvals.ts";
-import { loadReplies } from "./replies.ts";
 import { Resource } from "./resource.ts";
 import { address, navigate } from "./router.ts";
 import { afterSession, mayReview, onNewCaller, withSession } from "./session.ts";
@@ -90,7 +90,7 @@ export async function loadQueue(): Promise<void> {
     if (address.peek().pathname === PATH) show(0); // what was shown may not be in the list
   }
   await queue.load(`queue ${listed}`, async (signal) => {
-    const [page] = await Promise.all([read(null, signal), loadReplies()]); // no key comes before them
+    const [page] = await Promise.all([read(null, signal), added.saved?.load()]); // no key comes before them
     return { ...page, items: page.items.map(asShown) };
   });
   if (queue.data.peek() && inside) arrived();

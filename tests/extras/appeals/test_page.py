@@ -4,9 +4,10 @@ from typing import Any
 
 import pytest
 
+from tests.extras.appeals.cases import KINDS, TEXT, WORDS, Case
 from tests.pages.conftest import text_of
-from tests.support.appeals import KINDS, TEXT, WORDS, Case
 from tests.support.browsers import Browser
+from tests.support.factories import Api
 
 FORM = 'id="appeal"'
 
@@ -52,3 +53,8 @@ def test_the_form_is_there_only_where_the_owner_may_appeal(make_app: Any) -> Non
     assert FORM not in owner.copy(on).get(f"/mine/{case.world.project(case.ada)}").text
     case.owner.put(f"/api/projects/{case.id}", {"tagline": "Another"})
     assert FORM not in owner.copy(on).get(f"/mine/{case.id}").text
+
+
+def test_the_help_says_that_owners_may_appeal_where_they_may(make_app: Any) -> None:
+    pages = [text_of(Api(make_app(APPEALS=value)).get("/help")) for value in ("on", "off")]
+    assert ["ask for another look on its page" in page for page in pages] == [True, False]

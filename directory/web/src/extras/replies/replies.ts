@@ -1,12 +1,12 @@
 // The saved replies: texts that reviewers choose for a decision.
-import { api, ask, type Schemas } from "../api/client.ts";
-import { Resource } from "./resource.ts";
-import { onNewCaller, session } from "./session.ts";
+import { api, ask, type Schemas } from "../../api/client.ts";
+import { Resource } from "../../state/resource.ts";
+import { onNewCaller, session } from "../../state/session.ts";
+import type { Named } from "../extra.ts";
 
 export type Reply = Schemas["Reply"];
-export type Named = { title: string; owner: { username: string } };
 
-export const replies = new Resource<readonly Reply[]>(true);
+const replies = new Resource<readonly Reply[]>(true);
 onNewCaller(() => replies.clear());
 
 /** Read the replies. If that fails, those of the last time stay. */

@@ -1,19 +1,19 @@
-"""Appeals: the owner of a project asks for another look at a rejection or unpublishing, and another person settles it.
+"""The rules of appeals. While one is open the project waits for its outcome alone: not in the queue, and not closing.
 
-While an appeal is open the project waits for its outcome alone: it is not in the queue, and does not close. What ends
-an appeal without an outcome is in the table of `case`.
+What ends an appeal without an outcome is in the table of `services/review/steps.py`.
 """
 
 from collections.abc import Container
 from datetime import timedelta
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import func, select
 
 from directory import events
+from directory.db.paging import AnySelect
 from directory.errors import AppealNotPossible, NoAppeal, OwnDecision, PreconditionFailed
 from directory.extensions import db
-from directory.models import MessageKind, Project, Review, Sender, Status, Turn, now
+from directory.models import Message, MessageKind, Project, Review, Sender, Status, Turn, now
 from directory.services import permissions, turns
 from directory.services.delivery import outbox
 from directory.services.delivery.channels import MAIL, Endpoint
@@ -22,15 +22,27 @@ from directory.services.review import submissions, thread
 from directory.services.review.case import Case, Terms, current, move
 from directory.services.review.steps import Act
 
-UPHELD, REVERSED = Act.UPHOLD.value, Act.REVERSE.value
-KINDS = {UPHELD: MessageKind.APPEAL_UPHELD, REVERSED: MessageKind.APPEAL_REVERSED}  # of the entries in the threads
+WITHIN = timedelta(days=180)
+# The entries in the threads, by the outcome.
+KINDS = {Act.UPHOLD.value: MessageKind.APPEAL_UPHELD, Act.REVERSE.value: MessageKind.APPEAL_REVERSED}
+
+
+def number_open() -> AnySelect:
+    """The statement that counts the open appeals."""
+    return select(func.count()).where(turns.is_turn(Turn.APPEAL))
 
 
 def is_possible(project_id: int) -> bool:
     """Whether the owner of a project may appeal, by one statement, which locks nothing."""
     query = select(Project, Review).outerjoin(Review, turns.CURRENT).where(Project.id == project_id)
     project, review = db.session.execute(query).one()
-    return Case(project, review).may_be_appealed
+    return _may_be(Case(project, review))
+
+
+def _may_be(case: Case) -> bool:
+    """Whether the owner may appeal: once, in time, and while nothing has overtaken the decision."""
+    decided_at = case.review and case.review.decided_at
+    return case.step(Act.APPEAL) is not None and decided_at is not None and decided_at > now() - WITHIN
 
 
 def appeal(project_id: int, text: str, *, by: Caller, notify: list[Endpoint], naming: bool = False) -> dict[str, Any]:
@@ -42,7 +54,7 @@ def appeal(project_id: int, text: str, *, by: Caller, notify: list[Endpoint], na
     at, project = now(), submissions.locked(project_id)
     permissions.require_owner(by, project)
     case = current(project)
-    if not case.may_be_appealed:
+    if not _may_be(case):
         raise AppealNotPossible
     entry = thread.Entry(MessageKind.APPEAL, project_id, by.id, text)
     added = thread.add(entry, sender=Sender.OWNER, by=by, at=at)
@@ -60,7 +72,7 @@ def require_one(project_id: int, *, by: Caller) -> None:
     project = permissions.require_reviewer(
         by, db.session.execute(columns.where(Project.id == project_id)).one_or_none()
     )
-    if project.turn != Turn.APPEAL and thread.last_judgement(project_id) not in KINDS.values():
+    if project.turn != Turn.APPEAL and _last_judgement(project_id) not in KINDS.values():
         raise AppealNotPossible
 
 
@@ -88,18 +100,25 @@ def settle(
     project, was = case.project, case.project.status
     _require_judge(case, by, self_review)
     is_open = case.review is not None and case.review.turn == Turn.APPEAL
-    if not is_open and thread.last_judgement(project_id) == KINDS[outcome]:
+    if not is_open and _last_judgement(project_id) == KINDS[outcome]:
         return
     if versions is not None and project.version not in versions:
         raise PreconditionFailed
     if not is_open:
         raise NoAppeal(project.status) if is_on else AppealNotPossible
-    is_live_again = was == Status.PENDING and outcome == REVERSED
+    is_live_again = was == Status.PENDING and outcome == Act.REVERSE
     entry = thread.Entry(KINDS[outcome], project_id, project.owner_id, reason)
     added = thread.add(entry, sender=Sender.REVIEWERS, by=by, at=at)
     # The reason is in the thread alone, where it can be erased.
     move([case], Act(outcome), by=by, at=at, terms=Terms(answer_within=answer_within))
     _notify(case, outcome, added["id"], is_live_again, by=by, endpoints=notify)
+
+
+def _last_judgement(project_id: int) -> str | None:
+    """The kind of the last entry of a thread that is a decision, an appeal or its outcome; None without any."""
+    others = (MessageKind.MESSAGE, MessageKind.NOTE)
+    query = select(Message.kind).where(Message.project_id == project_id, Message.kind.not_in(others))
+    return db.session.scalar(query.order_by(Message.id.desc()).limit(1))
 
 
 def _require_judge(case: Case, by: Caller, self_review: str) -> None:

@@ -1,13 +1,15 @@
-"""The pictures of a project."""
+"""The routes of the pictures of a project."""
 
+from collections.abc import Callable
 from typing import Any
 
 from flask import Blueprint
 
-from directory.api.schemas.pictures import OrderInput, PictureInput, PictureQuery
 from directory.api.schemas.projects import ProjectDetail
 from directory.db.transactions import transaction
 from directory.errors import NotOwner, PreconditionFailed, TooMany
+from directory.extras.pictures import lists
+from directory.extras.pictures.schemas import OrderInput, PictureInput, PictureQuery
 from directory.http.access import owner_required
 from directory.http.authentication import caller
 from directory.http.endpoint import documented, operation, versions_allowed
@@ -17,7 +19,7 @@ from directory.http.validation import JsonBody, Upload
 from directory.services.catalog import catalog
 from directory.services.pictures import logos, pictures, project_pictures
 from directory.services.pictures.pictures import MadePicture
-from directory.services.pictures.project_pictures import Change
+from directory.services.pictures.project_pictures import PictureList
 from directory.services.review import submissions
 
 bp = Blueprint("pictures", __name__, url_prefix="/api/projects/<id:project_id>/pictures")
@@ -46,7 +48,7 @@ def add_picture(project_id: int, query: dict[str, Any], content: bytes) -> Any:
 def add(project_id: int, made: MadePicture, alt: str) -> None:
     """Add a picture to a project in the name of the caller."""
     picture = project_pictures.described(made, logos.keep(made.files, by=caller().id), alt)
-    change(project_id, lambda shown: project_pictures.with_one_more(shown, picture))
+    change(project_id, lambda shown: lists.with_one_more(shown, picture))
 
 
 @bp.put("")
@@ -55,7 +57,7 @@ def add(project_id: int, made: MadePicture, alt: str) -> None:
 @operation(body=JsonBody(OrderInput()), answer=ProjectDetail(), etag=True)
 def order_pictures(project_id: int, body: dict[str, Any]) -> Any:
     """Put the pictures of a project into another order."""
-    change(project_id, lambda shown: project_pictures.ordered(shown, body["order"]))
+    change(project_id, lambda shown: lists.ordered(shown, body["order"]))
     return catalog.one(project_id, viewer=caller())
 
 
@@ -65,7 +67,7 @@ def order_pictures(project_id: int, body: dict[str, Any]) -> Any:
 @operation(body=JsonBody(PictureInput()), answer=ProjectDetail(), etag=True)
 def describe_picture(project_id: int, picture_id: int, body: dict[str, Any]) -> Any:
     """Change the words of a picture."""
-    change(project_id, lambda shown: project_pictures.with_words(shown, picture_id, body["alt"]))
+    change(project_id, lambda shown: lists.with_words(shown, picture_id, body["alt"]))
     return catalog.one(project_id, viewer=caller())
 
 
@@ -75,10 +77,10 @@ def describe_picture(project_id: int, picture_id: int, body: dict[str, Any]) -> 
 @operation(status=204, tier="pictures")
 def delete_picture(project_id: int, picture_id: int) -> None:
     """Delete a picture of a project; of a live one after review, as its other changes."""
-    change(project_id, lambda shown: project_pictures.without(shown, picture_id))
+    change(project_id, lambda shown: lists.without(shown, picture_id))
 
 
-def change(project_id: int, pictures: Change) -> None:
+def change(project_id: int, pictures: Callable[[PictureList], PictureList]) -> None:
     """Change the list of a project's pictures in the name of the caller, if it has one of the versions of If-Match."""
     given = {**rules_of_edits(), "notify": subscribers(), "versions": versions_allowed()}
     submissions.edit(project_id, {}, by=caller(), pictures=pictures, **given)

@@ -12,7 +12,7 @@ from directory.extensions import db
 from directory.models import Review, User, now
 from directory.runtime import housekeeping
 from directory.services.delivery.schedule import DeliveryPolicy
-from tests.support.appeals import KINDS, TEXT, WORDS, Case
+from tests.extras.appeals.cases import KINDS, TEXT, WORDS, Case
 from tests.support.factories import Api, World
 from tests.support.mailbox import Mailbox
 from tests.support.outbox import delivery_thread, quick, send_all
@@ -364,3 +364,24 @@ def test_a_category_that_is_gone_is_left_out_of_changes_that_wait_again(make_app
     case.appeal()
     assert case.root.delete("/api/admin/categories/web").status_code == 204
     assert case.settle("reversed").json["revision"]["changes"] == {"title": "Another title"}
+
+
+def test_an_open_appeal_can_be_settled_and_its_outcome_repeated_after_appeals_are_off(
+    make_app: Any, world: World
+) -> None:
+    ada, judge = world.user("ada"), world.reviewer()
+    project = world.project(ada, "rejected")
+    on, off = make_app(APPEALS="on"), make_app(APPEALS="off")
+    assert Api(on, world.caller(ada).token).post(f"/api/projects/{project}/appeal", {"text": "So."}).status_code == 201
+    reviewer, path = Api(off, world.caller(judge).token), f"/api/review/projects/{project}/appeal"
+    assert reviewer.put(path, {"wrong": 1}).status_code == 422
+    for _ in range(2):
+        assert reviewer.put(path, {"outcome": "reversed", "reason": "Seen."}).status_code == 200
+    assert reviewer.put("/api/review/projects/999/appeal", {"wrong": 1}).status_code == 404
+
+
+def test_open_appeals_are_counted_until_their_outcome(make_app: Any) -> None:
+    case = Case(make_app(METRICS_ENABLED="true", APPEALS="on"), "rejected")
+    for step, number in ((lambda: case.root.get("/healthz"), 0), (case.appeal, 1), (lambda: case.settle("upheld"), 0)):
+        assert step().status_code < 300
+        assert f"directory_appeals_open {number}.0" in Api(case.app).get("/metrics").text

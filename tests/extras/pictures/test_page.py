@@ -1,12 +1,10 @@
-"""The pictures of a project: their forms, which work without JavaScript, and the strip on its page."""
+"""The forms of the pictures of a project, which work without JavaScript."""
 
-import json
 import re
-from html import unescape
 
 import pytest
 
-from tests.api.test_project_pictures import COLOURS, PICTURES_MAX, words
+from tests.extras.pictures.test_pictures import COLOURS, PICTURES_MAX, words
 from tests.pages.conftest import text_of
 from tests.pages.test_submitting import send
 from tests.support.browsers import Browser
@@ -131,40 +129,9 @@ def test_five_pictures_leave_no_form_and_a_sixth_is_refused_in_words(app, world,
     assert "can have 5 pictures" in text_of(answer)
 
 
-def test_the_page_of_a_project_shows_its_pictures_in_order_each_with_its_size(app, world, ada):
-    project = world.project(ada)
-    made = [
-        world.picture(project, f'<{n}> "words"', picture(size))
-        for n, size in enumerate([(1600, 1000), (100, 900), (900, 9)])
-    ]
-    page = Api(app).get(f"/p/{project}/{world.stored(project)['slug']}").text
-    strip = page.partition('<div class="pictures"')[2].partition("</div>")[0]
-    images = re.findall("<img [^>]*>", strip)
-    assert [re.search('src="([^"]*)"', each)[1] for each in images] == [each["640"] for each in made]
-    assert [re.search('alt="([^"]*)"', each)[1] for each in images] == [
-        f"&lt;{n}&gt; &#34;words&#34;" for n in range(3)
-    ]
-    sizes = [re.search('width="(\\d+)" height="(\\d+)"', each).groups() for each in images]
-    assert sizes == [("384", "240"), ("26", "240"), ("480", "240")]
-    assert ['loading="lazy"' in each for each in images] == [False, True, True]
-    assert [unescape(each) for each in re.findall('<a href="([^"]*)"', strip)] == [each["1280"] for each in made]
-
-
-def test_search_engines_read_the_addresses_of_the_pictures_in_their_order(make_app, world, ada):
-    project = world.project(ada)
-    path = f"/p/{project}/{world.stored(project)['slug']}"
-    api = Api(make_app(SITE_URL="https://projects.example"))
-    assert "screenshot" not in data_of(api.get(path))
-    made = [world.picture(project, colour, picture(colour=colour)) for colour in COLOURS[:2]]
-    assert data_of(api.get(path))["screenshot"] == [f"https://projects.example{each['1280']}" for each in made]
-
-
-def data_of(answer):
-    """The JSON-LD of a project's page."""
-    software, _ = json.loads(re.search('<script type="application/ld[+]json">(.*?)</script>', answer.text)[1])
-    return software
-
-
-def test_a_page_without_pictures_has_no_strip(app, world, ada):
-    project = world.project(ada)
-    assert 'class="pictures"' not in Api(app).get(f"/p/{project}/{world.stored(project)['slug']}").text
+def test_while_an_appeal_is_open_the_form_says_that_a_button_ends_it(app, world, ada):
+    project, words = world.project(ada, "rejected"), "Each button here also ends your appeal"
+    browser = Browser(app).sign_in("ada")
+    assert words not in text_of(browser.get(f"/mine/{project}/edit"))
+    world.appeal(project, ada)
+    assert words in text_of(browser.get(f"/mine/{project}/edit"))

@@ -10,8 +10,8 @@ from sqlalchemy import delete, func, select
 from directory.db import first_rows
 from directory.db.transactions import transaction
 from directory.extensions import db
+from directory.extras.replies.replies import MOST
 from directory.models import AuditEntry, SavedReply
-from directory.services.review.replies import MOST
 from tests.support.factories import Api, World
 
 REPLIES = "/api/review/replies"

@@ -1,5 +1,7 @@
 // What the console says about saved replies.
 export const y = {
+  title: "Replies",
+  choose: "Saved replies",
   none: { title: "No saved replies", why: "A saved reply is a text that reviewers choose for a decision." },
   add: "New reply",
   decision: "Decision",

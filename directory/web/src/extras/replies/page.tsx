@@ -1,17 +1,16 @@
 // The saved replies: add, change, delete.
-import { api, ask, type Schemas } from "../api/client.ts";
-import { say } from "../state/notice.ts";
-import type { Reply } from "../state/replies.ts";
-import type { Page } from "../state/router.ts";
-import { readOnly } from "../state/session.ts";
-import { ask as question, type DialogField } from "./dialog-state.ts";
-import { Frame } from "./frame.tsx";
-import { Listing } from "./listing.ts";
-import { y } from "./replies-text.ts";
-import { changing, Listed, type Column } from "./table.tsx";
-import { w } from "./text.ts";
+import { api, ask, type Schemas } from "../../api/client.ts";
+import { ask as question, type DialogField } from "../../console/dialog-state.ts";
+import { Frame } from "../../console/frame.tsx";
+import { Listing } from "../../console/listing.ts";
+import { changing, Listed, type Column } from "../../console/table.tsx";
+import { w } from "../../console/text.ts";
+import { say } from "../../state/notice.ts";
+import type { Page } from "../../state/router.ts";
+import { readOnly } from "../../state/session.ts";
+import type { Reply } from "./replies.ts";
+import { y } from "./text.ts";
 
-const TITLE = w.pages["/admin/replies"];
 const list = new Listing<Reply>("replies", [], (_wanted, signal) => ask(api.GET("/api/review/replies", { signal })));
 const columns: Column<Reply>[] = [
   { name: w.name, kind: "wrap head", text: (each) => each.name, cell: (each) => <bdi>{each.name}</bdi> },
@@ -23,13 +22,13 @@ const columns: Column<Reply>[] = [
 export const savedReplies: Page = {
   enter: (_match, query) => list.enter(query),
   view: () => (
-    <Frame title={TITLE}>
+    <Frame title={y.title}>
       <Listed listing={list} columns={columns} keyOf={(each) => each.id} none={y.none}>
         <button type="button" class="button small primary" disabled={readOnly.value} onClick={add}>{y.add}</button>
       </Listed>
     </Frame>
   ),
-  title: () => TITLE,
+  title: () => y.title,
 };
 
 function fields(reply?: Reply): DialogField[] {

@@ -9,8 +9,8 @@ import pytest
 
 from directory.db.transactions import transaction
 from directory.errors import DirectoryError, NotFound, OwnSubmission
-from directory.services.review import appeals
-from tests.support.appeals import KINDS, Case
+from directory.extras.appeals import appeals
+from tests.extras.appeals.cases import KINDS, Case
 from tests.support.reviewing import last_wait, put_back
 
 
@@ -35,7 +35,7 @@ def test_the_rules_ask_themselves_who_may(make_app: Any) -> None:
 
 
 def settle(case: Case, by: Any, **terms: Any) -> None:
-    appeals.settle(case.id, appeals.REVERSED, "Look.", by=by, notify=[], is_on=True, **terms)
+    appeals.settle(case.id, "reversed", "Look.", by=by, notify=[], is_on=True, **terms)
 
 
 @pytest.fixture(params=KINDS)

@@ -1,18 +1,24 @@
-"""Saved replies: reviewers read them, administrators write them."""
+"""The routes of saved replies, and their page in the console: reviewers read them, administrators write them."""
 
 from typing import Any
 
-from directory.api.blueprints import review
-from directory.api.schemas.replies import ReplyInput, ReplyList, ReplyOutput
+from flask import Blueprint
+
 from directory.errors import Duplicate, ReviewerRequired, TooMany
+from directory.extras.replies import replies
+from directory.extras.replies.schemas import ReplyInput, ReplyList, ReplyOutput
 from directory.http.access import admin_required, reviewer_required
 from directory.http.authentication import caller
 from directory.http.endpoint import documented, operation
 from directory.http.validation import JsonBody
-from directory.services.review import replies
+from directory.pages.shells import console_page
+
+bp = Blueprint("review", __name__, url_prefix="/api/review")
+pages = Blueprint("pages", __name__)
+pages.add_url_rule("/admin/replies", view_func=console_page)
 
 
-@review.get("/replies")
+@bp.get("/replies")
 @reviewer_required
 @operation(answer=ReplyList(), tier="read")
 def list_replies() -> Any:
@@ -24,7 +30,7 @@ def list_replies() -> Any:
     return {"items": replies.listed()}
 
 
-@review.post("/replies")
+@bp.post("/replies")
 @admin_required
 @documented(raises=(ReviewerRequired, Duplicate, TooMany))
 @operation(body=JsonBody(ReplyInput()), answer=ReplyOutput(), status=201)
@@ -33,7 +39,7 @@ def add_reply(body: dict[str, Any]) -> Any:
     return replies.add(body, by=caller())
 
 
-@review.put("/replies/<id:reply_id>")
+@bp.put("/replies/<id:reply_id>")
 @admin_required
 @documented(raises=(ReviewerRequired, Duplicate))
 @operation(body=JsonBody(ReplyInput(partial=True)), answer=ReplyOutput())
@@ -42,7 +48,7 @@ def change_reply(reply_id: int, body: dict[str, Any]) -> Any:
     return replies.change(reply_id, body, by=caller())
 
 
-@review.delete("/replies/<id:reply_id>")
+@bp.delete("/replies/<id:reply_id>")
 @admin_required
 @documented(raises=(ReviewerRequired,))
 @operation(status=204)

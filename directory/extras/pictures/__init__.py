@@ -1,0 +1,13 @@
+"""Pictures of projects: owners add up to five with words, put them into an order, and delete them.
+
+The core shows what is there, as it does of a project that was imported with pictures.
+"""
+
+from directory.extras import Extra, Slot
+from directory.extras.pictures import page, routes
+
+extra = Extra(
+    blueprints=(routes.bp,),
+    pages=(page.bp,),
+    slots={"project_form": Slot("project_form_pictures.html", page.section)},
+)
