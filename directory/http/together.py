@@ -102,19 +102,20 @@ class Together:
         """The answers, in the order of the requests. An error of a single request is its outcome and not raised."""
         outcomes: dict[BatchedRequest, Any] = dict.fromkeys(requests)
         waited = time.perf_counter() - min(each.exchange.began for each in requests)
-        with self._app.app_context(), deadline.within(deadline.SECONDS - waited):
-            admitted = [each for each in self._identify(requests) if self._is_admitted(each, outcomes)]
-            self._prepare([each for each in admitted if outcomes[each] is None], outcomes)
-            g.pop("exchange", None)  # what follows is for all of them
-            # Requests with the same `many` are answered together, whatever their methods.
-            asking = [each for each in admitted if outcomes[each] is None]
-            for many in dict.fromkeys(each.many for each in asking):
-                mine = [each for each in asking if each.many is many]
-                outcomes |= zip(mine, self._done(many, [each.vote for each in mine]), strict=True)
-            # A vote that was not tried did not record its caller's last use.
-            refused = [each for each in admitted if each.is_use_due and _is_refused(outcomes[each])]
-            authentication.record_uses([each.exchange.caller for each in refused if each.exchange.caller])
-        return [self._finish(each, outcome) for each, outcome in outcomes.items()]
+        with self._app.app_context():
+            with deadline.within(deadline.SECONDS - waited):
+                admitted = [each for each in self._identify(requests) if self._is_admitted(each, outcomes)]
+                self._prepare([each for each in admitted if outcomes[each] is None], outcomes)
+                g.pop("exchange", None)  # what follows is for all of them
+                # Requests with the same `many` are answered together, whatever their methods.
+                asking = [each for each in admitted if outcomes[each] is None]
+                for many in dict.fromkeys(each.many for each in asking):
+                    mine = [each for each in asking if each.many is many]
+                    outcomes |= zip(mine, self._done(many, [each.vote for each in mine]), strict=True)
+                # A vote that was not tried did not record its caller's last use.
+                refused = [each for each in admitted if each.is_use_due and _is_refused(outcomes[each])]
+                authentication.record_uses([each.exchange.caller for each in refused if each.exchange.caller])
+            return [self._finish(each, outcome) for each, outcome in outcomes.items()]
 
     def _identify(self, requests: list[BatchedRequest]) -> list[BatchedRequest]:
         """Find the callers, by one statement for each kind of credential; return the requests with a caller."""
@@ -175,25 +176,25 @@ class Together:
     def _answer_alone(self, request: BatchedRequest) -> Answer:
         """Answer one request alone, in its remaining time, after its batch failed."""
         waited = time.perf_counter() - request.exchange.began
-        with self._app.app_context(), deadline.within(deadline.SECONDS - waited):
-            try:
-                (outcome,) = request.many([request.vote])
-            except Exception as error:
-                outcome = error
-        return self._answer(request, outcome)
+        with self._app.app_context():
+            with deadline.within(deadline.SECONDS - waited):
+                try:
+                    (outcome,) = request.many([request.vote])
+                except Exception as error:
+                    outcome = error
+            return self._answer(request, outcome)
 
     def _answer(self, request: BatchedRequest, outcome: dict[str, Any] | Exception) -> Answer:
         """The answer that the application would give, from the data or the error of a view."""
         exchange = request.exchange
-        with self._app.app_context():
-            if isinstance(outcome, Exception):
-                g.exchange = exchange
-                refusal = problem_details.of(outcome)
-                status, own, body = refusal.status, refusal.headers.to_wsgi_list(), refusal.get_data()
-            else:
-                rendered: Any = request.operation.render(outcome)
-                status, body = "200 OK", rendered.body
-                own = [JSON, ("Content-Length", str(len(body)))]
+        if isinstance(outcome, Exception):
+            g.exchange = exchange
+            refusal = problem_details.of(outcome)
+            status, own, body = refusal.status, refusal.headers.to_wsgi_list(), refusal.get_data()
+        else:
+            rendered: Any = request.operation.render(outcome)
+            status, body = "200 OK", rendered.body
+            own = [JSON, ("Content-Length", str(len(body)))]
         answer = Answer(status, hooks.finish(self._app, exchange, int(status[:3]), own), body)
         for observe in self._observers:
             seconds = time.perf_counter() - exchange.began
