@@ -1,8 +1,9 @@
 """Promises about faults, each with the scenario that tries to break it.
 
 A scenario is a function of its size that injects a fault into the real service and returns what it did and saw; it
-raises AssertionError where the promise is broken. The suite runs each of them short (`tests/system/test_chaos.py`), and
-`make chaos` runs them long and prints the table (`python -m tests.system.chaos`). A module of this package is found.
+raises AssertionError where the promise is broken. The suite runs them short (`tests/system/test_chaos.py`), but for one
+that needs the code of a release, and `make chaos` runs all of them long and prints the table (`python -m
+tests.system.chaos`). A module of this package is found.
 
 What the suite proves at full size is not repeated here: a Redis that is not there at the start
 (`test_rate_limits_redis`), the schedule of tries by a clock that is set (`test_webhooks_leases`,
@@ -29,23 +30,29 @@ Play = Callable[..., Outcome]
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """A fault, what is promised for it, and the sizes that it is played in: arguments of `play`."""
+    """A fault, what is promised for it, and the sizes that it is played in: arguments of `play`.
+
+    One that needs more than a clone has, or minutes, is not `in_suite`.
+    """
 
     name: str
     promise: str
     play: Play
     short: dict[str, Any]
     long: dict[str, Any]
+    in_suite: bool = True
 
 
 SCENARIOS: list[Scenario] = []
 
 
-def scenario(name: str, promise: str, *, short: dict[str, Any], long: dict[str, Any]) -> Callable[[Play], Play]:
+def scenario(
+    name: str, promise: str, *, short: dict[str, Any], long: dict[str, Any], in_suite: bool = True
+) -> Callable[[Play], Play]:
     """Add a function to the scenarios."""
 
     def register(play: Play) -> Play:
-        SCENARIOS.append(Scenario(name, promise, play, short, long))
+        SCENARIOS.append(Scenario(name, promise, play, short, long, in_suite))
         return play
 
     return register

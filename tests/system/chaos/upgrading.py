@@ -300,6 +300,7 @@ def play(at: Stage, machines: list[Machine], old: Path, told: range) -> str:
     "0 failed reads; a write is done, or refused and left out; every case is as it was, before and after",
     short={"projects": 200, "cases": len(released.STORIES), "kinds": ("postgresql",)},
     long={"projects": 100_000, "cases": 5_000, "kinds": ("sqlite", "postgresql")},
+    in_suite=False,
 )
 def upgraded(projects: int, cases: int, kinds: tuple[str, ...]) -> Outcome:
     found = []
