@@ -1,5 +1,5 @@
 // The dialog that asks before something is changed.
-import { added } from "../extras/index.ts";
+import { added } from "../extras/extra.ts";
 import { Field, focusWrong, TextField } from "../parts/field.tsx";
 import { showHere } from "../parts/wrong.tsx";
 import { readOnly } from "../state/session.ts";

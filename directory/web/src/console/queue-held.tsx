@@ -1,6 +1,6 @@
 // The lanes of the list, and the way out of that of what rules hold.
 import { api, ask } from "../api/client.ts";
-import { added } from "../extras/index.ts";
+import { added } from "../extras/extra.ts";
 import { say } from "../state/notice.ts";
 import { showPresent } from "../parts/tabs.ts";
 import { addressOfLane, isInLane, isNarrowed, type Lane, LANES } from "../state/queue-address.ts";

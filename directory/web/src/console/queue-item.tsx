@@ -1,7 +1,7 @@
 // The whole submission that is reviewed, and what can be decided about it.
 import { Problem } from "../api/client.ts";
 import { edits, states } from "../api/events.ts";
-import { added } from "../extras/index.ts";
+import { added } from "../extras/extra.ts";
 import { asciiHost, safeAddress } from "../parts/address.ts";
 import { Markdown } from "../parts/markdown.tsx";
 import { Monogram } from "../parts/monogram.tsx";

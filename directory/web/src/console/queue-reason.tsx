@@ -1,5 +1,5 @@
 // The dialog that asks for the text of a rejection, or of a request for changes: a saved reply, or one's own words.
-import { added } from "../extras/index.ts";
+import { added } from "../extras/extra.ts";
 import { Field } from "../parts/field.tsx";
 import { asking } from "../state/queue-decisions.ts";
 import { choices, choose, confirmReason, left, place, reason, unexplained, write } from "../state/queue-reason.ts";

@@ -1,7 +1,6 @@
 // The question that takes a live project down.
 import { api, ask } from "../api/client.ts";
-import type { Named } from "../extras/extra.ts";
-import { added } from "../extras/index.ts";
+import { added, type Named } from "../extras/extra.ts";
 import { say } from "../state/notice.ts";
 import { ask as question } from "./dialog-state.ts";
 import { w } from "./text.ts";

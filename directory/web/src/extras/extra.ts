@@ -45,3 +45,6 @@ export interface Extra {
   /** Whether owners may appeal, and what settles the appeal that is open about an item of the queue. */
   appeals?: { areOn: () => boolean; Settle: (props: { item: Item }) => ComponentChildren };
 }
+
+/** What one of the extras adds. It is here, and filled by index.ts, since modules that the extras import read it too. */
+export const added: Pick<Extra, "saved" | "appeals"> = {};

@@ -1,7 +1,6 @@
 // The text of a rejection or of a request for changes, while it is chosen or written.
 import { batch, computed, effect, signal } from "@preact/signals";
-import type { SavedText } from "../extras/extra.ts";
-import { added } from "../extras/index.ts";
+import { added, type SavedText } from "../extras/extra.ts";
 import { drop, keep, kept, keyOf } from "../reading/drafts.ts";
 import { asking, decide, onGone } from "./queue-decisions.ts";
 import { itemOf, type Item } from "./queue.ts";

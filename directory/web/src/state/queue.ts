@@ -1,7 +1,7 @@
 // The review queue: what waits, which item is shown, and which are selected.
 import { batch, computed, effect, signal, untracked } from "@preact/signals";
 import { api, ask, type Schemas } from "../api/client.ts";
-import { added } from "../extras/index.ts";
+import { added } from "../extras/extra.ts";
 import { wantedBy } from "./filtering.ts";
 import { addressOf, filters, isNarrow, isQueue, PATH } from "./queue-address.ts";
 import { isMine } from "./queue-approvals.ts";
