@@ -6,12 +6,14 @@ from typing import Any
 
 import pytest
 from flask import Flask
+from sqlalchemy import insert
 
-from directory.models import REJECTIONS, Asked, Effect, Outcome, Turn
+from directory.extensions import db
+from directory.models import REJECTIONS, Asked, Effect, Outcome, RuleAction, Turn
 from directory.runtime import housekeeping
 from directory.services import turn_words
 from directory.services.delivery.schedule import DeliveryPolicy
-from directory.services.drafts import Verdict
+from directory.services.drafts import Draft, Verdict
 from tests.pages.conftest import text_of
 from tests.support.browsers import Browser
 from tests.support.factories import World
@@ -63,7 +65,15 @@ class Scene:
 
     def ruled(self, then: str) -> "Scene":
         """Its owner edits it, and a rule acts."""
-        self.app.extensions["judge"] = lambda _draft: Verdict(lambda _account: None, Effect(then), BY_RULE, rule_id=7)
+
+        def judge(draft: Draft) -> Verdict:
+            project, effect = draft.after, Effect(then)
+            version = project.version + (effect is Effect.REJECT)
+            acted = {"rule_id": 7, "rule_name": "Casinos", "effect": effect, "acted": True, "version": version}
+            row = {**acted, "project_id": project.id, "of_revision": draft.of_changes, "at": draft.at}
+            return Verdict(lambda _account: db.session.execute(insert(RuleAction), [row]), effect, BY_RULE, rule_id=7)
+
+        self.app.extensions["judge"] = judge
         self.owner.put(f"/api/projects/{self.id}", {"description": "The best casino."})
         return self
 
