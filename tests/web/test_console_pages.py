@@ -194,7 +194,7 @@ def hostile(make_app, world, grace):
             if number % 2:
                 assert root.put(f"/api/admin/projects/{made}/approve").status_code == 200
         wide = world.project(owner=mallory, title="W" * 100, tagline="w" * 140, description="w" * 9999, votes=1)
-        rows("hostile", root, HOSTILE)
+        rows("hostile_texts", root, HOSTILE)
         again = world.project(owner=mallory, status="pending", title=HOSTILE[0], url="https://example.org/again")
         reason = {"reason": "\n".join(HOSTILE)[:1000]}
         assert root.put(f"/api/admin/projects/{again}/reject", reason).status_code == 200

@@ -34,7 +34,7 @@ def console() -> dict[str, Any]:
     return {PAGE: re.compile("^Advertisement$|^No saved replies")}  # a new database has some
 
 
-def hostile(admin: Any, texts: list[str]) -> dict[str, Any]:
+def hostile_texts(admin: Any, texts: list[str]) -> dict[str, Any]:
     """Make one of hostile texts."""
     reply = {"name": texts[0][:60], "decision": "reject", "text": re.sub("[{}]", "", "\n".join(texts)[:2000])}
     assert admin.post(REPLIES, reply).status_code == 201
