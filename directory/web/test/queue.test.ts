@@ -19,7 +19,7 @@ const { ago } = await import("../src/parts/time.tsx");
 const { loadSession, renew, session, signOut } = await import("../src/state/session.ts");
 const { address, navigate, start } = await import("../src/state/router.ts");
 const { r } = await import("../src/console/review-text.ts");
-const { added } = await import("../src/extras/index.ts");
+const { added } = await import("../src/extras/extra.ts");
 
 type Lane = keyof typeof LANES;
 
