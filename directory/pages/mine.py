@@ -26,7 +26,7 @@ from directory.language.messages import Message, _, pgettext
 from directory.models import Status
 from directory.pages.forms import EMPTY, NO_STORE, Form, same_as, see_other, shows
 from directory.pages.head import Head
-from directory.pages.layout import PageAnswer, address_with, bp, page_number, show, slot_values, slots
+from directory.pages.layout import PageAnswer, address_with, bp, page_number, said_at, show, slot_values
 from directory.pages.project_words import ENTRIES, EVENTS, FIELDS, SENDERS, revised, state, states
 from directory.pages.sign_in_form import again, asks_to_sign_in
 from directory.services import audit, permissions
@@ -154,7 +154,7 @@ def _said(done: str, project: dict[str, Any]) -> str:
     """What was done, for a person who comes from a form."""
     if done == "submitted":
         return _("{title} is sent. A reviewer will look at it.", title=project["title"])
-    of_slots: dict[str, str] = {name: text for slot in slots("own_project") for name, (_at, text) in slot.said.items()}
+    of_slots: dict[str, str] = {name: text for name, (_section, text) in said_at("own_project").items()}
     return (SENT | of_slots).get(done, "")
 
 

@@ -10,7 +10,7 @@ from directory.api.blueprints import admin as bp
 from directory.api.schemas.dashboard import Analytics, AnalyticsQuery
 from directory.http.access import admin_required
 from directory.http.endpoint import operation
-from directory.http.serialization import compiled
+from directory.http.serialization import dump_of
 from directory.services import analytics
 
 DASHBOARD = Analytics()
@@ -26,7 +26,7 @@ def dashboard(query: dict[str, Any]) -> Any:
     memo: Any = current_app.extensions.get("memo")  # of the response cache: keeps the figures until the next write
 
     def figures() -> bytes:
-        return orjson.dumps(compiled(DASHBOARD)(analytics.dashboard(days)))
+        return orjson.dumps(dump_of(DASHBOARD)(analytics.dashboard(days)))
 
     body = figures() if memo is None else memo.get((days, minute), figures)
     return Response(body, content_type="application/json")

@@ -180,18 +180,7 @@ def move(
         by_step.setdefault(STEPS[case.kind, case.stage, act], []).append(case)
     for step, some in by_step.items():
         assert step.event is not None  # noqa: S101 (a hold, which has none, is never moved but by `advance`)
-        facts = [
-            (
-                case.project,
-                {
-                    "from_state": case.project.status,
-                    "to_state": step.status,
-                    "waited_seconds": case.waited(at) if act in {Act.APPROVE, Act.REJECT} else None,
-                    **({} if changes is None else {"changes": changes[case.id]}),
-                },
-            )
-            for case in some
-        ]
+        facts = [(case.project, _facts(case, step, act, at, changes)) for case in some]
         if step.ends is not None:
             end_appeals(some, step.ends, by=by, at=at)
         for case in some:
@@ -314,6 +303,13 @@ def flush(cases: Collection[Case]) -> None:
         elif new:
             db.session.add(new[0])
             db.session.flush()
+
+
+def _facts(case: Case, step: Step, act: Act, at: datetime, changes: Mapping[int, Changes] | None) -> dict[str, Any]:
+    """What the entry of the log has of its own. How long it waited is that of an approval or rejection."""
+    facts: dict[str, Any] = {"from_state": case.project.status, "to_state": step.status}
+    facts["waited_seconds"] = case.waited(at) if act in {Act.APPROVE, Act.REJECT} else None
+    return facts if changes is None else {**facts, "changes": changes[case.id]}
 
 
 def _write(cases: list[Case], step: Step, act: Act, at: datetime) -> None:
