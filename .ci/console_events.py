@@ -48,9 +48,9 @@ def text() -> str:
         f"export const timePassed = /^{service_words.TIME_PASSED.pattern}$/;\n",
         "/** What each state of a project is called. */",
         _named("states", _badges(STATES), " as const"),
-        "/** The same of what is under review, by whose turn it is, or how it came to its owner. */",
+        "/** What each turn of a review is called; if it is the owner's, by what the owner was asked. */",
         _named("turns", {**_badges(TURNS), "held": turn_words.HELD}, " as const"),
-        "/** What is said of what waits for its owner, with and without a date. */",
+        "/** The sentences for a project that waits for its owner: those with a date, then those without. */",
         _named("withOwner", [*turn_words.FOR_OTHERS.texts, *turn_words.FOR_OTHERS.undated], " as const"),
     ]
     return "\n".join(parts)

@@ -23,7 +23,7 @@ _ETAG_LIST = re.compile(rf"\*|{_ETAG}(?:[ \t]*,[ \t]*{_ETAG})*")
 # Accept headers that may make a page's address answer with JSON. Answers of the API are always JSON.
 _ACCEPTS_JSON = re.compile(r"json|application/\*", re.IGNORECASE)
 _OPAQUE_TAG = re.compile(r'"[!#-~]*"')
-# Seconds for which the application answers a caller whom the cache did not identify, and all after a failure.
+# For so many seconds the application answers a caller whom the cache could not identify; all of them after a failure.
 BYPASS_SECONDS, BYPASS_ALL_SECONDS = 1.0, 5.0
 BYPASSES_MAX = 1_000  # such callers that are remembered
 

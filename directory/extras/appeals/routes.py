@@ -1,4 +1,4 @@
-"""The routes of appeals. APPEALS=off switches them off, but for what is open."""
+"""The routes of appeals. With APPEALS=off nobody can appeal; an open appeal can still be settled."""
 
 from typing import Any
 
@@ -75,9 +75,10 @@ def appeal(project_id: int, body: dict[str, Any]) -> Any:
 def settle_appeal(project_id: int, body: dict[str, Any]) -> Any:
     """Settle the open appeal about a project: uphold the decision, or reverse it. One person is enough.
 
-    Who made the decision may not, unless nobody else may. A rejected project or revision whose rejection is reversed
-    waits again at its old place; an unpublished project is live again, which webhooks learn as an approval. If an
-    unpublishing is upheld, the project waits for its owner again. The owner gets the outcome and the reason by mail.
+    The person who made the decision may not settle the appeal, unless nobody else may. If a rejection is reversed, the
+    project or revision waits for review again, at its old place. If an unpublishing is reversed, the project is live
+    again, and webhooks get an approval; if it is upheld, the project waits for its owner again. The owner gets the
+    outcome and the reason by mail.
     The same outcome again changes nothing. What was appealed while APPEALS was on can be settled after it is off.
     """
     config = current_app.config

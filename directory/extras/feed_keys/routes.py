@@ -31,8 +31,8 @@ class NewFeedKey(Strict):
 def make_feed_key() -> Any:
     """Make the key by which a feed reader reads `/api/projects.atom?key=` as the caller. It ends the key before.
 
-    It is shown this once, and lets nobody do anything else. It ends with the account, and with its tokens where all of
-    them are revoked.
+    The key is shown in this answer alone, and opens nothing but the feed. It ends when the account is deleted, and when
+    all tokens of the account are revoked.
     """
     return {"key": feed_keys.make(caller())}
 

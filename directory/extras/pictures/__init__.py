@@ -1,6 +1,6 @@
 """Pictures of projects: owners add up to five with words, put them into an order, and delete them.
 
-The core shows what is there, as it does of a project that was imported with pictures.
+The core shows the pictures that a project has, whether they were added here or imported.
 """
 
 from directory.extras import Extra, Slot

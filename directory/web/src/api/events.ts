@@ -248,7 +248,7 @@ export const states = {
   "rejected": "Rejected"
 } as const;
 
-/** The same of what is under review, by whose turn it is, or how it came to its owner. */
+/** What each turn of a review is called; if it is the owner's, by what the owner was asked. */
 export const turns = {
   "review": "In review",
   "changes_requested": "Changes asked for",
@@ -257,7 +257,7 @@ export const turns = {
   "held": "Held"
 } as const;
 
-/** What is said of what waits for its owner, with and without a date. */
+/** The sentences for a project that waits for its owner: those with a date, then those without. */
 export const withOwner = [
   "It waits for its owner until {date}.",
   "It waits for its owner."

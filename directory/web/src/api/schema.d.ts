@@ -795,8 +795,8 @@ export interface paths {
         put?: never;
         /**
          * Make the key by which a feed reader reads `/api/projects.atom?key=` as the caller. It ends the key before
-         * @description It is shown this once, and lets nobody do anything else. It ends with the account, and with its tokens where all of
-         *     them are revoked.
+         * @description The key is shown in this answer alone, and opens nothing but the feed. It ends when the account is deleted, and when
+         *     all tokens of the account are revoked.
          *
          *     Needs a signed-in user.
          */
@@ -1967,9 +1967,10 @@ export interface paths {
         get?: never;
         /**
          * Settle the open appeal about a project: uphold the decision, or reverse it. One person is enough
-         * @description Who made the decision may not, unless nobody else may. A rejected project or revision whose rejection is reversed
-         *     waits again at its old place; an unpublished project is live again, which webhooks learn as an approval. If an
-         *     unpublishing is upheld, the project waits for its owner again. The owner gets the outcome and the reason by mail.
+         * @description The person who made the decision may not settle the appeal, unless nobody else may. If a rejection is reversed, the
+         *     project or revision waits for review again, at its old place. If an unpublishing is reversed, the project is live
+         *     again, and webhooks get an approval; if it is upheld, the project waits for its owner again. The owner gets the
+         *     outcome and the reason by mail.
          *     The same outcome again changes nothing. What was appealed while APPEALS was on can be settled after it is off.
          *
          *     Needs a reviewer of the project's category, or an administrator.
