@@ -106,7 +106,7 @@ def say_warnings(server):
 
 
 def when_ready(server):
-    """Start the deliverer, where there is anything to deliver to and it does not run elsewhere."""
+    """Start the deliverer, where it has anything to do and does not run elsewhere."""
     if delivers():
         server.deliverer = Supervisor(DELIVERER, server.log.error_log, partial(count_crash, server, "deliverer"))
         server.deliverer.start()
@@ -114,7 +114,8 @@ def when_ready(server):
 
 def delivers():
     """Return whether a deliverer runs with this server."""
-    return bool((settings["WEBHOOK_ENDPOINTS"] or settings["MAIL"]) and settings["WEBHOOK_WORKER"])
+    has_work = settings["WEBHOOK_ENDPOINTS"] or settings["MAIL"] or settings.get("LINKS_ARE_CHECKED")
+    return bool(has_work and settings["WEBHOOK_WORKER"])
 
 
 def pre_fork(server, worker):

@@ -251,6 +251,13 @@ PROJECT_APPEAL_REVERSED = Event(
     ),
 )
 PROJECT_REPORTED = Event("project.reported", "Project reported", webhook="Project reported", webhook_place=9)
+PROJECT_LINK_DEAD = Event(
+    "project.link_dead", "Link dead", webhook="Link of a project dead", webhook_place=10,
+    mail=(
+        _("A link of {title} does not work"),
+        _("This site has looked at a link of your project {title} several times, and it does not work:"),
+    ),
+)
 MESSAGE_ERASED = Event("message.erased", "Message erased", "{by} erased a message about {project}.")
 
 # --- Users ------------------------------------------------------------------------------------------------------------

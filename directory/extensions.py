@@ -46,6 +46,11 @@ class Database(SQLAlchemy):
         return found
 
     @property
+    def shows_links(self) -> bool:
+        """Whether answers of the current application say what was seen of links: an extra that looks at them is on."""
+        return bool(current_app.extensions.get("shows_links"))
+
+    @property
     def address(self) -> str:
         """The URL of the current application's database, without its passwords."""
         return self.engine.url.difference_update_query(PASSWORDS).render_as_string(hide_password=True)

@@ -21,8 +21,8 @@ from directory.services.drafts import Judge
 
 FOLDER = Path(__file__).parent
 NAMES = (
-    "appeals", "feed_keys", "observability", "passkeys", "pictures", "previews", "providers", "replies", "reports",
-    "spam_rules", "vote_review",
+    "appeals", "feed_keys", "links", "observability", "passkeys", "pictures", "previews", "providers", "replies",
+    "reports", "spam_rules", "vote_review",
 )  # fmt: skip
 
 
@@ -51,10 +51,14 @@ class Members:
 
 @dataclass(frozen=True, slots=True)
 class Gauge:
-    """A number in the metrics: what it says, and the statement that counts it."""
+    """A number in the metrics: what it says, and the statement that counts it.
+
+    With a label it is a counter, and the statement has a row with a value of the label for each of its numbers.
+    """
 
     text: str
     count: Callable[[], AnySelect]
+    label: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +85,8 @@ class Extra:
     `on_event` is called with each event that is written to the log about projects, and with their ids, in the
     transaction of the change: before the rows of projects that leave the directory change. `gauges` are its numbers in
     the metrics, by their names. `own_lists` are lists of members at `/mine`, by the parameters that ask for them.
-    `init_app` is called last, so that a middleware of an extra is the outermost one.
+    `init_app` is called last, so that a middleware of an extra is the outermost one. To `workers` of the application's
+    extensions it may add functions that run in threads of the deliverer's process until the event that they get is set.
     """
 
     blueprints: Sequence[Blueprint] = ()
@@ -125,7 +130,7 @@ def add_to(app: Flask) -> None:
     slots: dict[str, list[Slot]] = {}
     commands: dict[str, dict[str, str]] = {}
     answers: dict[type[Schema], list[Members]] = {}
-    app.extensions |= {"slots": slots, "extra_commands": commands, "answers": answers, "dumps": {}}
+    app.extensions |= {"slots": slots, "extra_commands": commands, "answers": answers, "dumps": {}, "workers": []}
     app.extensions["on_event"] = [extra.on_event for extra in on.values() if extra.on_event is not None]
     app.extensions["judge"] = next((extra.on_submit for extra in on.values() if extra.on_submit), None)
     for point in ("gauges", "own_lists"):

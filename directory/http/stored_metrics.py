@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 from functools import partial
+from typing import Any
 
 from flask import current_app
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, InfoMetricFamily
@@ -67,8 +68,8 @@ class Stored:
             "For how long the row that expired first should have been deleted; 0: none.",
             value=_age(ledger.expired_since),
         )
-        for name, number in ledger.gauges.items():
-            yield GaugeMetricFamily(name, gauges[name].text, value=number)
+        for name, rows in ledger.gauges.items():
+            yield _of_extra(name, gauges[name], rows)
         yield _by_label("directory_accounts", "Accounts by status.", "status", ledger.accounts)
         text = "What rules have matched while they were dry or on, by the name and the present state of each."
         matches = CounterMetricFamily("directory_rule_matches", text, labels=["rule", "state"])
@@ -125,6 +126,15 @@ def _by_label(name: str, text: str, label: str, values: Mapping[str, float]) -> 
     family = GaugeMetricFamily(name, text, labels=[label])
     for word, value in values.items():
         family.add_metric([word], value)
+    return family
+
+
+def _of_extra(name: str, gauge: Any, rows: list[tuple[Any, ...]]) -> Metric:
+    if not gauge.label:
+        return GaugeMetricFamily(name, gauge.text, value=float(rows[0][0]))
+    family = CounterMetricFamily(name, gauge.text, labels=[gauge.label])
+    for value, number in rows:
+        family.add_metric([value], number)
     return family
 
 

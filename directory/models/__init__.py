@@ -16,6 +16,7 @@ from directory.models.accounts import (
 from directory.models.base import LOCAL, NEVER, AccountStatus, DeliveryState, LinkPurpose, Role, Status
 from directory.models.identities import Identity, Passkey, PasskeyChallenge, SignInAttempt
 from directory.models.ledger import DAY_COUNTS, AuditEntry, AuditRetention, Delivery, DeliveryAttempt, KnownTime
+from directory.models.links import LinkCheck, LinkCount, LinkHost, LinkState
 from directory.models.messages import Message, MessageKind, Sender
 from directory.models.projects import (
     Category,

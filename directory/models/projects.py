@@ -23,6 +23,7 @@ from directory.models.base import (
     Id,
     Instant,
     JsonList,
+    JsonObject,
     LogoAddresses,
     Pictures,
     Status,
@@ -103,7 +104,8 @@ class Project(db.Model):  # type: ignore[name-defined,misc]
     one `url_key`, unless both have a repository and their `repository_key` differs. `hot` is the stored rank of
     sort=popular, `listed_at` the time by which sort=newest goes, `version` what an ETag names. `submitted_at`, which
     everybody reads, is the place of its last case as a submission. `domain` is the registrable domain of the
-    website, `text_key` a digest of the description (services/text/keys.py).
+    website, `text_key` a digest of the description (services/text/keys.py). `links`, `repository` and `dead_since` are
+    what answers say of what was seen of its links (`LinkCheck`).
     Triggers keep `project_tags`, `picture_uses`, `standings` and the categories' counters.
     """
 
@@ -156,6 +158,9 @@ class Project(db.Model):  # type: ignore[name-defined,misc]
     published_at: Mapped[Instant | None]
     domain: Mapped[str | None] = mapped_column(String(255))
     text_key: Mapped[str | None] = mapped_column(String(32))
+    links: Mapped[dict[str, Any] | None] = mapped_column(JsonObject)
+    repository: Mapped[dict[str, Any] | None] = mapped_column(JsonObject)
+    dead_since: Mapped[Instant | None]
     listed_at: Mapped[datetime] = mapped_column(
         UtcDateTime(), Computed("COALESCE(published_at, created_at)", persisted=True)
     )

@@ -23,7 +23,7 @@ from flask import Flask
 from directory.db import deadline
 from directory.db.errors import log_failure
 from directory.db.transactions import transaction
-from directory.services import audit, clock, day_counts, drafts
+from directory.services import audit, clock, day_counts, drafts, kept_links
 from directory.services.accounts import mail_links, sessions
 from directory.services.deleting import MostWouldGo
 from directory.services.delivery import leases
@@ -57,6 +57,7 @@ def purges(
         "approvals": approvals.purge,
         "review_claims": review_claims.purge,
         "logos": logos.purge,
+        "link_hosts": kept_links.purge_hosts,
         "reports": partial(kept_reports.purge, guarded=guarded),
         "rule_facts": partial(drafts.purge_facts, facts_days, guarded=guarded),
         "deliveries": partial(leases.purge, policy, guarded=guarded),
@@ -133,14 +134,24 @@ def start(app: Flask) -> threading.Thread:
 
 
 def deliver(app: Flask, policy: DeliveryPolicy, parallel: int = 1, *, until_eof: bool = False) -> None:
-    """Deliver and tidy until SIGTERM or SIGINT, or with `until_eof` until standard input ends."""
+    """Deliver, tidy, and run the workers of extras until SIGTERM or SIGINT.
+
+    With `until_eof` also until standard input ends.
+    """
     watched = [_wake_on_signals(), 0] if until_eof else [_wake_on_signals()]
     deliverer = Deliverer(app.app_context, app.extensions["webhooks"], policy, parallel)
     deliverer.start()
+    stopping = threading.Event()
+    workers = [threading.Thread(target=work, args=(stopping,), daemon=True) for work in app.extensions["workers"]]
+    for worker in workers:
+        worker.start()
     try:
         hourly(app, policy, lambda seconds: select.select(watched, [], [], seconds)[0])
     finally:
+        stopping.set()
         deliverer.stop()
+        for worker in workers:
+            worker.join()
 
 
 def _wake_on_signals() -> int:

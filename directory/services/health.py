@@ -185,8 +185,8 @@ class Ledger:
     `expired_since` is when the first row expired that housekeeping has not deleted. `transaction`, the start of the
     oldest transaction that has written or locked something, and `connections` are PostgreSQL's only.
     `partly_approved` is the number of projects and revisions with some approvals, and fewer than are required.
-    `rule_matches` has the name, the state and the number of matches of each rule. `gauges` are the numbers of extras,
-    by name.
+    `rule_matches` has the name, the state and the number of matches of each rule. `gauges` has the rows of the numbers
+    of extras, by name.
     """
 
     deliveries: dict[str, int]
@@ -204,7 +204,7 @@ class Ledger:
     connections: Connections
     partly_approved: int
     rule_matches: list[tuple[str, str, int]]
-    gauges: dict[str, int]
+    gauges: dict[str, list[tuple[Any, ...]]]
 
 
 RULE_MATCHES = (
@@ -244,7 +244,7 @@ def ledger(
         expired = _expired_since(connection, audit_days)
         partly = connection.scalar(approvals.pending(approvals_required)) if approvals_required > 1 else 0
         matches = [(name, state, int(number)) for name, state, number in connection.execute(RULE_MATCHES)]
-        of_extras = {name: int(connection.scalar(query) or 0) for name, query in gauges.items()}
+        of_extras = {name: [tuple(row) for row in connection.execute(query)] for name, query in gauges.items()}
         transaction, connections = None, Connections()
         if engine.dialect.name == "postgresql":
             transaction = connection.scalar(OLDEST_TRANSACTION)

@@ -18,7 +18,7 @@ CURRENT: ColumnElement[bool] = and_(R.project_id == P.id, R.is_current)
 
 
 class Facts(NamedTuple):
-    """What answers say of the current case of a project, by COLUMNS; all but `published_at` are null without one."""
+    """What owners and reviewers alone read of a project, by COLUMNS: its case, and what was seen of its links."""
 
     kind: str | None
     turn: str | None
@@ -27,6 +27,7 @@ class Facts(NamedTuple):
     reason: str | None
     changes: dict[str, Any] | None
     category: str | None
+    links: dict[str, Any] | None
     published_at: datetime | None
     since: datetime | None
     until: datetime | None
@@ -34,9 +35,13 @@ class Facts(NamedTuple):
 
 
 COLUMNS = (
-    R.kind, R.turn, R.asked, R.outcome, R.reason, R.changes, R.category, P.published_at, R.since, R.until, R.place,
+    R.kind, R.turn, R.asked, R.outcome, R.reason, R.changes, R.category, P.links, P.published_at, R.since, R.until,
+    R.place,
 )  # fmt: skip
-TIMES_FROM = 7  # the index of the first of COLUMNS that is a time; so are all after it
+TIMES_FROM = 8  # the index of the first of COLUMNS that is a time; so are all after it
+
+
+UNSEEN = {"url": None, "repository_url": None}  # links that were not looked at yet
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +105,13 @@ def revision(facts: Facts) -> dict[str, Any] | None:
         return {"changes": {}, "submitted_at": None, "reason": facts.reason, "rejected": changes}
     if facts.category is not None:
         changes = {**changes, "category": facts.category}
-    return {"changes": changes, "submitted_at": facts.place, "reason": None}
+    seen = (facts.links or {}).get("revision") if db.shows_links else None
+    return {"changes": changes, "submitted_at": facts.place, "reason": None, "links": seen}
+
+
+def links(facts: Facts) -> dict[str, Any] | None:
+    """What was seen of the website and the repository; None if they are not looked at."""
+    return (facts.links or UNSEEN) if db.shows_links else None
 
 
 def rejection_reason(facts: Facts) -> str | None:

@@ -69,6 +69,17 @@ def _schema(event: Event) -> dict[str, Any]:
         data = {"project": {"type": "object", "required": list(TEST_PROJECT), "properties": _loosely(TEST_PROJECT)}}
     elif event == events.PROJECT_REPORTED:
         data["kind"] = {"description": "What is said to be wrong with it.", "enum": [kind.value for kind in ReportKind]}
+    elif event == events.PROJECT_LINK_DEAD:
+        data["link"] = {
+            "description": "The link: the field, its address, and when it was first seen to fail.",
+            "type": "object",
+            "required": ["field", "url", "since"],
+            "properties": {
+                "field": {"enum": ["url", "repository_url"]},
+                "url": {"type": "string"},
+                "since": {"type": "string", "format": "date-time"},
+            },
+        }
     elif event.actor:
         data[event.actor] = {
             "description": "The user that caused the event; null for a command of the operator.",

@@ -20,7 +20,7 @@ from directory.http.fields import (
     Word,
 )
 from directory.language.messages import _
-from directory.models import Asked, Status
+from directory.models import Asked, LinkState, Status
 from directory.services.catalog.fields import BODY, FIELDS, OWNED, Field, Kind
 from directory.services.pictures.pictures import WIDE
 from directory.services.text.rules import CATEGORY_SLUG_MAX, TAG_MAX
@@ -126,6 +126,8 @@ GIVEN: dict[Kind, Callable[..., AnyField]] = {
     Kind.PICTURES: lambda **facts: fields.List(fields.Nested(PictureOutput), **facts),
     Kind.REVISION: lambda **facts: fields.Nested(RevisionOutput, **facts),
     Kind.REVIEW: lambda **facts: fields.Nested(WaitsOutput, **facts),
+    Kind.FACTS: lambda **facts: fields.Nested(RepositoryOutput, **facts),
+    Kind.LINKS: lambda **facts: fields.Nested(LinksOutput, **facts),
 }
 
 
@@ -164,6 +166,46 @@ class RevisionChanges(Strict):
         include: ClassVar = {field.name: _changed(field) for field in OWNED}
 
 
+def _stored_time(**facts: Any) -> fields.String:
+    """A time that is stored as answers write it."""
+    return fields.String(required=True, metadata={"format": "date-time"}, **facts)
+
+
+class LinkOutput(Strict):
+    """What was seen of a link: `since` when it is in this state, and the status of the last answer, null without one.
+
+    It is `dead` if it was gone or unreachable in three looks in a row, over several days. `final_url` is where a link
+    leads that has `moved`, and null otherwise.
+    """
+
+    state = Word(tuple(LinkState), required=True)
+    status = fields.Integer(required=True, allow_none=True)
+    since = _stored_time()
+    checked_at = _stored_time()
+    final_url = fields.String(required=True, allow_none=True)
+    dead = fields.Boolean(required=True)
+
+
+class LinksOutput(Strict):
+    """What was seen of the website and the repository; null for one that was not looked at yet."""
+
+    url = fields.Nested(LinkOutput, required=True, allow_none=True)
+    repository_url = fields.Nested(LinkOutput, required=True, allow_none=True)
+
+
+class RepositoryOutput(Strict):
+    """What the forge of a repository says of it; null where it does not."""
+
+    license = fields.String(required=True, allow_none=True, metadata={"description": "By its SPDX identifier."})
+    stars = fields.Integer(required=True, allow_none=True, metadata={"minimum": 0})
+    archived = fields.Boolean(required=True, allow_none=True)
+    fork = fields.Boolean(required=True, allow_none=True)
+    language = fields.String(required=True, allow_none=True)
+    created_at = _stored_time(allow_none=True)
+    pushed_at = _stored_time(allow_none=True)
+    checked_at = _stored_time()
+
+
 class RevisionOutput(Strict):
     """Changes of a live project that wait for review, or the note that the last ones were rejected.
 
@@ -178,6 +220,11 @@ class RevisionOutput(Strict):
     reason = fields.String(required=True, allow_none=True)
     rejected = fields.Nested(
         RevisionChanges, metadata={"description": "The values that were rejected; absent while changes wait."}
+    )
+    links = fields.Nested(
+        LinksOutput,
+        allow_none=True,
+        metadata={"description": "What was seen of new links; absent after a rejection."},
     )
 
 

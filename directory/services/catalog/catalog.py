@@ -140,10 +140,12 @@ def view(row: Row, viewer: Caller | None, *, reviews: bool = False) -> dict[str,
     owner_id = project.pop("owner_id")
     project["owner"] = {"id": owner_id, "username": project.pop("owner_username")}
     project["owner_has_page"] = project.pop("owner_status") == AccountStatus.ACTIVE  # for pages; no answer shows it
+    if not db.shows_links:
+        project["repository"] = project["dead_since"] = None
     if reviews or permissions.owns_or_administers(viewer, owner_id):
         facts = turns.Facts(*row[AFTER[False] : AFTER[True]])
         project["rejection_reason"], project["revision"] = turns.rejection_reason(facts), turns.revision(facts)
         standing = turns.standing(facts, facts.published_at)
-        project["review"] = standing.review
+        project["review"], project["links"] = standing.review, turns.links(facts)
         project["standing"] = standing  # for pages; no answer shows it
     return project

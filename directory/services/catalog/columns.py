@@ -27,7 +27,7 @@ upvotes, reviews = Upvote.__table__, Review.__table__
 P, R = projects.c, reviews.c
 
 # Made from columns with other names.
-COMPOSED = {Kind.CATEGORY, Kind.FLAG, Kind.OWNER, Kind.REASON, Kind.REVISION, Kind.REVIEW}
+COMPOSED = {Kind.CATEGORY, Kind.FLAG, Kind.OWNER, Kind.REASON, Kind.REVISION, Kind.REVIEW, Kind.LINKS}
 COLUMNS = (
     *(P[field.name] for field in FIELDS if field.kind not in COMPOSED),
     P.category_id,

@@ -26,7 +26,7 @@ class Kind(Enum):
     """The type of a field's value."""
 
     INTEGER, FLAG, TIME, REASON, LINE, PROSE, LINK, REPOSITORY, SLUG, TAGS = range(10)
-    CATEGORY, STATUS, OWNER, LOGO, PICTURES, REVISION, REVIEW = range(10, 17)
+    CATEGORY, STATUS, OWNER, LOGO, PICTURES, REVISION, REVIEW, FACTS, LINKS = range(10, 19)
 
 
 class Writer(Enum):
@@ -137,12 +137,21 @@ FIELDS = (
         description="The first approval.",
     ),
     Field(
+        "repository", Kind.FACTS, None, is_nullable=True, in_webhook=False, in_export=False,
+        description="What the forge of the repository says of it; null where the service does not ask (LINK_CHECKS).",
+    ),
+    Field(
+        "dead_since", Kind.TIME, None, is_nullable=True, in_webhook=False,
+        description="When the website was first seen to fail, if it is dead.",
+    ),
+    Field(
         "version", Kind.INTEGER, 3, limits=(1, None), in_webhook=False, in_export=False,
         description="Grows with each edit, decision and change of the revision, not with votes. For `If-Match`.",
     ),
     Field("rejection_reason", Kind.REASON, None, writer=Writer.IMPORT, **NOTED),
     Field("revision", Kind.REVISION, None, in_export=False, **NOTED),
     Field("review", Kind.REVIEW, None, in_export=False, **NOTED),
+    Field("links", Kind.LINKS, None, in_export=False, **NOTED),
 )  # fmt: skip
 BODY = tuple(field for field in FIELDS if field.writer is Writer.OWNER)  # the fields of a submission or edit
 OWNED = tuple(field for field in FIELDS if field.writer in {Writer.OWNER, Writer.UPLOAD})

@@ -36,8 +36,14 @@ upvotes, P, R = Upvote.__table__, Project.__table__.c, reviews.c
 reader = User.__table__.alias("reader")
 IS_ADMIN = reader.c.role == literal_column(f"'{Role.ADMIN}'")
 CREDENTIALS: dict[str, Any] = {"session": String(), "token": String()}
-NOTHING_MORE = {"rejection_reason": None, "revision": None, "review": None}  # the owner's fields of most projects
+NOTHING_MORE = {
+    "rejection_reason": None,
+    "revision": None,
+    "review": None,
+    "links": None,
+}  # the owner's fields of most projects
 Value = ColumnElement[Any]
+_JSON = frozenset((R.changes, P.links))
 
 
 @lru_cache
@@ -70,7 +76,7 @@ def votes(dialect: str) -> BatchedQuery:
 def _rest(dialect: str) -> AnySelect:
     """The fields of a project that only its owner and administrators see, as JSON."""
     array = func.json_build_array if dialect == "postgresql" else func.json_array
-    columns = (func.json(each) if each is R.changes and dialect == "sqlite" else each for each in turns.COLUMNS)
+    columns = (func.json(each) if each in _JSON and dialect == "sqlite" else each for each in turns.COLUMNS)
     return select(array(P.id, *columns)).select_from(P.id.table.outerjoin(reviews, turns.CURRENT))
 
 
@@ -84,6 +90,7 @@ def seen_by_owner(own: str | None) -> Iterator[tuple[str, dict[str, Any]]]:
                 "rejection_reason": turns.rejection_reason(facts),
                 "revision": turns.revision(facts),
                 "review": turns.standing(facts, facts.published_at).review,
+                "links": turns.links(facts),
             },
         )
 

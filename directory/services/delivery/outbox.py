@@ -57,18 +57,19 @@ def enqueue(
     kind: str | None = None,
     message_id: int | None = None,
     due: datetime | None = None,
+    link: dict[str, Any] | None = None,
 ) -> None:
     """Add one outbox row for each endpoint that wants `event`, in the current transaction.
 
     `changes` are those of an edit, by field an object with `from` and `to`; `kind` is that of a report. `message_id` is
     the entry of the thread that the event tells of: its text is read when a mail is sent, so that no delivery stores
-    it. It is `due` at once, or at an instant.
+    it. It is `due` at once, or at an instant. `link` is the one that is dead.
     """
     wanted_by = wanting(event, endpoints)
     if wanted_by:
         project = catalog.stored(project_id)
         recipients = _recipients(wanted_by, project, _mailed([project], wanted_by))
-        payload = _payload(event, project, by, reason, changes, kind=kind, message_id=message_id)
+        payload = _payload(event, project, by, reason, changes, kind=kind, message_id=message_id, link=link)
         db.session.add_all(
             Delivery(**row) for row in rows_of(event, project_id, payload, recipients, due=due or at_once())
         )
@@ -247,6 +248,7 @@ def _payload(
     *,
     kind: str | None = None,
     message_id: int | None = None,
+    link: dict[str, Any] | None = None,
 ) -> str:
     """The event as Standard Webhooks lays it out, as JSON; the project as the public would see it."""
     data: dict[str, Any] = {"project": {name: _json(seen[name]) for name in IN_WEBHOOKS}}
@@ -260,6 +262,8 @@ def _payload(
         data["kind"] = kind
     if message_id is not None:
         data["message_id"] = message_id
+    if link is not None:
+        data["link"] = link
     return event_json(event, data)
 
 

@@ -116,15 +116,15 @@ def _is_ipv4(host: str) -> bool:
 
 def _is_internal(host: str) -> bool:
     if host.startswith("[") or _is_ipv4(host):
-        return not _is_public(ip_address(host.strip("[]")))
+        return not is_public(ip_address(host.strip("[]")))
     return "." not in host or f".{host}".endswith(_INTERNAL)
 
 
-def _is_public(address: IPv4Address | IPv6Address) -> bool:
+def is_public(address: IPv4Address | IPv6Address) -> bool:
     """Whether an address, and any IPv4 address embedded in it, is reachable on the internet."""
     if isinstance(address, IPv6Address):
         carried = (address.ipv4_mapped, address.sixtofour, *(address.teredo or ()), _translated(address))
-        if any(each is not None and not _is_public(each) for each in carried):
+        if any(each is not None and not is_public(each) for each in carried):
             return False
         if address.ipv4_mapped is not None or _translated(address) is not None:
             return True

@@ -124,7 +124,11 @@ def decision(
     path = path_of(project) if is_approved else f"/mine/{project['id']}"
     first, end, rest = (reason or "").partition("\n")  # only the first line is a part of our sentence
     said = f"{isolated(first)}{end}{rest}"
-    is_message = event.has_message or (event == events.PROJECT_CLOSING and standing.asked is Asked.CHANGES)
+    is_message = (
+        event.has_message
+        or event == events.PROJECT_LINK_DEAD
+        or (event == events.PROJECT_CLOSING and standing.asked is Asked.CHANGES)
+    )
     reasons = [said if is_message else _("The reason: {text}", text=said)] if reason else []
     asks = standing.turn is Turn.OWNER and (event.decision is None or ASKS.get(event.decision) is standing.asked)
     to_do = turn_words.words_of(standing).said(standing.until) if asks else []

@@ -2653,6 +2653,26 @@ export interface webhooks {
         patch?: never;
         trace?: never;
     };
+    "project.link_dead": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Link of a project dead
+         * @description The service sends `project.link_dead` to each endpoint that asks for it, in the format `standard`.
+         */
+        post: operations["onProjectLinkDead"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "webhook.test": {
         parameters: {
             query?: never;
@@ -2947,6 +2967,21 @@ export interface components {
             slug: string;
             name: string;
         };
+        /** @description What the forge of a repository says of it; null where it does not. */
+        Repository: {
+            /** @description By its SPDX identifier. */
+            license: string | null;
+            stars: number | null;
+            archived: boolean | null;
+            fork: boolean | null;
+            language: string | null;
+            /** Format: date-time */
+            created_at: string | null;
+            /** Format: date-time */
+            pushed_at: string | null;
+            /** Format: date-time */
+            checked_at: string;
+        };
         /** @description The new values of those fields whose changes wait for review. */
         RevisionChanges: {
             title?: string;
@@ -2962,6 +2997,23 @@ export interface components {
             /** @description A category's slug. */
             category?: string;
         };
+        /** @description What was seen of a link: `since` when it is in this state, and the status of the last answer, null without one. It is `dead` if it was gone or unreachable in three looks in a row, over several days. `final_url` is where a link leads that has `moved`, and null otherwise. */
+        Link: {
+            /** @enum {string} */
+            state: "ok" | "moved" | "gone" | "unreachable" | "unknown";
+            status: number | null;
+            /** Format: date-time */
+            since: string;
+            /** Format: date-time */
+            checked_at: string;
+            final_url: string | null;
+            dead: boolean;
+        };
+        /** @description What was seen of the website and the repository; null for one that was not looked at yet. */
+        Links: {
+            url: components["schemas"]["Link"] | null;
+            repository_url: components["schemas"]["Link"] | null;
+        };
         /** @description Changes of a live project that wait for review, or the note that the last ones were rejected. After a rejection `changes` is empty, `submitted_at` null, `reason` that of the rejection, and `rejected` has what was written, until the next edit or withdrawal. */
         Revision: {
             changes: components["schemas"]["RevisionChanges"];
@@ -2973,6 +3025,8 @@ export interface components {
             reason: string | null;
             /** @description The values that were rejected; absent while changes wait. */
             rejected?: components["schemas"]["RevisionChanges"];
+            /** @description What was seen of new links; absent after a rejection. */
+            links?: components["schemas"]["Links"] | null;
         };
         /** @description What a project, or changes of it, wait for: the reviewers, the owner, or the outcome of an appeal. */
         Waits: {
@@ -3042,11 +3096,19 @@ export interface components {
              * @description The first approval.
              */
             readonly published_at: string | null;
+            /** @description What the forge of the repository says of it; null where the service does not ask (LINK_CHECKS). */
+            readonly repository: components["schemas"]["Repository"] | null;
+            /**
+             * Format: date-time
+             * @description When the website was first seen to fail, if it is dead.
+             */
+            readonly dead_since: string | null;
             /** @description Grows with each edit, decision and change of the revision, not with votes. For `If-Match`. */
             readonly version: number;
             readonly rejection_reason?: string | null;
             readonly revision?: components["schemas"]["Revision"] | null;
             readonly review?: components["schemas"]["Waits"] | null;
+            readonly links?: components["schemas"]["Links"] | null;
             /** @description The description as the pages show it, for the owner and reviewers. */
             readonly description_html?: string;
         };
@@ -3134,11 +3196,19 @@ export interface components {
              * @description The first approval.
              */
             readonly published_at: string | null;
+            /** @description What the forge of the repository says of it; null where the service does not ask (LINK_CHECKS). */
+            readonly repository: components["schemas"]["Repository"] | null;
+            /**
+             * Format: date-time
+             * @description When the website was first seen to fail, if it is dead.
+             */
+            readonly dead_since: string | null;
             /** @description Grows with each edit, decision and change of the revision, not with votes. For `If-Match`. */
             readonly version: number;
             readonly rejection_reason?: string | null;
             readonly revision?: components["schemas"]["Revision"] | null;
             readonly review?: components["schemas"]["Waits"] | null;
+            readonly links?: components["schemas"]["Links"] | null;
             readonly queue_position?: number | null;
             /** @description The description as the pages show it, for the owner and administrators. */
             readonly description_html?: string;
@@ -3196,11 +3266,19 @@ export interface components {
              * @description The first approval.
              */
             readonly published_at: string | null;
+            /** @description What the forge of the repository says of it; null where the service does not ask (LINK_CHECKS). */
+            readonly repository: components["schemas"]["Repository"] | null;
+            /**
+             * Format: date-time
+             * @description When the website was first seen to fail, if it is dead.
+             */
+            readonly dead_since: string | null;
             /** @description Grows with each edit, decision and change of the revision, not with votes. For `If-Match`. */
             readonly version: number;
             readonly rejection_reason?: string | null;
             readonly revision?: components["schemas"]["Revision"] | null;
             readonly review?: components["schemas"]["Waits"] | null;
+            readonly links?: components["schemas"]["Links"] | null;
             /** @description The recent votes that count. */
             counted: number;
             /** @description Those of them with a sign. `unverified` is one where the service sends mail. */
@@ -3661,7 +3739,7 @@ export interface components {
             host: string;
             format: string;
             /** @description The events that are sent to it. */
-            events: ("project.approved" | "project.submitted" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.edited" | "project.changes_requested" | "project.answered" | "project.appealed" | "project.reported" | "webhook.test" | "project.edit_approved" | "project.edit_rejected" | "project.closing" | "project.message" | "project.returned" | "project.appeal_upheld" | "project.appeal_reversed" | "report.settled")[];
+            events: ("project.approved" | "project.submitted" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.edited" | "project.changes_requested" | "project.answered" | "project.appealed" | "project.reported" | "project.link_dead" | "webhook.test" | "project.edit_approved" | "project.edit_rejected" | "project.closing" | "project.message" | "project.returned" | "project.appeal_upheld" | "project.appeal_reversed" | "report.settled")[];
             deliveries: components["schemas"]["DeliveryCounts"];
         };
         /** @description The endpoints, in the order of the configuration. */
@@ -3856,11 +3934,19 @@ export interface components {
              * @description The first approval.
              */
             readonly published_at: string | null;
+            /** @description What the forge of the repository says of it; null where the service does not ask (LINK_CHECKS). */
+            readonly repository: components["schemas"]["Repository"] | null;
+            /**
+             * Format: date-time
+             * @description When the website was first seen to fail, if it is dead.
+             */
+            readonly dead_since: string | null;
             /** @description Grows with each edit, decision and change of the revision, not with votes. For `If-Match`. */
             readonly version: number;
             readonly rejection_reason?: string | null;
             readonly revision?: components["schemas"]["Revision"] | null;
             readonly review?: components["schemas"]["Waits"] | null;
+            readonly links?: components["schemas"]["Links"] | null;
             history: components["schemas"]["TimelineEvent"][];
         };
         /** @description An entry of the thread of a project of the caller, or one that the caller wrote as a reviewer. */
@@ -4149,11 +4235,19 @@ export interface components {
              * @description The first approval.
              */
             readonly published_at: string | null;
+            /** @description What the forge of the repository says of it; null where the service does not ask (LINK_CHECKS). */
+            readonly repository: components["schemas"]["Repository"] | null;
+            /**
+             * Format: date-time
+             * @description When the website was first seen to fail, if it is dead.
+             */
+            readonly dead_since: string | null;
             /** @description Grows with each edit, decision and change of the revision, not with votes. For `If-Match`. */
             readonly version: number;
             readonly rejection_reason?: string | null;
             readonly revision?: components["schemas"]["Revision"] | null;
             readonly review?: components["schemas"]["Waits"] | null;
+            readonly links?: components["schemas"]["Links"] | null;
             readonly queue_position?: number | null;
             /** @description The description as the pages show it, for the owner and administrators. */
             readonly description_html?: string;
@@ -4453,11 +4547,19 @@ export interface components {
              * @description The first approval.
              */
             readonly published_at: string | null;
+            /** @description What the forge of the repository says of it; null where the service does not ask (LINK_CHECKS). */
+            readonly repository: components["schemas"]["Repository"] | null;
+            /**
+             * Format: date-time
+             * @description When the website was first seen to fail, if it is dead.
+             */
+            readonly dead_since: string | null;
             /** @description Grows with each edit, decision and change of the revision, not with votes. For `If-Match`. */
             readonly version: number;
             readonly rejection_reason?: string | null;
             readonly revision?: components["schemas"]["Revision"] | null;
             readonly review?: components["schemas"]["Waits"] | null;
+            readonly links?: components["schemas"]["Links"] | null;
             readonly queue_position?: number | null;
             /** @description The description as the pages show it, for the owner and administrators. */
             readonly description_html?: string;
@@ -6456,10 +6558,13 @@ export interface operations {
                      *           "updated_at": "2026-11-20T10:00:00.123456Z",
                      *           "submitted_at": "2026-11-20T10:00:00.123456Z",
                      *           "published_at": "2026-11-20T14:30:00.000000Z",
+                     *           "repository": null,
+                     *           "dead_since": null,
                      *           "version": 3,
                      *           "rejection_reason": null,
                      *           "revision": null,
                      *           "review": null,
+                     *           "links": null,
                      *           "description_html": "<p>Routing, templates and a development server, and little else.</p>"
                      *         }
                      *       ],
@@ -6586,10 +6691,13 @@ export interface operations {
                      *             "updated_at": "2026-11-20T10:00:00.123456Z",
                      *             "submitted_at": "2026-11-20T10:00:00.123456Z",
                      *             "published_at": "2026-11-20T14:30:00.000000Z",
+                     *             "repository": null,
+                     *             "dead_since": null,
                      *             "version": 3,
                      *             "rejection_reason": null,
                      *             "revision": null,
                      *             "review": null,
+                     *             "links": null,
                      *             "queue_position": null,
                      *             "description_html": "<p>Routing, templates and a development server, and little else.</p>"
                      *           },
@@ -6685,10 +6793,13 @@ export interface operations {
                      *           "updated_at": "2026-11-20T10:00:00.123456Z",
                      *           "submitted_at": "2026-11-20T10:00:00.123456Z",
                      *           "published_at": "2026-11-20T14:30:00.000000Z",
+                     *           "repository": null,
+                     *           "dead_since": null,
                      *           "version": 3,
                      *           "rejection_reason": null,
                      *           "revision": null,
                      *           "review": null,
+                     *           "links": null,
                      *           "counted": 0,
                      *           "doubtful": 0,
                      *           "new_accounts": 0,
@@ -6812,10 +6923,13 @@ export interface operations {
                      *       "updated_at": "2026-11-20T10:00:00.123456Z",
                      *       "submitted_at": "2026-11-20T10:00:00.123456Z",
                      *       "published_at": "2026-11-20T14:30:00.000000Z",
+                     *       "repository": null,
+                     *       "dead_since": null,
                      *       "version": 3,
                      *       "rejection_reason": null,
                      *       "revision": null,
                      *       "review": null,
+                     *       "links": null,
                      *       "queue_position": null,
                      *       "description_html": "<p>Routing, templates and a development server, and little else.</p>"
                      *     }
@@ -7007,10 +7121,13 @@ export interface operations {
                      *       "updated_at": "2026-11-20T10:00:00.123456Z",
                      *       "submitted_at": "2026-11-20T10:00:00.123456Z",
                      *       "published_at": "2026-11-20T14:30:00.000000Z",
+                     *       "repository": null,
+                     *       "dead_since": null,
                      *       "version": 3,
                      *       "rejection_reason": null,
                      *       "revision": null,
                      *       "review": null,
+                     *       "links": null,
                      *       "queue_position": null,
                      *       "description_html": "<p>Routing, templates and a development server, and little else.</p>"
                      *     }
@@ -7125,10 +7242,13 @@ export interface operations {
                      *       "updated_at": "2026-11-20T10:00:00.123456Z",
                      *       "submitted_at": "2026-11-20T10:00:00.123456Z",
                      *       "published_at": "2026-11-20T14:30:00.000000Z",
+                     *       "repository": null,
+                     *       "dead_since": null,
                      *       "version": 3,
                      *       "rejection_reason": null,
                      *       "revision": null,
                      *       "review": null,
+                     *       "links": null,
                      *       "queue_position": null,
                      *       "description_html": "<p>Routing, templates and a development server, and little else.</p>"
                      *     }
@@ -7243,10 +7363,13 @@ export interface operations {
                      *       "updated_at": "2026-11-20T10:00:00.123456Z",
                      *       "submitted_at": "2026-11-20T10:00:00.123456Z",
                      *       "published_at": "2026-11-20T14:30:00.000000Z",
+                     *       "repository": null,
+                     *       "dead_since": null,
                      *       "version": 3,
                      *       "rejection_reason": null,
                      *       "revision": null,
                      *       "review": null,
+                     *       "links": null,
                      *       "queue_position": null,
                      *       "description_html": "<p>Routing, templates and a development server, and little else.</p>"
                      *     }
@@ -8505,7 +8628,7 @@ export interface operations {
                 state?: "pending" | "delivered" | "dead";
                 /** @description An endpoint's name; an unknown one finds nothing. */
                 endpoint?: string;
-                event?: "project.approved" | "project.submitted" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.edited" | "project.changes_requested" | "project.answered" | "project.appealed" | "project.reported" | "webhook.test" | "project.edit_approved" | "project.edit_rejected" | "project.closing" | "project.message" | "project.returned" | "project.appeal_upheld" | "project.appeal_reversed" | "report.settled" | "account.password_reset" | "account.email_verification" | "account.email_changed" | "account.password_changed" | "account.passkey_added" | "account.passkey_removed";
+                event?: "project.approved" | "project.submitted" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.edited" | "project.changes_requested" | "project.answered" | "project.appealed" | "project.reported" | "project.link_dead" | "webhook.test" | "project.edit_approved" | "project.edit_rejected" | "project.closing" | "project.message" | "project.returned" | "project.appeal_upheld" | "project.appeal_reversed" | "report.settled" | "account.password_reset" | "account.email_verification" | "account.email_changed" | "account.password_changed" | "account.passkey_added" | "account.passkey_removed";
                 project_id?: number;
             };
             header?: never;
@@ -9402,10 +9525,13 @@ export interface operations {
                      *           "updated_at": "2026-11-20T10:00:00.123456Z",
                      *           "submitted_at": "2026-11-20T10:00:00.123456Z",
                      *           "published_at": "2026-11-20T14:30:00.000000Z",
+                     *           "repository": null,
+                     *           "dead_since": null,
                      *           "version": 3,
                      *           "rejection_reason": null,
                      *           "revision": null,
                      *           "review": null,
+                     *           "links": null,
                      *           "history": [
                      *             {
                      *               "at": "2026-11-20T10:00:00.123456Z",
@@ -10865,10 +10991,13 @@ export interface operations {
                      *           "updated_at": "2026-11-20T10:00:00.123456Z",
                      *           "submitted_at": "2026-11-20T10:00:00.123456Z",
                      *           "published_at": "2026-11-20T14:30:00.000000Z",
+                     *           "repository": null,
+                     *           "dead_since": null,
                      *           "version": 3,
                      *           "rejection_reason": null,
                      *           "revision": null,
                      *           "review": null,
+                     *           "links": null,
                      *           "queue_position": null,
                      *           "description_html": "<p>Routing, templates and a development server, and little else.</p>"
                      *         }
@@ -10929,10 +11058,13 @@ export interface operations {
                      *           "updated_at": "2026-11-20T10:00:00.123456Z",
                      *           "submitted_at": "2026-11-20T10:00:00.123456Z",
                      *           "published_at": "2026-11-20T14:30:00.000000Z",
+                     *           "repository": null,
+                     *           "dead_since": null,
                      *           "version": 3,
                      *           "rejection_reason": null,
                      *           "revision": null,
                      *           "review": null,
+                     *           "links": null,
                      *           "queue_position": null,
                      *           "description_html": "<p>Routing, templates and a development server, and little else.</p>"
                      *         }
@@ -11060,10 +11192,13 @@ export interface operations {
                      *       "updated_at": "2026-11-20T10:00:00.123456Z",
                      *       "submitted_at": "2026-11-20T10:00:00.123456Z",
                      *       "published_at": "2026-11-20T14:30:00.000000Z",
+                     *       "repository": null,
+                     *       "dead_since": null,
                      *       "version": 3,
                      *       "rejection_reason": null,
                      *       "revision": null,
                      *       "review": null,
+                     *       "links": null,
                      *       "queue_position": null,
                      *       "description_html": "<p>Routing, templates and a development server, and little else.</p>"
                      *     }
@@ -11411,10 +11546,13 @@ export interface operations {
                      *       "updated_at": "2026-11-20T10:00:00.123456Z",
                      *       "submitted_at": "2026-11-20T10:00:00.123456Z",
                      *       "published_at": "2026-11-20T14:30:00.000000Z",
+                     *       "repository": null,
+                     *       "dead_since": null,
                      *       "version": 3,
                      *       "rejection_reason": null,
                      *       "revision": null,
                      *       "review": null,
+                     *       "links": null,
                      *       "queue_position": null,
                      *       "description_html": "<p>Routing, templates and a development server, and little else.</p>"
                      *     }
@@ -11542,10 +11680,13 @@ export interface operations {
                      *       "updated_at": "2026-11-20T10:00:00.123456Z",
                      *       "submitted_at": "2026-11-20T10:00:00.123456Z",
                      *       "published_at": "2026-11-20T14:30:00.000000Z",
+                     *       "repository": null,
+                     *       "dead_since": null,
                      *       "version": 3,
                      *       "rejection_reason": null,
                      *       "revision": null,
                      *       "review": null,
+                     *       "links": null,
                      *       "queue_position": null,
                      *       "description_html": "<p>Routing, templates and a development server, and little else.</p>"
                      *     }
@@ -11762,10 +11903,13 @@ export interface operations {
                      *       "updated_at": "2026-11-20T10:00:00.123456Z",
                      *       "submitted_at": "2026-11-20T10:00:00.123456Z",
                      *       "published_at": "2026-11-20T14:30:00.000000Z",
+                     *       "repository": null,
+                     *       "dead_since": null,
                      *       "version": 3,
                      *       "rejection_reason": null,
                      *       "revision": null,
                      *       "review": null,
+                     *       "links": null,
                      *       "queue_position": null,
                      *       "description_html": "<p>Routing, templates and a development server, and little else.</p>"
                      *     }
@@ -12100,10 +12244,13 @@ export interface operations {
                      *       "updated_at": "2026-11-20T10:00:00.123456Z",
                      *       "submitted_at": "2026-11-20T10:00:00.123456Z",
                      *       "published_at": "2026-11-20T14:30:00.000000Z",
+                     *       "repository": null,
+                     *       "dead_since": null,
                      *       "version": 3,
                      *       "rejection_reason": null,
                      *       "revision": null,
                      *       "review": null,
+                     *       "links": null,
                      *       "queue_position": null,
                      *       "description_html": "<p>Routing, templates and a development server, and little else.</p>"
                      *     }
@@ -12211,10 +12358,13 @@ export interface operations {
                      *       "updated_at": "2026-11-20T10:00:00.123456Z",
                      *       "submitted_at": "2026-11-20T10:00:00.123456Z",
                      *       "published_at": "2026-11-20T14:30:00.000000Z",
+                     *       "repository": null,
+                     *       "dead_since": null,
                      *       "version": 3,
                      *       "rejection_reason": null,
                      *       "revision": null,
                      *       "review": null,
+                     *       "links": null,
                      *       "queue_position": null,
                      *       "description_html": "<p>Routing, templates and a development server, and little else.</p>"
                      *     }
@@ -12324,10 +12474,13 @@ export interface operations {
                      *       "updated_at": "2026-11-20T10:00:00.123456Z",
                      *       "submitted_at": "2026-11-20T10:00:00.123456Z",
                      *       "published_at": "2026-11-20T14:30:00.000000Z",
+                     *       "repository": null,
+                     *       "dead_since": null,
                      *       "version": 3,
                      *       "rejection_reason": null,
                      *       "revision": null,
                      *       "review": null,
+                     *       "links": null,
                      *       "queue_position": null,
                      *       "description_html": "<p>Routing, templates and a development server, and little else.</p>"
                      *     }
@@ -12467,10 +12620,13 @@ export interface operations {
                      *           "updated_at": "2026-11-20T10:00:00.123456Z",
                      *           "submitted_at": "2026-11-20T10:00:00.123456Z",
                      *           "published_at": "2026-11-20T14:30:00.000000Z",
+                     *           "repository": null,
+                     *           "dead_since": null,
                      *           "version": 3,
                      *           "rejection_reason": null,
                      *           "revision": null,
                      *           "review": null,
+                     *           "links": null,
                      *           "queue_position": null,
                      *           "description_html": "<p>Routing, templates and a development server, and little else.</p>"
                      *         }
@@ -12931,10 +13087,13 @@ export interface operations {
                      *           "updated_at": "2026-11-20T10:00:00.123456Z",
                      *           "submitted_at": "2026-11-20T10:00:00.123456Z",
                      *           "published_at": "2026-11-20T14:30:00.000000Z",
+                     *           "repository": null,
+                     *           "dead_since": null,
                      *           "version": 3,
                      *           "rejection_reason": null,
                      *           "revision": null,
                      *           "review": null,
+                     *           "links": null,
                      *           "description_html": "<p>Routing, templates and a development server, and little else.</p>"
                      *         }
                      *       ],
@@ -13061,10 +13220,13 @@ export interface operations {
                      *             "updated_at": "2026-11-20T10:00:00.123456Z",
                      *             "submitted_at": "2026-11-20T10:00:00.123456Z",
                      *             "published_at": "2026-11-20T14:30:00.000000Z",
+                     *             "repository": null,
+                     *             "dead_since": null,
                      *             "version": 3,
                      *             "rejection_reason": null,
                      *             "revision": null,
                      *             "review": null,
+                     *             "links": null,
                      *             "queue_position": null,
                      *             "description_html": "<p>Routing, templates and a development server, and little else.</p>"
                      *           },
@@ -13200,10 +13362,13 @@ export interface operations {
                      *       "updated_at": "2026-11-20T10:00:00.123456Z",
                      *       "submitted_at": "2026-11-20T10:00:00.123456Z",
                      *       "published_at": "2026-11-20T14:30:00.000000Z",
+                     *       "repository": null,
+                     *       "dead_since": null,
                      *       "version": 3,
                      *       "rejection_reason": null,
                      *       "revision": null,
                      *       "review": null,
+                     *       "links": null,
                      *       "queue_position": null,
                      *       "description_html": "<p>Routing, templates and a development server, and little else.</p>"
                      *     }
@@ -13327,10 +13492,13 @@ export interface operations {
                      *       "updated_at": "2026-11-20T10:00:00.123456Z",
                      *       "submitted_at": "2026-11-20T10:00:00.123456Z",
                      *       "published_at": "2026-11-20T14:30:00.000000Z",
+                     *       "repository": null,
+                     *       "dead_since": null,
                      *       "version": 3,
                      *       "rejection_reason": null,
                      *       "revision": null,
                      *       "review": null,
+                     *       "links": null,
                      *       "queue_position": null,
                      *       "description_html": "<p>Routing, templates and a development server, and little else.</p>"
                      *     }
@@ -13485,10 +13653,13 @@ export interface operations {
                      *       "updated_at": "2026-11-20T10:00:00.123456Z",
                      *       "submitted_at": "2026-11-20T10:00:00.123456Z",
                      *       "published_at": "2026-11-20T14:30:00.000000Z",
+                     *       "repository": null,
+                     *       "dead_since": null,
                      *       "version": 3,
                      *       "rejection_reason": null,
                      *       "revision": null,
                      *       "review": null,
+                     *       "links": null,
                      *       "queue_position": null,
                      *       "description_html": "<p>Routing, templates and a development server, and little else.</p>"
                      *     }
@@ -13913,10 +14084,13 @@ export interface operations {
                      *       "updated_at": "2026-11-20T10:00:00.123456Z",
                      *       "submitted_at": "2026-11-20T10:00:00.123456Z",
                      *       "published_at": "2026-11-20T14:30:00.000000Z",
+                     *       "repository": null,
+                     *       "dead_since": null,
                      *       "version": 3,
                      *       "rejection_reason": null,
                      *       "revision": null,
                      *       "review": null,
+                     *       "links": null,
                      *       "queue_position": null,
                      *       "description_html": "<p>Routing, templates and a development server, and little else.</p>"
                      *     }
@@ -14020,10 +14194,13 @@ export interface operations {
                      *       "updated_at": "2026-11-20T10:00:00.123456Z",
                      *       "submitted_at": "2026-11-20T10:00:00.123456Z",
                      *       "published_at": "2026-11-20T14:30:00.000000Z",
+                     *       "repository": null,
+                     *       "dead_since": null,
                      *       "version": 3,
                      *       "rejection_reason": null,
                      *       "revision": null,
                      *       "review": null,
+                     *       "links": null,
                      *       "queue_position": null,
                      *       "description_html": "<p>Routing, templates and a development server, and little else.</p>"
                      *     }
@@ -14137,10 +14314,13 @@ export interface operations {
                      *       "updated_at": "2026-11-20T10:00:00.123456Z",
                      *       "submitted_at": "2026-11-20T10:00:00.123456Z",
                      *       "published_at": "2026-11-20T14:30:00.000000Z",
+                     *       "repository": null,
+                     *       "dead_since": null,
                      *       "version": 3,
                      *       "rejection_reason": null,
                      *       "revision": null,
                      *       "review": null,
+                     *       "links": null,
                      *       "queue_position": null,
                      *       "description_html": "<p>Routing, templates and a development server, and little else.</p>"
                      *     }
@@ -14255,10 +14435,13 @@ export interface operations {
                      *       "updated_at": "2026-11-20T10:00:00.123456Z",
                      *       "submitted_at": "2026-11-20T10:00:00.123456Z",
                      *       "published_at": "2026-11-20T14:30:00.000000Z",
+                     *       "repository": null,
+                     *       "dead_since": null,
                      *       "version": 3,
                      *       "rejection_reason": null,
                      *       "revision": null,
                      *       "review": null,
+                     *       "links": null,
                      *       "queue_position": null,
                      *       "description_html": "<p>Routing, templates and a development server, and little else.</p>"
                      *     }
@@ -16212,6 +16395,130 @@ export interface operations {
                          * @enum {unknown}
                          */
                         kind: "broken_link" | "spam" | "harmful" | "wrong_facts" | "mine" | "other";
+                    };
+                };
+            };
+        };
+        responses: {
+            /** @description The service gives up the notification at once. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The notification is delivered. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The service tries again, by its schedule. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onProjectLinkDead: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description The notification's id; every try and every redelivery has the same.
+                 * @example msg_3f1c9a5b7d2e4f60
+                 */
+                "webhook-id": string;
+                /**
+                 * @description When this try was sent, in seconds since 1970.
+                 * @example 1795444200
+                 */
+                "webhook-timestamp": string;
+                /**
+                 * @description One `v1,` and base64 of HMAC-SHA256 over `id.timestamp.body` for each secret, separated by spaces (Standard Webhooks 1.0). Missing if the endpoint has no secret.
+                 * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+                 */
+                "webhook-signature"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "type": "project.link_dead",
+                 *       "timestamp": "2026-11-20T10:00:00.123456Z",
+                 *       "data": {
+                 *         "project": {
+                 *           "id": 42,
+                 *           "slug": "flask",
+                 *           "title": "Flask",
+                 *           "tagline": "A lightweight web framework",
+                 *           "author": "Pallets",
+                 *           "description": "Routing, templates and a development server, and little else.",
+                 *           "url": "https://flask.example",
+                 *           "repository_url": "https://code.example/flask",
+                 *           "logo_url": "https://flask.example/logo.svg",
+                 *           "logo": {
+                 *             "64": "/images/5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d.webp",
+                 *             "256": "/images/a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3.webp"
+                 *           },
+                 *           "pictures": [
+                 *             {
+                 *               "640": "/images/c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7.webp",
+                 *               "1280": "/images/0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e.webp",
+                 *               "id": 42,
+                 *               "alt": "The list of a project's routes",
+                 *               "width": 1280,
+                 *               "height": 800
+                 *             }
+                 *           ],
+                 *           "tags": [
+                 *             "python",
+                 *             "web"
+                 *           ],
+                 *           "category": {
+                 *             "slug": "web-frameworks",
+                 *             "name": "Web frameworks"
+                 *           },
+                 *           "status": "live",
+                 *           "upvotes": 128,
+                 *           "owner": {
+                 *             "id": 42,
+                 *             "username": "ada"
+                 *           },
+                 *           "created_at": "2026-11-20T10:00:00.123456Z",
+                 *           "updated_at": "2026-11-20T10:00:00.123456Z",
+                 *           "submitted_at": "2026-11-20T10:00:00.123456Z",
+                 *           "published_at": "2026-11-20T14:30:00.000000Z"
+                 *         },
+                 *         "link": {
+                 *           "field": "url",
+                 *           "url": "https://flask.example",
+                 *           "since": "2026-11-20"
+                 *         }
+                 *       }
+                 *     }
+                 */
+                "application/json": {
+                    /** @constant */
+                    type: "project.link_dead";
+                    /** Format: date-time */
+                    timestamp: string;
+                    data: {
+                        project: components["schemas"]["WebhookProject"];
+                        /** @description The link: the field, its address, and when it was first seen to fail. */
+                        link: {
+                            /** @enum {unknown} */
+                            field: "url" | "repository_url";
+                            url: string;
+                            /** Format: date-time */
+                            since: string;
+                        };
                     };
                 };
             };

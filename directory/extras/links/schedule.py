@@ -1,0 +1,195 @@
+"""Which projects are due, who looks at them, and what becomes of what was seen.
+
+A lease is committed before anything is asked, and its token has to be in the row when what was seen is written: several
+processes share the work, and each project is looked at by one of them.
+"""
+
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import and_, delete, func, or_, select, update
+from sqlalchemy.dialects import postgresql, sqlite
+
+from directory import events
+from directory.db.paging import AnySelect
+from directory.db.transactions import on_postgresql
+from directory.events import Event
+from directory.extensions import db, modify
+from directory.extras.links import states
+from directory.extras.links.looking import Looked
+from directory.extras.links.states import SHOWN, Entry
+from directory.models import LinkCheck, LinkCount, LinkState, Project, Review, Status
+from directory.services import turns
+from directory.services.clock import at_once, database_clock
+from directory.services.delivery import outbox
+from directory.services.delivery.channels import Endpoint
+from directory.services.review.case import changes_of
+
+LEASE = timedelta(minutes=3)
+AT_ONCE = 500  # projects that are given their turn in one transaction
+FIELDS = ("url", "repository_url")
+REVISION = "revision."  # begins the names of links in changes that wait
+WATCHED = (Status.LIVE, Status.PENDING)
+CHANGED = {events.PROJECT_SUBMITTED, events.PROJECT_EDIT_APPROVED, events.PROJECT_RETURNED}
+CHANGED |= {each for each in events.TABLE if each.is_edit}
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """A project that is ours to look at until the lease ends: its links by name, and what was known of them."""
+
+    project_id: int
+    token: str
+    links: Mapping[str, str]
+    known: Mapping[str, Entry]
+
+
+def plan(days: int) -> int:
+    """Give their turns to projects that have none, at most AT_ONCE of them. Returns how many."""
+    at = database_clock()
+    missing = select(Project.id).outerjoin(LinkCheck).where(LinkCheck.project_id.is_(None), Project.status.in_(WATCHED))
+    ids = db.session.scalars(missing.order_by(Project.id).limit(AT_ONCE)).all()
+    rows = [{"project_id": each, "due_at": states.next_turn(each, at, days)} for each in ids]
+    if rows:
+        modify(_insert().values(rows).on_conflict_do_nothing())
+    return len(rows)
+
+
+def on_event(event: Event, project_ids: Sequence[int]) -> None:
+    """Have the links that an edit may have changed looked at, and say nothing any more of those that it replaced."""
+    if event not in CHANGED or not db.shows_links:
+        return
+    rows = [{"project_id": each, "due_at": at_once()} for each in sorted(project_ids)]
+    adding = _insert().values(rows)
+    due = {"due_at": adding.excluded.due_at}
+    db.session.flush()
+    modify(adding.on_conflict_do_update(index_elements=["project_id"], set_=due))
+    for project_id, (links, known) in _links(project_ids).items():
+        if any(name in known and known[name]["url"] != links.get(name) for name in FIELDS):
+            _show(project_id, links, known)
+
+
+def waiting(at: datetime) -> bool:
+    """Whether something is due; a read, so that idle workers never hold SQLite's write lock."""
+    return db.session.scalar(select(LinkCheck.project_id).where(*_due(at)).limit(1)) is not None
+
+
+def take(most: int, at: datetime, project_ids: Sequence[int] | None = None) -> list[Watch]:
+    """Lease at most so many projects, those that have been due for longest, or these whether they are due or not."""
+    which = _due(at) if project_ids is None else [LinkCheck.project_id.in_(project_ids), _is_free(at)]
+    found = select(LinkCheck.project_id).where(*which).order_by(LinkCheck.due_at, LinkCheck.project_id).limit(most)
+    ids = db.session.scalars(found.with_for_update(skip_locked=True)).all()
+    if not ids:
+        return []
+    token = secrets.token_hex(16)
+    held = {"lease_token": token, "leased_until": at + LEASE}
+    modify(update(LinkCheck).where(LinkCheck.project_id.in_(ids)).values(held))
+    links = _links(ids)
+    gone = [each for each in ids if each not in links]
+    if gone:  # those that were rejected: an edit brings them back
+        modify(delete(LinkCheck).where(LinkCheck.project_id.in_(gone)))
+    return [Watch(each, token, *links[each]) for each in ids if each in links]
+
+
+def record(watch: Watch, looked: Looked, at: datetime, *, notify: list[Endpoint]) -> bool:
+    """Write down what was seen. Returns whether the lease was still held.
+
+    The project is locked first, as by everybody who changes it. What was seen of an address that it no longer has is
+    forgotten.
+    """
+    _count(looked)
+    db.session.execute(select(Project.id).where(Project.id == watch.project_id).with_for_update(key_share=True))
+    held = LinkCheck.project_id == watch.project_id, LinkCheck.lease_token == watch.token
+    if db.session.scalar(select(LinkCheck.project_id).where(*held).with_for_update()) is None:
+        return False
+    links, known = _links([watch.project_id]).get(watch.project_id, ({}, {}))
+    now_known = {**known, **looked.entries}
+    kept = {name: now_known[name] for name in links if name in now_known and now_known[name]["url"] == links[name]}
+    due = min((states.instant(each["due"]) for each in kept.values()), default=at)
+    if len(kept) < len(links):
+        due = at
+    if due <= at and looked.busy is not None:
+        due = at + timedelta(seconds=looked.busy)
+    free: dict[str, Any] = {"lease_token": None, "leased_until": None, "due_at": due, "looks": kept}
+    public = [kept[name] for name in FIELDS if name in kept]
+    free |= {"is_dead": any(each["dead"] for each in public)}
+    free |= {"has_moved": any(each["state"] == LinkState.MOVED for each in public)}
+    modify(update(LinkCheck).where(*held).values(free))
+    _show(watch.project_id, links, kept)
+    for name in FIELDS:
+        was = known.get(name)
+        if name in kept and kept[name]["dead"] and not (was and was["url"] == links[name] and was["dead"]):
+            link = {"field": name, "url": links[name], "since": kept[name]["failing"]["from"]}
+            outbox.enqueue(events.PROJECT_LINK_DEAD, watch.project_id, by=None, endpoints=notify, link=link)
+    return True
+
+
+def add(project_ids: Sequence[int]) -> list[int]:
+    """Give turns to these projects, now if they have none. Returns those that are looked at: live and pending ones."""
+    watched = select(Project.id).where(Project.id.in_(project_ids), Project.status.in_(WATCHED)).order_by(Project.id)
+    ids = list(db.session.scalars(watched))
+    if ids:
+        rows = [{"project_id": each, "due_at": at_once()} for each in ids]
+        modify(_insert().values(rows).on_conflict_do_nothing())
+    return ids
+
+
+def dead() -> AnySelect:
+    """The number of projects with a dead link."""
+    return select(func.count()).select_from(LinkCheck).where(LinkCheck.is_dead)
+
+
+def counts() -> AnySelect:
+    """How many looks found each state."""
+    return select(LinkCount.state, LinkCount.number).order_by(LinkCount.state)
+
+
+def _show(project_id: int, links: Mapping[str, str], known: Mapping[str, Entry]) -> None:
+    """Have answers say what is known of the links of a project."""
+    seen = {name: known[name] for name in links if name in known and known[name]["url"] == links[name]}
+    shown: dict[str, Any] = {name: _shown(seen.get(name)) for name in FIELDS}
+    if any(name.startswith(REVISION) for name in links):
+        shown["revision"] = {name: _shown(seen.get(f"{REVISION}{name}")) for name in FIELDS}
+    values = {"links": shown, "dead_since": states.dead_since(seen.get("url"))}
+    modify(update(Project).where(Project.id == project_id).values(values))
+
+
+def _shown(entry: Entry | None) -> dict[str, Any] | None:
+    return None if entry is None else {name: entry[name] for name in SHOWN}
+
+
+def _links(project_ids: Sequence[int]) -> dict[int, tuple[dict[str, str], dict[str, Entry]]]:
+    """The links of live and pending projects by name, with those of changes that wait, and what is known of them."""
+    columns = (Project.id, Project.url, Project.repository_url, LinkCheck.looks, Review)
+    query = select(*columns).outerjoin(LinkCheck, LinkCheck.project_id == Project.id)
+    query = query.outerjoin(Review, and_(turns.CURRENT, turns.of_changes()))
+    found = {}
+    for row in db.session.execute(query.where(Project.id.in_(project_ids), Project.status.in_(WATCHED))):
+        links = {"url": row.url, "repository_url": row.repository_url}
+        changes = changes_of(row.Review)
+        links |= {f"{REVISION}{name}": changes.get(name) for name in FIELDS}
+        found[row.id] = ({name: url for name, url in links.items() if url}, row.looks or {})
+    return found
+
+
+def _count(looked: Looked) -> None:
+    """Add what was seen to the numbers of the metrics, in the order of the states, so that no two wait crosswise."""
+    for state in sorted(entry["state"] for entry in looked.entries.values()):
+        adding = _insert(LinkCount).values(state=state, number=1)
+        one_more = {"number": LinkCount.number + 1}
+        modify(adding.on_conflict_do_update(index_elements=["state"], set_=one_more))
+
+
+def _insert(model: Any = LinkCheck) -> Any:
+    return (postgresql if on_postgresql() else sqlite).insert(model)
+
+
+def _is_free(at: datetime) -> Any:
+    return or_(LinkCheck.leased_until.is_(None), LinkCheck.leased_until <= at)
+
+
+def _due(at: datetime) -> list[Any]:
+    return [LinkCheck.due_at <= at, _is_free(at)]
