@@ -30,8 +30,9 @@ class LinkCheck(db.Model):  # type: ignore[name-defined,misc]
     __tablename__ = "link_checks"
     __table_args__ = (
         Index(None, "due_at"),  # what is due
-        Index("ix_link_checks_is_dead", "project_id", **only_where("is_dead")),  # the projects with a dead link
-        Index("ix_link_checks_has_moved", "project_id", **only_where("has_moved")),  # and with one that moved
+        # The projects with a dead link, and with one that moved.
+        Index("ix_link_checks_is_dead", "project_id", **only_where("is_dead", "is_dead = 1")),
+        Index("ix_link_checks_has_moved", "project_id", **only_where("has_moved", "has_moved = 1")),
     )
 
     project_id: Mapped[OfProject]

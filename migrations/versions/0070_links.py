@@ -45,7 +45,7 @@ def make_tables() -> None:
     )
     op.create_index("ix_link_checks_due_at", "link_checks", ["due_at"])
     for name in ("is_dead", "has_moved"):
-        only = {"postgresql_where": sa.text(name), "sqlite_where": sa.text(name)}
+        only = {"postgresql_where": sa.text(name), "sqlite_where": sa.text(f"{name} = 1")}
         op.create_index(f"ix_link_checks_{name}", "link_checks", ["project_id"], **only)
     op.create_table(
         "link_hosts",

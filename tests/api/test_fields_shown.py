@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from directory.api.schemas.projects import LogoOutput, PictureOutput, WaitsOutput
+from directory.api.schemas.projects import LinksOutput, LogoOutput, PictureOutput, RepositoryOutput, WaitsOutput
 from directory.db.transactions import transaction
 from directory.extensions import db
 from directory.models import DeliveryAttempt, Identity, Passkey
@@ -345,6 +345,9 @@ def test_every_route_shows_those_members_and_no_others(app, ask):
     assert found.keys() == ANSWERS.keys()
 
 
+WHOLE = (LogoOutput, PictureOutput, WaitsOutput, LinksOutput, RepositoryOutput)
+
+
 def declared(schema, name=""):
     """The members that a schema of answers declares, with those that they are members of."""
     found = set()
@@ -353,8 +356,9 @@ def declared(schema, name=""):
         inner = getattr(field, "inner", field)
         many = "[]" if inner is not field or getattr(field, "many", False) else ""
         nested = getattr(inner, "schema", None)
-        # A logo is null or has both addresses (test_logos.py), and a picture has all (tests/extras/pictures).
-        is_whole = nested is None or isinstance(nested, LogoOutput | PictureOutput | WaitsOutput)
+        # A logo is null or has both addresses (test_logos.py), and a picture has all (tests/extras/pictures). What was
+        # seen of links is null here (tests/extras/links).
+        is_whole = nested is None or isinstance(nested, WHOLE)
         found |= {path} if is_whole else declared(nested, path + many)
     return found
 
@@ -362,7 +366,7 @@ def declared(schema, name=""):
 def revised(name=""):
     """The members of a revision, which most projects here do not have."""
     changes = below("changes", *fields.NAMES) | below("rejected", *fields.NAMES)
-    return below(f"{name}.revision".strip("."), "submitted_at", "reason", *changes)
+    return below(f"{name}.revision".strip("."), "submitted_at", "reason", "links", *changes)
 
 
 def approved(name=""):

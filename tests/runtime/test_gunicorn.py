@@ -132,6 +132,7 @@ def test_heartbeats_stay_in_memory(load: Any) -> None:
         ({"WEBHOOK_URL": "https://here.example/", "WEBHOOK_SECRET": "c2VjcmV0", "WEBHOOK_WORKER": "false"}, False),
         ({"MAIL_URL": "smtp://localhost", "MAIL_FROM": "directory@example.org"}, True),
         ({"MAIL_URL": "smtp://localhost", "MAIL_FROM": "directory@example.org", "WEBHOOK_WORKER": "false"}, False),
+        ({"LINK_CHECKS": "on"}, True),
         ({}, False),
     ],
 )

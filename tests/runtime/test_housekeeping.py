@@ -63,6 +63,7 @@ RULES = {
     "approvals": "housekeeping deletes those of earlier versions; up to three wait for each project",
     "sessions": PURGED, "tokens": PURGED, "review_claims": PURGED,
     "sign_in_attempts": PURGED, "mail_links": PURGED, "deliveries": PURGED, "logos": PURGED,
+    "link_checks": WITH_PROJECTS, "link_hosts": PURGED, "link_counts": "one row for each state of a link",
     "reports": "those of members grow: one for each; housekeeping deletes the settled ones of anonymous callers",
     "rules": "administrators make them, 50 at most", "rule_days": "one row for each day and rule",
     "rule_previews": "those older than a day go with the next preview", "rule_facts": PURGED,

@@ -105,3 +105,12 @@ def test_a_turn_comes_again_after_the_period_to_the_second() -> None:
     first: Any = states.next_turn(42, NOON, 7)
     assert states.next_turn(42, first, 7) - first == timedelta(days=7)
     assert states.next_turn(42, first - timedelta(seconds=1), 7) == first
+
+
+def test_in_a_week_100_000_projects_are_looked_at_once_each_and_as_many_in_each_hour() -> None:
+    hours = [0] * (7 * 24)
+    for project in range(1, 100_001):
+        turn = states.next_turn(project, NOON, 7)
+        hours[(turn - NOON - timedelta(microseconds=1)) // HOUR] += 1
+    assert sum(hours) == 100_000
+    assert 590 <= min(hours) <= max(hours) <= 600

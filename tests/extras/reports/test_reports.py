@@ -423,10 +423,10 @@ def test_the_gauge_counts_open_reports_and_asks_nothing_while_reports_are_off(
 ) -> None:
     rules.report(world.project(), None)
     with rules.app.app_context():
-        assert health.ledger(db.engine, None, gauges={"open": routes.open_reports()}).gauges == {"open": 1}
+        assert health.ledger(db.engine, None, gauges={"open": routes.open_reports()}).gauges == {"open": [(1,)]}
         statements.clear()
         rules.app.config["REPORTS"] = "off"
-        assert health.ledger(db.engine, None, gauges={"open": routes.open_reports()}).gauges == {"open": 0}
+        assert health.ledger(db.engine, None, gauges={"open": routes.open_reports()}).gauges == {"open": [(0,)]}
     assert [statement for statement in statements if "reports" in statement] == []
 
 
