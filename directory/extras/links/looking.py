@@ -1,25 +1,16 @@
 """Looks at the links of a project, and what each saw. It holds no connection to the database meanwhile."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
 
 from directory.extras.links import states
-from directory.extras.links.states import Days, Entry, Seen
+from directory.extras.links.states import Days, Entry, Looked, Seen
 from directory.extras.links.transport import Answer, Asking, Garbled, HostBusy, NoAnswer
 from directory.models import LinkState
 from directory.services.text.equal_addresses import needs_no_review
 from directory.services.text.links import parsed
 
 GONE = {404, 410}
-
-
-@dataclass(slots=True)
-class Looked:
-    """What was seen now, by link; and the seconds after which those may be looked at whose host was busy."""
-
-    entries: dict[str, Entry] = field(default_factory=dict)
-    busy: float | None = None
 
 
 def seen_at(url: str, asking: Asking) -> Seen:

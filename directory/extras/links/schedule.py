@@ -19,8 +19,7 @@ from directory.db.transactions import on_postgresql
 from directory.events import Event
 from directory.extensions import db, modify
 from directory.extras.links import states
-from directory.extras.links.looking import Looked
-from directory.extras.links.states import SHOWN, Entry
+from directory.extras.links.states import SHOWN, Entry, Looked
 from directory.models import LinkCheck, LinkCount, LinkState, Project, Review, Status
 from directory.services import turns
 from directory.services.clock import at_once, database_clock

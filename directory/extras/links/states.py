@@ -3,7 +3,7 @@
 An entry is stored as JSON, with times as answers write them.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -36,6 +36,14 @@ class Seen:
     state: LinkState
     status: int | None = None
     final_url: str | None = None
+
+
+@dataclass(slots=True)
+class Looked:
+    """What was seen now, by link; and the seconds after which those may be looked at whose host was busy."""
+
+    entries: dict[str, Entry] = field(default_factory=dict)
+    busy: float | None = None
 
 
 def after(before: Entry | None, url: str, seen: Seen, at: datetime, days: Days, project_id: int) -> Entry:

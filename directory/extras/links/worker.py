@@ -15,7 +15,7 @@ from directory.db.transactions import transaction
 from directory.extras.links import looking, schedule
 from directory.extras.links.hosts import Turns
 from directory.extras.links.schedule import Watch
-from directory.extras.links.states import Days
+from directory.extras.links.states import Days, Looked
 from directory.extras.links.transport import Asking
 from directory.models import now
 
@@ -39,7 +39,7 @@ def asking_of(app: Flask, pause: Any = time.sleep) -> Asking:
     return Asking(agent, Turns(app.app_context, pause), internal=app.config["ALLOW_INTERNAL_URLS"])
 
 
-def look(app: Flask, watch: Watch, asking: Asking, *, at_once: bool = False) -> looking.Looked:
+def look(app: Flask, watch: Watch, asking: Asking, *, at_once: bool = False) -> Looked:
     """Look at a leased project, and write down what was seen."""
     given = (watch.project_id, watch.links, watch.known, asking, days_of(app), now)
     looked = looking.look(*given, at_once=at_once)

@@ -5,8 +5,7 @@ from typing import Any
 from directory import events
 from directory.extensions import db
 from directory.extras.links import schedule
-from directory.extras.links.looking import Looked
-from directory.extras.links.states import Days, Seen, after
+from directory.extras.links.states import Days, Looked, Seen, after
 from directory.models import LinkState, now
 
 
