@@ -252,7 +252,7 @@ PROJECT_APPEAL_REVERSED = Event(
 )
 PROJECT_REPORTED = Event("project.reported", "Project reported", webhook="Project reported", webhook_place=9)
 PROJECT_LINK_DEAD = Event(
-    "project.link_dead", "Link dead", webhook="Link of a project dead", webhook_place=10,
+    "project.link_dead", "Link dead", webhook="Link of a project dead", webhook_place=11,
     mail=(
         _("A link of {title} does not work"),
         _("This site has looked at a link of your project {title} several times, and it does not work:"),
