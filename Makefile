@@ -84,8 +84,9 @@ lint: .venv/.test $(PAGES) $(TOOLS) ## Check style, format, types and imports, o
 check: .venv/.compiled lint ## What lint checks, known faults, and the whole suite with its coverage: what a change must pass
 	@$(BIN)/python .ci/audit.py
 	@export TEST_DATABASES=sqlite TEST_ON_BOTH="$(ON_BOTH)"; \
-	  $(PYTEST) --counted=yes --cov --cov-report= $(call AGAIN,--cov --cov-append --cov-report=); \
+	  $(BIN)/coverage erase; $(PYTEST) -p tests.support.probes --counted=yes $(call AGAIN,-p tests.support.probes); \
 	  $(PYTEST) --counted=no $(call AGAIN)
+	@$(BIN)/coverage combine -q
 	@$(BIN)/coverage report --fail-under=95
 	@$(BIN)/coverage report --fail-under=100 --include='$(EXACT)' --omit='directory/extras/observability/*'
 
