@@ -15,7 +15,7 @@ PYTEST_ARGS ?=
 DATABASES ?= $(if $(PYTEST_ARGS),,sqlite)
 # The folders whose tests make check runs on each of them: those that ask what the database does, and those of processes.
 # Of the others .ci/run has each test on PostgreSQL too.
-ON_BOTH = tests/services tests/db tests/cli tests/cache tests/server tests/runtime tests/system tests/extras
+ON_BOTH = tests/services tests/db tests/cli tests/cache tests/server tests/runtime tests/system
 BENCH_ARGS ?=
 CHAOS_ARGS ?=
 LIGHTHOUSE_ARGS ?=
