@@ -26,7 +26,7 @@ from directory.errors import DirectoryError, Invalid
 from directory.http.fields import DayOrTime, Few, Line, Prose, Strict, Word
 from directory.http.request_body import parse_json
 from directory.models import Status, now
-from directory.services.catalog.fields import BODY, OWNED, Kind
+from directory.services.catalog.fields import BODY, OWNED, Kind, Writer
 from directory.services.catalog.fields import FIELDS as TABLE
 from directory.services.clock import timestamp
 from directory.services.data.import_export import READ_ONLY, WRITABLE
@@ -37,7 +37,7 @@ FORMATS = ("jsonl", "csv")
 FIELDS = (*WRITABLE, *READ_ONLY)
 REQUIRED = tuple(field.name for field in BODY if field.is_required)
 NULLABLE = tuple(field.name for field in OWNED if field.is_nullable)
-DATES = frozenset(field.name for field in TABLE if field.kind is Kind.TIME)
+DATES = frozenset(field.name for field in TABLE if field.kind is Kind.TIME and field.writer is Writer.IMPORT)
 DECIDED = frozenset({"status", "rejection_reason"})
 PROSE = ("description", "rejection_reason")  # their spaces are kept
 BLANKABLE = (*NULLABLE, *DECIDED, "owner", *DATES)  # an empty cell of these is null
