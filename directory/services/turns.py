@@ -105,8 +105,8 @@ def revision(facts: Facts) -> dict[str, Any] | None:
         return {"changes": {}, "submitted_at": None, "reason": facts.reason, "rejected": changes}
     if facts.category is not None:
         changes = {**changes, "category": facts.category}
-    seen = (facts.links or {}).get("revision") if db.shows_links else None
-    return {"changes": changes, "submitted_at": facts.place, "reason": None, "links": seen}
+    waiting = {"changes": changes, "submitted_at": facts.place, "reason": None}
+    return {**waiting, "links": (facts.links or {}).get("revision")} if db.shows_links else waiting
 
 
 def links(facts: Facts) -> dict[str, Any] | None:

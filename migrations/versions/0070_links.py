@@ -1,5 +1,7 @@
 """What was seen of the links of projects, and when they are looked at next."""
 
+from typing import Any
+
 import sqlalchemy as sa
 from alembic import op
 
@@ -26,15 +28,18 @@ def upgrade() -> None:
         make_tables()
 
 
+def lease() -> tuple[sa.Column[Any], ...]:
+    return sa.Column("leased_until", TIME), sa.Column("lease_token", sa.String(32))
+
+
 def make_tables() -> None:
     for name in ("link_checks", "link_hosts", "link_counts"):  # an interrupted run may have made them
         op.execute(f"DROP TABLE IF EXISTS {name}")
-    lease = sa.Column("leased_until", TIME), sa.Column("lease_token", sa.String(32))
     op.create_table(
         "link_checks",
         sa.Column("project_id", NUMBER, autoincrement=False, nullable=False),
         sa.Column("due_at", TIME, nullable=False),
-        *(column.copy() for column in lease),
+        *lease(),
         sa.Column("looks", sa.JSON()),
         sa.Column("is_dead", sa.Boolean(), server_default=sa.false(), nullable=False),
         sa.Column("has_moved", sa.Boolean(), server_default=sa.false(), nullable=False),
@@ -51,7 +56,7 @@ def make_tables() -> None:
         "link_hosts",
         sa.Column("host", sa.String(300), nullable=False),
         sa.Column("next_at", TIME, nullable=False),
-        *(column.copy() for column in lease),
+        *lease(),
         sa.PrimaryKeyConstraint("host", name=op.f("pk_link_hosts")),
     )
     op.create_index("ix_link_hosts_next_at", "link_hosts", ["next_at"])

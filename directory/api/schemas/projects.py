@@ -224,7 +224,7 @@ class RevisionOutput(Strict):
     links = fields.Nested(
         LinksOutput,
         allow_none=True,
-        metadata={"description": "What was seen of new links; absent after a rejection."},
+        metadata={"description": "What was seen of new links; absent after a rejection, and if nobody looks."},
     )
 
 

@@ -46,7 +46,8 @@ class Turns:
         held = {"next_at": at + BETWEEN, "leased_until": at + HELD, "lease_token": token}
         taking = (postgresql if on_postgresql() else sqlite).insert(LinkHost).values(host=host, **held)
         is_free = (LinkHost.next_at <= at, or_(LinkHost.leased_until.is_(None), LinkHost.leased_until <= at))
-        if modify(taking.on_conflict_do_update(index_elements=["host"], set_=held, where=is_free[0] & is_free[1])):
+        taking = taking.on_conflict_do_update(index_elements=["host"], set_=held, where=is_free[0] & is_free[1])
+        if db.session.scalar(taking.returning(LinkHost.host)) is not None:
             return 0.0
         row = db.session.execute(select(LinkHost.next_at, LinkHost.leased_until).where(LinkHost.host == host)).one()
         until = max(row.next_at, at + BETWEEN) if row.leased_until is not None else row.next_at
