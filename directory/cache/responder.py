@@ -300,9 +300,10 @@ class Responder:
             if read_rows is not None and may_read and not all(each.is_read for each in reads):
                 waiting = [self._waiting.popleft() for _ in range(len(self._waiting))]
                 self._read_votes([each for each in waiting if not each.is_read], read_rows, in_loop=in_loop)
-        for each in reads:
-            each.is_read = True  # also where it was not read in time, so that no other thread reads it for nothing
-            each.response = self._filled(each)
+        with self._flask.app_context():  # whose settings say what is filled in
+            for each in reads:
+                each.is_read = True  # also where it was not read in time, so that no other thread reads it for nothing
+                each.response = self._filled(each)
 
     def _read_votes(self, pending: list[PendingRead], read_rows: ReadVotes, *, in_loop: bool) -> None:
         values = [

@@ -261,7 +261,8 @@ def test_an_approval_applies_the_changes(make_app: Any, world: World, ada: Calle
     [event] = outbox(app)
     assert (event["type"], event["data"]["edited_by"]["username"]) == ("project.edited", "root")
     assert event["data"]["changes"] == changes
-    assert event["data"]["project"] == {n: v for n, v in after.items() if n not in {"has_upvoted", "version"}}
+    not_sent = {"has_upvoted", "version", "repository", "dead_since"}
+    assert event["data"]["project"] == {n: v for n, v in after.items() if n not in not_sent}
     assert "reason" not in event["data"]
     assert app.test_cli_runner().invoke(args=["recount", "--check"]).exit_code == 0
 

@@ -7,6 +7,7 @@ import pytest
 
 from directory.api.schemas.projects import ProjectDetail
 from directory.cache.personal_body import PersonalParts
+from directory.extensions import db
 from directory.http.cache_policy import CachePolicy
 from directory.http.endpoint import digest
 
@@ -41,19 +42,22 @@ def test_votes_are_filled_in_whatever_the_texts_say(title: str) -> None:
 
 @pytest.mark.parametrize("text", TEXTS)
 @pytest.mark.parametrize("voted", [None, "33"])
-def test_what_the_owner_sees_stands_behind_the_public_members(text: str, voted: str | None) -> None:
+def test_what_the_owner_sees_stands_behind_the_public_members(
+    text: str, voted: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(type(db), "shows_links", False)  # there is no application
     projects = [project(n, 10 + n) for n in (3, 33, 5)]
     changes = {"title": text, "tags": []}
     day = "2026-11-20 10:00:00.12"
     own = [
-        [33, "changes", "reviewers", None, None, None, changes, "games", day, day, None, day],
-        [3, "submission", None, None, "rejected", text, None, None, None, day, None, day],
-        [5, *[None] * 11],
+        [33, "changes", "reviewers", None, None, None, changes, "games", None, day, day, None, day],
+        [3, "submission", None, None, "rejected", text, None, None, None, None, day, None, day],
+        [5, *[None] * 12],
     ]
     at = "2026-11-20T10:00:00.120000Z"
     revision = {"changes": {**changes, "category": "games"}, "submitted_at": at, "reason": None}
     waits = {"waiting_for": "review", "since": at, "closes_at": None, "held": False, "asked": None}
-    nothing = {"rejection_reason": None, "revision": None, "review": None}
+    nothing = {"rejection_reason": None, "revision": None, "review": None, "links": None}
     seen = {
         33: {**nothing, "revision": revision, "review": waits},
         3: {**nothing, "rejection_reason": text},
