@@ -57,8 +57,7 @@ def take(project_id: int, *, by: Caller, minutes: int, take_over: bool = False) 
     `take_over`.
     """
     require_active(by)
-    columns = select(P.version, P.status, P.category_id).where(P.id == project_id)
-    query = columns.with_for_update(read=True)
+    query = select(P.version, P.status, P.category_id).where(P.id == project_id).with_for_update(read=True)
     project = permissions.require_reviewer(by, db.session.execute(query).one_or_none())
     # In a separate statement: a join would read the case as it was before the wait for the lock.
     case = select(R.id).where(R.project_id == project_id, R.turn.in_([Turn.REVIEWERS, Turn.RULE, Turn.APPEAL]))

@@ -20,8 +20,8 @@ class Filters:
     (`periods`). With `waiting` the list contains only projects that wait for review, with `with_owner` those that wait
     for their owners, with `in_appeal` those about which an appeal is open, with `held` those that are held out of the
     queue, with `answered` those whose owners wrote last. `categories` are the ids of those that a reviewer may review.
-    With `first_time` the list contains only projects of owners of whose projects none was decided before.
-    `nothing` is set if no project can match. `added` has the values of the conditions that extras add, by their names.
+    With `first_time` the list contains only projects of owners of whose projects none was decided before. `nothing` is
+    set if no project can match. `added` has the values of the conditions that extras add, by their names.
     """
 
     status: str | None = None
