@@ -40,7 +40,7 @@ class Filters:
     categories: tuple[int, ...] | None = None
     first_time: str | None = None
     nothing: str | None = None
-    added: Mapping[str, Any] = field(default_factory=dict)
+    added: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
     def given(self) -> dict[str, Any]:
         """The filters that are set, by name."""
