@@ -25,6 +25,7 @@ from directory.services import turns
 from directory.services.clock import at_once, database_clock
 from directory.services.delivery import outbox
 from directory.services.delivery.channels import Endpoint
+from directory.services.identity import Caller
 from directory.services.review.case import changes_of
 
 LEASE = timedelta(minutes=3)
@@ -57,7 +58,7 @@ def plan(days: int) -> int:
     return len(rows)
 
 
-def on_event(event: Event, project_ids: Sequence[int]) -> None:
+def on_event(event: Event, project_ids: Sequence[int], _by: Caller | None) -> None:
     """Have the links that an edit may have changed looked at, and say nothing any more of those that it replaced."""
     if event not in CHANGED or not db.shows_links:
         return

@@ -6,6 +6,7 @@ import time
 from typing import Any
 
 import pytest
+import requests
 
 from directory.extras.links import transport
 from directory.extras.links.looking import seen_at
@@ -139,6 +140,15 @@ def test_each_hop_has_the_turn_at_its_host_and_what_it_asks_for_is_kept(site: Si
     assert turns.waits[:3] == [0.0, 0.0, 120.0]
     assert turns.waits[3] > 1_000_000
     assert transport.host_of("https://a.example/") == "a.example:443"
+    assert transport.waiting_time({"x-ratelimit-remaining": "0", "x-ratelimit-reset": "soon"}) == 0
+
+
+def test_headers_that_the_end_of_the_time_cut_off_are_no_answer() -> None:
+    exchange = transport._Exchange("http://a.example/", asking(), False, {})
+    exchange.wire.cut()
+    exchange._read(requests.Response())
+    with pytest.raises(Unreached):
+        exchange.done(0)
 
 
 def test_a_body_is_bounded_also_where_it_unfolds(site: Site) -> None:

@@ -2307,10 +2307,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Show how much waits for review in the categories of the reviewer, since when, and how much the caller claims
-         * @description It also says whether claims are switched on.
-         *
-         *     Needs a reviewer of the project's category, or an administrator.
+         * Show how much waits for review in the categories of the reviewer, and since when
+         * @description Needs a reviewer of the project's category, or an administrator.
          */
         get: operations["reviewSummary"];
         put?: never;
@@ -2653,26 +2651,6 @@ export interface webhooks {
         patch?: never;
         trace?: never;
     };
-    "project.link_dead": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Link of a project dead
-         * @description The service sends `project.link_dead` to each endpoint that asks for it, in the format `standard`.
-         */
-        post: operations["onProjectLinkDead"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "webhook.test": {
         parameters: {
             query?: never;
@@ -2687,6 +2665,26 @@ export interface webhooks {
          * @description An administrator tries an endpoint, by the API or by `flask webhooks send-test`. No such project exists.
          */
         post: operations["onWebhookTest"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "project.link_dead": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Link of a project dead
+         * @description The service sends `project.link_dead` to each endpoint that asks for it, in the format `standard`.
+         */
+        post: operations["onProjectLinkDead"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2913,12 +2911,6 @@ export interface components {
             /** @example Routing, templates and a development server, and little else. */
             description?: string;
         };
-        /** @description Who looks at a project, and until when that is shown to the others. */
-        Claim: {
-            user: components["schemas"]["UserRef"];
-            /** Format: date-time */
-            until: string;
-        };
         /** @description Who has approved the version, and when. */
         GivenApproval: {
             user: components["schemas"]["UserRef"];
@@ -3025,7 +3017,7 @@ export interface components {
             reason: string | null;
             /** @description The values that were rejected; absent while changes wait. */
             rejected?: components["schemas"]["RevisionChanges"];
-            /** @description What was seen of new links; absent after a rejection. */
+            /** @description What was seen of new links; absent after a rejection, and if nobody looks. */
             links?: components["schemas"]["Links"] | null;
         };
         /** @description What a project, or changes of it, wait for: the reviewers, the owner, or the outcome of an appeal. */
@@ -3047,10 +3039,14 @@ export interface components {
              */
             asked: "changes_requested" | "unpublished" | null;
         };
+        /** @description Who looks at a project, and until when that is shown to the others. */
+        Claim: {
+            user: components["schemas"]["UserRef"];
+            /** Format: date-time */
+            until: string;
+        };
         /** @description A project as reviewers see it in a list, with the numbers of its owner's submissions. */
         QueueItem: {
-            /** @description Null if nobody claims the project. */
-            claim: components["schemas"]["Claim"] | null;
             /** @description Null if one is enough or nothing waits. */
             approvals: components["schemas"]["Approvals"] | null;
             owner_stats: components["schemas"]["OwnerStats"];
@@ -3111,6 +3107,8 @@ export interface components {
             readonly links?: components["schemas"]["Links"] | null;
             /** @description The description as the pages show it, for the owner and reviewers. */
             readonly description_html?: string;
+            /** @description Null if nobody claims the project. */
+            claim: components["schemas"]["Claim"] | null;
         };
         /** @description The page's place in the list. `page` is null for a request by cursor; a cursor is null at an end of the list. */
         Pagination: {
@@ -3739,7 +3737,7 @@ export interface components {
             host: string;
             format: string;
             /** @description The events that are sent to it. */
-            events: ("project.approved" | "project.submitted" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.edited" | "project.changes_requested" | "project.answered" | "project.appealed" | "project.reported" | "project.link_dead" | "webhook.test" | "project.edit_approved" | "project.edit_rejected" | "project.closing" | "project.message" | "project.returned" | "project.appeal_upheld" | "project.appeal_reversed" | "report.settled")[];
+            events: ("project.approved" | "project.submitted" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.edited" | "project.changes_requested" | "project.answered" | "project.appealed" | "project.reported" | "webhook.test" | "project.link_dead" | "project.edit_approved" | "project.edit_rejected" | "project.closing" | "project.message" | "project.returned" | "project.appeal_upheld" | "project.appeal_reversed" | "report.settled")[];
             deliveries: components["schemas"]["DeliveryCounts"];
         };
         /** @description The endpoints, in the order of the configuration. */
@@ -4500,8 +4498,6 @@ export interface components {
         } & (unknown | unknown);
         /** @description A project as reviewers see it, with the numbers of its owner's submissions. */
         ReviewDetail: {
-            /** @description Null if nobody claims the project. */
-            claim: components["schemas"]["Claim"] | null;
             owner_stats: components["schemas"]["OwnerStats"];
             /** @description How many other submissions of the same URL exist, in whatever state. */
             earlier: number;
@@ -4563,6 +4559,8 @@ export interface components {
             readonly queue_position?: number | null;
             /** @description The description as the pages show it, for the owner and administrators. */
             readonly description_html?: string;
+            /** @description Null if nobody claims the project. */
+            claim: components["schemas"]["Claim"] | null;
         };
         /** @description The outcome of an appeal, and the reason for the owner. */
         OutcomeInput: {
@@ -4678,14 +4676,14 @@ export interface components {
             waiting_for_owner: number;
             /** @description How many there are with waiting_for=appeal. */
             waiting_for_appeal: number;
-            /** @description How many projects the caller claims. */
-            mine: number;
-            /** @description Whether projects can be claimed (CLAIM_MINUTES). */
-            claims: boolean;
             /** @description The caller's categories that fewer people may review than have to approve. */
             too_few_reviewers: components["schemas"]["CategoryRef"][];
             /** @description Whether owners may appeal (APPEALS). */
             appeals: boolean;
+            /** @description How many projects the caller claims. */
+            mine: number;
+            /** @description Whether projects can be claimed (CLAIM_MINUTES). */
+            claims: boolean;
             /** @description How many projects have open reports; null while reports are off. */
             reports: number | null;
         };
@@ -6444,8 +6442,6 @@ export interface operations {
                 kind?: "submission" | "revision";
                 /** @description Only pending projects of owners who have no live and no rejected project, and of whose pending projects none was decided before, as far as the log goes back. */
                 first_time?: "true";
-                /** @description Only projects that the caller, another or nobody claims. */
-                claimed?: "me" | "others" | "none";
                 /** @description Projects that wait, or whose changes wait, for the reviewers (as with waiting=true) or for their owners: those that were taken down, or of which changes were asked for; or about which an appeal is open. */
                 waiting_for?: "review" | "owner" | "appeal";
                 /** @description Only what rules hold out of the queue; `oldest` is the default order. */
@@ -6454,6 +6450,8 @@ export interface operations {
                 answered?: "true";
                 /** @description Default newest; in a list of pending projects or of the queue oldest. */
                 sort?: "newest" | "popular" | "upvotes" | "oldest";
+                /** @description Only projects that the caller, another or nobody claims. */
+                claimed?: "me" | "others" | "none";
             };
             header?: never;
             path?: never;
@@ -6477,13 +6475,6 @@ export interface operations {
                      * @example {
                      *       "items": [
                      *         {
-                     *           "claim": {
-                     *             "user": {
-                     *               "id": 42,
-                     *               "username": "ada"
-                     *             },
-                     *             "until": "2026-11-20T10:00:00.123456Z"
-                     *           },
                      *           "approvals": {
                      *             "required": 2,
                      *             "given": [
@@ -6565,7 +6556,14 @@ export interface operations {
                      *           "revision": null,
                      *           "review": null,
                      *           "links": null,
-                     *           "description_html": "<p>Routing, templates and a development server, and little else.</p>"
+                     *           "description_html": "<p>Routing, templates and a development server, and little else.</p>",
+                     *           "claim": {
+                     *             "user": {
+                     *               "id": 42,
+                     *               "username": "ada"
+                     *             },
+                     *             "until": "2026-11-20T10:00:00.123456Z"
+                     *           }
                      *         }
                      *       ],
                      *       "pagination": {
@@ -8628,7 +8626,7 @@ export interface operations {
                 state?: "pending" | "delivered" | "dead";
                 /** @description An endpoint's name; an unknown one finds nothing. */
                 endpoint?: string;
-                event?: "project.approved" | "project.submitted" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.edited" | "project.changes_requested" | "project.answered" | "project.appealed" | "project.reported" | "project.link_dead" | "webhook.test" | "project.edit_approved" | "project.edit_rejected" | "project.closing" | "project.message" | "project.returned" | "project.appeal_upheld" | "project.appeal_reversed" | "report.settled" | "account.password_reset" | "account.email_verification" | "account.email_changed" | "account.password_changed" | "account.passkey_added" | "account.passkey_removed";
+                event?: "project.approved" | "project.submitted" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.edited" | "project.changes_requested" | "project.answered" | "project.appealed" | "project.reported" | "webhook.test" | "project.link_dead" | "project.edit_approved" | "project.edit_rejected" | "project.closing" | "project.message" | "project.returned" | "project.appeal_upheld" | "project.appeal_reversed" | "report.settled" | "account.password_reset" | "account.email_verification" | "account.email_changed" | "account.password_changed" | "account.passkey_added" | "account.passkey_removed";
                 project_id?: number;
             };
             header?: never;
@@ -12973,8 +12971,6 @@ export interface operations {
                 kind?: "submission" | "revision";
                 /** @description Only pending projects of owners who have no live and no rejected project, and of whose pending projects none was decided before, as far as the log goes back. */
                 first_time?: "true";
-                /** @description Only projects that the caller, another or nobody claims. */
-                claimed?: "me" | "others" | "none";
                 /** @description Projects that wait, or whose changes wait, for the reviewers (as with waiting=true) or for their owners: those that were taken down, or of which changes were asked for; or about which an appeal is open. */
                 waiting_for?: "review" | "owner" | "appeal";
                 /** @description Only what rules hold out of the queue; `oldest` is the default order. */
@@ -12983,6 +12979,8 @@ export interface operations {
                 answered?: "true";
                 /** @description Default newest; in a list of pending projects or of the queue oldest. */
                 sort?: "newest" | "popular" | "upvotes" | "oldest";
+                /** @description Only projects that the caller, another or nobody claims. */
+                claimed?: "me" | "others" | "none";
             };
             header?: never;
             path?: never;
@@ -13006,13 +13004,6 @@ export interface operations {
                      * @example {
                      *       "items": [
                      *         {
-                     *           "claim": {
-                     *             "user": {
-                     *               "id": 42,
-                     *               "username": "ada"
-                     *             },
-                     *             "until": "2026-11-20T10:00:00.123456Z"
-                     *           },
                      *           "approvals": {
                      *             "required": 2,
                      *             "given": [
@@ -13094,7 +13085,14 @@ export interface operations {
                      *           "revision": null,
                      *           "review": null,
                      *           "links": null,
-                     *           "description_html": "<p>Routing, templates and a development server, and little else.</p>"
+                     *           "description_html": "<p>Routing, templates and a development server, and little else.</p>",
+                     *           "claim": {
+                     *             "user": {
+                     *               "id": 42,
+                     *               "username": "ada"
+                     *             },
+                     *             "until": "2026-11-20T10:00:00.123456Z"
+                     *           }
                      *         }
                      *       ],
                      *       "pagination": {
@@ -13281,13 +13279,6 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "claim": {
-                     *         "user": {
-                     *           "id": 42,
-                     *           "username": "ada"
-                     *         },
-                     *         "until": "2026-11-20T10:00:00.123456Z"
-                     *       },
                      *       "owner_stats": {
                      *         "live": 0,
                      *         "pending": 0,
@@ -13370,7 +13361,14 @@ export interface operations {
                      *       "review": null,
                      *       "links": null,
                      *       "queue_position": null,
-                     *       "description_html": "<p>Routing, templates and a development server, and little else.</p>"
+                     *       "description_html": "<p>Routing, templates and a development server, and little else.</p>",
+                     *       "claim": {
+                     *         "user": {
+                     *           "id": 42,
+                     *           "username": "ada"
+                     *         },
+                     *         "until": "2026-11-20T10:00:00.123456Z"
+                     *       }
                      *     }
                      */
                     "application/json": components["schemas"]["ReviewDetail"];
@@ -14888,8 +14886,6 @@ export interface operations {
                      *       "held": 0,
                      *       "waiting_for_owner": 0,
                      *       "waiting_for_appeal": 0,
-                     *       "mine": 0,
-                     *       "claims": true,
                      *       "too_few_reviewers": [
                      *         {
                      *           "slug": "web-frameworks",
@@ -14897,6 +14893,8 @@ export interface operations {
                      *         }
                      *       ],
                      *       "appeals": true,
+                     *       "mine": 0,
+                     *       "claims": true,
                      *       "reports": 0
                      *     }
                      */
@@ -16423,6 +16421,97 @@ export interface operations {
             };
         };
     };
+    onWebhookTest: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description The notification's id; every try and every redelivery has the same.
+                 * @example msg_3f1c9a5b7d2e4f60
+                 */
+                "webhook-id": string;
+                /**
+                 * @description When this try was sent, in seconds since 1970.
+                 * @example 1795444200
+                 */
+                "webhook-timestamp": string;
+                /**
+                 * @description One `v1,` and base64 of HMAC-SHA256 over `id.timestamp.body` for each secret, separated by spaces (Standard Webhooks 1.0). Missing if the endpoint has no secret.
+                 * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+                 */
+                "webhook-signature"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "type": "webhook.test",
+                 *       "timestamp": "2026-11-20T10:00:00.123456Z",
+                 *       "data": {
+                 *         "project": {
+                 *           "id": null,
+                 *           "slug": "a-test",
+                 *           "title": "A test",
+                 *           "tagline": "If you can read this, the webhook works.",
+                 *           "url": "https://example.org/",
+                 *           "category": {
+                 *             "slug": "test",
+                 *             "name": "Test"
+                 *           },
+                 *           "owner": {
+                 *             "id": null,
+                 *             "username": "nobody"
+                 *           }
+                 *         }
+                 *       }
+                 *     }
+                 */
+                "application/json": {
+                    /** @constant */
+                    type: "webhook.test";
+                    /** Format: date-time */
+                    timestamp: string;
+                    data: {
+                        project: {
+                            id: null;
+                            slug: string;
+                            title: string;
+                            tagline: string;
+                            url: string;
+                            category: Record<string, never>;
+                            owner: Record<string, never>;
+                        };
+                    };
+                };
+            };
+        };
+        responses: {
+            /** @description The service gives up the notification at once. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The notification is delivered. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The service tries again, by its schedule. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
     onProjectLinkDead: {
         parameters: {
             query?: never;
@@ -16518,97 +16607,6 @@ export interface operations {
                             url: string;
                             /** Format: date-time */
                             since: string;
-                        };
-                    };
-                };
-            };
-        };
-        responses: {
-            /** @description The service gives up the notification at once. */
-            410: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description The notification is delivered. */
-            "2XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description The service tries again, by its schedule. */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-        };
-    };
-    onWebhookTest: {
-        parameters: {
-            query?: never;
-            header: {
-                /**
-                 * @description The notification's id; every try and every redelivery has the same.
-                 * @example msg_3f1c9a5b7d2e4f60
-                 */
-                "webhook-id": string;
-                /**
-                 * @description When this try was sent, in seconds since 1970.
-                 * @example 1795444200
-                 */
-                "webhook-timestamp": string;
-                /**
-                 * @description One `v1,` and base64 of HMAC-SHA256 over `id.timestamp.body` for each secret, separated by spaces (Standard Webhooks 1.0). Missing if the endpoint has no secret.
-                 * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
-                 */
-                "webhook-signature"?: string;
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "type": "webhook.test",
-                 *       "timestamp": "2026-11-20T10:00:00.123456Z",
-                 *       "data": {
-                 *         "project": {
-                 *           "id": null,
-                 *           "slug": "a-test",
-                 *           "title": "A test",
-                 *           "tagline": "If you can read this, the webhook works.",
-                 *           "url": "https://example.org/",
-                 *           "category": {
-                 *             "slug": "test",
-                 *             "name": "Test"
-                 *           },
-                 *           "owner": {
-                 *             "id": null,
-                 *             "username": "nobody"
-                 *           }
-                 *         }
-                 *       }
-                 *     }
-                 */
-                "application/json": {
-                    /** @constant */
-                    type: "webhook.test";
-                    /** Format: date-time */
-                    timestamp: string;
-                    data: {
-                        project: {
-                            id: null;
-                            slug: string;
-                            title: string;
-                            tagline: string;
-                            url: string;
-                            category: Record<string, never>;
-                            owner: Record<string, never>;
                         };
                     };
                 };

@@ -1,5 +1,7 @@
 // The extras, but for those that the server says are off.
+import { filters } from "../state/queue-address.ts";
 import { appeals } from "./appeals/index.ts";
+import { claims } from "./claims/index.ts";
 import { added, type Extra } from "./extra.ts";
 import { replies } from "./replies/index.ts";
 import { reports } from "./reports/index.ts";
@@ -11,6 +13,7 @@ const off = globalThis.document?.querySelector?.<HTMLMetaElement>('meta[name="ex
 // In the order of their entries in the navigation.
 const all: readonly Extra[] = [
   appeals,
+  claims,
   reports,
   spamRules,
   replies,
@@ -19,3 +22,4 @@ const all: readonly Extra[] = [
 
 export const extras = all.filter(({ name }) => !off.includes(name));
 Object.assign(added, ...extras);
+filters.filters = [...filters.filters, ...extras.flatMap(({ filter }) => filter ?? [])];
