@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import and_, delete, func, or_, select, update
+from sqlalchemy import and_, delete, func, literal, or_, select, union_all, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from directory import events
@@ -143,8 +143,10 @@ def dead() -> AnySelect:
 
 
 def counts() -> AnySelect:
-    """How many looks found each state."""
-    return select(LinkCount.state, LinkCount.number).order_by(LinkCount.state)
+    """How many looks found each state, 0 for those that none found."""
+    each = union_all(*(select(literal(state.value).label("state")) for state in LinkState)).subquery()
+    number = func.coalesce(LinkCount.number, 0)
+    return select(each.c.state, number).outerjoin(LinkCount, LinkCount.state == each.c.state)
 
 
 def _show(project_id: int, links: Mapping[str, str], known: Mapping[str, Entry]) -> None:
