@@ -250,6 +250,16 @@ PROJECT_APPEAL_REVERSED = Event(
         _("Your appeal about your project {title} was looked at, and the decision was reversed:"),
     ),
 )
+PROJECT_PICKED = Event(
+    "project.picked", "Project picked",
+    {"changed": "{by} said in other words why {project} is picked.", "": "{by} picked {project}."}, "picked it",
+    webhook="Project picked, or picked in other words", webhook_place=11, actor="picked_by",
+    mail=(_("Your project was picked: {title}"), _("The reviewers have picked your project {title}.")),
+)
+PROJECT_UNPICKED = Event(
+    "project.unpicked", "Pick taken back", "{by} took back the pick of {project}.", "took back the pick",
+    webhook="Pick of a project taken back", webhook_place=12, actor="unpicked_by",
+)
 PROJECT_REPORTED = Event("project.reported", "Project reported", webhook="Project reported", webhook_place=9)
 MESSAGE_ERASED = Event("message.erased", "Message erased", "{by} erased a message about {project}.")
 

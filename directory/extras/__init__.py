@@ -21,8 +21,8 @@ from directory.services.drafts import Judge
 
 FOLDER = Path(__file__).parent
 NAMES = (
-    "appeals", "feed_keys", "observability", "passkeys", "pictures", "previews", "providers", "replies", "reports",
-    "spam_rules", "vote_review",
+    "appeals", "feed_keys", "observability", "passkeys", "picks", "pictures", "previews", "providers", "replies",
+    "reports", "spam_rules", "vote_review",
 )  # fmt: skip
 
 

@@ -41,6 +41,8 @@ FEW, TESTED, COLLECTED, MANY, CAPPED = "few", "tested", "collected", "many", "ca
 BY_INDEX = {FEW, TESTED, COLLECTED}
 TAGGED = "tagged"  # the projects with several tags are found by the index of tags, before the other filters
 TAGS = ("tag", "tag_2", "tag_3", "tag_4", "tag_5")  # the names of several tags, of which all must match; rarest first
+LIVE = P.status == literal_column(f"'{Status.LIVE}'")
+IS_PICKED = and_(LIVE, P.picked_at.is_not(None))  # as the condition of an index has it
 BY_VOTER = upvotes.c.user_id == bindparam("voter_id")
 # The first and the last instant of the period of the filter `published`, and the ranks (`hot`) that its projects have.
 PERIOD: Any = tuple(bindparam(f"published_{end}", type_=UtcDateTime()) for end in ("from", "until"))
@@ -69,8 +71,9 @@ class ListShape:
 
     @property
     def is_collected(self) -> bool:
-        """Whether ids are collected first: matches BY_INDEX, projects TAGGED, a user's votes, or a short period."""
-        return self.matches in {*BY_INDEX, TAGGED} or "voter_id" in self.filters or self.is_short
+        """Whether ids are collected first: matches BY_INDEX, projects TAGGED, a user's votes, picks, a short period."""
+        is_short_list = self.is_short or not {"voter_id", "picked"}.isdisjoint(self.filters)
+        return is_short_list or self.matches in {*BY_INDEX, TAGGED}
 
     @property
     def has_several_tags(self) -> bool:
@@ -106,6 +109,7 @@ class ListShape:
             **{name: partial(is_tagged, project_id, name) for name in TAGS[1:]},
             # A test of the truth, which PostgreSQL makes by a table in memory, and not by a join.
             "first_time": lambda: owner_id.in_(first_timers(self.dialect)).is_(true()),
+            "picked": lambda: IS_PICKED,
             "published": lambda: _published(columns, project_id, self),
             "claimed_by": lambda: project_id.in_(claimed(C.user_id == bindparam("claimed_by"))),
             "claimed_by_others": lambda: project_id.in_(claimed(C.user_id != bindparam("claimed_by_others"))),

@@ -126,6 +126,8 @@ def _decision(lease: Lease, event: Event, data: dict[str, Any], server: MailServ
         reason: str | None = _unread(lease, data["project"]["id"], data["message_id"])
     elif "message_id" in data:
         reason = _text_of(data["message_id"])
+    elif event == events.PROJECT_PICKED:
+        reason = data["project"]["picked"]["words"]
     else:
         reason = language.say(service_words.said(data["reason"])) if data.get("reason") else None
     facts = (owner.username, data["project"], reason, address, language)

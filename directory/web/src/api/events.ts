@@ -28,6 +28,8 @@ export const labels: Record<string, string> = {
   "project.appealed": "Appealed",
   "project.appeal_upheld": "Decision upheld",
   "project.appeal_reversed": "Decision reversed",
+  "project.picked": "Project picked",
+  "project.unpicked": "Pick taken back",
   "project.reported": "Project reported",
   "message.erased": "Message erased",
   "user.role_changed": "Role changed",
@@ -102,6 +104,11 @@ export const sentences: Record<Schemas["Audit"]["action"], string | Readonly<Rec
   "project.appealed": "{by} appealed about {project}.",
   "project.appeal_upheld": "{by} upheld the decision about {project}.",
   "project.appeal_reversed": "{by} reversed the decision about {project}.",
+  "project.picked": {
+    "changed": "{by} said in other words why {project} is picked.",
+    "": "{by} picked {project}."
+  },
+  "project.unpicked": "{by} took back the pick of {project}.",
   "message.erased": "{by} erased a message about {project}.",
   "user.role_changed": {
     "admin": "{provider} made {user} an administrator.",
@@ -175,7 +182,9 @@ export const did: Record<string, string> = {
   "project.changes_requested": "asked for changes",
   "project.appealed": "appealed",
   "project.appeal_upheld": "upheld the decision",
-  "project.appeal_reversed": "reversed the decision"
+  "project.appeal_reversed": "reversed the decision",
+  "project.picked": "picked it",
+  "project.unpicked": "took back the pick"
 };
 
 /** The same by the kind of the entry in the thread. */
@@ -202,6 +211,8 @@ export const delivered: readonly string[] = [
   "project.appealed",
   "project.reported",
   "webhook.test",
+  "project.picked",
+  "project.unpicked",
   "project.edit_approved",
   "project.edit_rejected",
   "project.closing",

@@ -1,4 +1,5 @@
 // The keys of the console, explained.
+import { added } from "../extras/extra.ts";
 import { help } from "../state/queue-keys.ts";
 import { isAdministrator } from "../state/session.ts";
 import { r } from "./review-text.ts";
@@ -9,7 +10,7 @@ export function KeyHelp() {
   return (
     <Sheet name="keys" title={r.helpTitle} close={close}>
       <dl>
-        {r.help.filter(([keys]) => isAdministrator.value || keys[0] !== "g" || keys[1] === "q").map(([keys, text]) => (
+        {[...r.help, ...(added.picks ? [added.picks.help] : [])].filter(([keys]) => isAdministrator.value || keys[0] !== "g" || keys[1] === "q").map(([keys, text]) => (
           <div key={text}><dt>{keys.map((key) => <kbd key={key}>{key}</kbd>)}</dt><dd>{text}</dd></div>
         ))}
       </dl>

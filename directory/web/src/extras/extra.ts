@@ -42,9 +42,11 @@ export interface Extra {
     filled: (text: string, project: Named) => string;
     Menu: (props: MenuProps) => ComponentChildren;
   };
+  /** The pick of a live item: what the pane shows of it, and the dialog that asks for its words. */
+  picks?: { Pick: (props: { item: Item }) => ComponentChildren; ask: (item: Item) => void; help: [string[], string] };
   /** Whether owners may appeal, and what settles the appeal that is open about an item of the queue. */
   appeals?: { areOn: () => boolean; Settle: (props: { item: Item }) => ComponentChildren };
 }
 
 /** What one of the extras adds. It is here, and filled by index.ts, since modules that the extras import read it too. */
-export const added: Pick<Extra, "saved" | "appeals"> = {};
+export const added: Pick<Extra, "saved" | "appeals" | "picks"> = {};

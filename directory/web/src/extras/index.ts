@@ -1,6 +1,7 @@
 // The extras, but for those that the server says are off.
 import { appeals } from "./appeals/index.ts";
 import { added, type Extra } from "./extra.ts";
+import { picks } from "./picks/index.ts";
 import { replies } from "./replies/index.ts";
 import { reports } from "./reports/index.ts";
 import { spamRules } from "./spam_rules/index.ts";
@@ -15,6 +16,7 @@ const all: readonly Extra[] = [
   spamRules,
   replies,
   voteReview,
+  picks,
 ];
 
 export const extras = all.filter(({ name }) => !off.includes(name));

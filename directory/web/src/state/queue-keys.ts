@@ -1,6 +1,7 @@
 // Keys of the console. What is held down, or pressed with Ctrl, Alt or Meta, never decides.
 import { signal } from "@preact/signals";
 import { toggleClaim } from "../console/queue-team.tsx";
+import { added } from "../extras/extra.ts";
 import { safeAddress } from "../parts/address.ts";
 import { approve, approving, asking, askReason, confirmApproval, undo } from "./queue-decisions.ts";
 import { historyOpen, toggleHistory } from "./queue-history.ts";
@@ -29,6 +30,7 @@ const ACTS: Record<string, () => void> = {
   c: toggleClaim,
   m: startWriting,
   e: () => askReason("request_changes"),
+  p: askToPick,
   escape: clear,
 };
 const MOVING = ["j", "k"];
@@ -106,6 +108,11 @@ function onAnswerKey(event: KeyboardEvent): void {
 function takesText(target: EventTarget | null): boolean {
   const element = target as Element | null;
   return element?.closest?.("input:not([type=checkbox]), textarea, select, [contenteditable], dialog") != null;
+}
+
+function askToPick(): void {
+  const shown = item.peek();
+  if (shown?.status === "live") added.picks?.ask(shown);
 }
 
 function openWebsite(): void {

@@ -1,0 +1,13 @@
+// What the console says about picks.
+export const p = {
+  help: "Pick the live project that is shown, or change the words of its pick",
+  pick: "Pick",
+  pickOf: (title: string) => `Pick ${title}`,
+  change: "Change the words",
+  unpick: "Take the pick back",
+  isPicked: "Picked",
+  words: "Why it is picked",
+  wordsHint: "One line, which visitors read.",
+  picked: (title: string) => `${title} is picked.`,
+  unpicked: (title: string) => `${title} is not picked any more.`,
+} as const;
