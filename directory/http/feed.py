@@ -64,7 +64,7 @@ def _page(narrowed: dict[str, str]) -> str:
     """The page of the same projects; of a period or picks in a category or with tags, of all of these."""
     if [*narrowed] == ["published"]:
         return f"/best/{narrowed['published']}"
-    of_all = urlencode({name: narrowed[name] for name in ("category", "tag") if name in narrowed}, safe=",")
+    of_all = urlencode({name: value for name, value in narrowed.items() if name in {"category", "tag"}}, safe=",")
     return f"/?{of_all}" if of_all else "/"
 
 

@@ -1,9 +1,12 @@
-"""The page of all picks."""
+"""The page of all picks, and the shelf of the latest on the first page."""
+
+from typing import Any
 
 from flask import Blueprint
 
 from directory.db.paging import Window
 from directory.errors import NotFound
+from directory.extras.picks import picks
 from directory.http.access import public
 from directory.http.authentication import viewer
 from directory.http.pagination import DEPTH
@@ -11,12 +14,19 @@ from directory.http.project_lists import page_tags
 from directory.language.messages import _
 from directory.pages import head
 from directory.pages.layout import PageAnswer, address_with, here, page_number, page_view, show
-from directory.services.catalog import catalog
+from directory.services.catalog import catalog, front
 from directory.services.catalog.filters import Filters
+from directory.services.identity import Caller
 
 bp = Blueprint("pages", __name__)
 SIZE = 20
 PATH, TITLE, INTRO = "/picked", _("Picked"), _("What the reviewers recommend, and why; the latest first.")
+
+
+def shelf(by: Caller | None) -> dict[str, Any]:
+    """The shelf of the latest picks, if there are enough."""
+    projects = picks.latest(viewer=by)
+    return {"shelf": front.Shelf("picked", TITLE, PATH, projects) if len(projects) >= front.FEW else None}
 
 
 @bp.get(PATH)

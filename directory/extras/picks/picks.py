@@ -1,16 +1,45 @@
 """The rules of picks. A pick raises no version, and stays with a project that leaves the live ones."""
 
+from datetime import timedelta
+from functools import cache
 from typing import Any
 
+from sqlalchemy import bindparam, literal_column, select
+
 from directory import events
+from directory.db.statements import Prepared
 from directory.errors import InvalidTransition
 from directory.extensions import db
 from directory.models import Project, Status, now
+from directory.models.base import UtcDateTime
 from directory.services import audit, permissions
+from directory.services.catalog import catalog, front, periods
+from directory.services.catalog.columns import shown
+from directory.services.catalog.shapes import IS_PICKED
 from directory.services.delivery import outbox
 from directory.services.delivery.channels import MAIL, Endpoint
 from directory.services.identity import Caller, require_active
 from directory.services.review import submissions
+
+DAYS = timedelta(days=90)  # today is one of them
+P = Project.__table__.c
+
+
+def latest(*, viewer: Caller | None) -> list[dict[str, Any]]:
+    """The latest picks of the last DAYS, as many as a shelf has, by one statement that walks their index."""
+    today = now().date()
+    since, _last = periods.instants(today - DAYS + timedelta(days=1), today)
+    given = {"since": since} | ({} if viewer is None else {"viewer_id": viewer.id})
+    return [catalog.view(row, viewer) for row in _latest(viewer is not None).all(given)]
+
+
+@cache
+def _latest(signed_in: bool) -> Prepared:
+    order = P.picked_at.desc(), P.id.desc()
+    ids = select(P.id).where(IS_PICKED, P.picked_at >= bindparam("since", type_=UtcDateTime())).order_by(*order)
+    ids = ids.limit(literal_column(str(front.MOST)))
+    found = ids.subquery("found")
+    return Prepared(shown(signed_in).join(found, found.c.id == P.id).order_by(*order))
 
 
 def pick(project_id: int, words: str, *, by: Caller, notify: list[Endpoint], self_review: str = "allow") -> None:

@@ -15,7 +15,7 @@ from directory.services.clock import timestamp
 SIZE = 50
 
 
-def newest(**narrowed: str) -> list[dict[str, Any]]:
+def newest(**narrowed: Any) -> list[dict[str, Any]]:
     """The newest live projects as the public sees them, newest first, under these filters; of picks the latest."""
     sort = "picked" if "picked" in narrowed else "newest"
     return catalog.page(Filters(status=Status.LIVE, **narrowed), sort, Window(SIZE), viewer=None).items
