@@ -14,10 +14,10 @@ from directory.db.paging import AnySelect
 from directory.db.statements import Prepared
 from directory.extensions import db
 from directory.language.messages import CATEGORY, _, of_operator
-from directory.models import Category, Project, VoteRanking, now
+from directory.models import Category, Project, Status, VoteRanking, now
 from directory.models.base import UtcDateTime
 from directory.services.catalog import catalog, periods, queries
-from directory.services.catalog.columns import ID
+from directory.services.catalog.columns import ID, STATUS
 from directory.services.catalog.shapes import LIVE
 from directory.services.identity import Caller
 
@@ -105,12 +105,12 @@ def _begun(largest: Sequence[Category]) -> list[Any]:
 
 
 def _shown(ids: list[int], viewer: Caller | None) -> dict[int, dict[str, Any]]:
-    """The projects as the viewer sees them, by their ids."""
+    """The projects as the viewer sees them, by their ids; one may have left the live ones since these were found."""
     if not ids:
         return {}
     viewed = {} if viewer is None else {"viewer_id": viewer.id}
     rows = queries.these(bool(viewed), db.engine.dialect.name).all({"ids": ids, **viewed})
-    return {row[ID]: catalog.view(row, viewer) for row in rows}
+    return {row[ID]: catalog.view(row, viewer) for row in rows if row[STATUS] == Status.LIVE}
 
 
 @cache
