@@ -6,4 +6,8 @@ The columns, the member `picked` and the lists of picks are the core's.
 from directory.extras import Extra, Slot
 from directory.extras.picks import pages, routes
 
-extra = Extra(blueprints=(routes.bp,), pages=(pages.bp,), slots={"shelf": Slot("", pages.shelf)})
+extra = Extra(
+    blueprints=(routes.bp,),
+    pages=(pages.bp,),
+    slots={"footer": Slot("footer_picked.html"), "shelf": Slot("", pages.shelf)},
+)
