@@ -57,16 +57,17 @@ class TagLine(fields.String):
         line = super()._deserialize(value, attr, data, **kwargs)
         if len(line) > LINE_MAX or len(found := typed_tags(line)) > TAGS_MAX:
             raise ValidationError(_("Up to {number} tags.", number=TAGS_MAX))
+        slugs = []
         for tag in found:
             try:
-                Slug(TAG_MAX).deserialize(tag)
+                slugs.append(Slug(TAG_MAX).deserialize(tag))
             except ValidationError:
                 said = _(
                     "Use a–z, 0–9 and hyphens in a tag, up to {number} characters: not “{tag}”.",
                     number=TAG_MAX, tag=tag[:TAG_MAX],
                 )  # fmt: skip
                 raise ValidationError(said) from None
-        return found
+        return list(dict.fromkeys(slugs))  # an invisible character, which is removed, may tell two apart
 
 
 class TypedLink(Link):

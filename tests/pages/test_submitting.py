@@ -64,7 +64,8 @@ def test_a_project_is_submitted_with_its_logo_as_it_is_typed(app, world, ada):
     page = browser.get("/submit")
     assert (page.status_code, values(page)["expected_user"]) == (200, str(ada.id))
     typed = {
-        **LAMP, "tags": "C++, C# Node.js", "repository_url": "git@github.com:ada/lamp.git",
+        **LAMP, "tags": "C++, C# Node.js rust\U000e0067, \U000e0067 rust\u094d\u200d",
+        "repository_url": "git@github.com:ada/lamp.git",
         "description": "# Lamp\r\n\r\nIt *lights*.", "logo": RED, "expected_user": str(ada.id),
     }  # fmt: skip
     answer = send(browser, "/submit", **typed)
@@ -72,7 +73,8 @@ def test_a_project_is_submitted_with_its_logo_as_it_is_typed(app, world, ada):
     project_id = int(re.fullmatch(r"/mine/(\d+)\?done=submitted", answer.headers["Location"])[1])
     stored = world.stored(project_id)
     assert (stored["status"], stored["url"]) == ("pending", "https://lamp.example")
-    assert (stored["tags"], stored["repository_url"]) == (["cpp", "csharp", "nodejs"], "https://github.com/ada/lamp")
+    assert stored["tags"] == ["cpp", "csharp", "nodejs", "rust"]
+    assert stored["repository_url"] == "https://github.com/ada/lamp"
     assert stored["description"] == "# Lamp\n\nIt *lights*."
     assert stored["logo"]["64"].startswith("/images/")
     assert stored["version"] == 1

@@ -10,7 +10,8 @@ from directory.services.text.rules import typed_tags, with_scheme
     [
         ("C++, C#; Node.js  .NET", ["cpp", "csharp", "nodejs", "dotnet"]),
         ("#Rust, rust、Café，snake_case a/b", ["rust", "cafe", "snake-case", "a-b"]),
-        ("R&D", ["r-and-d"]), ("编辑器", ["编辑器"]), (" ,;. ", []), ("", []), ("-a-", ["a"]),
+        ("R&D", ["r-and-d"]), ("编辑器", ["编辑器"]), ("ru\u00adst, \u200brust \U000e0067", ["rust"]), (" ,;. ", []),
+        ("", []), ("-a-", ["a"]),
     ],
 )  # fmt: skip
 def test_tags_become_slugs_each_once(line, tags):

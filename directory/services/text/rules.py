@@ -175,8 +175,9 @@ def typed_tags(line: str) -> list[str]:
     """The tags of a line, which commas or white space separate: each once, in lower case.
 
     `C++` is cpp, `C#` csharp, `Node.js` nodejs, `.NET` dotnet and `Café` cafe. A tag in another script stays as it is.
+    Invisible characters are removed.
     """
-    return list(dict.fromkeys(filter(None, map(_tag, _SEPARATORS.split(line)))))
+    return list(dict.fromkeys(filter(None, map(_tag, _SEPARATORS.split(without_invisible(line))))))
 
 
 def _tag(typed: str) -> str:
