@@ -36,9 +36,8 @@ export function askForWords({ id, title, picked }: Item): void {
   });
 }
 
-async function unpick({ id, title }: Item): Promise<void> {
+async function unpick({ id }: Item): Promise<void> {
   await ask(api.DELETE("/api/review/projects/{project_id}/pick", { params: { path: { project_id: id } } }));
   patch(id, { picked: null });
-  say(p.unpicked(title));
   void history.again();
 }

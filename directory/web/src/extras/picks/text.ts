@@ -1,6 +1,6 @@
 // What the console says about picks.
 export const p = {
-  help: "Pick the live project that is shown, or change the words of its pick",
+  help: "Pick the live project that is shown",
   pick: "Pick",
   pickOf: (title: string) => `Pick ${title}`,
   change: "Change the words",
@@ -9,5 +9,4 @@ export const p = {
   words: "Why it is picked",
   wordsHint: "One line, which visitors read.",
   picked: (title: string) => `${title} is picked.`,
-  unpicked: (title: string) => `${title} is not picked any more.`,
 } as const;
