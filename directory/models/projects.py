@@ -127,7 +127,7 @@ class Project(db.Model):  # type: ignore[name-defined,misc]
         Index(None, "owner_id", "status", "listed_at", "id"),  # an owner's projects; a user's statistics
         Index(None, "listed_at", "id"),  # an administrator's list of every state
         Index(None, "logo", **WITH_LOGO),  # whether a logo is used
-        Index(None, "picked_at", "id", **only_where("status = 'live' AND picked_at IS NOT NULL")),  # the latest picks
+        Index(None, "picked_at", "id", **only_where("picked_at IS NOT NULL")),  # the latest picks
         {"sqlite_autoincrement": True},
     )
 

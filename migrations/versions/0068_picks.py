@@ -11,7 +11,7 @@ depends_on = None
 
 INSTANT = {"postgresql": "TIMESTAMP WITH TIME ZONE", "sqlite": "DATETIME"}
 INDEX = "ix_projects_picked_at_id"
-PICKED = "projects (picked_at, id) WHERE status = 'live' AND picked_at IS NOT NULL"
+PICKED = "projects (picked_at, id) WHERE picked_at IS NOT NULL"
 
 
 def upgrade() -> None:

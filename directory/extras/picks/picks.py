@@ -15,7 +15,7 @@ from directory.models.base import UtcDateTime
 from directory.services import audit, permissions
 from directory.services.catalog import catalog, front, periods
 from directory.services.catalog.columns import shown
-from directory.services.catalog.shapes import IS_PICKED
+from directory.services.catalog.shapes import is_picked
 from directory.services.delivery import outbox
 from directory.services.delivery.channels import MAIL, Endpoint
 from directory.services.identity import Caller, require_active
@@ -30,15 +30,16 @@ def latest(*, viewer: Caller | None) -> list[dict[str, Any]]:
     today = now().date()
     since, _last = periods.instants(today - DAYS + timedelta(days=1), today)
     given = {"since": since} | ({} if viewer is None else {"viewer_id": viewer.id})
-    return [catalog.view(row, viewer) for row in _latest(viewer is not None).all(given)]
+    rows = _latest(viewer is not None, db.engine.dialect.name).all(given)
+    return [catalog.view(row, viewer) for row in rows]
 
 
 @cache
-def _latest(signed_in: bool) -> Prepared:
+def _latest(signed_in: bool, dialect: str) -> Prepared:
     order = P.picked_at.desc(), P.id.desc()
-    ids = select(P.id).where(IS_PICKED, P.picked_at >= bindparam("since", type_=UtcDateTime())).order_by(*order)
-    ids = ids.limit(literal_column(str(front.MOST)))
-    found = ids.subquery("found")
+    since = P.picked_at >= bindparam("since", type_=UtcDateTime())
+    ids = select(P.id).where(is_picked(dialect), since).order_by(*order)
+    found = ids.limit(literal_column(str(front.MOST))).subquery("found")
     return Prepared(shown(signed_in).join(found, found.c.id == P.id).order_by(*order))
 
 

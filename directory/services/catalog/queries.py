@@ -44,13 +44,13 @@ from directory.services.catalog.shapes import (
     CAP,
     CAPPED,
     COLLECTED,
-    IS_PICKED,
     TAGGED,
     TAGS,
     TESTED,
     ListShape,
     by_project,
     has_tags,
+    is_picked,
     without_query,
 )
 from directory.services.turns import elsewhere, in_queue, of_changes
@@ -173,7 +173,7 @@ def _first_found(shape: ListShape) -> tuple[AnySelect, Container[str]]:
         return _tagged(shape), TAGS
     if "voter_id" in shape.filters:
         return select(upvotes.c.project_id.label("id")).where(BY_VOTER), ("voter_id",)
-    return select(P.id).where(IS_PICKED), ("picked",)
+    return select(P.id).where(is_picked(shape.dialect)), ("picked",)
 
 
 def _tagged(shape: ListShape) -> AnySelect:
