@@ -15,7 +15,7 @@ PYTEST_ARGS ?=
 DATABASES ?= $(if $(PYTEST_ARGS),,sqlite)
 # The folders whose tests make check runs on each of them: those that ask what the database does, and those of processes.
 # Of the others .ci/run has each test on PostgreSQL too.
-ON_BOTH = tests/services tests/db tests/cli tests/cache tests/server tests/runtime tests/system tests/extras
+ON_BOTH = tests/services tests/db tests/cli tests/cache tests/server tests/runtime tests/system
 BENCH_ARGS ?=
 CHAOS_ARGS ?=
 LIGHTHOUSE_ARGS ?=
@@ -84,8 +84,9 @@ lint: .venv/.test $(PAGES) $(TOOLS) ## Check style, format, types and imports, o
 check: .venv/.compiled lint ## What lint checks, known faults, and the whole suite with its coverage: what a change must pass
 	@$(BIN)/python .ci/audit.py
 	@export TEST_DATABASES=sqlite TEST_ON_BOTH="$(ON_BOTH)"; \
-	  $(PYTEST) --counted=yes --cov --cov-report= $(call AGAIN,--cov --cov-append --cov-report=); \
+	  $(BIN)/coverage erase; $(PYTEST) -p tests.support.probes --counted=yes $(call AGAIN,-p tests.support.probes); \
 	  $(PYTEST) --counted=no $(call AGAIN)
+	@$(BIN)/coverage combine -q
 	@$(BIN)/coverage report --fail-under=95
 	@$(BIN)/coverage report --fail-under=100 --include='$(EXACT)' --omit='directory/extras/observability/*'
 

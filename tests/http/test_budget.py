@@ -7,7 +7,6 @@ import ast
 import base64
 import json
 import random
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -34,10 +33,8 @@ from tests.support.factories import Api, World
 from tests.support.hostile_texts import FORMS, HEADER_UNITS, LONG, MARKDOWN, OTHERS, filled, repeated
 from tests.support.routes import Route, Targets, body, form, operation, routes
 
-# Of CPU; the costliest request takes about half of it. A run that measures coverage traces each line.
-SECONDS, PICTURE_SECONDS, MARKDOWN_SECONDS, PAGE_SECONDS = (
-    seconds * (3 if sys.gettrace() else 1) for seconds in (0.5, 1.5, 0.2, 1.5)
-)
+# Of CPU; the costliest request takes about half of it.
+SECONDS, PICTURE_SECONDS, MARKDOWN_SECONDS, PAGE_SECONDS = 0.5, 1.5, 0.2, 1.5
 EACH = int(effort.ASKED or 6)  # texts for each field
 BODY, QUERY = 60_000, 2_000  # characters; a server takes no head of more than 8 KiB
 EDIT = "POST /mine/<id:project_id>/edit"

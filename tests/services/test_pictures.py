@@ -36,7 +36,7 @@ from tests.support.serving import ROOT
 
 PIXEL = zlib.compress(bytes(4))
 MEGABYTES = 100
-SECONDS = 1.5 * (2 if sys.gettrace() else 1)  # of CPU; the dearest picture takes about half of it
+SECONDS = 1.5  # of CPU; the dearest picture takes about half of it
 
 
 def square(content):

@@ -70,7 +70,7 @@ def databases_of(item: pytest.Item) -> list[str]:
 
 
 def counts(item: pytest.Item) -> bool:
-    """Whether `make check` measures the coverage of a test, which doubles its CPU time.
+    """Whether `make check` measures the coverage of a test (tests/support/probes.py).
 
     It does not where others reach the same lines for less: of slow tests, of those of NOT_COUNTED, and on PostgreSQL of
     those outside of ON_POSTGRESQL, whose subject differs by the database. They run by themselves, with --counted=no:
