@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from directory.api.schemas.projects import LogoOutput, PictureOutput, WaitsOutput
+from directory.api.schemas.projects import LogoOutput, PickOutput, PictureOutput, WaitsOutput
 from directory.db.transactions import transaction
 from directory.extensions import db
 from directory.models import DeliveryAttempt, Identity, Passkey
@@ -353,8 +353,8 @@ def declared(schema, name=""):
         inner = getattr(field, "inner", field)
         many = "[]" if inner is not field or getattr(field, "many", False) else ""
         nested = getattr(inner, "schema", None)
-        # A logo is null or has both addresses (test_logos.py), and a picture has all (tests/extras/pictures).
-        is_whole = nested is None or isinstance(nested, LogoOutput | PictureOutput | WaitsOutput)
+        # A logo or a pick is null or has both (test_logos.py, tests/extras/picks), a picture all (tests/extras/pictures).
+        is_whole = nested is None or isinstance(nested, LogoOutput | PickOutput | PictureOutput | WaitsOutput)
         found |= {path} if is_whole else declared(nested, path + many)
     return found
 
