@@ -353,7 +353,7 @@ def declared(schema, name=""):
         inner = getattr(field, "inner", field)
         many = "[]" if inner is not field or getattr(field, "many", False) else ""
         nested = getattr(inner, "schema", None)
-        # A logo or a pick is null or has both (test_logos.py, tests/extras/picks), a picture all (tests/extras/pictures).
+        # A logo or a pick is null or has both (test_logos.py, tests/extras/picks), a picture all (…/pictures).
         is_whole = nested is None or isinstance(nested, LogoOutput | PickOutput | PictureOutput | WaitsOutput)
         found |= {path} if is_whole else declared(nested, path + many)
     return found
