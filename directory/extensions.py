@@ -1,6 +1,6 @@
 """The extensions, unbound: `create_app` binds each with `init_app`."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from flask import Flask, current_app, request
@@ -12,6 +12,7 @@ from sqlalchemy import CursorResult, Engine, MetaData
 from sqlalchemy.orm import DeclarativeBase
 
 ENGINE = "directory.engine"
+Condition = Callable[[Any], Any]  # of a list, by the column of the ids of its projects
 PASSWORDS = ("password", "sslpassword")  # options of a URL that PostgreSQL reads as such
 
 
@@ -40,9 +41,15 @@ class Database(SQLAlchemy):
         return engine
 
     @property
-    def on_event(self) -> Sequence[Callable[[Any, Sequence[int]], None]]:
+    def on_event(self) -> Sequence[Callable[[Any, Sequence[int], Any], None]]:
         """What the current application's extras do in the transaction of an event (`directory.extras.Extra`)."""
-        found: Sequence[Callable[[Any, Sequence[int]], None]] = current_app.extensions["on_event"]
+        found: Sequence[Callable[[Any, Sequence[int], Any], None]] = current_app.extensions["on_event"]
+        return found
+
+    @property
+    def conditions(self) -> Mapping[str, Condition]:
+        """The conditions of lists that the current application's extras add, by their names."""
+        found: Mapping[str, Condition] = current_app.extensions["conditions"]
         return found
 
     @property

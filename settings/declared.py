@@ -165,11 +165,6 @@ SETTINGS = (
         "[operations](operations.md#several-approvals).",
     ),
     Setting(
-        "CLAIM_MINUTES", values.whole(0, 1440), "15",
-        "For how many minutes a claim lasts, by which a reviewer shows the others that they look at a project: up to "
-        "1440; 0 switches claims off.",
-    ),
-    Setting(
         "WEBHOOK_ENDPOINTS", values.optional(webhooks.endpoints), "",
         'Receivers, as a JSON list of `{"name", "url", "secret", "format", "events", "names"}`; with `"names": false` '
         'a receiver does not learn who decided.',

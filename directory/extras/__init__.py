@@ -16,13 +16,15 @@ from marshmallow import Schema
 
 from directory.db.paging import AnySelect
 from directory.events import Event
+from directory.extensions import Condition
 from directory.language.messages import Message
 from directory.services.drafts import Judge
+from directory.services.identity import Caller
 
 FOLDER = Path(__file__).parent
 NAMES = (
-    "appeals", "feed_keys", "observability", "passkeys", "picks", "pictures", "previews", "providers", "replies",
-    "reports", "spam_rules", "vote_review",
+    "appeals", "claims", "feed_keys", "observability", "passkeys", "picks", "pictures", "previews", "providers",
+    "replies", "reports", "spam_rules", "vote_review",
 )  # fmt: skip
 
 
@@ -42,7 +44,8 @@ class Slot:
 class Members:
     """Members of an answer: a schema of their fields, and the function that adds their values to each of some answers.
 
-    The function gets the answers, which it changes, and `by`, the caller.
+    The function gets the answers, which it changes, and `by`, the caller. Of a query they are its parameters, and the
+    function adds to `added` the values of conditions of the list, by their names.
     """
 
     schema: Schema
@@ -76,12 +79,14 @@ class Extra:
     `blueprints` have routes of the API, and `pages` those of pages. The routes of a blueprint with the name of one of
     the core join that one: they are described, limited and answered as its own. `commands` has by group, or under "",
     the names of commands and of their functions, in its module `commands`. `slots` are what it shows at places of
-    pages. `answers` are the members that it adds to answers of the core, by their schemas: to those that the core hands
-    to `serialization.add_members`. `on_submit` judges what members submit, edit and register; one extra at most has it.
-    `on_event` is called with each event that is written to the log about projects, and with their ids, in the
-    transaction of the change: before the rows of projects that leave the directory change. `gauges` are its numbers in
-    the metrics, by their names. `own_lists` are lists of members at `/mine`, by the parameters that ask for them.
-    `init_app` is called last, so that a middleware of an extra is the outermost one.
+    pages. `answers` are the members that it adds to answers and queries of the core, by their schemas: to those that
+    the core hands to `serialization.add_members`. `conditions` are those of lists that such a query asks for, by their
+    names: functions of the column of the projects' ids, whose SQL has the value as the parameter of that name.
+    `on_submit` judges what members submit, edit and register; one extra at most has it. `on_event` is called with each
+    event that is written to the log about projects, with their ids and who caused it, in the transaction of the change:
+    before the rows of projects that leave the directory change. `gauges` are its numbers in the metrics, by their
+    names. `own_lists` are lists of members at `/mine`, by the parameters that ask for them. `init_app` is called last,
+    so that a middleware of an extra is the outermost one.
     """
 
     blueprints: Sequence[Blueprint] = ()
@@ -89,8 +94,9 @@ class Extra:
     commands: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     slots: Mapping[str, Slot] = field(default_factory=dict)
     answers: Mapping[type[Schema], Members] = field(default_factory=dict)
+    conditions: Mapping[str, Condition] = field(default_factory=dict)
     on_submit: Judge | None = None
-    on_event: Callable[[Event, Sequence[int]], None] | None = None
+    on_event: Callable[[Event, Sequence[int], Caller | None], None] | None = None
     gauges: Mapping[str, Gauge] = field(default_factory=dict)
     own_lists: Mapping[str, OwnList] = field(default_factory=dict)
     init_app: Callable[[Flask], None] = lambda _app: None
@@ -125,10 +131,10 @@ def add_to(app: Flask) -> None:
     slots: dict[str, list[Slot]] = {}
     commands: dict[str, dict[str, str]] = {}
     answers: dict[type[Schema], list[Members]] = {}
-    app.extensions |= {"slots": slots, "extra_commands": commands, "answers": answers, "dumps": {}}
+    app.extensions |= {"slots": slots, "extra_commands": commands, "answers": answers, "dumps": {}, "queries": {}}
     app.extensions["on_event"] = [extra.on_event for extra in on.values() if extra.on_event is not None]
     app.extensions["judge"] = next((extra.on_submit for extra in on.values() if extra.on_submit), None)
-    for point in ("gauges", "own_lists"):
+    for point in ("conditions", "gauges", "own_lists"):
         app.extensions[point] = {key: value for extra in on.values() for key, value in getattr(extra, point).items()}
     templates = [FileSystemLoader(FOLDER / name / "templates") for name in on]
     app.jinja_loader = ChoiceLoader([*filter(None, [app.jinja_loader]), *templates])

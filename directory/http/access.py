@@ -11,7 +11,6 @@ from flask import Flask, current_app, g, request
 from sqlalchemy import event
 from sqlalchemy.orm import Session
 
-from directory import errors
 from directory.errors import (
     AdminRequired,
     DirectoryError,
@@ -216,12 +215,6 @@ def _check_person(exchange: Exchange) -> None:
         required = "administer"
     if not exchange.is_read:
         exchange.privilege = required
-
-
-def require_claims(**_path: Any) -> None:
-    """Raise NotFound while claims are off."""
-    if not current_app.config["CLAIM_MINUTES"]:
-        raise errors.NotFound
 
 
 def needs_verified(action: str) -> bool:

@@ -33,8 +33,18 @@ def dump_of(schema: Schema) -> Dump:
     return known[schema]
 
 
+def query_of(schema: Schema) -> Schema:
+    """The schema of a query with the parameters that extras of the current application add."""
+    known: dict[Schema, Schema] = current_app.extensions["queries"]
+    if schema not in known:
+        added = current_app.extensions["answers"].get(type(schema), ())
+        more = {name: field for each in added for name, field in each.schema.declared_fields.items()}
+        known[schema] = type(schema).from_dict(more)() if more else schema
+    return known[schema]
+
+
 def add_members(schema: type[Schema], answers: list[dict[str, Any]], *, by: Caller | None) -> None:
-    """Add to answers, or parts of them, the values of the members that extras add to their schema."""
+    """Add to answers, parts of them or a query the values of the members that extras add to their schema."""
     for each in current_app.extensions["answers"].get(schema, ()):
         each.add(answers, by=by)
 

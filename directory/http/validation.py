@@ -13,6 +13,7 @@ from directory.http import write_checks
 from directory.http.exchange import Exchange, current
 from directory.http.fields import Flag, Strict
 from directory.http.request_body import is_absent, pointer, printable, read_form, read_json, read_upload
+from directory.http.serialization import query_of
 from directory.language.messages import _
 
 PARAMETERS_MAX = 30
@@ -47,7 +48,7 @@ def checked_query(schema: Schema, exchange: Exchange) -> dict[str, Any]:
         return {}
     given = exchange.parameters = exchange.parameters or read_query(exchange.query.encode("latin-1"))
     try:
-        loaded = schema.load(given)
+        loaded = query_of(schema).load(given)
     except ValidationError as error:
         raise Invalid([{"parameter": pointer(place)[2:], "detail": d} for place, d in _flat(error.messages)]) from None
     return {} if schema is NOTHING else {"query": loaded}

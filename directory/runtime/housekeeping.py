@@ -32,7 +32,6 @@ from directory.services.delivery.schedule import DeliveryPolicy
 from directory.services.people import kept_reports
 from directory.services.pictures import logos
 from directory.services.review import approvals, deadlines, holding
-from directory.services.review import claims as review_claims
 from directory.services.sign_in import ways_in
 
 log = logging.getLogger(__name__)
@@ -55,7 +54,7 @@ def purges(
         "passkey_challenges": ways_in.purge_challenges,
         "mail_links": mail_links.purge,
         "approvals": approvals.purge,
-        "review_claims": review_claims.purge,
+        "review_claims": approvals.purge_claims,
         "logos": logos.purge,
         "reports": partial(kept_reports.purge, guarded=guarded),
         "rule_facts": partial(drafts.purge_facts, facts_days, guarded=guarded),

@@ -55,7 +55,7 @@ def record(action: Event, *, by: Caller | None, **facts: Any) -> None:
 def record_project(action: Event, project: Any, *, by: Caller | None, **facts: Any) -> None:
     """Add an entry about a project: an object with its id, url_key and title as they are after the change."""
     record(action, by=by, **_about(project), **facts)
-    _tell(action, [project.id])
+    _tell(action, [project.id], by)
 
 
 def record_each(entries: Iterable[tuple[Any, dict[str, Any]]], *, by: Caller | None, **facts: Any) -> None:
@@ -68,13 +68,13 @@ def record_each(entries: Iterable[tuple[Any, dict[str, Any]]], *, by: Caller | N
     rows = [{**_about(project), **facts, **own} for project, own in entries]
     bulk.load_dicts(AuditEntry, rows)
     for action in dict.fromkeys(row["action"] for row in rows):
-        _tell(action, [row["project_id"] for row in rows if row["action"] == action])
+        _tell(action, [row["project_id"] for row in rows if row["action"] == action], by)
 
 
-def _tell(event: Event, project_ids: list[int]) -> None:
+def _tell(event: Event, project_ids: list[int], by: Caller | None) -> None:
     """Tell the extras of an event about locked projects."""
     for on_event in db.on_event:
-        on_event(event, project_ids)
+        on_event(event, project_ids, by)
 
 
 def purge(days: int, most: int, *, guarded: bool = True) -> int:

@@ -173,12 +173,6 @@ TABLE = {
     "POST /api/review/projects/<id:project_id>/messages": states("401 403 403 403 401 201 201 404 201"),
     "POST /api/review/projects/decisions": REVIEW,  # each item has a status of its own
     "DELETE /api/review/projects/<id:project_id>/approval": states("401 403 403 403 401 404 404 404 404"),
-    "PUT /api/review/projects/<id:project_id>/claim": states(
-        "401 403 403 403 401 409 409 404 409",
-        "401 403 403 403 401 200 200 404 200",
-        "401 403 403 403 401 409 409 404 409",
-    ),
-    "DELETE /api/review/projects/<id:project_id>/claim": states("401 403 403 403 401 204 204 404 204"),
     "GET /api/docs": PUBLIC,
     "GET /api/docs/<version>/<name>": ABSENT,
     "GET /api/openapi.json": PUBLIC,

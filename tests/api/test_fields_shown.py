@@ -29,7 +29,7 @@ OWN_DETAIL = OWN | {"queue_position", "description_html"}
 REVIEWED = OWN_DETAIL | {"approvals"}
 QUEUED = (
     OWN
-    | {"earlier", "warnings", "answered", "description_html", "approvals", "claim"}
+    | {"earlier", "warnings", "answered", "description_html", "approvals", *rows("queued")}
     | below("owner_stats", "live", "pending", "rejected")
     | {"resembles.lookalike_title", "resembles.same_repository"}
 )
@@ -229,9 +229,8 @@ ANSWERS = {
     "POST /api/admin/categories": CATEGORY,
     "PUT /api/admin/categories/<slug:slug>": CATEGORY,
     "GET /api/review/projects": items(QUEUED, PAGES),
-    "GET /api/review/summary": {"queue_length", "oldest_submitted_at", "mine", "claims", *rows("summary")}
+    "GET /api/review/summary": {"queue_length", "oldest_submitted_at", *rows("summary")}
     | {"messages", "held", "waiting_for_owner", "waiting_for_appeal", "too_few_reviewers"},
-    "PUT /api/review/projects/<id:project_id>/claim": {"until"} | below("user", "id", "username"),
     "GET /api/review/projects/<id:project_id>": QUEUED | OWN_DETAIL,
     "GET /api/review/projects/<id:project_id>/history": items(AUDIT, CURSORS),
     **dict.fromkeys(
@@ -278,7 +277,7 @@ WAITING = {
         f"PUT /api/{under}/projects/<id:project_id>/request-changes",
         f"POST /api/{under}/projects/decisions",
     )
-} | {"PUT /api/review/projects/<id:project_id>/claim"}
+} | {*rows("waiting")}
 
 
 def attempted(app, delivery_id):
@@ -371,11 +370,6 @@ def approved(name=""):
     return below(f"{name}.approvals".strip("."), "required", *given)
 
 
-def claimed(name=""):
-    """The members of a claim, null in most answers here."""
-    return below(f"{name}.claim".strip("."), "until", *below("user", "id", "username"))
-
-
 def resembling(name=""):
     """The members of the projects that warnings are about, null in most answers here."""
     named = (below(kind, "id", "title") for kind in ("lookalike_title", "same_repository"))
@@ -414,10 +408,10 @@ ELSEWHERE = {
         revised() | approved(),
     ),
     "PUT /api/review/projects/<id:project_id>/release": revised() | approved(),
-    "GET /api/review/projects/<id:project_id>": revised() | approved() | claimed() | resembling(),
+    "GET /api/review/projects/<id:project_id>": revised() | approved() | resembling(),
     **dict.fromkeys(
         ("GET /api/admin/projects", "GET /api/review/projects"),
-        revised("items[]") | approved("items[]") | claimed("items[]") | resembling("items[]"),
+        revised("items[]") | approved("items[]") | resembling("items[]"),
     ),
     "GET /api/review/summary": below("too_few_reviewers[]", "slug", "name"),  # test_approvals.py
     "GET /api/review/projects/<id:project_id>/messages": below("items[].author", "id", "username"),

@@ -49,7 +49,6 @@ WRITABLE = {
         f"POST /api/{under}/projects/decisions": {"decision", "ids", "items", "reason", "message"}
         for under in ("admin", "review")
     },
-    "PUT /api/review/projects/<id:project_id>/claim": {"take_over"},
     **{f"PUT /api/{under}/projects/<id:project_id>/request-changes": {"message"} for under in ("admin", "review")},
     "POST /api/review/projects/<id:project_id>/messages": {"text", "internal"},
     "PUT /api/admin/users/<id:user_id>": {"role", "review_categories", "status", "unpublish", "reason"},

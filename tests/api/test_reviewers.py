@@ -100,8 +100,6 @@ def test_the_summary_counts_what_the_reviewer_may_review(world: World, waiting: 
     nothing = {
         "queue_length": 0,
         "oldest_submitted_at": None,
-        "mine": 0,
-        "claims": True,
         "too_few_reviewers": [],
         **dict.fromkeys(("held", "messages", "waiting_for_appeal", "waiting_for_owner"), 0),
         **rows("summary"),
@@ -153,14 +151,14 @@ def test_decisions_outside_of_the_categories_are_not_found(world: World, waiting
 
 
 def items_of_tools(world: World) -> list[int]:
-    """Projects of one category: pending and claimed, live with changes, an approval, a note and a report, appealed."""
+    """Projects of one category: pending, live with changes, an approval, a note and a report, appealed."""
     world.category("tools")
     owner, root = world.user(), world.admin()
     pending, revised, down = (world.project(owner, each) for each in ("pending", "live", "live"))
     world.revise(revised, owner, title="Revised")
     admin = world.caller(root)
     done = (
-        admin.put(f"/api/review/projects/{pending}/claim"),
+        *rows("reviewed", admin, pending).values(),
         admin.put(f"/api/review/projects/{revised}/approve"),
         admin.post(f"/api/review/projects/{revised}/messages", {"text": "Odd.", "internal": True}),
         admin.put(f"/api/admin/projects/{down}/unpublish", {"reason": "Odd."}),
@@ -177,8 +175,8 @@ BODIES: tuple[Any, ...] = (
 )  # fmt: skip
 
 FILTERS = (
-    "", "waiting=true", "status=pending", "status=live", "q=project", "q=revised", "category=tools", "claimed=others",
-    "claimed=none", "waiting_for=review", "waiting_for=owner", "waiting_for=appeal", "held=true", "kind=revision",
+    "", "waiting=true", "status=pending", "status=live", "q=project", "q=revised", "category=tools", *rows("queries"),
+    "waiting_for=review", "waiting_for=owner", "waiting_for=appeal", "held=true", "kind=revision",
     "kind=submission", "first_time=true", "q=project&waiting=true", "status=pending&category=tools",
 )  # fmt: skip
 

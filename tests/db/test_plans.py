@@ -305,18 +305,6 @@ def test_a_reviewer_of_some_categories_reads_no_whole_table(many: Flask, world: 
             _reads_no_whole(plan, path)
 
 
-def test_the_queue_by_claims_reads_the_claims_and_no_whole_table(many: Flask, world: World) -> None:
-    root = world.admin()
-    claimed = world.project(status="pending")
-    world.caller(root).put(f"/api/review/projects/{claimed}/claim")
-    for query in ("me", "others", "none"):
-        path = f"/api/review/projects?waiting=true&claimed={query}&limit=5"
-        for plan in plans(many, world.caller(root), path):
-            _reads_no_whole(plan, path)
-    [mine] = [plan for plan in plans(many, world.caller(root), "/api/review/summary") if "review_claims" in plan]
-    _reads_no_whole(mine, "one's own claims")
-
-
 def test_the_log_is_narrowed_by_an_index_that_is_in_its_order(many: Flask, world: World) -> None:
     """Also where statistics say that a filter finds much, as they do of users: few entries are about one."""
     admin, bob = world.caller(world.admin()), world.user()

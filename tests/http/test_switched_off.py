@@ -14,8 +14,6 @@ NO_PASSWORDS = (403, "passwords_off")
 ANYBODY, MEMBER, OWNER, REVIEWER = "anybody", "member", "owner", "reviewer"  # who could use a route
 # Every route of the API that may be switched off, who could use it, and how it is refused.
 OFF: dict[str, tuple[str, tuple[int, str]]] = {
-    "PUT /api/review/projects/<id:project_id>/claim": (REVIEWER, ABSENT),
-    "DELETE /api/review/projects/<id:project_id>/claim": (REVIEWER, ABSENT),
     "POST /api/auth/register": (ANYBODY, NO_PASSWORDS),
     "POST /api/auth/login": (ANYBODY, NO_PASSWORDS),
     "POST /api/auth/password/forgot": (ANYBODY, NO_PASSWORDS),

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from datetime import timedelta
 from functools import partial
 from threading import Barrier
 from typing import Any
@@ -14,7 +15,7 @@ from sqlalchemy import func, select, text
 from directory.db.transactions import transaction
 from directory.errors import Duplicate, InvalidTransition, NotFound, PreconditionFailed
 from directory.extensions import db
-from directory.models import AccountStatus, Approval, AuditEntry, Delivery, Project, Role, now
+from directory.models import AccountStatus, Approval, AuditEntry, Delivery, Project, ReviewClaim, Role, now
 from directory.services import turns
 from directory.services.catalog import catalog
 from directory.services.identity import Caller
@@ -419,6 +420,17 @@ def test_approvals_of_earlier_versions_are_deleted_in_portions(app: Flask, world
     assert given(app, kept) == ["ada"]
     with app.app_context():
         assert list(db.session.scalars(select(Approval.project_id))) == [kept]
+
+
+def test_expired_claims_are_deleted_in_portions(app: Flask, world: World, people: list[Caller]) -> None:
+    kept, *expired = (world.project(status="pending") for _ in range(4))
+    facts = {"user_id": people[0].id, "version": 1}
+    held = [ReviewClaim(project_id=kept, until=now() + timedelta(minutes=1), **facts)]
+    held += [ReviewClaim(project_id=each, until=now() - timedelta(seconds=1), **facts) for each in expired]
+    run(app, lambda: db.session.add_all(held))
+    assert [run(app, lambda: approvals.purge_claims(2)) for _ in range(3)] == [2, 1, 0]
+    with app.app_context():
+        assert [*db.session.scalars(select(ReviewClaim.project_id))] == [kept]
 
 
 def test_approvals_go_with_their_project(app: Flask, world: World, people: list[Caller]) -> None:

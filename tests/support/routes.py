@@ -84,7 +84,6 @@ def body(route: Route, project_id: int) -> dict[str, Any] | None:
     }
     short = Route(route.method, re.sub("^/api/(admin|review)", "", route.rule)).name
     return for_both.get(short) or {
-        "PUT /api/review/projects/<id:project_id>/claim": {"take_over": True},
         "POST /api/projects": project,
         "PUT /api/projects/<id:project_id>": {"tagline": f"Changed {number}"},
         "POST /api/admin/users/decisions": {"decision": "suspend", "ids": [10**9]},

@@ -16,6 +16,7 @@ from directory.http.docs import ASSETS
 from directory.http.endpoint import Documentation, Operation
 from directory.http.exchange import READS
 from directory.http.problem_kinds import KINDS
+from directory.http.serialization import query_of
 from directory.http.validation import NO_BODY, NOTHING, JsonBody, Upload
 from directory.http.write_checks import EXPECTED_USER
 from directory.models.base import HIGHEST_ID
@@ -106,7 +107,7 @@ class Route:
         """The parameters in the path, the query and the headers."""
         found = [self._path_parameter(name) for name in sorted(self.rule.arguments)]
         if self.operation.query is not NOTHING:
-            found.append({"in": "query", "schema": self.operation.query})
+            found.append({"in": "query", "schema": query_of(self.operation.query)})
         if self.operation.etag and self.method == "get":
             found.append(header_parameter("If-None-Match", prose.IF_NONE_MATCH))
         if PreconditionFailed in self.documentation.raises:

@@ -7,6 +7,7 @@ them under /api/admin too.
 from typing import Any
 
 from flask import current_app
+from marshmallow import Schema
 
 from directory.api.blueprints import admin, both, review
 from directory.api.schemas.audit import AuditPage, HistoryQuery
@@ -15,6 +16,7 @@ from directory.api.schemas.review import (
     ChangesInput,
     DecisionList,
     DecisionsInput,
+    QueueItem,
     QueuePage,
     QueueQuery,
     QueueSummary,
@@ -36,10 +38,10 @@ from directory.http.validation import JsonBody
 from directory.services import audit, permissions
 from directory.services.catalog import additions, catalog
 from directory.services.catalog.filters import review_scope
-from directory.services.review import approvals, case, claims, holding, moderation
+from directory.services.review import approvals, case, holding, moderation
 from directory.services.review.steps import Act
 
-QUEUE_FILTERS = {*QueueQuery().fields} - {*PageQuery().fields, "sort"}
+QUEUE_FILTERS = {*QueueQuery().fields, "added"} - {*PageQuery().fields, "sort"}
 DECISIONS, REVIEW_DECISIONS = DecisionsInput(), ReviewDecisionsInput()
 
 
@@ -53,19 +55,21 @@ def queue(query: dict[str, Any]) -> Any:
     it, but in the list with held=true. `status` narrows it to one of the two, and so does `kind`. Filters that
     contradict each other find nothing.
     """
+    query["added"] = {}
+    add_members(QueueQuery, [query], by=caller())
     filters = review_scope(by=caller(), **{name: query.get(name) for name in QUEUE_FILTERS})
     waits = filters.waiting or filters.with_owner or filters.in_appeal or filters.held or filters.status == "pending"
     sort = "oldest" if waits and query.get("sort") is None else order(query)
     page, headers = listing(filters, sort, query, reviews=True)
-    additions.add_background(page["items"], by=caller())
-    _add_people(page["items"])
+    _add_background(page["items"], QueueItem)
     return page, headers
 
 
-def _add_people(projects: list[dict[str, Any]]) -> None:
-    """Add who has approved the projects and who claims them."""
+def _add_background(projects: list[dict[str, Any]], schema: type[Schema]) -> None:
+    """Add what a reviewer should know of projects in answers, who has approved them, and what extras add."""
+    additions.add_background(projects, by=caller())
     approvals.add(projects, current_app.config["APPROVALS_REQUIRED"])
-    claims.add(projects, are_on=bool(current_app.config["CLAIM_MINUTES"]))
+    add_members(schema, projects, by=caller())
 
 
 @review.get("/projects/<id:project_id>")
@@ -77,8 +81,7 @@ def project(project_id: int) -> Any:
     A project outside of the reviewer's categories is not found.
     """
     found = catalog.for_review(project_id, by=caller())
-    additions.add_background([found], by=caller())
-    _add_people([found])
+    _add_background([found], ReviewDetail)
     return found
 
 
@@ -86,18 +89,10 @@ def project(project_id: int) -> Any:
 @reviewer_required
 @operation(answer=QueueSummary(), tier="read")
 def summary() -> Any:
-    """Show how much waits for review in the categories of the reviewer, since when, and how much the caller claims.
-
-    It also says whether claims are switched on.
-    """
-    by, config = caller(), current_app.config
-    are_on = bool(config["CLAIM_MINUTES"])
-    answer = {
-        **additions.summary(by),
-        "mine": claims.mine(by) if are_on else 0,
-        "claims": are_on,
-        "too_few_reviewers": approvals.short_of_people(config["APPROVALS_REQUIRED"], permissions.categories(by)),
-    }
+    """Show how much waits for review in the categories of the reviewer, and since when."""
+    by, required = caller(), current_app.config["APPROVALS_REQUIRED"]
+    short = approvals.short_of_people(required, permissions.categories(by))
+    answer = {**additions.summary(by), "too_few_reviewers": short}
     add_members(QueueSummary, [answer], by=by)
     return answer
 

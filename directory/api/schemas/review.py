@@ -10,7 +10,6 @@ from directory.api.schemas.projects import STATUSES, CategoryRef, ProjectDetail,
 from directory.http.fields import (
     NO_ID,
     Few,
-    Flag,
     Number,
     Prose,
     Search,
@@ -53,9 +52,6 @@ class QueueQuery(PageQuery):
             "description": "Only pending projects of owners who have no live and no rejected project, and of whose "
             "pending projects none was decided before, as far as the log goes back."
         },
-    )
-    claimed = Word(
-        ("me", "others", "none"), metadata={"description": "Only projects that the caller, another or nobody claims."}
     )
     waiting_for = Word(
         ("review", "owner", "appeal"),
@@ -158,32 +154,11 @@ class Approved(Strict):
     )
 
 
-class ClaimOutput(Strict):
-    """Who looks at a project, and until when that is shown to the others."""
-
-    user = fields.Nested(UserRef, required=True)
-    until = Timestamp(required=True)
-
-
-class Claimable(Strict):
-    """Who looks at a project."""
-
-    claim = fields.Nested(
-        ClaimOutput, required=True, allow_none=True, metadata={"description": "Null if nobody claims the project."}
-    )
-
-
-class ClaimInput(Strict):
-    """Whether to take over a claim of somebody else."""
-
-    take_over = Flag(load_default=False, metadata={"default": False})
-
-
 class ReviewedProject(ProjectDetail, Approved):
     """A project as a decision has left it."""
 
 
-class QueueItem(ProjectOutput, Background, Approved, Claimable):
+class QueueItem(ProjectOutput, Background, Approved):
     """A project as reviewers see it in a list, with the numbers of its owner's submissions."""
 
     description_html = fields.String(
@@ -192,7 +167,7 @@ class QueueItem(ProjectOutput, Background, Approved, Claimable):
     )
 
 
-class ReviewDetail(ReviewedProject, Background, Claimable):
+class ReviewDetail(ReviewedProject, Background):
     """A project as reviewers see it, with the numbers of its owner's submissions."""
 
 
@@ -217,8 +192,6 @@ class QueueSummary(Strict):
     waiting_for_appeal = fields.Integer(
         required=True, metadata={"minimum": 0, "description": "How many there are with waiting_for=appeal."}
     )
-    mine = fields.Integer(required=True, metadata={"minimum": 0, "description": "How many projects the caller claims."})
-    claims = fields.Boolean(required=True, metadata={"description": "Whether projects can be claimed (CLAIM_MINUTES)."})
     too_few_reviewers = fields.List(
         fields.Nested(CategoryRef),
         required=True,

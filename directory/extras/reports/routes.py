@@ -49,7 +49,7 @@ def init_app(app: Flask) -> None:
         app.extensions["webhooks"] = [wanting if each is server else each for each in app.extensions["webhooks"]]
 
 
-def on_event(event: Event, project_ids: Sequence[int]) -> None:
+def on_event(event: Event, project_ids: Sequence[int], _by: Caller | None) -> None:
     """Mail the reporters of projects that leave the directory: triggers settle these reports as acted on."""
     if event in LEAVING and are_on():
         reports.mail_acted(project_ids, notify=subscribers())

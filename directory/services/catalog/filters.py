@@ -1,6 +1,7 @@
 """The filters of a list of projects, and those that a caller may use: who sees which projects in a list."""
 
-from dataclasses import dataclass, fields
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from directory.models import Status
@@ -20,9 +21,8 @@ class Filters:
     projects that wait for review, with `with_owner` those that wait for their owners, with `in_appeal` those about
     which an appeal is open, with `held` those that are held out of the queue, with `answered` those whose owners wrote
     last. `categories` are the ids of those that a reviewer may review. With `first_time` the list contains only
-    projects of owners of whose projects none was decided before. `claimed_by` is the id of the person whose claims it
-    has, `claimed_by_others` of the one whose claims it leaves out; with `unclaimed` it has no claims. `nothing` is set
-    if no project can match.
+    projects of owners of whose projects none was decided before. `nothing` is set if no project can match. `added` has
+    the values of the conditions that extras add, by their names.
     """
 
     status: str | None = None
@@ -42,14 +42,13 @@ class Filters:
     categories: tuple[int, ...] | None = None
     first_time: str | None = None
     nothing: str | None = None
-    claimed_by: int | None = None
-    claimed_by_others: int | None = None
-    unclaimed: str | None = None
+    added: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
     def given(self) -> dict[str, Any]:
         """The filters that are set, by name."""
-        named = ((field.name, getattr(self, field.name)) for field in fields(self))
-        return {name: value for name, value in named if value is not None}
+        named = {each.name: getattr(self, each.name) for each in fields(self)}
+        added = named.pop("added")
+        return {name: value for name, value in {**named, **added}.items() if value is not None}
 
     @property
     def has_several_tags(self) -> bool:
@@ -79,12 +78,12 @@ def public_scope(
 
 def review_scope(
     *, by: Caller, status: str | None, owner: str | None, waiting: str | None, waiting_for: str | None,
-    kind: str | None, first_time: str | None, claimed: str | None, **filters: Any,
+    kind: str | None, first_time: str | None, **filters: Any,
 ) -> Filters:  # fmt: skip
     """The filters of a list for reviewers: only the projects in the categories of `by`.
 
     `owner` is a username or "me". `kind` is "submission" for pending projects, or "revision" for live ones with waiting
-    changes. An owner without a decision has pending projects alone. `claimed` is "me", "others" or "none".
+    changes. An owner without a decision has pending projects alone.
     """
     states = [each for each in (status, KINDS.get(kind or ""), Status.PENDING if first_time else None) if each]
     own, is_elsewhere = owner == "me", (waiting_for or filters.get("held")) is not None
@@ -93,7 +92,5 @@ def review_scope(
         waiting="true" if waiting_for == "review" or (kind == "revision" and not is_elsewhere) else waiting,
         with_owner="true" if waiting_for == "owner" else None,
         in_appeal="true" if waiting_for == "appeal" else None, owner=None if own else owner,
-        owner_id=by.id if own else None, categories=permissions.categories(by),
-        claimed_by=by.id if claimed == "me" else None, claimed_by_others=by.id if claimed == "others" else None,
-        unclaimed="true" if claimed == "none" else None, **filters,
+        owner_id=by.id if own else None, categories=permissions.categories(by), **filters,
     )  # fmt: skip

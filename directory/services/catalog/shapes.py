@@ -23,11 +23,11 @@ from sqlalchemy import (
 from directory import events
 from directory.db.paging import AnySelect
 from directory.db.statements import among
+from directory.extensions import db
 from directory.models import AuditEntry, Project, ProjectTag, Status, Turn, Upvote, User
 from directory.models.base import UtcDateTime
 from directory.services.catalog import search
 from directory.services.catalog.category_slugs import id_asked_for
-from directory.services.catalog.claimed import C, claimed
 from directory.services.catalog.columns import answered, unindexed
 from directory.services.turns import PENDING, waiting_for
 
@@ -45,6 +45,7 @@ LIVE = P.status == literal_column(f"'{Status.LIVE}'")
 BY_VOTER = upvotes.c.user_id == bindparam("voter_id")
 # The first and the last instant of the period of the filter `published`, and the ranks (`hot`) that its projects have.
 PERIOD: Any = tuple(bindparam(f"published_{end}", type_=UtcDateTime()) for end in ("from", "until"))
+PRESENT: Any = bindparam("present", type_=UtcDateTime())  # for conditions of extras
 RANKS: Any = tuple(bindparam(f"hot_{end}", type_=Float(53)) for end in ("from", "until"))
 
 
@@ -110,14 +111,12 @@ class ListShape:
             "first_time": lambda: owner_id.in_(first_timers(self.dialect)).is_(true()),
             "picked": lambda: is_picked(self.dialect),
             "published": lambda: _published(columns, project_id, self),
-            "claimed_by": lambda: project_id.in_(claimed(C.user_id == bindparam("claimed_by"))),
-            "claimed_by_others": lambda: project_id.in_(claimed(C.user_id != bindparam("claimed_by_others"))),
-            "unclaimed": lambda: project_id.not_in(claimed()),
             "q": lambda: search.found(project_id, self.dialect),
             "q_in_memory": lambda: project_id.in_(search.matching(self.dialect)).is_(true()),
         }
         # The table of waiting projects is the condition.
-        return [known[name]() for name in self.filters if name not in without and name != "waiting"]
+        names = [name for name in self.filters if name not in without and name != "waiting"]
+        return [known[name]() if name in known else db.conditions[name](project_id) for name in names]
 
 
 def without_query(filters: tuple[str, ...]) -> tuple[str, ...]:

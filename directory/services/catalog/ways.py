@@ -202,11 +202,11 @@ def _narrowing(filters: Filters) -> dict[str, Any]:
 
 
 def _bounds(filters: Filters) -> dict[str, datetime]:
-    """The instants that a statement may compare with: of claims the present, of the period the first and the last."""
+    """The instants that a statement may compare with: the present, and of the period the first and the last."""
     if filters.published is None:
-        return {"claims_at": now()}
+        return {"present": now()}
     begin, end = periods.parse(filters.published).instants
-    return {"claims_at": now(), "published_from": begin, "published_until": end}
+    return {"present": now(), "published_from": begin, "published_until": end}
 
 
 def _parameters(filters: Filters, narrowing: dict[str, Any], least: int | None) -> dict[str, Any] | None:

@@ -1,1 +1,1 @@
-"""Review: submissions, revisions and decisions; claims, approvals and threads."""
+"""Review: submissions, revisions and decisions; approvals and threads."""

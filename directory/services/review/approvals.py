@@ -21,9 +21,10 @@ from directory.db.transactions import on_postgresql
 from directory.errors import NotFound
 from directory.extensions import UNSYNCHRONISED, db, modify
 from directory.language.messages import _
-from directory.models import Approval, Category, Project, User
+from directory.models import Approval, Category, Project, ReviewClaim, User
 from directory.models.base import UtcDateTime
 from directory.services import audit, permissions
+from directory.services.clock import database_clock
 from directory.services.identity import Caller, require_active
 
 A, P = Approval.__table__.c, Project.__table__.c
@@ -142,3 +143,11 @@ def purge(most: int) -> int:
     void = select(A.project_id, A.user_id).where(A.version < versions).limit(most)
     keys = [tuple(row) for row in db.session.execute(void.with_for_update(skip_locked=True))]
     return modify(delete(Approval).where(tuple_(A.project_id, A.user_id).in_(keys))) if keys else 0
+
+
+def purge_claims(most: int) -> int:
+    """Delete at most `most` claims that have expired, and return the number."""
+    project_id = ReviewClaim.project_id
+    expired = select(project_id).where(ReviewClaim.until <= database_clock()).limit(most)
+    ids = list(db.session.scalars(expired.with_for_update(skip_locked=True)))
+    return modify(delete(ReviewClaim).where(project_id.in_(ids))) if ids else 0

@@ -12,7 +12,7 @@ from directory.services import permissions
 from directory.services.catalog import counters
 from directory.services.delivery.channels import Endpoint
 from directory.services.identity import Caller, require_active
-from directory.services.review import approvals, claims, revisions, submissions, thread
+from directory.services.review import approvals, revisions, submissions, thread
 from directory.services.review.case import PLAIN, Case, Terms, advance, changes_of, flush, locked, move
 from directory.services.review.steps import Act, Stage
 
@@ -157,7 +157,6 @@ def _give(due: list[Case], *, by: Caller, notify: list[Endpoint], terms: Terms) 
         approvals.take_back(refused, by=by)
     if kept := [case for case in due if case.id in given - enough]:
         approvals.record([case.project for case in kept], by=by, at=at, reason=terms.reason)
-        claims.end([case.id for case in kept])
         for case in kept:
             if case.stage is Stage.HELD:
                 advance(case, Act.RELEASE, by=by, at=at)

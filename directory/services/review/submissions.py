@@ -21,7 +21,7 @@ from directory.services.drafts import Draft, Judge
 from directory.services.identity import Caller, require_active, require_verified
 from directory.services.pictures import logos
 from directory.services.pictures.project_pictures import PictureList
-from directory.services.review import claims, revisions
+from directory.services.review import revisions
 from directory.services.review.case import Case, Terms, advance, current, end_appeals, flush, move
 from directory.services.review.steps import Act, Overtaking, Stage
 from directory.services.text.equal_addresses import Address, repository_key, url_key
@@ -135,7 +135,6 @@ def _write_edit(
         revisions.hold(case, planned, by=by, at=at)
     if is_answer:
         outbox.enqueue(events.PROJECT_ANSWERED, case.id, by=by, endpoints=notify)
-    _carry_claim(project, planned, by)
 
 
 def _draft(project: Project, planned: revisions.Plan, at: datetime) -> Draft:
@@ -225,12 +224,6 @@ def _locked(project_id: int, by: Caller, versions: Container[int] | None) -> Pro
     if versions is not None and project.version not in versions:
         raise PreconditionFailed
     return project
-
-
-def _carry_claim(project: Project, planned: revisions.Plan, by: Caller) -> None:
-    """Have a claim hold for the version after an administrator's edit."""
-    if permissions.may(by, "administer"):
-        claims.carry(project, moved="category" in planned.changes)
 
 
 def _go_on(

@@ -50,7 +50,6 @@ def test_while_an_appeal_is_open_the_project_waits_for_its_outcome_alone(case: C
     for word in ("waiting=true", "waiting_for=review", "waiting_for=owner", "waiting_for=appeal&waiting=true"):
         assert not case.in_list(f"/api/review/projects?{word}")
     assert case.figures() == (0, 0, 1, 0, 0)
-    assert case.eve.put(f"/api/review/projects/{case.id}/claim").status_code == 200
     with case.app.app_context():  # nothing closes
         late = update(Review).where(Review.turn == "appeal").values(place=now() - timedelta(days=400))
         transaction(lambda: db.session.execute(late))
@@ -157,12 +156,9 @@ def test_what_overtakes_an_appeal_ends_it_without_an_outcome(case: Case, what: s
 
 def test_an_administrators_edit_leaves_an_appeal_open(case: Case) -> None:
     case.appeal()
-    case.eve.put(f"/api/review/projects/{case.id}/claim")
     assert case.root.put(f"/api/projects/{case.id}", {"tagline": "By an administrator"}).status_code == 200
     assert case.shown()["review"]["waiting_for"] == "appeal"
-    assert case.eve.get(f"/api/review/projects/{case.id}").json["claim"] is not None
     assert case.settle("reversed").status_code == 200
-    assert case.eve.get(f"/api/review/projects/{case.id}").json["claim"] is None
     assert case.owner.delete(f"/api/projects/{case.id}").status_code == 204
 
 

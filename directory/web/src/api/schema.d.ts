@@ -2335,10 +2335,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Show how much waits for review in the categories of the reviewer, since when, and how much the caller claims
-         * @description It also says whether claims are switched on.
-         *
-         *     Needs a reviewer of the project's category, or an administrator.
+         * Show how much waits for review in the categories of the reviewer, and since when
+         * @description Needs a reviewer of the project's category, or an administrator.
          */
         get: operations["reviewSummary"];
         put?: never;
@@ -2961,12 +2959,6 @@ export interface components {
             /** @example Routing, templates and a development server, and little else. */
             description?: string;
         };
-        /** @description Who looks at a project, and until when that is shown to the others. */
-        Claim: {
-            user: components["schemas"]["UserRef"];
-            /** Format: date-time */
-            until: string;
-        };
         /** @description Who has approved the version, and when. */
         GivenApproval: {
             user: components["schemas"]["UserRef"];
@@ -3068,10 +3060,14 @@ export interface components {
              */
             asked: "changes_requested" | "unpublished" | null;
         };
+        /** @description Who looks at a project, and until when that is shown to the others. */
+        Claim: {
+            user: components["schemas"]["UserRef"];
+            /** Format: date-time */
+            until: string;
+        };
         /** @description A project as reviewers see it in a list, with the numbers of its owner's submissions. */
         QueueItem: {
-            /** @description Null if nobody claims the project. */
-            claim: components["schemas"]["Claim"] | null;
             /** @description Null if one is enough or nothing waits. */
             approvals: components["schemas"]["Approvals"] | null;
             owner_stats: components["schemas"]["OwnerStats"];
@@ -3126,6 +3122,8 @@ export interface components {
             readonly review?: components["schemas"]["Waits"] | null;
             /** @description The description as the pages show it, for the owner and reviewers. */
             readonly description_html?: string;
+            /** @description Null if nobody claims the project. */
+            claim: components["schemas"]["Claim"] | null;
         };
         /** @description The page's place in the list. `page` is null for a request by cursor; a cursor is null at an end of the list. */
         Pagination: {
@@ -4491,8 +4489,6 @@ export interface components {
         } & (unknown | unknown);
         /** @description A project as reviewers see it, with the numbers of its owner's submissions. */
         ReviewDetail: {
-            /** @description Null if nobody claims the project. */
-            claim: components["schemas"]["Claim"] | null;
             owner_stats: components["schemas"]["OwnerStats"];
             /** @description How many other submissions of the same URL exist, in whatever state. */
             earlier: number;
@@ -4548,6 +4544,8 @@ export interface components {
             readonly queue_position?: number | null;
             /** @description The description as the pages show it, for the owner and administrators. */
             readonly description_html?: string;
+            /** @description Null if nobody claims the project. */
+            claim: components["schemas"]["Claim"] | null;
         };
         /** @description The outcome of an appeal, and the reason for the owner. */
         OutcomeInput: {
@@ -4668,14 +4666,14 @@ export interface components {
             waiting_for_owner: number;
             /** @description How many there are with waiting_for=appeal. */
             waiting_for_appeal: number;
-            /** @description How many projects the caller claims. */
-            mine: number;
-            /** @description Whether projects can be claimed (CLAIM_MINUTES). */
-            claims: boolean;
             /** @description The caller's categories that fewer people may review than have to approve. */
             too_few_reviewers: components["schemas"]["CategoryRef"][];
             /** @description Whether owners may appeal (APPEALS). */
             appeals: boolean;
+            /** @description How many projects the caller claims. */
+            mine: number;
+            /** @description Whether projects can be claimed (CLAIM_MINUTES). */
+            claims: boolean;
             /** @description How many projects have open reports; null while reports are off. */
             reports: number | null;
         };
@@ -6436,8 +6434,6 @@ export interface operations {
                 kind?: "submission" | "revision";
                 /** @description Only pending projects of owners who have no live and no rejected project, and of whose pending projects none was decided before, as far as the log goes back. */
                 first_time?: "true";
-                /** @description Only projects that the caller, another or nobody claims. */
-                claimed?: "me" | "others" | "none";
                 /** @description Projects that wait, or whose changes wait, for the reviewers (as with waiting=true) or for their owners: those that were taken down, or of which changes were asked for; or about which an appeal is open. */
                 waiting_for?: "review" | "owner" | "appeal";
                 /** @description Only what rules hold out of the queue; `oldest` is the default order. */
@@ -6446,6 +6442,8 @@ export interface operations {
                 answered?: "true";
                 /** @description Default newest; in a list of pending projects or of the queue oldest. */
                 sort?: "newest" | "popular" | "upvotes" | "oldest";
+                /** @description Only projects that the caller, another or nobody claims. */
+                claimed?: "me" | "others" | "none";
             };
             header?: never;
             path?: never;
@@ -6469,13 +6467,6 @@ export interface operations {
                      * @example {
                      *       "items": [
                      *         {
-                     *           "claim": {
-                     *             "user": {
-                     *               "id": 42,
-                     *               "username": "ada"
-                     *             },
-                     *             "until": "2026-11-20T10:00:00.123456Z"
-                     *           },
                      *           "approvals": {
                      *             "required": 2,
                      *             "given": [
@@ -6555,7 +6546,14 @@ export interface operations {
                      *           "rejection_reason": null,
                      *           "revision": null,
                      *           "review": null,
-                     *           "description_html": "<p>Routing, templates and a development server, and little else.</p>"
+                     *           "description_html": "<p>Routing, templates and a development server, and little else.</p>",
+                     *           "claim": {
+                     *             "user": {
+                     *               "id": 42,
+                     *               "username": "ada"
+                     *             },
+                     *             "until": "2026-11-20T10:00:00.123456Z"
+                     *           }
                      *         }
                      *       ],
                      *       "pagination": {
@@ -12933,8 +12931,6 @@ export interface operations {
                 kind?: "submission" | "revision";
                 /** @description Only pending projects of owners who have no live and no rejected project, and of whose pending projects none was decided before, as far as the log goes back. */
                 first_time?: "true";
-                /** @description Only projects that the caller, another or nobody claims. */
-                claimed?: "me" | "others" | "none";
                 /** @description Projects that wait, or whose changes wait, for the reviewers (as with waiting=true) or for their owners: those that were taken down, or of which changes were asked for; or about which an appeal is open. */
                 waiting_for?: "review" | "owner" | "appeal";
                 /** @description Only what rules hold out of the queue; `oldest` is the default order. */
@@ -12943,6 +12939,8 @@ export interface operations {
                 answered?: "true";
                 /** @description Default newest; in a list of pending projects or of the queue oldest. */
                 sort?: "newest" | "popular" | "upvotes" | "oldest";
+                /** @description Only projects that the caller, another or nobody claims. */
+                claimed?: "me" | "others" | "none";
             };
             header?: never;
             path?: never;
@@ -12966,13 +12964,6 @@ export interface operations {
                      * @example {
                      *       "items": [
                      *         {
-                     *           "claim": {
-                     *             "user": {
-                     *               "id": 42,
-                     *               "username": "ada"
-                     *             },
-                     *             "until": "2026-11-20T10:00:00.123456Z"
-                     *           },
                      *           "approvals": {
                      *             "required": 2,
                      *             "given": [
@@ -13052,7 +13043,14 @@ export interface operations {
                      *           "rejection_reason": null,
                      *           "revision": null,
                      *           "review": null,
-                     *           "description_html": "<p>Routing, templates and a development server, and little else.</p>"
+                     *           "description_html": "<p>Routing, templates and a development server, and little else.</p>",
+                     *           "claim": {
+                     *             "user": {
+                     *               "id": 42,
+                     *               "username": "ada"
+                     *             },
+                     *             "until": "2026-11-20T10:00:00.123456Z"
+                     *           }
                      *         }
                      *       ],
                      *       "pagination": {
@@ -13237,13 +13235,6 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "claim": {
-                     *         "user": {
-                     *           "id": 42,
-                     *           "username": "ada"
-                     *         },
-                     *         "until": "2026-11-20T10:00:00.123456Z"
-                     *       },
                      *       "owner_stats": {
                      *         "live": 0,
                      *         "pending": 0,
@@ -13324,7 +13315,14 @@ export interface operations {
                      *       "revision": null,
                      *       "review": null,
                      *       "queue_position": null,
-                     *       "description_html": "<p>Routing, templates and a development server, and little else.</p>"
+                     *       "description_html": "<p>Routing, templates and a development server, and little else.</p>",
+                     *       "claim": {
+                     *         "user": {
+                     *           "id": 42,
+                     *           "username": "ada"
+                     *         },
+                     *         "until": "2026-11-20T10:00:00.123456Z"
+                     *       }
                      *     }
                      */
                     "application/json": components["schemas"]["ReviewDetail"];
@@ -14986,8 +14984,6 @@ export interface operations {
                      *       "held": 0,
                      *       "waiting_for_owner": 0,
                      *       "waiting_for_appeal": 0,
-                     *       "mine": 0,
-                     *       "claims": true,
                      *       "too_few_reviewers": [
                      *         {
                      *           "slug": "web-frameworks",
@@ -14995,6 +14991,8 @@ export interface operations {
                      *         }
                      *       ],
                      *       "appeals": true,
+                     *       "mine": 0,
+                     *       "claims": true,
                      *       "reports": 0
                      *     }
                      */

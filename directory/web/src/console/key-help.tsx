@@ -7,10 +7,11 @@ import { Sheet } from "./sheet.tsx";
 
 export function KeyHelp() {
   if (!help.value) return null;
+  const own = Object.entries(added.keys ?? {}).map(([key, { does }]): [string[], string] => [[key], does]);
   return (
     <Sheet name="keys" title={r.helpTitle} close={close}>
       <dl>
-        {[...r.help, ...(added.picks ? [added.picks.help] : [])].filter(([keys]) => isAdministrator.value || keys[0] !== "g" || keys[1] === "q").map(([keys, text]) => (
+        {[...r.help, ...own].filter(([keys]) => isAdministrator.value || keys[0] !== "g" || keys[1] === "q").map(([keys, text]) => (
           <div key={text}><dt>{keys.map((key) => <kbd key={key}>{key}</kbd>)}</dt><dd>{text}</dd></div>
         ))}
       </dl>

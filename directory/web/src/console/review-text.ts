@@ -157,7 +157,6 @@ export const r = {
     [["Shift", "x"], "Select all from the last selected one to this one"],
     [["a"], "Approve what is selected, or the submission that is shown"],
     [["r"], "Reject it: a digit takes a saved reply, Enter sends; in a reason of your own Ctrl+Enter does"],
-    [["c"], "Claim it, so that the others see who looks at it, or release it"],
     [["m"], "Write to the owner; Ctrl+Enter sends"],
     [["e"], "Ask for changes of it, as r rejects it"],
     [["u"], "Undo the last decision, within 5 seconds"],

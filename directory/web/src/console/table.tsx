@@ -178,7 +178,7 @@ export function Filters({ listing }: { listing: Filtering }) {
 function Control({ filter, listing }: { filter: Filter; listing: Filtering }) {
   const { name, values, named, choices, pattern, isDay } = filter;
   const id = `filter-${name}`;
-  const label = w.filter[name] ?? name;
+  const label = filter.label ?? w.filter[name] ?? name;
   const now = address.value.searchParams.get(name) ?? "";
   if (!values && !choices) {
     const typed = listing.typed.value[name] ?? "";

@@ -7,14 +7,6 @@ type Approved = Pick<Schemas["QueueItem"], "approvals">;
 type Approvals = NonNullable<Approved["approvals"]>;
 
 export const m = {
-  claim: "Claim",
-  release: "Release",
-  claimed: "looks at it",
-  you: "You",
-  looks: (name: string) => `${name} looks at this.`,
-  takeOver: "Take over",
-  takeOverOf: (name: string) => `Take over from ${name}?`,
-  takeOverWhy: "The others then see your name. A claim keeps nobody from deciding.",
   part: ({ given, required }: Approvals, more = 0) => `${t.number(given.length + more)} of ${t.number(required)}`,
   yours: ({ approvals }: Approved): string => (approvals ? `Your approval (${m.part(approvals)})` : ""),
   approvedOf: ({ title, approvals }: Approved & { title: string }, others: number): string =>

@@ -38,11 +38,11 @@ export const w = {
   filter: {
     q: "Search", status: "State", category: "Category", owner: "Owner", counted: "Votes", sort: "Order", role: "Role", state: "State", endpoint: "Endpoint",
     event: "Event", project_id: "Project number", user_id: "User number", actor_id: "By user number", action: "Action", actor: "By user",
-    user: "About user", since: "From", until: "To", kind: "Kind", claimed: "Claimed", held: "Held", answered: "Unanswered messages", waiting_for: "Waits for", first_time: "First submission", imports: "Imports", created_from: "Joined from", created_to: "Joined to", email_domain: "E-mail domain", email_verified: "Address confirmed", live: "Ever live",
+    user: "About user", since: "From", until: "To", kind: "Kind", held: "Held", answered: "Unanswered messages", waiting_for: "Waits for", first_time: "First submission", imports: "Imports", created_from: "Joined from", created_to: "Joined to", email_domain: "E-mail domain", email_verified: "Address confirmed", live: "Ever live",
   } as Record<string, string>,
   values: {
     live: "Live", pending: "Pending", rejected: "Rejected", active: "Active", suspended: "Suspended", member: "Member", reviewer: "Reviewer", admin: "Administrator",
-    none: "By nobody", me: "By me", others: "By others", submission: "Submissions", revision: "Changes of live projects", delivered: "Delivered", dead: "Given up", newest: "Newest first", oldest: "Oldest first", popular: "Trending", upvotes: "Most votes",
+    submission: "Submissions", revision: "Changes of live projects", delivered: "Delivered", dead: "Given up", newest: "Newest first", oldest: "Oldest first", popular: "Trending", upvotes: "Most votes",
     username: "Name", submissions: "Most submissions", last_seen: "Last seen", name: "Name", projects: "Most projects",
     true: "That count", false: "That do not count", ...labels,
   } as Record<string, string>,

@@ -1,5 +1,6 @@
 // What an extra adds to the console.
 import type { ComponentChildren } from "preact";
+import type { Filter } from "../state/filtering.ts";
 import type { Item } from "../state/queue.ts";
 import type { Page } from "../state/router.ts";
 
@@ -30,6 +31,10 @@ export interface Extra {
   pages?: { pattern: RegExp; title: string; load: () => Promise<Page> }[];
   /** Its entries in the navigation. */
   menu?: MenuEntry[];
+  /** A filter of the queue. */
+  filter?: Filter;
+  /** Its keys at the queue: what each does, in words and in fact. */
+  keys?: Record<string, { does: string; act: () => void }>;
   /** A ranking on the dashboard: `load` asks for its data. */
   ranking?: { load: () => void; view: () => ComponentChildren };
   /** Where an administrator sees who voted for a project, and what that link says. */
@@ -42,11 +47,13 @@ export interface Extra {
     filled: (text: string, project: Named) => string;
     Menu: (props: MenuProps) => ComponentChildren;
   };
-  /** The pick of a live item: what the pane shows of it, and the dialog that asks for its words. */
-  picks?: { Pick: (props: { item: Item }) => ComponentChildren; ask: (item: Item) => void; help: [string[], string] };
+  /** What the pane of a live item shows of its pick. */
+  picks?: { Pick: (props: { item: Item }) => ComponentChildren };
   /** Whether owners may appeal, and what settles the appeal that is open about an item of the queue. */
   appeals?: { areOn: () => boolean; Settle: (props: { item: Item }) => ComponentChildren };
+  /** Who looks at an item: whether that can be said of it, what is known, and what is shown above it, among its actions and on its row. */
+  claims?: { isPossible: (item: Item) => boolean; of: (item?: Item) => Partial<Item> } & Record<"Looks" | "Button" | "Sign", (props: { item: Item }) => ComponentChildren>;
 }
 
 /** What one of the extras adds. It is here, and filled by index.ts, since modules that the extras import read it too. */
-export const added: Pick<Extra, "saved" | "appeals" | "picks"> = {};
+export const added: Pick<Extra, "keys" | "saved" | "appeals" | "claims" | "picks"> = {};

@@ -1,7 +1,9 @@
 // The extras, but for those that the server says are off.
+import { filters } from "../state/queue-address.ts";
 import { appeals } from "./appeals/index.ts";
+import { claims } from "./claims/index.ts";
 import { added, type Extra } from "./extra.ts";
-import { picks } from "./picks/index.ts";
+import { picks } from "./picks/index.tsx";
 import { replies } from "./replies/index.ts";
 import { reports } from "./reports/index.ts";
 import { spamRules } from "./spam_rules/index.ts";
@@ -12,6 +14,7 @@ const off = globalThis.document?.querySelector?.<HTMLMetaElement>('meta[name="ex
 // In the order of their entries in the navigation.
 const all: readonly Extra[] = [
   appeals,
+  claims,
   reports,
   spamRules,
   replies,
@@ -20,4 +23,5 @@ const all: readonly Extra[] = [
 ];
 
 export const extras = all.filter(({ name }) => !off.includes(name));
-Object.assign(added, ...extras);
+Object.assign(added, ...extras, { keys: Object.assign({}, ...extras.map(({ keys }) => keys)) });
+filters.filters = [...filters.filters, ...extras.flatMap(({ filter }) => filter ?? [])];

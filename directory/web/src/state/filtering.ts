@@ -4,6 +4,8 @@ import { address, navigate, withQuery } from "./router.ts";
 
 export interface Filter {
   name: string;
+  /** What it is called, if the console's own texts do not say it. */
+  label?: string;
   /** The values that it has. An address with any other is read as one without it. */
   values?: readonly string[];
   /** What its values are called here, where that is another name than elsewhere. */
@@ -43,7 +45,7 @@ export class Filtering {
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   /** `path`: where the list is, if its page has other addresses too. */
-  constructor(readonly filters: readonly Filter[], private readonly path = "") {}
+  constructor(public filters: readonly Filter[], private readonly path = "") {}
 
   /** What the present address asks for, as a key. */
   get key(): string {

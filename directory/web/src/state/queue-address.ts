@@ -16,7 +16,6 @@ export const filters = new Filtering([
   { name: "waiting_for", values: ["owner", "appeal"], unset: w.waiting_for.review, named: w.waiting_for },
   { name: "held", values: ["true"], named: { true: w.yes }, fromLinks: true },
   { name: "answered", values: ["true"], named: { true: w.yes }, fromLinks: true },
-  { name: "claimed", values: ["none", "me", "others"] },
 ], PATH);
 
 /** The address of an item, or with 0 that of the list, with its filters. */

@@ -1,6 +1,7 @@
 // Decisions: each waits some seconds for an undo, is sent with the versions that were seen, and has an outcome.
 import { batch, effect, signal, untracked } from "@preact/signals";
 import { api, ask, Problem, type Schemas } from "../api/client.ts";
+import { added } from "../extras/extra.ts";
 import { ended } from "../text.ts";
 import { r } from "../console/review-text.ts";
 import { nobody } from "../console/sentences.ts";
@@ -167,7 +168,7 @@ interface Settled {
   /** The owners of what was decided as the reviewer wanted, with the state that it has now. */
   done: { owner: number; state: "live" | "rejected" }[];
   back: number[];
-  fresh: (Schemas["ReviewedProject"] & { claim?: null })[];
+  fresh: Schemas["ReviewedProject"][];
   /** What is said of an approval that another person has to follow. */
   kept: string;
 }
@@ -201,12 +202,12 @@ function judge(item: Item, answer: Schemas["Decision"], decision: Decision, deci
   const { id, status, project } = answer;
   if (status === 202 && project?.approvals) {
     const { given, required } = project.approvals;
-    settled.fresh.push({ ...project, claim: null }); // an approval ends the claim
+    settled.fresh.push({ ...project, ...added.claims?.of() }); // an approval ends the claim
     settled.kept = m.kept(item.title, given.length, required);
     return note(settled, item, m.given(given.length, required, []), true);
   }
   if (status === 412 && project && waits(project)) {
-    settled.fresh.push({ ...project, claim: null }); // and so does an edit
+    settled.fresh.push({ ...project, ...added.claims?.of() }); // and so does an edit
     return note(settled, item, r.outcome.changed);
   }
   if (answer.code === "duplicate") {

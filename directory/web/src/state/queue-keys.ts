@@ -1,6 +1,5 @@
 // Keys of the console. What is held down, or pressed with Ctrl, Alt or Meta, never decides.
 import { signal } from "@preact/signals";
-import { toggleClaim } from "../console/queue-team.tsx";
 import { added } from "../extras/extra.ts";
 import { safeAddress } from "../parts/address.ts";
 import { approve, approving, asking, askReason, confirmApproval, undo } from "./queue-decisions.ts";
@@ -27,10 +26,8 @@ const ACTS: Record<string, () => void> = {
   u: undo,
   o: openWebsite,
   h: toggleHistory,
-  c: toggleClaim,
   m: startWriting,
   e: () => askReason("request_changes"),
-  p: askToPick,
   escape: clear,
 };
 const MOVING = ["j", "k"];
@@ -74,7 +71,7 @@ function actOf(key: string, event: KeyboardEvent): (() => void) | undefined {
   if (event.shiftKey) return key === "x" && canAct ? () => selectTo(current.peek()) : undefined;
   if (isSecond && PLACES[key] && (key === "q" || isAdministrator.peek())) return () => navigate(PLACES[key] as string);
   if (key === "g") return () => (goUntil = event.timeStamp + SECOND_KEY);
-  return canAct ? ACTS[key] : undefined;
+  return canAct ? ACTS[key] ?? added.keys?.[key]?.act : undefined;
 }
 
 /** The keys that send what is written in many fields of more than a line. */
@@ -108,11 +105,6 @@ function onAnswerKey(event: KeyboardEvent): void {
 function takesText(target: EventTarget | null): boolean {
   const element = target as Element | null;
   return element?.closest?.("input:not([type=checkbox]), textarea, select, [contenteditable], dialog") != null;
-}
-
-function askToPick(): void {
-  const shown = item.peek();
-  if (shown?.status === "live") added.picks?.ask(shown);
 }
 
 function openWebsite(): void {

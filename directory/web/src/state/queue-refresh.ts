@@ -1,5 +1,6 @@
 // The queue is read again from time to time, so that submissions and the decisions of other reviewers appear in it.
 import { aborted, Problem } from "../api/client.ts";
+import { added } from "../extras/extra.ts";
 import { history } from "./queue-history.ts";
 import { sending } from "./queue-decisions.ts";
 import { arrived, busyMore, current, decided, isOpen, type Item, queue, read, selected } from "./queue.ts";
@@ -43,10 +44,10 @@ async function catchUp(): Promise<void> {
   const kept = now.items.flatMap((each) => {
     const found = fresh.get(each.id);
     fresh.delete(each.id);
-    if (isKept(each)) return [found ? { ...each, owner_stats: found.owner_stats, claim: found.claim, answered: found.answered, ...(found.version === each.version && { approvals: found.approvals }) } : each];
+    if (isKept(each)) return [found ? { ...each, owner_stats: found.owner_stats, answered: found.answered, ...added.claims?.of(found), ...(found.version === each.version && { approvals: found.approvals }) } : each];
     return found ? [found] : isBeyond(each) ? [each] : [];
   });
-  const added = now.next ? [] : [...fresh.values()];
-  queue.set({ items: [...kept, ...added], total: page.total, next: now.next ?? (added.length ? page.next : null) });
+  const arrivals = now.next ? [] : [...fresh.values()];
+  queue.set({ items: [...kept, ...arrivals], total: page.total, next: now.next ?? (arrivals.length ? page.next : null) });
   if (isOpen() && !current.peek()) arrived();
 }

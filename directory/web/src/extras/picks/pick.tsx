@@ -5,7 +5,7 @@ import { Time } from "../../parts/time.tsx";
 import { say } from "../../state/notice.ts";
 import { history } from "../../state/queue-history.ts";
 import { patch } from "../../state/queue-record.ts";
-import type { Item } from "../../state/queue.ts";
+import { type Item, item } from "../../state/queue.ts";
 import { readOnly } from "../../state/session.ts";
 import { p } from "./text.ts";
 
@@ -22,7 +22,12 @@ export function Pick({ item: shown }: { item: Item }) {
   );
 }
 
-export function askForWords({ id, title, picked }: Item): void {
+export function askAboutShown(): void {
+  const shown = item.peek();
+  if (shown?.status === "live") askForWords(shown);
+}
+
+function askForWords({ id, title, picked }: Item): void {
   if (readOnly.peek()) return;
   question({
     title: p.pickOf(title),

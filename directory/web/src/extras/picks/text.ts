@@ -1,6 +1,5 @@
 // What the console says about picks.
 export const p = {
-  help: "Pick the live project that is shown",
   pick: "Pick",
   pickOf: (title: string) => `Pick ${title}`,
   change: "Change the words",

@@ -14,12 +14,14 @@ from sqlalchemy import func, select, update
 from directory.db.transactions import transaction
 from directory.errors import Claimed, InvalidTransition, NotFound, Unauthenticated
 from directory.extensions import db
+from directory.extras.claims import claims, routes
 from directory.models import AccountStatus, AuditEntry, Delivery, Project, ReviewClaim, Role, User, now
 from directory.services.clock import timestamp
 from directory.services.identity import Caller
 from directory.services.people import account_deletion, administration
-from directory.services.review import claims, moderation, submissions, takedown
+from directory.services.review import moderation, submissions, takedown
 from tests.conftest import Statements
+from tests.services.test_holds import hold
 from tests.support.factories import World
 
 
@@ -112,6 +114,16 @@ def test_what_does_not_wait_cannot_be_claimed(app: Flask, world: World, people: 
             take(app, project, ada)
     with pytest.raises(NotFound):
         take(app, 10**9, ada)
+
+
+def test_what_is_held_or_appealed_can_be_claimed(app: Flask, world: World, people: list[Caller], waiting: int) -> None:
+    hold(app, waiting)
+    assert take(app, waiting, people[0])["user"]["username"] == "ada"
+    refused = world.project(owner := world.user(), "rejected")
+    world.appeal(refused, owner)
+    take(app, refused, people[0])
+    edit(app, refused, people[1], tagline="By an administrator")
+    assert holder(app, refused) == "ada"
 
 
 def test_one_ends_ones_own_claim_and_no_other(app: Flask, people: list[Caller], waiting: int) -> None:
@@ -250,16 +262,6 @@ def test_claims_go_with_their_project(app: Flask, world: World, people: list[Cal
         assert db.session.scalar(select(func.count()).select_from(ReviewClaim)) == 0
 
 
-def test_expired_claims_are_deleted_in_portions(app: Flask, world: World, people: list[Caller]) -> None:
-    kept, *expired = (world.project(status="pending") for _ in range(4))
-    for project in (kept, *expired):
-        take(app, project, people[0])
-    for project in expired:
-        expire(app, project)
-    assert [run(app, lambda: claims.purge(2)) for _ in range(3)] == [2, 1, 0]
-    assert holder(app, kept) == "ada"
-
-
 @pytest.mark.parametrize("size", [1, 20])
 def test_the_claims_of_a_page_cost_one_statement(
     app: Flask, world: World, people: list[Caller], statements: Statements, size: int
@@ -269,9 +271,9 @@ def test_the_claims_of_a_page_cost_one_statement(
     shown: list[dict[str, Any]] = [{"id": project} for project in projects]
     with app.app_context():
         statements.clear()
-        claims.add(shown)
+        routes.add_claims(shown, by=people[0])
         assert len(statements) == 1
-        claims.add([])
+        routes.add_claims([], by=people[0])
         assert len(statements) == 1
     assert shown[0]["claim"]["user"] == {"id": people[0].id, "username": "ada"}
     assert [each["claim"] for each in shown[1:]] == [None] * (size - 1)

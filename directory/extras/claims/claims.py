@@ -1,32 +1,53 @@
 """Claims: a note that a person looks at a project, for the others who review. It stands in the way of no decision.
 
-A claim is for the version of the project, so a decision, and an edit by the owner, end it. An administrator's edit
-takes it along (`carry`), and an approval that does not move the state ends it (`end`). A trigger (sql/*/reviewers.sql)
+A claim is for the version of the project, so a decision, and an edit by the owner, end it; an approval that does not
+move the state ends it too, and an administrator's edit takes it along (`on_event`). A trigger (sql/*/reviewers.sql)
 deletes the claims of a person who may no longer review the project. A claim raises no version and is not logged.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
 from functools import cache
 from typing import Any
 
-from sqlalchemy import delete, false, or_, select, true, update
+from sqlalchemy import ColumnElement, and_, bindparam, delete, or_, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
+from directory import events
 from directory.db.paging import AnySelect
 from directory.db.statements import Prepared, among
 from directory.db.transactions import on_postgresql
 from directory.errors import Claimed, InvalidTransition
+from directory.events import Event
 from directory.extensions import UNSYNCHRONISED, db, modify
 from directory.models import Project, Review, ReviewClaim, Turn, User, now
 from directory.services import permissions
 from directory.services.catalog import catalog, ways
-from directory.services.catalog.claimed import C, holds
 from directory.services.catalog.filters import Filters
-from directory.services.clock import database_clock, timestamp
+from directory.services.catalog.shapes import PRESENT
+from directory.services.clock import timestamp
 from directory.services.identity import Caller, require_active
 
-P, R = Project.__table__.c, Review.__table__.c
+C, P, R, U = (model.__table__.c for model in (ReviewClaim, Project, Review, User))
+
+
+def _holds(project: Any = P) -> ColumnElement[bool]:
+    """Whether a claim holds, by the columns of its project: it is for the present version, and has not expired."""
+    return and_(C.project_id == project.id, C.version == project.version, C.until > PRESENT)
+
+
+def _claimed(*conditions: ColumnElement[bool]) -> AnySelect:
+    """The ids of the projects with a claim that holds and meets the conditions."""
+    project = Project.__table__.alias("claimed")  # the list itself reads projects, too
+    return select(C.project_id).join_from(C.project_id.table, project, _holds(project.c)).where(*conditions)
+
+
+# The conditions of lists, by the ids of their projects.
+CONDITIONS = {
+    "claimed_by": lambda project_id: project_id.in_(_claimed(C.user_id == bindparam("claimed_by"))),
+    "claimed_by_others": lambda project_id: project_id.in_(_claimed(C.user_id != bindparam("claimed_by_others"))),
+    "unclaimed": lambda project_id: project_id.not_in(_claimed()),
+}
 
 
 def take(project_id: int, *, by: Caller, minutes: int, take_over: bool = False) -> dict[str, Any]:
@@ -36,8 +57,7 @@ def take(project_id: int, *, by: Caller, minutes: int, take_over: bool = False) 
     `take_over`.
     """
     require_active(by)
-    columns = select(P.version, P.status, P.category_id).where(P.id == project_id)
-    query = columns.with_for_update(read=True)
+    query = select(P.version, P.status, P.category_id).where(P.id == project_id).with_for_update(read=True)
     project = permissions.require_reviewer(by, db.session.execute(query).one_or_none())
     # In a separate statement: a join would read the case as it was before the wait for the lock.
     case = select(R.id).where(R.project_id == project_id, R.turn.in_([Turn.REVIEWERS, Turn.RULE, Turn.APPEAL]))
@@ -46,7 +66,7 @@ def take(project_id: int, *, by: Caller, minutes: int, take_over: bool = False) 
     at = now()
     values = {"user_id": by.id, "version": project.version, "until": at + timedelta(minutes=minutes)}
     adding = (postgresql if on_postgresql() else sqlite).insert(ReviewClaim).values(project_id=project_id, **values)
-    is_free = or_(C.user_id == by.id, C.until <= at, C.version != project.version, true() if take_over else false())
+    is_free = None if take_over else or_(C.user_id == by.id, C.until <= at, C.version != project.version)
     adding = adding.on_conflict_do_update(index_elements=["project_id"], set_=values, where=is_free)
     if db.session.scalar(adding.returning(C.project_id), execution_options=UNSYNCHRONISED) is None:
         held = of_each([project_id], at)[project_id]
@@ -61,32 +81,31 @@ def release(project_id: int, *, by: Caller) -> None:
     modify(delete(ReviewClaim).where(C.project_id == project_id, C.user_id == by.id))
 
 
-def end(project_ids: Collection[int]) -> None:
-    """End the claims on projects, which the calling function has locked."""
-    modify(delete(ReviewClaim).where(C.project_id.in_(project_ids)))
+def on_event(event: Event, project_ids: Sequence[int], by: Caller | None) -> None:
+    """End the claims on what is approved and waits for others, and carry those on what an administrator edits."""
+    if event == events.PROJECT_APPROVAL_GIVEN:
+        modify(delete(ReviewClaim).where(C.project_id.in_(project_ids)))
+    elif event == events.PROJECT_EDITED and permissions.may(by, "administer"):
+        _carry(project_ids)
 
 
-def carry(project: Project, *, moved: bool) -> None:
-    """Have the claim on a locked project, whose version an administrator's edit has just raised, hold for that too.
-
-    If the edit has `moved` it to another category, the claim ends unless its holder may review that.
-    """
-    one = (C.project_id == project.id, C.version == project.version - 1)
-    if moved:
-        holders = permissions.reviewers(User.id.in_(select(C.user_id).where(*one)))
-        if not any(permissions.may(person, "review", project.category_id) for person in holders):
-            return
-    modify(update(ReviewClaim).where(*one).values(version=project.version))
+def _carry(project_ids: Sequence[int]) -> None:
+    """Have claims hold for the version that an edit has just made, if their holders may review its category."""
+    claimed = C.project_id.in_(project_ids)
+    for holder in permissions.reviewers(User.id.in_(select(C.user_id).where(claimed))):
+        before = select(P.id).where(P.id == C.project_id, P.version == C.version + 1)
+        is_in_reach = before.where(permissions.within(P.category_id, holder)).exists()
+        modify(update(ReviewClaim).where(claimed, C.user_id == holder.id, is_in_reach).values(version=C.version + 1))
 
 
 def mine(by: Caller) -> int:
     """How many projects `by` has claimed, by one statement."""
-    return ways.total(Filters(claimed_by=by.id, categories=permissions.categories(by)))
+    return ways.total(Filters(added={"claimed_by": by.id}, categories=permissions.categories(by)))
 
 
 def of_each(project_ids: Collection[int], at: datetime | None = None) -> dict[int, dict[str, Any]]:
     """The claims on projects that hold now, or at an instant, by the ids of the projects, by one statement."""
-    given = {"ids": sorted(project_ids), "claims_at": at or now()}
+    given = {"ids": sorted(project_ids), PRESENT.key: at or now()}
     rows = _held(db.engine.dialect.name).all(given) if project_ids else []
     return {
         project_id: {"user": {"id": user_id, "username": username}, "until": until}
@@ -94,23 +113,8 @@ def of_each(project_ids: Collection[int], at: datetime | None = None) -> dict[in
     }
 
 
-def add(projects: list[dict[str, Any]], *, are_on: bool = True) -> None:
-    """Add `claim` to projects in answers to reviewers: who looks at each and until when, or None."""
-    found = of_each([each["id"] for each in projects]) if are_on else {}
-    for project in projects:
-        project["claim"] = found.get(project["id"])
-
-
 @cache
 def _held(dialect: str) -> Prepared:
-    users = User.__table__.c
-    query: AnySelect = select(C.project_id, C.user_id, users.username, C.until)
-    query = query.join_from(C.user_id.table, P.id.table, P.id == C.project_id)
-    return Prepared(query.join(users.id.table, users.id == C.user_id).where(among(C.project_id, dialect), holds(P)))
-
-
-def purge(most: int) -> int:
-    """Delete at most `most` claims that have expired, and return how many."""
-    expired = select(C.project_id).where(C.until <= database_clock()).limit(most).with_for_update(skip_locked=True)
-    ids = list(db.session.scalars(expired))
-    return modify(delete(ReviewClaim).where(C.project_id.in_(ids))) if ids else 0
+    query: AnySelect = select(C.project_id, C.user_id, U.username, C.until)
+    query = query.join_from(C.user_id.table, P.id.table, _holds()).join(U.id.table, U.id == C.user_id)
+    return Prepared(query.where(among(C.project_id, dialect)))

@@ -1,4 +1,4 @@
-"""Claims over HTTP: who looks at a project, the lists by claims, and the setting that switches them off."""
+"""Claims over HTTP: who looks at a project, the lists by claims, and what switches them off."""
 
 from typing import Any
 
@@ -107,6 +107,16 @@ def test_an_edit_by_an_administrator_that_moves_a_project_takes_the_claim_of_who
     assert some.get("/api/review/summary").json["mine"] == 0
 
 
+def test_claims_outside_of_ones_new_categories_end(world: World) -> None:
+    rev = world.caller(user := world.reviewer())
+    tools, games = (world.project(status="pending", category=category) for category in ("tools", "games"))
+    for project in (tools, games):
+        assert claim(rev, project).status_code == 200
+    world.make_reviewer(user, "tools")
+    found = {item["id"]: item["claim"] for item in world.caller(world.admin()).get("/api/admin/projects").json["items"]}
+    assert [found[project] is None for project in (tools, games)] == [False, True]
+
+
 def test_a_claim_does_not_stand_in_the_way(world: World, rev: Api, some: Api) -> None:
     approved, rejected = world.project(status="pending"), world.project(status="pending")
     for project in (approved, rejected):
@@ -133,6 +143,27 @@ def test_where_claims_are_off_the_routes_are_absent_for_those_who_could_use_them
     assert item["claim"] is None
     assert Api(off, rev.token).get("/api/review/summary").json["mine"] == 0
     assert "/api/review/projects/{project_id}/claim" in Api(off).get("/api/openapi.json").json["paths"]
+
+
+def test_without_the_extra_the_queue_goes_on_without_claims(make_app: Any, world: World, rev: Api) -> None:
+    project, off = world.project(status="pending"), Api(make_app(EXTRAS="-claims"), rev.token)
+    claim(rev, project)
+    for method in ("PUT", "DELETE"):
+        assert off.call(method, f"/api/review/projects/{project}/claim").status_code == 404
+    assert not {"mine", "claims"} & off.get("/api/review/summary").json.keys()
+    [item] = off.get("/api/review/projects?waiting=true").json["items"]
+    assert "claim" not in item
+    refused = off.get("/api/review/projects?claimed=me")
+    assert (refused.status_code, refused.json["errors"][0]["parameter"]) == (422, "claimed")
+    assert "claimed" not in {each["name"] for each in _parameters(off)}
+    assert "claimed" in {each["name"] for each in _parameters(rev)}
+    assert rev.get(f"/api/review/projects/{project}").json["claim"]["user"]["username"] == "rev"  # the data stay
+
+
+def _parameters(api: Api) -> list[dict[str, Any]]:
+    operation = api.get("/api/openapi.json").json["paths"]["/api/review/projects"]["get"]
+    parameters: list[dict[str, Any]] = operation["parameters"]
+    return parameters
 
 
 def test_a_claim_lasts_as_long_as_the_setting_says(make_app: Any, world: World, rev: Api) -> None:

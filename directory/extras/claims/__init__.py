@@ -1,0 +1,20 @@
+"""Claims: a reviewer shows the others that they look at a project."""
+
+from directory.api.schemas.review import QueueItem, QueueQuery, QueueSummary, ReviewDetail
+from directory.extras import Extra, Members
+from directory.extras.claims import claims, routes
+from directory.extras.claims.schemas import Claimable, ClaimedQuery, ClaimsInSummary
+
+_CLAIM = Members(Claimable(), routes.add_claims)
+
+extra = Extra(
+    blueprints=(routes.bp,),
+    answers={
+        QueueQuery: Members(ClaimedQuery(), routes.narrow),
+        QueueItem: _CLAIM,
+        ReviewDetail: _CLAIM,
+        QueueSummary: Members(ClaimsInSummary(), routes.add_to_summary),
+    },
+    conditions=claims.CONDITIONS,
+    on_event=claims.on_event,
+)

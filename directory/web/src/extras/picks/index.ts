@@ -1,6 +1,0 @@
-// Picks in the console: a live project is picked, with words that say why.
-import type { Extra } from "../extra.ts";
-import { askForWords, Pick } from "./pick.tsx";
-import { p } from "./text.ts";
-
-export const picks: Extra = { name: "picks", picks: { Pick, ask: askForWords, help: [["p"], p.help] } };
