@@ -252,12 +252,12 @@ PROJECT_APPEAL_REVERSED = Event(
 )
 PROJECT_PICKED = Event(
     "project.picked", "Project picked",
-    {"changed": "{by} said in other words why {project} is picked.", "": "{by} picked {project}."}, "picked it",
+    {"changed": "{by} changed why {project} is picked.", "": "{by} picked {project}."},
     webhook="Project picked, or picked in other words", webhook_place=11, actor="picked_by",
     mail=(_("Your project was picked: {title}"), _("The reviewers have picked your project {title}.")),
 )
 PROJECT_UNPICKED = Event(
-    "project.unpicked", "Pick taken back", "{by} took back the pick of {project}.", "took back the pick",
+    "project.unpicked", "Pick taken back", "{by} took the pick of {project} back.",
     webhook="Pick of a project taken back", webhook_place=12, actor="unpicked_by",
 )
 PROJECT_REPORTED = Event("project.reported", "Project reported", webhook="Project reported", webhook_place=9)

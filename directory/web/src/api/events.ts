@@ -105,10 +105,10 @@ export const sentences: Record<Schemas["Audit"]["action"], string | Readonly<Rec
   "project.appeal_upheld": "{by} upheld the decision about {project}.",
   "project.appeal_reversed": "{by} reversed the decision about {project}.",
   "project.picked": {
-    "changed": "{by} said in other words why {project} is picked.",
+    "changed": "{by} changed why {project} is picked.",
     "": "{by} picked {project}."
   },
-  "project.unpicked": "{by} took back the pick of {project}.",
+  "project.unpicked": "{by} took the pick of {project} back.",
   "message.erased": "{by} erased a message about {project}.",
   "user.role_changed": {
     "admin": "{provider} made {user} an administrator.",
@@ -182,9 +182,7 @@ export const did: Record<string, string> = {
   "project.changes_requested": "asked for changes",
   "project.appealed": "appealed",
   "project.appeal_upheld": "upheld the decision",
-  "project.appeal_reversed": "reversed the decision",
-  "project.picked": "picked it",
-  "project.unpicked": "took back the pick"
+  "project.appeal_reversed": "reversed the decision"
 };
 
 /** The same by the kind of the entry in the thread. */

@@ -3,7 +3,7 @@ import { filters } from "../state/queue-address.ts";
 import { appeals } from "./appeals/index.ts";
 import { claims } from "./claims/index.ts";
 import { added, type Extra } from "./extra.ts";
-import { picks } from "./picks/index.tsx";
+import { picks } from "./picks/index.ts";
 import { replies } from "./replies/index.ts";
 import { reports } from "./reports/index.ts";
 import { spamRules } from "./spam_rules/index.ts";

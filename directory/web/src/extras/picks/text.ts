@@ -1,11 +1,9 @@
 // What the console says about picks.
 export const p = {
+  key: "Pick the live project that is shown",
   pick: "Pick",
   pickOf: (title: string) => `Pick ${title}`,
-  change: "Change the words",
-  unpick: "Take the pick back",
-  isPicked: "Picked",
   words: "Why it is picked",
-  wordsHint: "One line, which visitors read.",
-  picked: (title: string) => `${title} is picked.`,
+  hint: "One line, which visitors read. Without it the pick ends.",
+  picked: "Picked:",
 } as const;
