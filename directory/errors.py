@@ -23,7 +23,7 @@ WORDS: dict[str, str] = {
     each: each
     for each in (
         _("pending"), _("live"), _("rejected"), _("approved"), _("unpublished"), _("asked to be changed"),
-        _("given back"), _("acted"), _("unfounded"),
+        _("given back"), _("picked"), _("acted"), _("unfounded"),
     )
 }  # fmt: skip
 IS_TAKEN = {

@@ -250,9 +250,19 @@ PROJECT_APPEAL_REVERSED = Event(
         _("Your appeal about your project {title} was looked at, and the decision was reversed:"),
     ),
 )
+PROJECT_PICKED = Event(
+    "project.picked", "Project picked",
+    {"changed": "{by} changed why {project} is picked.", "": "{by} picked {project}."},
+    webhook="Project picked, or picked in other words", webhook_place=11, actor="picked_by",
+    mail=(_("Your project was picked: {title}"), _("The reviewers have picked your project {title}.")),
+)
+PROJECT_UNPICKED = Event(
+    "project.unpicked", "Pick taken back", "{by} took the pick of {project} back.",
+    webhook="Pick of a project taken back", webhook_place=12, actor="unpicked_by",
+)
 PROJECT_REPORTED = Event("project.reported", "Project reported", webhook="Project reported", webhook_place=9)
 PROJECT_LINK_DEAD = Event(
-    "project.link_dead", "Link dead", webhook="Link of a project dead", webhook_place=11,
+    "project.link_dead", "Link dead", webhook="Link of a project dead", webhook_place=13,
     mail=(
         _("A link of {title} does not work"),
         _("This site has looked at a link of your project {title} several times, and it does not work:"),

@@ -293,7 +293,10 @@ SETTINGS = (
         "SITE_TAGLINE", site.tagline, "",
         "The site's purpose in one line, shown on its first page, in search results and in the feed.",
     ),
-    Setting("SITE_HEADLINE", site.tagline, "", "The headline of the first page.", default_shown="the tagline"),
+    Setting(
+        "SITE_HEADLINE", site.tagline, "", "The headline of the first page.",
+        default_shown="the tagline, else how much there is",
+    ),
     Setting(
         "SITE_ACCENT", colours.accent, "",
         "The colour of links and buttons, such as `#8a1f4b`; refused if white text on it would be hard to read. Dark "

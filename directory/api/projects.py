@@ -76,7 +76,7 @@ def index(query: dict[str, Any]) -> Any:
     Projects that are equal in the order are listed newest first, so every order is total. A search without a result has
     `suggestions`, and one of several words with fewer than three results has `nearest`.
     """
-    names = ("status", "category", "tag", "owner", "q", "upvoted", "published")
+    names = ("status", "category", "tag", "owner", "q", "upvoted", "published", "picked")
     by, sort = viewer(), order(query)
     filters = public_scope(viewer=by, **{name: query.get(name) for name in names})
     page, headers = listing(filters, sort, query)

@@ -23,8 +23,8 @@ from directory.services.identity import Caller
 
 FOLDER = Path(__file__).parent
 NAMES = (
-    "appeals", "claims", "feed_keys", "links", "observability", "passkeys", "pictures", "previews", "providers",
-    "replies", "reports", "spam_rules", "vote_review",
+    "appeals", "claims", "feed_keys", "links", "observability", "passkeys", "picks", "pictures", "previews",
+    "providers", "replies", "reports", "spam_rules", "vote_review",
 )  # fmt: skip
 
 

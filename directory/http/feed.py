@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 from xml.etree.ElementTree import Element, SubElement, tostring
 
 from directory.language.catalogues import ENGLISH, Catalogue
-from directory.language.messages import CATEGORY
+from directory.language.messages import CATEGORY, _
 from directory.services.catalog import feed, tags
 from directory.services.clock import timestamp
 from directory.services.site import Site, path_of
@@ -20,7 +20,8 @@ NOTHING_YET = "1970-01-01T00:00:00Z"  # a feed must say when it changed; one wit
 _IMPOSSIBLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-FILTERS = ("category", "tag", "published")
+PICKED = _("Picked")
+FILTERS = ("category", "tag", "published", "picked")
 
 
 def document(
@@ -34,8 +35,11 @@ def document(
     narrowed = {name: value for name in FILTERS if (value := query.get(name))}
     projects = feed.newest(**narrowed)
     suffix = f"?{urlencode(narrowed, safe=',')}" if narrowed else ""
-    of = ", ".join(tags.SEPARATOR.join(narrowed.values()).split(tags.SEPARATOR))
-    changes = [timestamp(project["updated_at"]) for project in projects]
+    named = {**narrowed, "picked": language.say(PICKED)} if "picked" in narrowed else narrowed
+    of = ", ".join(tags.SEPARATOR.join(named.values()).split(tags.SEPARATOR))
+    changes = [project["updated_at"] for project in projects]
+    if "picked" in narrowed:
+        changes += [project["picked"]["at"] for project in projects]
     root = Element("feed", {"xmlns": "http://www.w3.org/2005/Atom", "xml:lang": language.tag})
     _add(root, "id", feed.name(suffix).urn)
     _add(root, "title", f"{site.name}: {of}" if of else site.name)
@@ -43,7 +47,7 @@ def document(
         _add(root, "subtitle", language.say(site.tagline))
     if site.logo and site.url:
         _add(root, "logo", site.address(site.logo))
-    _add(root, "updated", max(changes, default=NOTHING_YET))
+    _add(root, "updated", timestamp(max(changes)) if changes else NOTHING_YET)
     SubElement(root, "link", {"rel": "self", "type": "application/atom+xml", "href": site.address(f"{PATH}{suffix}")})
     if site.url:
         SubElement(root, "link", {"rel": "alternate", "type": "text/html", "href": site.address(_page(narrowed))})
@@ -57,10 +61,10 @@ def document(
 
 
 def _page(narrowed: dict[str, str]) -> str:
-    """The page of the same projects; of those of a period in a category or with tags, of all periods."""
+    """The page of the same projects; of a period or picks in a category or with tags, of all of these."""
     if [*narrowed] == ["published"]:
         return f"/best/{narrowed['published']}"
-    of_all = urlencode({name: value for name, value in narrowed.items() if name != "published"}, safe=",")
+    of_all = urlencode({name: value for name, value in narrowed.items() if name in {"category", "tag"}}, safe=",")
     return f"/?{of_all}" if of_all else "/"
 
 

@@ -15,8 +15,8 @@ from directory.services.catalog.orders import is_without_votes
 
 
 def order(query: dict[str, Any]) -> str:
-    """The order asked for, else best match first where there is a query, else newest first."""
-    return query.get("sort") or ("newest" if query.get("q") is None else "best")
+    """The order asked for, else that of picks, of these; else best match first where there is a query, else newest."""
+    return query.get("sort") or ("picked" if query.get("picked") else "newest" if query.get("q") is None else "best")
 
 
 def page_tags(page: dict[str, Any], query: dict[str, Any]) -> CacheTags | None:

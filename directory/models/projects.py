@@ -129,6 +129,7 @@ class Project(db.Model):  # type: ignore[name-defined,misc]
         Index(None, "owner_id", "status", "listed_at", "id"),  # an owner's projects; a user's statistics
         Index(None, "listed_at", "id"),  # an administrator's list of every state
         Index(None, "logo", **WITH_LOGO),  # whether a logo is used
+        Index(None, "picked_at", "id", **only_where("picked_at IS NOT NULL")),  # the latest picks
         {"sqlite_autoincrement": True},
     )
 
@@ -156,6 +157,8 @@ class Project(db.Model):  # type: ignore[name-defined,misc]
     updated_at: Mapped[Instant]
     submitted_at: Mapped[Instant]
     published_at: Mapped[Instant | None]
+    picked_at: Mapped[Instant | None]
+    picked_words: Mapped[str | None] = mapped_column(String(200))
     domain: Mapped[str | None] = mapped_column(String(255))
     text_key: Mapped[str | None] = mapped_column(String(32))
     links: Mapped[dict[str, Any] | None] = mapped_column(JsonObject)

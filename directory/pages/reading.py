@@ -34,15 +34,16 @@ from directory.pages.layout import (
     page_of,
     page_view,
     show,
+    slot_values,
     with_page,
 )
 from directory.pages.translated import by_name
 from directory.services.accounts import users
 from directory.services.catalog import (
-    best,
     catalog,
     categories,
     facets,
+    front,
     nearest,
     suggestions,
     tags,
@@ -282,12 +283,14 @@ def _list(at: Wanted, query: dict[str, str]) -> PageAnswer:
     searched = {} if wanted.q is None or refused else _of_search(wanted, filters, found, listed)
     shown = {"items": found.items, "nearest": searched.get("near"), "pagination": {"page": wanted.page}}
     tagged = page_tags(shown, {"q": wanted.q, "sort": wanted.sort})
+    site = current_app.extensions["site"]
     is_front = wanted == Wanted() and not query.get("sort")
-    shelf = best.shelf(viewer=viewer()) if is_front else None
+    shelves = _shelves(listed) if is_front else []
     page, headers = show(
         "list.html", _head(wanted, chosen, found, pages),
-        tags=_with_shelf(tagged, shelf) if is_front and tagged else tagged,
-        shelf=shelf, front=current_app.extensions["own_site"].front(language().tag) if is_front else "",
+        tags=_with_shelves(tagged, shelves) if is_front and tagged else tagged, shelves=shelves,
+        came=front.published() if is_front and not (site.headline or site.tagline) else 0,
+        front=current_app.extensions["own_site"].front(language().tag) if is_front else "",
         wanted=wanted, chosen=chosen, heading=_title(wanted, _subject(wanted, chosen)), categories=listed, found=found,
         projects=found.items, narrower=narrower, most_tags=tags.MOST, pages=pages,
         under=partial(_heading, today=now().date()), sorts=SORTS, meanings=MEANINGS, ranked=RANKED, size=SIZE,
@@ -311,16 +314,25 @@ def _heading(day: date, today: date) -> tuple[str, str]:
     return (str(month), MONTHS[day.month - 1]) if month.first <= day else (str(day.year), str(day.year))
 
 
-def _with_shelf(listed: CacheTags, shelf: best.Shelf | None) -> CacheTags:
-    """The cache tags of the newest projects with a shelf, which any vote among those that it shows may change.
+def _shelves(listed: list[Category]) -> list[front.Shelf]:
+    """The shelves of the first page: that of an extra comes before the others."""
+    first = slot_values("shelf", viewer()).get("shelf")
+    return front.shelves([first] if first else [], listed, viewer=viewer())
 
-    Unless it is the full shelf of the week, so may the first vote of any project.
+
+def _with_shelves(listed: CacheTags, shelves: list[front.Shelf]) -> CacheTags | None:
+    """The cache tags of the newest projects with shelves; None where these show a rank, which any vote may change.
+
+    Any vote among those of the best may change these; unless it is the full shelf of the week, so may the first vote of
+    any project.
     """
-    projects = shelf.projects if shelf else []
-    is_full = shelf is not None and shelf.is_of_week and len(projects) == best.MOST
-    votes = [each["upvotes"] for each in projects]
+    if any(shelf.kind == "category" for shelf in shelves):
+        return None
+    votes = [each["upvotes"] for shelf in shelves if shelf.kind in {"week", "thirty"} for each in shelf.projects]
+    is_full = any(shelf.kind == "week" and len(shelf.projects) == front.BEST for shelf in shelves)
     lowest, highest = min(votes) if is_full else 0, max(votes, default=0)
-    return CacheTags((*listed.projects, *(each["id"] for each in projects)), lowest, highest)
+    shown = (each["id"] for shelf in shelves for each in shelf.projects)
+    return CacheTags((*listed.projects, *shown), lowest, highest)
 
 
 def _of_search(wanted: Wanted, filters: Filters, found: Slice, listed: list[Category]) -> dict[str, Any]:

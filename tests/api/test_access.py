@@ -462,8 +462,8 @@ def test_who_has_not_signed_in_by_the_passkey_that_the_role_needs_is_a_member_on
     assert wrong == []
 
 
-# One's own approval, of which there is none.
-NOTHING_THERE = {"DELETE /api/review/projects/<id:project_id>/approval"}
+# One's own approval, and a pick, of which there is none.
+NOTHING_THERE = {f"DELETE /api/review/projects/<id:project_id>/{each}" for each in ("approval", "pick")}
 # What an account becomes while its request is made, and the refusal of every write that a member may not make.
 DEMOTIONS = [
     ("reviewer", "/api/review/", {"role": "member"}, "reviewer_required"),
@@ -490,7 +490,7 @@ def test_every_write_of_somebody_who_loses_the_right_meanwhile_is_refused(
             continue
         if route.name in FOR_ADMINISTRATORS and name != "admin":
             continue
-        path, project_id = targets.path(route.rule, "live" if route.rule.endswith("unpublish") else "pending")
+        path, project_id = targets.path(route.rule, "live" if route.rule.endswith(("unpublish", "pick")) else "pending")
         with monkeypatch.context() as patched:
             for module in (endpoint, large_work, *committing.values()):  # the second commits in portions
 

@@ -4,7 +4,14 @@ import sys
 
 import pytest
 
-from directory.api.schemas.projects import LinksOutput, LogoOutput, PictureOutput, RepositoryOutput, WaitsOutput
+from directory.api.schemas.projects import (
+    LinksOutput,
+    LogoOutput,
+    PickOutput,
+    PictureOutput,
+    RepositoryOutput,
+    WaitsOutput,
+)
 from directory.db.transactions import transaction
 from directory.extensions import db
 from directory.models import DeliveryAttempt, Identity, Passkey
@@ -344,7 +351,7 @@ def test_every_route_shows_those_members_and_no_others(app, ask):
     assert found.keys() == ANSWERS.keys()
 
 
-WHOLE = (LogoOutput, PictureOutput, WaitsOutput, LinksOutput, RepositoryOutput)
+WHOLE = (LogoOutput, PickOutput, PictureOutput, WaitsOutput, LinksOutput, RepositoryOutput)
 
 
 def declared(schema, name=""):
@@ -355,7 +362,7 @@ def declared(schema, name=""):
         inner = getattr(field, "inner", field)
         many = "[]" if inner is not field or getattr(field, "many", False) else ""
         nested = getattr(inner, "schema", None)
-        # A logo is null or has both addresses (test_logos.py), and a picture has all (tests/extras/pictures). What was
+        # A logo or a pick is null or has both (test_logos.py, tests/extras/picks), a picture all (…/pictures). What was
         # seen of links is null here (tests/extras/links).
         is_whole = nested is None or isinstance(nested, WHOLE)
         found |= {path} if is_whole else declared(nested, path + many)

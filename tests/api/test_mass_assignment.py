@@ -22,7 +22,7 @@ LACKING = {
     "POST /api/auth/email/verify": 422,
     **rows("lacking"),
 }
-LIVE = ("/unpublish", "/reports")  # what is done to live projects alone
+LIVE = ("/unpublish", "/reports", "/pick")  # what is done to live projects alone
 # What each route takes: of a project what its table of fields says, of all else written out here once more, so that a
 # field that is added to a schema has to be added here too.
 PROJECT = {field.name for field in BODY}

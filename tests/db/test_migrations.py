@@ -47,6 +47,11 @@ def test_the_newest_migration_is_known_from_the_numbers_of_the_files() -> None:
     assert health.heads() == tuple(ScriptDirectory(str(health.MIGRATIONS)).get_heads())
 
 
+def test_all_migrations_but_the_last_have_to_be_there_for_this_version() -> None:
+    numbers = sorted(path.name[:4] for path in (health.MIGRATIONS / "versions").glob("[0-9]*.py"))
+    assert numbers[-2] == health.NEEDED  # the last one only drops what the version before reads
+
+
 def test_it_is_migrated_from_wherever_the_command_is_given(database: Database, tmp_path: Path) -> None:
     (tmp_path / "migrations").mkdir()
     app = str(health.MIGRATIONS.parent / "wsgi.py")

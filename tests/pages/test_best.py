@@ -6,15 +6,19 @@ from typing import Any
 
 import pytest
 from flask import Flask
-from sqlalchemy import event
+from sqlalchemy import event, update
 
 from directory import models
 from directory.cache import snapshot_source
+from directory.db.transactions import transaction
 from directory.extensions import db
+from directory.models import Project
 from directory.pages import best as best_page
 from directory.pages import reading
-from directory.services.catalog import best, sitemap
+from directory.services.catalog import front, sitemap
+from directory.services.catalog.orders import hot
 from tests.conftest import Statements
+from tests.support.extras import ON
 from tests.support.factories import Api, World
 
 NOW = datetime(2026, 11, 26, 15, tzinfo=UTC)  # a Thursday
@@ -33,7 +37,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     made = Clock()
-    for module in (best_page, best, sitemap, snapshot_source):
+    for module in (best_page, front, sitemap, snapshot_source):
         assert module.now is models.now  # type: ignore[attr-defined]
         monkeypatch.setattr(module, "now", made)
     return made
@@ -173,7 +177,7 @@ def shelf(api: Api, path: str = "/") -> tuple[str, list[str]] | None:
     return heading, names
 
 
-def test_the_first_page_shows_the_best_of_the_week_else_of_thirty_days_if_there_are_three(
+def test_the_first_page_shows_the_best_of_the_week_else_what_is_new_else_the_best_of_thirty_days_if_there_are_three(
     world: World, api: Api, clock: Clock
 ) -> None:
     assert shelf(api) is None
@@ -182,7 +186,7 @@ def test_the_first_page_shows_the_best_of_the_week_else_of_thirty_days_if_there_
     published(world, {3: "2026-11-23T00:00:00"})
     assert shelf(api) == ("Best of the last thirty days", ["Votes 3", "Votes 2", "Votes 1"])
     published(world, {4: "2026-11-24T00:00:00"})
-    assert shelf(api) == ("Best of the last thirty days", ["Votes 4", "Votes 3", "Votes 2", "Votes 1"])
+    assert shelf(api) == ("New this week", ["Votes 4", "Votes 3", "Votes 2"])  # the first of seven days is the 20th
     published(world, {8: "2026-11-25T00:00:00"})
     assert shelf(api) == ("Best of this week", ["Votes 8", "Votes 4", "Votes 3"])
     published(world, {5: "2026-11-26T00:00:00", 6: "2026-11-26T01:00:00", 7: "2026-11-26T02:00:00"})
@@ -201,21 +205,22 @@ def test_the_shelf_has_what_has_a_vote_and_the_first_vote_of_a_project_brings_it
     world: World, api: Api, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(reading, "SIZE", 1)  # so that no other project is in the list below
-    published(world, {0: "2026-11-26T14:00:00"})
-    published(world, {4: "2026-11-24T00:00:00", 3: "2026-11-25T00:00:00"})
-    voters = [world.user() for _ in range(4)]  # a new account changes any page
-    first, second = (published(world, {0: f"2026-11-{day}T00:00:00"})[0] for day in ("01", "26"))
+    published(world, {4: "2026-11-10T00:00:00", 3: "2026-11-11T00:00:00"}, category="games")  # no category has a shelf
+    voters = [world.user() for _ in range(6)]  # a new account changes any page
+    first, second, third = (published(world, {0: f"2026-11-{day}T00:00:00"})[0] for day in ("01", "25", "26"))
     assert shelf(api) is None
     votes = re.compile(r'data-votes="\d+">(\d+)')
-    for project, heading, shown in (
-        (first, "Best of the last thirty days", ["4", "3", "1"]),
-        (first, "Best of the last thirty days", ["4", "3", "2"]),
-        (second, "Best of this week", ["4", "3", "1"]),
-        (published(world, {0: "2026-11-26T10:00:00"})[0], "Best of this week", ["4", "3", "1", "1"]),
-    ):
+
+    def expect(project: int, heading: str, shown: list[str]) -> None:
         world.vote(project, voters.pop())
         page = api.get("/").text
         assert (heading in page, votes.findall(page)) == (True, shown)
+
+    expect(first, "Best of the last thirty days", ["4", "3", "1"])
+    expect(first, "Best of the last thirty days", ["4", "3", "2"])
+    expect(second, "Best of the last thirty days", ["4", "3", "2", "1"])
+    expect(published(world, {0: "2026-11-26T10:00:00"}, category="games")[0], "New this week", ["1", "0", "1"])
+    expect(third, "Best of this week", ["1", "1", "1"])
 
 
 def test_the_projects_of_a_period_without_votes_have_a_heading_and_no_numbers(
@@ -251,6 +256,8 @@ def test_the_shelf_counts_what_counts_and_changes_with_votes_and_with_the_day(
         world.discount(low, voter)
     assert re.findall(r'data-votes="\d+">(\d+)', api.get("/").text) == ["4", "3", "2"]
     clock.at = datetime(2026, 11, 30, tzinfo=UTC)
+    assert "New this week" in api.get("/").text
+    clock.at = datetime(2026, 12, 2, tzinfo=UTC)
     assert "Best of the last thirty days" in api.get("/").text
     clock.at = datetime(2026, 12, 24, tzinfo=UTC)
     assert 'class="shelf"' not in api.get("/").text
@@ -271,7 +278,7 @@ def test_a_card_of_the_shelf_shows_the_first_picture_of_its_project_and_two_are_
     assert card.findall(api.get("/").text) == [*expected, lazy]
 
 
-def test_the_shelf_is_one_statement(make_app: Any, world: World, clock: Clock) -> None:
+def test_the_shelves_and_how_many_came_take_few_statements(make_app: Any, world: World, clock: Clock) -> None:
     first, *_ = published(world, {1: "2026-11-24T00:00:00", 3: "2026-11-25T00:00:00", 4: "2026-11-26T00:00:00"})
     world.picture(first)
     app, statements, taken = make_app(RESPONSE_CACHE="false"), Statements(), {}
@@ -283,4 +290,81 @@ def test_the_shelf_is_one_statement(make_app: Any, world: World, clock: Clock) -
         statements.clear()
         api.get(path)
         taken[path] = len(statements)
-    assert taken["/"] == taken["/?sort=popular"] + 1 > 2
+    assert taken["/"] == taken["/?sort=popular"] + 3 + ("picks" in ON) > 5  # ids, projects, and how many came
+
+
+def shelves(api: Api, path: str = "/") -> dict[str, list[str]]:
+    """The names on each shelf of the first page, by its heading."""
+    sections = re.findall(r'<section class="shelf".*?</section>', api.get(path).text, re.DOTALL)
+    return {
+        re.findall(r"<h2[^>]*>(?:<a[^>]*>)?([^<]*)", each)[0]: re.findall(r'<h3 dir="auto"><a[^>]*>([^<]*)', each)
+        for each in sections
+    }
+
+
+def ranked(world: World, project: int, at: datetime) -> None:
+    """Have a live project without votes first approved at an instant, with the rank of that time."""
+    one = update(Project).where(Project.id == project).values(published_at=at, hot=hot(0, at))
+    with world.app.app_context():
+        transaction(lambda: db.session.execute(one))
+
+
+def test_the_largest_categories_have_shelves_of_what_no_earlier_one_shows_and_each_vote_counts(
+    world: World, api: Api, clock: Clock
+) -> None:
+    made: dict[str, list[int]] = {}
+    for category, number in {"tools": 6, "games": 5, "music": 4, "art": 4, "maps": 3}.items():
+        titles_of = [f"{category} {n}" for n in range(number)]
+        made[category] = [world.project(title=title, category=category) for title in titles_of]
+        for n, project in enumerate(made[category]):
+            ranked(world, project, datetime(2026, 9, 1 + n, tzinfo=UTC))
+    voters = [world.user() for _ in range(8)]
+    expected = {name.title(): [f"{name} {n}" for n in ns] for name, ns in {
+        "tools": (5, 4, 3, 2), "games": (4, 3, 2, 1), "art": (3, 2, 1, 0),
+    }.items()}  # fmt: skip
+    assert [*shelves(api)][:2] == ["Tools", "Games"]
+    found = shelves(api)
+    assert {name: found[name] for name in ("Tools", "Games")} == {name: expected[name] for name in ("Tools", "Games")}
+    assert len(found) == 3
+    for voter in voters:  # ten times the votes are worth a week
+        world.vote(made["tools"][0], voter)
+    assert shelves(api)["Tools"][0] == "tools 0"
+    # What is new stands on its own shelf; games then has too few left, and no fourth category takes its place.
+    for project in made["games"][:3]:
+        ranked(world, project, clock.at)
+    assert [*shelves(api)] == ["New this week", "Tools", *[*found][2:]]
+    assert {*shelves(api)["New this week"]} == {"games 0", "games 1", "games 2"}
+    assert shelves(world.caller(world.user())) == shelves(api)
+
+
+def test_pictures_come_first_among_what_is_new(world: World, api: Api, clock: Clock) -> None:
+    times = {f"Lamp {n}": f"2026-11-26T0{n}:00:00" for n in range(8)}
+    made = [world.project(title=title) for title in times]
+    for project, at in zip(made, times.values(), strict=True):
+        world.published(project, datetime.fromisoformat(f"{at}+00:00"))
+    world.picture(made[1])
+    world.picture(made[3])
+    assert shelves(api)["New this week"] == [f"Lamp {n}" for n in (3, 1, 7, 6, 5, 4)]
+
+
+def test_without_words_of_the_operator_the_headline_counts_and_an_empty_site_says_its_name(
+    make_app: Any, world: World, clock: Clock
+) -> None:
+    api = Api(make_app())
+
+    def head(api: Api) -> list[str]:
+        return re.findall(r"<h1[^>]*>([^<]*)</h1>\s*(?:<p class=\"lead\"[^>]*>([^<]*))?", api.get("/").text)[0]
+
+    world.category("tools")
+    world.category("empty")
+    assert head(api)[0] == "Project Directory"
+    published(world, {0: "2026-11-19T23:59:59"})
+    assert [*head(api)] == ["1 project in 1 category", ""]
+    published(world, {1: "2026-11-20T00:00:00", 2: "2026-11-26T14:00:00"}, category="games")
+    assert [*head(api)] == ["3 projects in 2 categories", "2 came in the last seven days"]
+    for settings, expected in (
+        ({"SITE_TAGLINE": "Good things"}, ["Good things", ""]),
+        ({"SITE_HEADLINE": "Find it", "SITE_TAGLINE": "Good things"}, ["Find it", "Good things"]),
+        ({"SITE_HEADLINE": "Find it"}, ["Find it", ""]),
+    ):
+        assert [*head(Api(make_app(**settings)))] == expected

@@ -49,7 +49,8 @@ PERSONAL = {
 # count of 0. SQLite keeps words of its index until it merges the parts of the index.
 OF_PROJECTS = {"audit_entries.project_title", "audit_entries.changes", "deliveries.payload", "tag_counts.tag"}
 OF_PROJECTS |= {"project_search_data.block", "project_search_brief_data.block"}
-# Tables with what administrators write about no user; digests of pictures and descriptions, and ids of categories.
+# Tables with what administrators write about no user; digests of pictures and descriptions, ids of categories, and what
+# reviewers write of a project.
 OF_ADMINISTRATORS = {"rules", "rule_previews", "rule_actions", "saved_replies"}
 NOT_FILLED = {"logos.digest", "logos.small_digest", "projects.logo", "reviews.logo", "picture_uses.digest"}
 NOT_FILLED |= {
@@ -58,6 +59,7 @@ NOT_FILLED |= {
     "users.local_role",
     "users.local_categories",
     "projects.text_key",
+    "projects.picked_words",
 }
 
 

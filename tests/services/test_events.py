@@ -261,7 +261,7 @@ CAUSES: dict[Event, Callable[[Scene], Any]] = {
 }  # fmt: skip
 
 
-@pytest.mark.extra("appeals", "feed_keys", "providers", "replies", "reports", "spam_rules")
+@pytest.mark.extra("appeals", "feed_keys", "picks", "providers", "replies", "reports", "spam_rules")
 def test_each_event_has_a_cause() -> None:
     assert CAUSES.keys() == set(events.TABLE)
 

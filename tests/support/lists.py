@@ -16,10 +16,12 @@ def _orders(query: Schema) -> tuple[str, ...]:
     return cast(Word, query.fields["sort"]).words
 
 
-ORDERS, QUEUE_ORDERS, USER_ORDERS = (_orders(query) for query in (ProjectQuery(), QueueQuery(), UsersQuery()))
+ORDERS = tuple(name for name in _orders(ProjectQuery()) if name in SORTS)  # that of picks is of these alone
+QUEUE_ORDERS, USER_ORDERS = (_orders(query) for query in (QueueQuery(), UsersQuery()))
 ORDERS_BY_VOTES = tuple(name for name in ORDERS if SORTS[name].by_votes)
 THIS_YEAR = str(now().year)  # in which tests publish projects
-FILTERS = ProjectQuery().fields.keys() - {"sort", "page", "limit", "cursor"}
+# What picks are is tested in tests/extras/picks.
+FILTERS = ProjectQuery().fields.keys() - {"sort", "page", "limit", "cursor", "picked"}
 
 
 def by_each_filter(**values: Any) -> list[str]:

@@ -126,10 +126,13 @@ def test_the_test_event_is_the_one_that_send_test_sends(make_app, document, clos
     assert sent["data"] == content["example"]["data"]
 
 
+BY_EXTRA = {events.PROJECT_APPEALED: "appeals", events.PROJECT_PICKED: "picks", events.PROJECT_UNPICKED: "picks"}
+
+
 @pytest.mark.parametrize(
     "event",
     [
-        pytest.param(each, marks=[pytest.mark.extra("appeals")] if each == events.PROJECT_APPEALED else [])
+        pytest.param(each, marks=[pytest.mark.extra(BY_EXTRA[each])] if each in BY_EXTRA else [])
         for each in sorted(events.WEBHOOKS)
         if each.actor
     ],
@@ -146,6 +149,9 @@ def test_the_outbox_sends_what_the_document_says(make_app, document, closed, eve
         assert admin.put(f"{decided}/{decision}", {"reason": "So."}).status_code == 200
     assert owner.put("/api/projects/1", {"title": "y", "tags": ["y"]}).status_code == 200
     assert admin.put("/api/admin/projects/1/approve").status_code == 200
+    if BY_EXTRA.get(event) == "picks":
+        assert admin.put("/api/review/projects/1/pick", {"words": "So."}).status_code == 200
+        assert admin.delete("/api/review/projects/1/pick").status_code == 204
     assert admin.put("/api/admin/projects/1/unpublish", {"reason": "So."}).status_code == 200
     assert admin.put("/api/admin/projects/1/request-changes", {"message": "Why?"}).status_code == 200
     assert owner.post("/api/projects/1/messages", {"text": "Why?"}).status_code == 201

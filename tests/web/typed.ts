@@ -160,6 +160,15 @@ async function appeals(id: number): Promise<void> {
   expect("settled appeal", [settled.review, null]);
 }
 
+/** An administrator picks a project, and takes the pick back. */
+async function picks([first = 0]: number[]): Promise<void> {
+  const params = { params: { path: { project_id: first } } };
+  const picked = await good(admin.PUT("/api/review/projects/{project_id}/pick", { ...params, body: { words: "A light." } }));
+  const listed = await good(anyone.GET("/api/projects", { params: { query: { picked: "true" } } }));
+  expect("picked", [picked.picked?.words, "A light."], [listed.items.map((each) => each.id), [first]]);
+  await good(admin.DELETE("/api/review/projects/{project_id}/pick", params));
+}
+
 async function votes([first = 0]: number[]): Promise<void> {
   const params = { params: { path: { project_id: first } } };
   expect("toggle", [(await good(bob.POST("/api/projects/{project_id}/upvote", params))).upvoted, true]);
@@ -357,6 +366,7 @@ await review(ids);
 await logs(ids);
 await threads(ids);
 await appeals(ids[1] ?? 0);
+await picks(ids);
 await votes(ids);
 await held(ids);
 await judged(ids);

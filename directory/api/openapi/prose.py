@@ -148,6 +148,7 @@ EXAMPLES: dict[str, Any] = {
     "suggestions": ["flask"],
     "tag": "python",
     "text": "Reads **CSV**: https://example.org/csv.",
+    "words": "What a first web service begins with.",
     "to": "A lightweight web framework",
     "token": "uQ3nX0example-of-a-token-that-opens-nothing",
     "total_capped": False,

@@ -1,6 +1,8 @@
 """The schemas of the lists of projects: their filters, pages, facets and counts."""
 
-from marshmallow import fields
+from typing import Any
+
+from marshmallow import ValidationError, fields, validates_schema
 
 from directory.api.schemas.paging import PageQuery, Pagination
 from directory.api.schemas.projects import STATUSES, USERNAME, CategoryRef, ProjectDetail
@@ -81,19 +83,28 @@ class ProjectQuery(PageQuery):
 
     status = Word(STATUSES, metadata={"description": "Default live; with owner=me every state."})
     category = Slug(CATEGORY_SLUG_MAX, metadata={"description": "A category's slug; an unknown one finds nothing."})
-    sort = Word(orders.PUBLIC, metadata={"description": "Default newest; with q best match."})
+    sort = Word(
+        (*orders.PUBLIC, "picked"),
+        metadata={"description": "Default newest; with q best match; with `picked`, and only there, the last pick."},
+    )
     q = Search(200, metadata={"description": SEARCH})
     tag = Tags(metadata={"description": "Projects that carry this tag; of several, separated by commas, all."})
     owner = Owner()
     upvoted = Word(("me",), metadata={"description": "The projects that the caller has voted for (signed in)."})
     published = Published()
+    picked = Word(("true",), metadata={"description": "Only live projects that reviewers have picked."})
+
+    @validates_schema
+    def _picks(self, data: dict[str, Any], **_kwargs: object) -> None:
+        if data.get("sort") == "picked" and not data.get("picked"):
+            raise ValidationError(_("Needs picked=true."), "sort")
 
 
 class FacetsQuery(ProjectQuery):
     """The filters of the public list of live projects."""
 
     class Meta(ProjectQuery.Meta):
-        exclude = ("status", "sort", "upvoted", "page", "limit", "cursor")
+        exclude = ("status", "sort", "upvoted", "picked", "page", "limit", "cursor")
 
     owner = Matching(  # type: ignore[assignment]
         USERNAME, 32, says=_("Must be a username."), metadata={"description": "A username."}

@@ -98,6 +98,13 @@ class PictureOutput(Strict):
     height = fields.Integer(required=True, metadata={"minimum": 1, "maximum": WIDE})
 
 
+class PickOutput(Strict):
+    """A pick of the reviewers."""
+
+    at = Timestamp(required=True)
+    words = fields.String(required=True, metadata={"description": "Why: one line of plain text."})
+
+
 class CategoryRef(Strict):
     """A project's category."""
 
@@ -124,6 +131,7 @@ GIVEN: dict[Kind, Callable[..., AnyField]] = {
     Kind.OWNER: lambda **facts: fields.Nested(UserRef, **facts),
     Kind.LOGO: lambda **facts: fields.Nested(LogoOutput, **facts),
     Kind.PICTURES: lambda **facts: fields.List(fields.Nested(PictureOutput), **facts),
+    Kind.PICK: lambda **facts: fields.Nested(PickOutput, **facts),
     Kind.REVISION: lambda **facts: fields.Nested(RevisionOutput, **facts),
     Kind.REVIEW: lambda **facts: fields.Nested(WaitsOutput, **facts),
     Kind.FACTS: lambda **facts: fields.Nested(RepositoryOutput, **facts),

@@ -125,6 +125,7 @@ class FeedQuery(Strict):
     category = Slug(CATEGORY_SLUG_MAX)
     tag = Tags()
     published = Published()
+    picked = Word(("true",), metadata={"description": "Only picks of the reviewers, the latest first."})
     key = Line(1, 100)
 
 

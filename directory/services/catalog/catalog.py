@@ -137,6 +137,8 @@ def view(row: Row, viewer: Caller | None, *, reviews: bool = False) -> dict[str,
     """
     project = dict(zip(NAMES, row, strict=False))
     project["category"] = {"slug": project.pop("category_slug"), "name": project.pop("category_name")}
+    picked_at, words = project.pop("picked_at"), project.pop("picked_words")
+    project["picked"] = None if picked_at is None else {"at": picked_at, "words": words}
     owner_id = project.pop("owner_id")
     project["owner"] = {"id": owner_id, "username": project.pop("owner_username")}
     project["owner_has_page"] = project.pop("owner_status") == AccountStatus.ACTIVE  # for pages; no answer shows it

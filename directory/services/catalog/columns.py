@@ -27,9 +27,13 @@ upvotes, reviews = Upvote.__table__, Review.__table__
 P, R = projects.c, reviews.c
 
 # Made from columns with other names.
-COMPOSED = {Kind.CATEGORY, Kind.FLAG, Kind.OWNER, Kind.REASON, Kind.REVISION, Kind.REVIEW, Kind.LINKS}
+COMPOSED = {
+    Kind.CATEGORY, Kind.FLAG, Kind.OWNER, Kind.PICK, Kind.REASON, Kind.REVISION, Kind.REVIEW, Kind.LINKS,
+}  # fmt: skip
 COLUMNS = (
     *(P[field.name] for field in FIELDS if field.kind not in COMPOSED),
+    P.picked_at,
+    P.picked_words,
     P.category_id,
     categories.c.slug.label("category_slug"),
     categories.c.name.label("category_name"),

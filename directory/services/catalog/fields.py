@@ -26,7 +26,7 @@ class Kind(Enum):
     """The type of a field's value."""
 
     INTEGER, FLAG, TIME, REASON, LINE, PROSE, LINK, REPOSITORY, SLUG, TAGS = range(10)
-    CATEGORY, STATUS, OWNER, LOGO, PICTURES, REVISION, REVIEW, FACTS, LINKS = range(10, 19)
+    CATEGORY, STATUS, OWNER, LOGO, PICTURES, REVISION, REVIEW, PICK, FACTS, LINKS = range(10, 20)
 
 
 class Writer(Enum):
@@ -147,6 +147,10 @@ FIELDS = (
     Field(
         "version", Kind.INTEGER, 3, limits=(1, None), in_webhook=False, in_export=False,
         description="Grows with each edit, decision and change of the revision, not with votes. For `If-Match`.",
+    ),
+    Field(
+        "picked", Kind.PICK, None, is_nullable=True, in_export=False,
+        description="Since when, and why, it is among the picks of the reviewers.",
     ),
     Field("rejection_reason", Kind.REASON, None, writer=Writer.IMPORT, **NOTED),
     Field("revision", Kind.REVISION, None, in_export=False, **NOTED),

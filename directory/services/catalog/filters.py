@@ -17,11 +17,12 @@ class Filters:
     """The filters of a list; None is no filter. `owner` is a username, `owner_id` and `voter_id` are ids.
 
     `tag` is a tag, or up to five that commas separate, of which all must match. `published` is a period's text
-    (`periods`). With `waiting` the list contains only projects that wait for review, with `with_owner` those that wait
-    for their owners, with `in_appeal` those about which an appeal is open, with `held` those that are held out of the
-    queue, with `answered` those whose owners wrote last. `categories` are the ids of those that a reviewer may review.
-    With `first_time` the list contains only projects of owners of whose projects none was decided before. `nothing` is
-    set if no project can match. `added` has the values of the conditions that extras add, by their names.
+    (`periods`). With `picked` the list has only live projects that are picked. With `waiting` the list contains only
+    projects that wait for review, with `with_owner` those that wait for their owners, with `in_appeal` those about
+    which an appeal is open, with `held` those that are held out of the queue, with `answered` those whose owners wrote
+    last. `categories` are the ids of those that a reviewer may review. With `first_time` the list contains only
+    projects of owners of whose projects none was decided before. `nothing` is set if no project can match. `added` has
+    the values of the conditions that extras add, by their names.
     """
 
     status: str | None = None
@@ -37,6 +38,7 @@ class Filters:
     in_appeal: str | None = None
     answered: str | None = None
     published: str | None = None
+    picked: str | None = None
     categories: tuple[int, ...] | None = None
     first_time: str | None = None
     nothing: str | None = None

@@ -79,19 +79,20 @@ SORTS = {
     "oldest": Order((P.submitted_at, P.id), descending=False, by_votes=False, is_public=False),
 }
 PUBLIC = tuple(name for name, order in SORTS.items() if order.is_public)
+PICKED = Sort((P.picked_at, P.id), descending=True)  # of a list of picks: of other projects the key is null
 BEST = Sort((column("rank", Integer), P.upvotes, P.id), descending=True)  # of the rows of search.ranked
 
 
 def named(sort: str) -> Sort:
-    """The order of that name; "best" (best match first) requires a query."""
-    return BEST if sort == "best" else SORTS[sort]
+    """The order of that name; "best" (best match first) requires a query, "picked" the filter of that name."""
+    return {"best": BEST, "picked": PICKED}.get(sort) or SORTS[sort]
 
 
 def is_without_votes(sort: str) -> bool:
     """Whether votes leave the order of that name as it is."""
-    return sort in SORTS and not SORTS[sort].by_votes
+    return sort == "picked" or (sort in SORTS and not SORTS[sort].by_votes)
 
 
 def keys() -> dict[str, Column[Any]]:
     """The columns that are keys of orders, by name, for a list that is read from a subquery."""
-    return {key.name: key for order in SORTS.values() for key in order.keys}
+    return {key.name: key for order in (*SORTS.values(), PICKED) for key in order.keys}

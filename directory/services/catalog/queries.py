@@ -37,7 +37,7 @@ from directory.services.catalog.columns import (
     waiting,
     with_case,
 )
-from directory.services.catalog.orders import BEST, SORTS, keys
+from directory.services.catalog.orders import BEST, SORTS, keys, named
 from directory.services.catalog.shapes import (
     BY_INDEX,
     BY_VOTER,
@@ -50,6 +50,7 @@ from directory.services.catalog.shapes import (
     ListShape,
     by_project,
     has_tags,
+    is_picked,
     without_query,
 )
 from directory.services.turns import elsewhere, in_queue, of_changes
@@ -100,7 +101,7 @@ def listed(shape: ListShape) -> tuple[AnySelect, Sort, ColumnElement[Any]]:
         first = listed if is_whole else _first(listed)
         ranks = search.ranked(first, shape.dialect).subquery("ranks") if shape.is_collected else first
         return select(ranks.c.id), _order_of(BEST, ranks), total
-    return select(listed.c.id), _order_of(SORTS[shape.sort], listed), total
+    return select(listed.c.id), _order_of(named(shape.sort), listed), total
 
 
 def by_index(shape: ListShape) -> tuple[AnySelect, Sort]:
@@ -170,7 +171,9 @@ def _first_found(shape: ListShape) -> tuple[AnySelect, Container[str]]:
         return search.matching(shape.dialect, tested=shape.matches == TESTED), ("q",)
     if shape.matches == TAGGED:
         return _tagged(shape), TAGS
-    return select(upvotes.c.project_id.label("id")).where(BY_VOTER), ("voter_id",)
+    if "voter_id" in shape.filters:
+        return select(upvotes.c.project_id.label("id")).where(BY_VOTER), ("voter_id",)
+    return select(P.id).where(is_picked(shape.dialect)), ("picked",)
 
 
 def _tagged(shape: ListShape) -> AnySelect:

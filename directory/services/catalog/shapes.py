@@ -41,6 +41,7 @@ FEW, TESTED, COLLECTED, MANY, CAPPED = "few", "tested", "collected", "many", "ca
 BY_INDEX = {FEW, TESTED, COLLECTED}
 TAGGED = "tagged"  # the projects with several tags are found by the index of tags, before the other filters
 TAGS = ("tag", "tag_2", "tag_3", "tag_4", "tag_5")  # the names of several tags, of which all must match; rarest first
+LIVE = P.status == literal_column(f"'{Status.LIVE}'")
 BY_VOTER = upvotes.c.user_id == bindparam("voter_id")
 # The first and the last instant of the period of the filter `published`, and the ranks (`hot`) that its projects have.
 PERIOD: Any = tuple(bindparam(f"published_{end}", type_=UtcDateTime()) for end in ("from", "until"))
@@ -70,8 +71,9 @@ class ListShape:
 
     @property
     def is_collected(self) -> bool:
-        """Whether ids are collected first: matches BY_INDEX, projects TAGGED, a user's votes, or a short period."""
-        return self.matches in {*BY_INDEX, TAGGED} or "voter_id" in self.filters or self.is_short
+        """Whether ids are collected first: matches BY_INDEX, projects TAGGED, a user's votes, picks, a short period."""
+        is_short_list = self.is_short or not {"voter_id", "picked"}.isdisjoint(self.filters)
+        return is_short_list or self.matches in {*BY_INDEX, TAGGED}
 
     @property
     def has_several_tags(self) -> bool:
@@ -107,6 +109,7 @@ class ListShape:
             **{name: partial(is_tagged, project_id, name) for name in TAGS[1:]},
             # A test of the truth, which PostgreSQL makes by a table in memory, and not by a join.
             "first_time": lambda: owner_id.in_(first_timers(self.dialect)).is_(true()),
+            "picked": lambda: is_picked(self.dialect),
             "published": lambda: _published(columns, project_id, self),
             "q": lambda: search.found(project_id, self.dialect),
             "q_in_memory": lambda: project_id.in_(search.matching(self.dialect)).is_(true()),
@@ -131,6 +134,13 @@ def is_tagged(project_id: ColumnElement[int], name: str = "tag") -> ColumnElemen
     own = tags.alias()
     found = select(own.c.project_id).where(own.c.tag == bindparam(name), own.c.project_id == project_id)
     return found.correlate(project_id.table).scalar_subquery().is_not(None)
+
+
+def is_picked(dialect: str) -> ColumnElement[bool]:
+    """Whether a project is among the picks that are listed, by the index of picks."""
+    # Any time is greater than no text: SQLite uses no index for what is not null.
+    has_pick = P.picked_at > literal_column("''") if dialect == "sqlite" else P.picked_at.is_not(None)
+    return and_(unindexed(P.status, dialect) == literal_column(f"'{Status.LIVE}'"), has_pick)
 
 
 def has_tags(names: tuple[str, ...], project_id: ColumnElement[int]) -> ColumnElement[bool]:

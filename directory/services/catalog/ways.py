@@ -1,10 +1,10 @@
 """How the projects of a list are found and counted. All of it is for speed: each way finds the same projects.
 
 A list without a query is read in its order from an index, until the page is full, with its filters tested for each
-project. Three lists are collected whole and then sorted, because they are short: the projects with several tags, if at
-most `search.MOST` have all of them (TAGGED); those that a user voted for; and those of a period, if they are few, or if
-the ranking would be read for long before it has a page of them (`_length`). Counters have the total of most lists;
-otherwise a statement counts.
+project. Four lists are collected whole and then sorted, because they are short: the projects with several tags, if at
+most `search.MOST` have all of them (TAGGED); those that a user voted for; the picks; and those of a period, if they are
+few, or if the ranking would be read for long before it has a page of them (`_length`). Counters have the total of most
+lists; otherwise a statement counts.
 
 A query has the matches counted first, up to a bound a little above `search.MOST` (`search_counts`), because a way that
 is fast for a word of ten projects takes seconds for a word of half of them, and the reverse:
@@ -157,8 +157,8 @@ def _length(
     """
     if None in {filters.published, filters.status} or orders.is_without_votes(sort):
         return False, None
-    if matches in {*shapes.BY_INDEX, shapes.TAGGED} or filters.voter_id is not None:  # these are collected
-        return False, None
+    if matches in {*shapes.BY_INDEX, shapes.TAGGED} or filters.voter_id is not None or filters.picked is not None:
+        return False, None  # these are collected
     [[number, total, votes]] = queries.length(str(filters.status), db.engine.dialect.name).all(given)
     begin, end = given["published_from"], given["published_until"]
     # With a margin of a week, that is ten times the votes: votes may come meanwhile.

@@ -286,4 +286,6 @@ def _compact(value: Any) -> str:
 
 
 def _json(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _json(each) for name, each in value.items()}
     return timestamp(value) if isinstance(value, datetime) else value

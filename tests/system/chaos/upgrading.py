@@ -267,14 +267,14 @@ def play(at: Stage, machines: list[Machine], old: Path, told: range) -> str:
         time.sleep(1)
         for machine in machines:
             machine.restart(old, **READ_ONLY)
-        took["0066"] = timed(lambda: flask(at, "db", "upgrade", "0066"))
+        took["head-1"] = timed(lambda: flask(at, "db", "upgrade", "head-1"))
         for machine in machines:
             machine.expect_ready()
         for machine in machines:
             machine.restart(ROOT)
             time.sleep(1)
         refused, dropping = traffic.longest_pause(), time.monotonic()
-        took["0067"] = timed(lambda: flask(at, "db", "upgrade"))
+        took["head"] = timed(lambda: flask(at, "db", "upgrade"))
         time.sleep(1)
     expect(reads.answers, 200)
     writes, waited = traffic.settle(), traffic.longest_pause(dropping)
@@ -290,7 +290,7 @@ def play(at: Stage, machines: list[Machine], old: Path, told: range) -> str:
     steps = ", ".join(f"{name} {seconds:.1f} s" for name, seconds in took.items())
     return (
         f"{len(before.cases):,} cases, with {len(told):,} projects in {len(released.STORIES)} ways; {steps}; no write "
-        f"done for {refused:.1f} s, and for {waited:.1f} s at 0067; "
+        f"done for {refused:.1f} s, and for {waited:.1f} s at the last migration; "
         f"reads {statuses(reads.answers)}, slowest {slowest(reads.answers):.1f} s; writes {writes}"
     )
 

@@ -128,6 +128,8 @@ def _decision(lease: Lease, event: Event, data: dict[str, Any], server: MailServ
         reason = _text_of(data["message_id"])
     elif "link" in data:
         reason = data["link"]["url"]
+    elif event == events.PROJECT_PICKED:
+        reason = data["project"]["picked"]["words"]
     else:
         reason = language.say(service_words.said(data["reason"])) if data.get("reason") else None
     facts = (owner.username, data["project"], reason, address, language)

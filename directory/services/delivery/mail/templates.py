@@ -120,8 +120,8 @@ def decision(
     if by_nobody and event.mail_if:
         subject, text = event.mail_if.get(standing.outcome or "", event.mail_if[""])
     title = _quoted(project["title"])
-    is_approved = event.decision == "approve"
-    path = path_of(project) if is_approved else f"/mine/{project['id']}"
+    is_for_all = event.decision == "approve" or event == events.PROJECT_PICKED
+    path = path_of(project) if is_for_all else f"/mine/{project['id']}"
     first, end, rest = (reason or "").partition("\n")  # only the first line is a part of our sentence
     said = f"{isolated(first)}{end}{rest}"
     is_message = (
@@ -133,7 +133,7 @@ def decision(
     asks = standing.turn is Turn.OWNER and (event.decision is None or ASKS.get(event.decision) is standing.asked)
     to_do = turn_words.words_of(standing).said(standing.until) if asks else []
     where = site.address(path)
-    if not is_approved:
+    if not is_for_all:
         where = _("Its state, and your messages with the reviewers: {address}", address=where)
     off = _("You get this mail as the owner of the project. Switch such mail off here: {address}", address=switch_off)
     texts = (subject.filled(title=title), _greeting(username), text.filled(title=title))

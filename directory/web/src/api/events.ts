@@ -28,6 +28,8 @@ export const labels: Record<string, string> = {
   "project.appealed": "Appealed",
   "project.appeal_upheld": "Decision upheld",
   "project.appeal_reversed": "Decision reversed",
+  "project.picked": "Project picked",
+  "project.unpicked": "Pick taken back",
   "project.reported": "Project reported",
   "project.link_dead": "Link dead",
   "message.erased": "Message erased",
@@ -103,6 +105,11 @@ export const sentences: Record<Schemas["Audit"]["action"], string | Readonly<Rec
   "project.appealed": "{by} appealed about {project}.",
   "project.appeal_upheld": "{by} upheld the decision about {project}.",
   "project.appeal_reversed": "{by} reversed the decision about {project}.",
+  "project.picked": {
+    "changed": "{by} changed why {project} is picked.",
+    "": "{by} picked {project}."
+  },
+  "project.unpicked": "{by} took the pick of {project} back.",
   "message.erased": "{by} erased a message about {project}.",
   "user.role_changed": {
     "admin": "{provider} made {user} an administrator.",
@@ -203,6 +210,8 @@ export const delivered: readonly string[] = [
   "project.appealed",
   "project.reported",
   "webhook.test",
+  "project.picked",
+  "project.unpicked",
   "project.link_dead",
   "project.edit_approved",
   "project.edit_rejected",

@@ -2107,6 +2107,34 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/review/projects/{project_id}/pick": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Pick a live project, with a line that says why
+         * @description Picks are a list of their own, the latest first (`picked=true`). The owner gets a mail. The same words again change
+         *     nothing; other words take their place, and the time of the pick stays. A project that is taken down keeps its pick,
+         *     and is not listed meanwhile.
+         *
+         *     Needs a reviewer of the project's category, or an administrator.
+         */
+        put: operations["reviewPickProject"];
+        post?: never;
+        /**
+         * Take back the pick of a live project; without one nothing changes
+         * @description Needs a reviewer of the project's category, or an administrator.
+         */
+        delete: operations["reviewUnpickProject"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/review/projects/{project_id}/reject": {
         parameters: {
             query?: never;
@@ -2671,6 +2699,46 @@ export interface webhooks {
         patch?: never;
         trace?: never;
     };
+    "project.picked": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Project picked, or picked in other words
+         * @description The service sends `project.picked` to each endpoint that asks for it, in the format `standard`.
+         */
+        post: operations["onProjectPicked"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "project.unpicked": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Pick of a project taken back
+         * @description The service sends `project.unpicked` to each endpoint that asks for it, in the format `standard`.
+         */
+        post: operations["onProjectUnpicked"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "project.link_dead": {
         parameters: {
             query?: never;
@@ -2854,7 +2922,7 @@ export interface components {
         Audit: {
             id: number;
             /** @enum {string} */
-            action: "project.submitted" | "project.imported" | "project.edited" | "project.edit_held" | "project.edit_approved" | "project.edit_rejected" | "project.edit_withdrawn" | "project.approval_given" | "project.approval_withdrawn" | "project.approved" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.votes_discounted" | "project.votes_counted" | "project.changes_requested" | "project.resubmitted" | "project.released" | "project.returned" | "project.appealed" | "project.appeal_upheld" | "project.appeal_reversed" | "message.erased" | "user.role_changed" | "user.categories_changed" | "user.status_changed" | "user.signed_out" | "user.deleted" | "user.renamed" | "user.identity_added" | "user.identity_removed" | "user.passkey_added" | "user.passkey_removed" | "user.passkeys_reset" | "user.registered" | "user.signed_in" | "user.signed_in_by_link" | "user.role_unknown" | "user.password_changed" | "user.email_changed" | "user.token_created" | "user.token_revoked" | "user.feed_key_made" | "user.feed_key_deleted" | "users.signed_out" | "users.tokens_revoked" | "category.created" | "category.changed" | "category.deleted" | "webhook.redelivered" | "webhook.tested" | "counters.repaired" | "report.settled" | "rule.created" | "rule.changed" | "rule.deleted" | "reply.created" | "reply.changed" | "reply.deleted";
+            action: "project.submitted" | "project.imported" | "project.edited" | "project.edit_held" | "project.edit_approved" | "project.edit_rejected" | "project.edit_withdrawn" | "project.approval_given" | "project.approval_withdrawn" | "project.approved" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.votes_discounted" | "project.votes_counted" | "project.changes_requested" | "project.resubmitted" | "project.released" | "project.returned" | "project.appealed" | "project.appeal_upheld" | "project.appeal_reversed" | "project.picked" | "project.unpicked" | "message.erased" | "user.role_changed" | "user.categories_changed" | "user.status_changed" | "user.signed_out" | "user.deleted" | "user.renamed" | "user.identity_added" | "user.identity_removed" | "user.passkey_added" | "user.passkey_removed" | "user.passkeys_reset" | "user.registered" | "user.signed_in" | "user.signed_in_by_link" | "user.role_unknown" | "user.password_changed" | "user.email_changed" | "user.token_created" | "user.token_revoked" | "user.feed_key_made" | "user.feed_key_deleted" | "users.signed_out" | "users.tokens_revoked" | "category.created" | "category.changed" | "category.deleted" | "webhook.redelivered" | "webhook.tested" | "counters.repaired" | "report.settled" | "rule.created" | "rule.changed" | "rule.deleted" | "reply.created" | "reply.changed" | "reply.deleted";
             /** Format: date-time */
             at: string;
             actor: components["schemas"]["UserRef"] | null;
@@ -2973,6 +3041,13 @@ export interface components {
             pushed_at: string | null;
             /** Format: date-time */
             checked_at: string;
+        };
+        /** @description A pick of the reviewers. */
+        Pick: {
+            /** Format: date-time */
+            at: string;
+            /** @description Why: one line of plain text. */
+            words: string;
         };
         /** @description The new values of those fields whose changes wait for review. */
         RevisionChanges: {
@@ -3101,6 +3176,8 @@ export interface components {
             readonly dead_since: string | null;
             /** @description Grows with each edit, decision and change of the revision, not with votes. For `If-Match`. */
             readonly version: number;
+            /** @description Since when, and why, it is among the picks of the reviewers. */
+            readonly picked: components["schemas"]["Pick"] | null;
             readonly rejection_reason?: string | null;
             readonly revision?: components["schemas"]["Revision"] | null;
             readonly review?: components["schemas"]["Waits"] | null;
@@ -3203,6 +3280,8 @@ export interface components {
             readonly dead_since: string | null;
             /** @description Grows with each edit, decision and change of the revision, not with votes. For `If-Match`. */
             readonly version: number;
+            /** @description Since when, and why, it is among the picks of the reviewers. */
+            readonly picked: components["schemas"]["Pick"] | null;
             readonly rejection_reason?: string | null;
             readonly revision?: components["schemas"]["Revision"] | null;
             readonly review?: components["schemas"]["Waits"] | null;
@@ -3273,6 +3352,8 @@ export interface components {
             readonly dead_since: string | null;
             /** @description Grows with each edit, decision and change of the revision, not with votes. For `If-Match`. */
             readonly version: number;
+            /** @description Since when, and why, it is among the picks of the reviewers. */
+            readonly picked: components["schemas"]["Pick"] | null;
             readonly rejection_reason?: string | null;
             readonly revision?: components["schemas"]["Revision"] | null;
             readonly review?: components["schemas"]["Waits"] | null;
@@ -3737,7 +3818,7 @@ export interface components {
             host: string;
             format: string;
             /** @description The events that are sent to it. */
-            events: ("project.approved" | "project.submitted" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.edited" | "project.changes_requested" | "project.answered" | "project.appealed" | "project.reported" | "webhook.test" | "project.link_dead" | "project.edit_approved" | "project.edit_rejected" | "project.closing" | "project.message" | "project.returned" | "project.appeal_upheld" | "project.appeal_reversed" | "report.settled")[];
+            events: ("project.approved" | "project.submitted" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.edited" | "project.changes_requested" | "project.answered" | "project.appealed" | "project.reported" | "webhook.test" | "project.picked" | "project.unpicked" | "project.link_dead" | "project.edit_approved" | "project.edit_rejected" | "project.closing" | "project.message" | "project.returned" | "project.appeal_upheld" | "project.appeal_reversed" | "report.settled")[];
             deliveries: components["schemas"]["DeliveryCounts"];
         };
         /** @description The endpoints, in the order of the configuration. */
@@ -3941,6 +4022,8 @@ export interface components {
             readonly dead_since: string | null;
             /** @description Grows with each edit, decision and change of the revision, not with votes. For `If-Match`. */
             readonly version: number;
+            /** @description Since when, and why, it is among the picks of the reviewers. */
+            readonly picked: components["schemas"]["Pick"] | null;
             readonly rejection_reason?: string | null;
             readonly revision?: components["schemas"]["Revision"] | null;
             readonly review?: components["schemas"]["Waits"] | null;
@@ -4242,6 +4325,8 @@ export interface components {
             readonly dead_since: string | null;
             /** @description Grows with each edit, decision and change of the revision, not with votes. For `If-Match`. */
             readonly version: number;
+            /** @description Since when, and why, it is among the picks of the reviewers. */
+            readonly picked: components["schemas"]["Pick"] | null;
             readonly rejection_reason?: string | null;
             readonly revision?: components["schemas"]["Revision"] | null;
             readonly review?: components["schemas"]["Waits"] | null;
@@ -4552,6 +4637,8 @@ export interface components {
             readonly dead_since: string | null;
             /** @description Grows with each edit, decision and change of the revision, not with votes. For `If-Match`. */
             readonly version: number;
+            /** @description Since when, and why, it is among the picks of the reviewers. */
+            readonly picked: components["schemas"]["Pick"] | null;
             readonly rejection_reason?: string | null;
             readonly revision?: components["schemas"]["Revision"] | null;
             readonly review?: components["schemas"]["Waits"] | null;
@@ -4580,6 +4667,11 @@ export interface components {
             text: string;
             /** @description Whether it is a note, which the owner never sees. Default false. */
             internal?: boolean;
+        };
+        /** @description Why a project is picked. */
+        PickInput: {
+            /** @example What a first web service begins with. */
+            words: string;
         };
         /** @description A saved reply. */
         Reply: {
@@ -4854,6 +4946,8 @@ export interface components {
              * @description The first approval.
              */
             published_at: string | null;
+            /** @description Since when, and why, it is among the picks of the reviewers. */
+            picked: components["schemas"]["Pick"] | null;
         };
     };
     responses: {
@@ -6079,7 +6173,7 @@ export interface operations {
     adminLog: {
         parameters: {
             query?: {
-                action?: "project.submitted" | "project.imported" | "project.edited" | "project.edit_held" | "project.edit_approved" | "project.edit_rejected" | "project.edit_withdrawn" | "project.approval_given" | "project.approval_withdrawn" | "project.approved" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.votes_discounted" | "project.votes_counted" | "project.changes_requested" | "project.resubmitted" | "project.released" | "project.returned" | "project.appealed" | "project.appeal_upheld" | "project.appeal_reversed" | "message.erased" | "user.role_changed" | "user.categories_changed" | "user.status_changed" | "user.signed_out" | "user.deleted" | "user.renamed" | "user.identity_added" | "user.identity_removed" | "user.passkey_added" | "user.passkey_removed" | "user.passkeys_reset" | "user.registered" | "user.signed_in" | "user.signed_in_by_link" | "user.role_unknown" | "user.password_changed" | "user.email_changed" | "user.token_created" | "user.token_revoked" | "user.feed_key_made" | "user.feed_key_deleted" | "users.signed_out" | "users.tokens_revoked" | "category.created" | "category.changed" | "category.deleted" | "webhook.redelivered" | "webhook.tested" | "counters.repaired" | "report.settled" | "rule.created" | "rule.changed" | "rule.deleted" | "reply.created" | "reply.changed" | "reply.deleted";
+                action?: "project.submitted" | "project.imported" | "project.edited" | "project.edit_held" | "project.edit_approved" | "project.edit_rejected" | "project.edit_withdrawn" | "project.approval_given" | "project.approval_withdrawn" | "project.approved" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.votes_discounted" | "project.votes_counted" | "project.changes_requested" | "project.resubmitted" | "project.released" | "project.returned" | "project.appealed" | "project.appeal_upheld" | "project.appeal_reversed" | "project.picked" | "project.unpicked" | "message.erased" | "user.role_changed" | "user.categories_changed" | "user.status_changed" | "user.signed_out" | "user.deleted" | "user.renamed" | "user.identity_added" | "user.identity_removed" | "user.passkey_added" | "user.passkey_removed" | "user.passkeys_reset" | "user.registered" | "user.signed_in" | "user.signed_in_by_link" | "user.role_unknown" | "user.password_changed" | "user.email_changed" | "user.token_created" | "user.token_revoked" | "user.feed_key_made" | "user.feed_key_deleted" | "users.signed_out" | "users.tokens_revoked" | "category.created" | "category.changed" | "category.deleted" | "webhook.redelivered" | "webhook.tested" | "counters.repaired" | "report.settled" | "rule.created" | "rule.changed" | "rule.deleted" | "reply.created" | "reply.changed" | "reply.deleted";
                 project_id?: number;
                 /** @description The id of the user that the entry is about. */
                 user_id?: number;
@@ -6170,7 +6264,7 @@ export interface operations {
     adminLogFile: {
         parameters: {
             query?: {
-                action?: "project.submitted" | "project.imported" | "project.edited" | "project.edit_held" | "project.edit_approved" | "project.edit_rejected" | "project.edit_withdrawn" | "project.approval_given" | "project.approval_withdrawn" | "project.approved" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.votes_discounted" | "project.votes_counted" | "project.changes_requested" | "project.resubmitted" | "project.released" | "project.returned" | "project.appealed" | "project.appeal_upheld" | "project.appeal_reversed" | "message.erased" | "user.role_changed" | "user.categories_changed" | "user.status_changed" | "user.signed_out" | "user.deleted" | "user.renamed" | "user.identity_added" | "user.identity_removed" | "user.passkey_added" | "user.passkey_removed" | "user.passkeys_reset" | "user.registered" | "user.signed_in" | "user.signed_in_by_link" | "user.role_unknown" | "user.password_changed" | "user.email_changed" | "user.token_created" | "user.token_revoked" | "user.feed_key_made" | "user.feed_key_deleted" | "users.signed_out" | "users.tokens_revoked" | "category.created" | "category.changed" | "category.deleted" | "webhook.redelivered" | "webhook.tested" | "counters.repaired" | "report.settled" | "rule.created" | "rule.changed" | "rule.deleted" | "reply.created" | "reply.changed" | "reply.deleted";
+                action?: "project.submitted" | "project.imported" | "project.edited" | "project.edit_held" | "project.edit_approved" | "project.edit_rejected" | "project.edit_withdrawn" | "project.approval_given" | "project.approval_withdrawn" | "project.approved" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.votes_discounted" | "project.votes_counted" | "project.changes_requested" | "project.resubmitted" | "project.released" | "project.returned" | "project.appealed" | "project.appeal_upheld" | "project.appeal_reversed" | "project.picked" | "project.unpicked" | "message.erased" | "user.role_changed" | "user.categories_changed" | "user.status_changed" | "user.signed_out" | "user.deleted" | "user.renamed" | "user.identity_added" | "user.identity_removed" | "user.passkey_added" | "user.passkey_removed" | "user.passkeys_reset" | "user.registered" | "user.signed_in" | "user.signed_in_by_link" | "user.role_unknown" | "user.password_changed" | "user.email_changed" | "user.token_created" | "user.token_revoked" | "user.feed_key_made" | "user.feed_key_deleted" | "users.signed_out" | "users.tokens_revoked" | "category.created" | "category.changed" | "category.deleted" | "webhook.redelivered" | "webhook.tested" | "counters.repaired" | "report.settled" | "rule.created" | "rule.changed" | "rule.deleted" | "reply.created" | "reply.changed" | "reply.deleted";
                 project_id?: number;
                 /** @description The id of the user that the entry is about. */
                 user_id?: number;
@@ -6552,6 +6646,7 @@ export interface operations {
                      *           "repository": null,
                      *           "dead_since": null,
                      *           "version": 3,
+                     *           "picked": null,
                      *           "rejection_reason": null,
                      *           "revision": null,
                      *           "review": null,
@@ -6692,6 +6787,7 @@ export interface operations {
                      *             "repository": null,
                      *             "dead_since": null,
                      *             "version": 3,
+                     *             "picked": null,
                      *             "rejection_reason": null,
                      *             "revision": null,
                      *             "review": null,
@@ -6794,6 +6890,7 @@ export interface operations {
                      *           "repository": null,
                      *           "dead_since": null,
                      *           "version": 3,
+                     *           "picked": null,
                      *           "rejection_reason": null,
                      *           "revision": null,
                      *           "review": null,
@@ -6924,6 +7021,7 @@ export interface operations {
                      *       "repository": null,
                      *       "dead_since": null,
                      *       "version": 3,
+                     *       "picked": null,
                      *       "rejection_reason": null,
                      *       "revision": null,
                      *       "review": null,
@@ -7122,6 +7220,7 @@ export interface operations {
                      *       "repository": null,
                      *       "dead_since": null,
                      *       "version": 3,
+                     *       "picked": null,
                      *       "rejection_reason": null,
                      *       "revision": null,
                      *       "review": null,
@@ -7243,6 +7342,7 @@ export interface operations {
                      *       "repository": null,
                      *       "dead_since": null,
                      *       "version": 3,
+                     *       "picked": null,
                      *       "rejection_reason": null,
                      *       "revision": null,
                      *       "review": null,
@@ -7364,6 +7464,7 @@ export interface operations {
                      *       "repository": null,
                      *       "dead_since": null,
                      *       "version": 3,
+                     *       "picked": null,
                      *       "rejection_reason": null,
                      *       "revision": null,
                      *       "review": null,
@@ -8626,7 +8727,7 @@ export interface operations {
                 state?: "pending" | "delivered" | "dead";
                 /** @description An endpoint's name; an unknown one finds nothing. */
                 endpoint?: string;
-                event?: "project.approved" | "project.submitted" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.edited" | "project.changes_requested" | "project.answered" | "project.appealed" | "project.reported" | "webhook.test" | "project.link_dead" | "project.edit_approved" | "project.edit_rejected" | "project.closing" | "project.message" | "project.returned" | "project.appeal_upheld" | "project.appeal_reversed" | "report.settled" | "account.password_reset" | "account.email_verification" | "account.email_changed" | "account.password_changed" | "account.passkey_added" | "account.passkey_removed";
+                event?: "project.approved" | "project.submitted" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.edited" | "project.changes_requested" | "project.answered" | "project.appealed" | "project.reported" | "webhook.test" | "project.picked" | "project.unpicked" | "project.link_dead" | "project.edit_approved" | "project.edit_rejected" | "project.closing" | "project.message" | "project.returned" | "project.appeal_upheld" | "project.appeal_reversed" | "report.settled" | "account.password_reset" | "account.email_verification" | "account.email_changed" | "account.password_changed" | "account.passkey_added" | "account.passkey_removed";
                 project_id?: number;
             };
             header?: never;
@@ -9526,6 +9627,7 @@ export interface operations {
                      *           "repository": null,
                      *           "dead_since": null,
                      *           "version": 3,
+                     *           "picked": null,
                      *           "rejection_reason": null,
                      *           "revision": null,
                      *           "review": null,
@@ -10908,8 +11010,8 @@ export interface operations {
                 status?: "live" | "pending" | "rejected";
                 /** @description A category's slug; an unknown one finds nothing. */
                 category?: string;
-                /** @description Default newest; with q best match. */
-                sort?: "newest" | "popular" | "upvotes";
+                /** @description Default newest; with q best match; with `picked`, and only there, the last pick. */
+                sort?: "newest" | "popular" | "upvotes" | "picked";
                 /** @description Full-text search in title, tagline, author, description and tags, for projects that have all of its words: of the first 16 words the first 64 letters. A word of two letters or more matches words that begin with it, an English plural its singular. Words in quotes are a phrase; there are no other operators. The best match is a title that equals the query; then all words whole in the title, in title, tagline, author and tags, and as beginnings of words in the same two; last the matches by the description alone. Equal ones are ordered by votes. Of more than 10,000 matches the best are found among the 10,000 with the most votes; the other orders are complete. */
                 q?: string;
                 /** @description Projects that carry this tag; of several, separated by commas, all. */
@@ -10920,6 +11022,8 @@ export interface operations {
                 upvoted?: "me";
                 /** @description First approved within this day, ISO week, month or year in UTC: `2026-11-26`, `2026-W48`, `2026-11` or `2026`. */
                 published?: string | unknown | unknown | unknown | unknown;
+                /** @description Only live projects that reviewers have picked. */
+                picked?: "true";
             };
             header?: {
                 /** @description ETags of answers that the caller has: if one is current, the answer is 304. */
@@ -10992,6 +11096,7 @@ export interface operations {
                      *           "repository": null,
                      *           "dead_since": null,
                      *           "version": 3,
+                     *           "picked": null,
                      *           "rejection_reason": null,
                      *           "revision": null,
                      *           "review": null,
@@ -11059,6 +11164,7 @@ export interface operations {
                      *           "repository": null,
                      *           "dead_since": null,
                      *           "version": 3,
+                     *           "picked": null,
                      *           "rejection_reason": null,
                      *           "revision": null,
                      *           "review": null,
@@ -11193,6 +11299,7 @@ export interface operations {
                      *       "repository": null,
                      *       "dead_since": null,
                      *       "version": 3,
+                     *       "picked": null,
                      *       "rejection_reason": null,
                      *       "revision": null,
                      *       "review": null,
@@ -11223,6 +11330,8 @@ export interface operations {
                 tag?: string;
                 /** @description First approved within this day, ISO week, month or year in UTC: `2026-11-26`, `2026-W48`, `2026-11` or `2026`. */
                 published?: string | unknown | unknown | unknown | unknown;
+                /** @description Only picks of the reviewers, the latest first. */
+                picked?: "true";
                 key?: string;
             };
             header?: {
@@ -11547,6 +11656,7 @@ export interface operations {
                      *       "repository": null,
                      *       "dead_since": null,
                      *       "version": 3,
+                     *       "picked": null,
                      *       "rejection_reason": null,
                      *       "revision": null,
                      *       "review": null,
@@ -11681,6 +11791,7 @@ export interface operations {
                      *       "repository": null,
                      *       "dead_since": null,
                      *       "version": 3,
+                     *       "picked": null,
                      *       "rejection_reason": null,
                      *       "revision": null,
                      *       "review": null,
@@ -11904,6 +12015,7 @@ export interface operations {
                      *       "repository": null,
                      *       "dead_since": null,
                      *       "version": 3,
+                     *       "picked": null,
                      *       "rejection_reason": null,
                      *       "revision": null,
                      *       "review": null,
@@ -12245,6 +12357,7 @@ export interface operations {
                      *       "repository": null,
                      *       "dead_since": null,
                      *       "version": 3,
+                     *       "picked": null,
                      *       "rejection_reason": null,
                      *       "revision": null,
                      *       "review": null,
@@ -12359,6 +12472,7 @@ export interface operations {
                      *       "repository": null,
                      *       "dead_since": null,
                      *       "version": 3,
+                     *       "picked": null,
                      *       "rejection_reason": null,
                      *       "revision": null,
                      *       "review": null,
@@ -12475,6 +12589,7 @@ export interface operations {
                      *       "repository": null,
                      *       "dead_since": null,
                      *       "version": 3,
+                     *       "picked": null,
                      *       "rejection_reason": null,
                      *       "revision": null,
                      *       "review": null,
@@ -12621,6 +12736,7 @@ export interface operations {
                      *           "repository": null,
                      *           "dead_since": null,
                      *           "version": 3,
+                     *           "picked": null,
                      *           "rejection_reason": null,
                      *           "revision": null,
                      *           "review": null,
@@ -13081,6 +13197,7 @@ export interface operations {
                      *           "repository": null,
                      *           "dead_since": null,
                      *           "version": 3,
+                     *           "picked": null,
                      *           "rejection_reason": null,
                      *           "revision": null,
                      *           "review": null,
@@ -13221,6 +13338,7 @@ export interface operations {
                      *             "repository": null,
                      *             "dead_since": null,
                      *             "version": 3,
+                     *             "picked": null,
                      *             "rejection_reason": null,
                      *             "revision": null,
                      *             "review": null,
@@ -13356,6 +13474,7 @@ export interface operations {
                      *       "repository": null,
                      *       "dead_since": null,
                      *       "version": 3,
+                     *       "picked": null,
                      *       "rejection_reason": null,
                      *       "revision": null,
                      *       "review": null,
@@ -13493,6 +13612,7 @@ export interface operations {
                      *       "repository": null,
                      *       "dead_since": null,
                      *       "version": 3,
+                     *       "picked": null,
                      *       "rejection_reason": null,
                      *       "revision": null,
                      *       "review": null,
@@ -13654,6 +13774,7 @@ export interface operations {
                      *       "repository": null,
                      *       "dead_since": null,
                      *       "version": 3,
+                     *       "picked": null,
                      *       "rejection_reason": null,
                      *       "revision": null,
                      *       "review": null,
@@ -13989,6 +14110,165 @@ export interface operations {
             503: components["responses"]["UnavailableOrReadOnly"];
         };
     };
+    reviewPickProject: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `id` of the account that the page shows. If another account is signed in, the answer is 409 `other_user` and nothing changes. */
+                "X-Expected-User"?: string;
+            };
+            path: {
+                /** @example 42 */
+                project_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "words": "What a first web service begins with."
+                 *     }
+                 */
+                "application/json": components["schemas"]["PickInput"];
+            };
+        };
+        responses: {
+            /** @description A project as a decision has left it. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "approvals": {
+                     *         "required": 2,
+                     *         "given": [
+                     *           {
+                     *             "user": {
+                     *               "id": 42,
+                     *               "username": "ada"
+                     *             },
+                     *             "at": "2026-11-20T10:00:00.123456Z"
+                     *           }
+                     *         ]
+                     *       },
+                     *       "id": 42,
+                     *       "slug": "web-frameworks",
+                     *       "title": "Flask",
+                     *       "tagline": "A lightweight web framework",
+                     *       "author": "Pallets",
+                     *       "description": "Routing, templates and a development server, and little else.",
+                     *       "url": "https://flask.example",
+                     *       "repository_url": "https://code.example/flask",
+                     *       "logo_url": "https://flask.example/logo.svg",
+                     *       "logo": {
+                     *         "64": "/images/5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d.webp",
+                     *         "256": "/images/a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3.webp"
+                     *       },
+                     *       "pictures": [
+                     *         {
+                     *           "640": "/images/c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7.webp",
+                     *           "1280": "/images/0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e.webp",
+                     *           "id": 42,
+                     *           "alt": "The list of a project's routes",
+                     *           "width": 1280,
+                     *           "height": 800
+                     *         }
+                     *       ],
+                     *       "tags": [
+                     *         "python",
+                     *         "web"
+                     *       ],
+                     *       "category": {
+                     *         "slug": "web-frameworks",
+                     *         "name": "Web frameworks"
+                     *       },
+                     *       "status": "live",
+                     *       "upvotes": 128,
+                     *       "has_upvoted": null,
+                     *       "owner": {
+                     *         "id": 42,
+                     *         "username": "ada"
+                     *       },
+                     *       "created_at": "2026-11-20T10:00:00.123456Z",
+                     *       "updated_at": "2026-11-20T10:00:00.123456Z",
+                     *       "submitted_at": "2026-11-20T10:00:00.123456Z",
+                     *       "published_at": "2026-11-20T14:30:00.000000Z",
+                     *       "repository": null,
+                     *       "dead_since": null,
+                     *       "version": 3,
+                     *       "picked": null,
+                     *       "rejection_reason": null,
+                     *       "revision": null,
+                     *       "review": null,
+                     *       "links": null,
+                     *       "queue_position": null,
+                     *       "description_html": "<p>Routing, templates and a development server, and little else.</p>"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ReviewedProject"];
+                };
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["OwnSubmissionOrReviewerRequiredOrPasskeyRequiredOrEmailNotVerifiedOrCrossSiteRequest"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["InvalidTransitionOrOtherUser"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["UnavailableOrReadOnly"];
+        };
+    };
+    reviewUnpickProject: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `id` of the account that the page shows. If another account is signed in, the answer is 409 `other_user` and nothing changes. */
+                "X-Expected-User"?: string;
+            };
+            path: {
+                /** @example 42 */
+                project_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Take back the pick of a live project; without one nothing changes. */
+            204: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["OwnSubmissionOrReviewerRequiredOrPasskeyRequiredOrEmailNotVerifiedOrCrossSiteRequest"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["InvalidTransitionOrOtherUser"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["UnavailableOrReadOnly"];
+        };
+    };
     reviewReject: {
         parameters: {
             query?: never;
@@ -14085,6 +14365,7 @@ export interface operations {
                      *       "repository": null,
                      *       "dead_since": null,
                      *       "version": 3,
+                     *       "picked": null,
                      *       "rejection_reason": null,
                      *       "revision": null,
                      *       "review": null,
@@ -14195,6 +14476,7 @@ export interface operations {
                      *       "repository": null,
                      *       "dead_since": null,
                      *       "version": 3,
+                     *       "picked": null,
                      *       "rejection_reason": null,
                      *       "revision": null,
                      *       "review": null,
@@ -14315,6 +14597,7 @@ export interface operations {
                      *       "repository": null,
                      *       "dead_since": null,
                      *       "version": 3,
+                     *       "picked": null,
                      *       "rejection_reason": null,
                      *       "revision": null,
                      *       "review": null,
@@ -14436,6 +14719,7 @@ export interface operations {
                      *       "repository": null,
                      *       "dead_since": null,
                      *       "version": 3,
+                     *       "picked": null,
                      *       "rejection_reason": null,
                      *       "revision": null,
                      *       "review": null,
@@ -15302,7 +15586,8 @@ export interface operations {
                  *           "created_at": "2026-11-20T10:00:00.123456Z",
                  *           "updated_at": "2026-11-20T10:00:00.123456Z",
                  *           "submitted_at": "2026-11-20T10:00:00.123456Z",
-                 *           "published_at": "2026-11-20T14:30:00.000000Z"
+                 *           "published_at": "2026-11-20T14:30:00.000000Z",
+                 *           "picked": null
                  *         },
                  *         "approved_by": {
                  *           "id": 42,
@@ -15419,7 +15704,8 @@ export interface operations {
                  *           "created_at": "2026-11-20T10:00:00.123456Z",
                  *           "updated_at": "2026-11-20T10:00:00.123456Z",
                  *           "submitted_at": "2026-11-20T10:00:00.123456Z",
-                 *           "published_at": "2026-11-20T14:30:00.000000Z"
+                 *           "published_at": "2026-11-20T14:30:00.000000Z",
+                 *           "picked": null
                  *         },
                  *         "submitted_by": {
                  *           "id": 42,
@@ -15536,7 +15822,8 @@ export interface operations {
                  *           "created_at": "2026-11-20T10:00:00.123456Z",
                  *           "updated_at": "2026-11-20T10:00:00.123456Z",
                  *           "submitted_at": "2026-11-20T10:00:00.123456Z",
-                 *           "published_at": "2026-11-20T14:30:00.000000Z"
+                 *           "published_at": "2026-11-20T14:30:00.000000Z",
+                 *           "picked": null
                  *         },
                  *         "rejected_by": {
                  *           "id": 42,
@@ -15656,7 +15943,8 @@ export interface operations {
                  *           "created_at": "2026-11-20T10:00:00.123456Z",
                  *           "updated_at": "2026-11-20T10:00:00.123456Z",
                  *           "submitted_at": "2026-11-20T10:00:00.123456Z",
-                 *           "published_at": "2026-11-20T14:30:00.000000Z"
+                 *           "published_at": "2026-11-20T14:30:00.000000Z",
+                 *           "picked": null
                  *         },
                  *         "unpublished_by": {
                  *           "id": 42,
@@ -15776,7 +16064,8 @@ export interface operations {
                  *           "created_at": "2026-11-20T10:00:00.123456Z",
                  *           "updated_at": "2026-11-20T10:00:00.123456Z",
                  *           "submitted_at": "2026-11-20T10:00:00.123456Z",
-                 *           "published_at": "2026-11-20T14:30:00.000000Z"
+                 *           "published_at": "2026-11-20T14:30:00.000000Z",
+                 *           "picked": null
                  *         },
                  *         "deleted_by": {
                  *           "id": 42,
@@ -15893,7 +16182,8 @@ export interface operations {
                  *           "created_at": "2026-11-20T10:00:00.123456Z",
                  *           "updated_at": "2026-11-20T10:00:00.123456Z",
                  *           "submitted_at": "2026-11-20T10:00:00.123456Z",
-                 *           "published_at": "2026-11-20T14:30:00.000000Z"
+                 *           "published_at": "2026-11-20T14:30:00.000000Z",
+                 *           "picked": null
                  *         },
                  *         "edited_by": {
                  *           "id": 42,
@@ -16015,7 +16305,8 @@ export interface operations {
                  *           "created_at": "2026-11-20T10:00:00.123456Z",
                  *           "updated_at": "2026-11-20T10:00:00.123456Z",
                  *           "submitted_at": "2026-11-20T10:00:00.123456Z",
-                 *           "published_at": "2026-11-20T14:30:00.000000Z"
+                 *           "published_at": "2026-11-20T14:30:00.000000Z",
+                 *           "picked": null
                  *         },
                  *         "requested_by": {
                  *           "id": 42,
@@ -16135,7 +16426,8 @@ export interface operations {
                  *           "created_at": "2026-11-20T10:00:00.123456Z",
                  *           "updated_at": "2026-11-20T10:00:00.123456Z",
                  *           "submitted_at": "2026-11-20T10:00:00.123456Z",
-                 *           "published_at": "2026-11-20T14:30:00.000000Z"
+                 *           "published_at": "2026-11-20T14:30:00.000000Z",
+                 *           "picked": null
                  *         },
                  *         "answered_by": {
                  *           "id": 42,
@@ -16255,7 +16547,8 @@ export interface operations {
                  *           "created_at": "2026-11-20T10:00:00.123456Z",
                  *           "updated_at": "2026-11-20T10:00:00.123456Z",
                  *           "submitted_at": "2026-11-20T10:00:00.123456Z",
-                 *           "published_at": "2026-11-20T14:30:00.000000Z"
+                 *           "published_at": "2026-11-20T14:30:00.000000Z",
+                 *           "picked": null
                  *         },
                  *         "appealed_by": {
                  *           "id": 42,
@@ -16375,7 +16668,8 @@ export interface operations {
                  *           "created_at": "2026-11-20T10:00:00.123456Z",
                  *           "updated_at": "2026-11-20T10:00:00.123456Z",
                  *           "submitted_at": "2026-11-20T10:00:00.123456Z",
-                 *           "published_at": "2026-11-20T14:30:00.000000Z"
+                 *           "published_at": "2026-11-20T14:30:00.000000Z",
+                 *           "picked": null
                  *         },
                  *         "kind": "broken_link"
                  *       }
@@ -16512,6 +16806,242 @@ export interface operations {
             };
         };
     };
+    onProjectPicked: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description The notification's id; every try and every redelivery has the same.
+                 * @example msg_3f1c9a5b7d2e4f60
+                 */
+                "webhook-id": string;
+                /**
+                 * @description When this try was sent, in seconds since 1970.
+                 * @example 1795444200
+                 */
+                "webhook-timestamp": string;
+                /**
+                 * @description One `v1,` and base64 of HMAC-SHA256 over `id.timestamp.body` for each secret, separated by spaces (Standard Webhooks 1.0). Missing if the endpoint has no secret.
+                 * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+                 */
+                "webhook-signature"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "type": "project.picked",
+                 *       "timestamp": "2026-11-20T10:00:00.123456Z",
+                 *       "data": {
+                 *         "project": {
+                 *           "id": 42,
+                 *           "slug": "flask",
+                 *           "title": "Flask",
+                 *           "tagline": "A lightweight web framework",
+                 *           "author": "Pallets",
+                 *           "description": "Routing, templates and a development server, and little else.",
+                 *           "url": "https://flask.example",
+                 *           "repository_url": "https://code.example/flask",
+                 *           "logo_url": "https://flask.example/logo.svg",
+                 *           "logo": {
+                 *             "64": "/images/5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d.webp",
+                 *             "256": "/images/a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3.webp"
+                 *           },
+                 *           "pictures": [
+                 *             {
+                 *               "640": "/images/c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7.webp",
+                 *               "1280": "/images/0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e.webp",
+                 *               "id": 42,
+                 *               "alt": "The list of a project's routes",
+                 *               "width": 1280,
+                 *               "height": 800
+                 *             }
+                 *           ],
+                 *           "tags": [
+                 *             "python",
+                 *             "web"
+                 *           ],
+                 *           "category": {
+                 *             "slug": "web-frameworks",
+                 *             "name": "Web frameworks"
+                 *           },
+                 *           "status": "live",
+                 *           "upvotes": 128,
+                 *           "owner": {
+                 *             "id": 42,
+                 *             "username": "ada"
+                 *           },
+                 *           "created_at": "2026-11-20T10:00:00.123456Z",
+                 *           "updated_at": "2026-11-20T10:00:00.123456Z",
+                 *           "submitted_at": "2026-11-20T10:00:00.123456Z",
+                 *           "published_at": "2026-11-20T14:30:00.000000Z",
+                 *           "picked": null
+                 *         },
+                 *         "picked_by": {
+                 *           "id": 42,
+                 *           "username": "ada"
+                 *         }
+                 *       }
+                 *     }
+                 */
+                "application/json": {
+                    /** @constant */
+                    type: "project.picked";
+                    /** Format: date-time */
+                    timestamp: string;
+                    data: {
+                        project: components["schemas"]["WebhookProject"];
+                        /** @description The user that caused the event; null for a command of the operator. */
+                        picked_by: components["schemas"]["UserRef"] | null;
+                    };
+                };
+            };
+        };
+        responses: {
+            /** @description The service gives up the notification at once. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The notification is delivered. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The service tries again, by its schedule. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onProjectUnpicked: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description The notification's id; every try and every redelivery has the same.
+                 * @example msg_3f1c9a5b7d2e4f60
+                 */
+                "webhook-id": string;
+                /**
+                 * @description When this try was sent, in seconds since 1970.
+                 * @example 1795444200
+                 */
+                "webhook-timestamp": string;
+                /**
+                 * @description One `v1,` and base64 of HMAC-SHA256 over `id.timestamp.body` for each secret, separated by spaces (Standard Webhooks 1.0). Missing if the endpoint has no secret.
+                 * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+                 */
+                "webhook-signature"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "type": "project.unpicked",
+                 *       "timestamp": "2026-11-20T10:00:00.123456Z",
+                 *       "data": {
+                 *         "project": {
+                 *           "id": 42,
+                 *           "slug": "flask",
+                 *           "title": "Flask",
+                 *           "tagline": "A lightweight web framework",
+                 *           "author": "Pallets",
+                 *           "description": "Routing, templates and a development server, and little else.",
+                 *           "url": "https://flask.example",
+                 *           "repository_url": "https://code.example/flask",
+                 *           "logo_url": "https://flask.example/logo.svg",
+                 *           "logo": {
+                 *             "64": "/images/5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d.webp",
+                 *             "256": "/images/a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3.webp"
+                 *           },
+                 *           "pictures": [
+                 *             {
+                 *               "640": "/images/c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7.webp",
+                 *               "1280": "/images/0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e.webp",
+                 *               "id": 42,
+                 *               "alt": "The list of a project's routes",
+                 *               "width": 1280,
+                 *               "height": 800
+                 *             }
+                 *           ],
+                 *           "tags": [
+                 *             "python",
+                 *             "web"
+                 *           ],
+                 *           "category": {
+                 *             "slug": "web-frameworks",
+                 *             "name": "Web frameworks"
+                 *           },
+                 *           "status": "live",
+                 *           "upvotes": 128,
+                 *           "owner": {
+                 *             "id": 42,
+                 *             "username": "ada"
+                 *           },
+                 *           "created_at": "2026-11-20T10:00:00.123456Z",
+                 *           "updated_at": "2026-11-20T10:00:00.123456Z",
+                 *           "submitted_at": "2026-11-20T10:00:00.123456Z",
+                 *           "published_at": "2026-11-20T14:30:00.000000Z",
+                 *           "picked": null
+                 *         },
+                 *         "unpicked_by": {
+                 *           "id": 42,
+                 *           "username": "ada"
+                 *         }
+                 *       }
+                 *     }
+                 */
+                "application/json": {
+                    /** @constant */
+                    type: "project.unpicked";
+                    /** Format: date-time */
+                    timestamp: string;
+                    data: {
+                        project: components["schemas"]["WebhookProject"];
+                        /** @description The user that caused the event; null for a command of the operator. */
+                        unpicked_by: components["schemas"]["UserRef"] | null;
+                    };
+                };
+            };
+        };
+        responses: {
+            /** @description The service gives up the notification at once. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The notification is delivered. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The service tries again, by its schedule. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
     onProjectLinkDead: {
         parameters: {
             query?: never;
@@ -16583,7 +17113,8 @@ export interface operations {
                  *           "created_at": "2026-11-20T10:00:00.123456Z",
                  *           "updated_at": "2026-11-20T10:00:00.123456Z",
                  *           "submitted_at": "2026-11-20T10:00:00.123456Z",
-                 *           "published_at": "2026-11-20T14:30:00.000000Z"
+                 *           "published_at": "2026-11-20T14:30:00.000000Z",
+                 *           "picked": null
                  *         },
                  *         "link": {
                  *           "field": "url",

@@ -11,7 +11,6 @@ import { keepClearOfFocus } from "./clear-of-focus.ts";
 import { dashboard } from "./dashboard.tsx";
 import { KeyHelp } from "./key-help.tsx";
 import { later } from "./later.tsx";
-import { projects } from "./projects.tsx";
 import { DecisionBar } from "./queue-outcomes.tsx";
 import { reviewQueue } from "./queue.tsx";
 import { w } from "./text.ts";
@@ -27,7 +26,7 @@ startApp([
   { pattern: /^\/admin$/, page: dashboard },
   { pattern: /^\/admin\/queue$/, page: reviewQueue },
   { pattern: /^\/admin\/queue\/(\d{1,19})$/, page: reviewQueue },
-  { pattern: /^\/admin\/projects$/, page: projects },
+  { pattern: /^\/admin\/projects$/, page: later(w.pages["/admin/projects"], async () => (await rare()).projects) },
   { pattern: /^\/admin\/users$/, page: later(w.pages["/admin/users"], async () => (await rare()).users) },
   { pattern: /^\/admin\/users\/(\d{1,19})$/, page: later(w.pages["/admin/users"], async () => (await rare()).user) },
   { pattern: /^\/admin\/categories$/, page: later(w.pages["/admin/categories"], async () => (await rare()).categories) },

@@ -52,6 +52,7 @@ function Submission({ item: shown }: { item: Item }) {
         </header>
         <Warnings item={shown} />
         {waits(shown) ? <Actions item={shown} /> : shown.review && added.appeals ? <added.appeals.Settle item={shown} /> : <p class={`banner ${status}`}>{r.decidedAlready(states[status])}</p>}
+        {status === "live" && added.picks && <added.picks.Pick item={shown} />}
         <Team item={shown} />
         <HeldOut item={shown} />
         <WithOwner project={shown} />

@@ -47,6 +47,8 @@ export interface Extra {
     filled: (text: string, project: Named) => string;
     Menu: (props: MenuProps) => ComponentChildren;
   };
+  /** What the pane of a live item shows of its pick. */
+  picks?: { Pick: (props: { item: Item }) => ComponentChildren };
   /** Whether owners may appeal, and what settles the appeal that is open about an item of the queue. */
   appeals?: { areOn: () => boolean; Settle: (props: { item: Item }) => ComponentChildren };
   /** Who looks at an item: whether that can be said of it, what is known, and what is shown above it, among its actions and on its row. */
@@ -54,4 +56,4 @@ export interface Extra {
 }
 
 /** What one of the extras adds. It is here, and filled by index.ts, since modules that the extras import read it too. */
-export const added: Pick<Extra, "keys" | "saved" | "appeals" | "claims"> = {};
+export const added: Pick<Extra, "keys" | "saved" | "appeals" | "claims" | "picks"> = {};

@@ -3,6 +3,7 @@ import { filters } from "../state/queue-address.ts";
 import { appeals } from "./appeals/index.ts";
 import { claims } from "./claims/index.ts";
 import { added, type Extra } from "./extra.ts";
+import { picks } from "./picks/index.ts";
 import { replies } from "./replies/index.ts";
 import { reports } from "./reports/index.ts";
 import { spamRules } from "./spam_rules/index.ts";
@@ -18,8 +19,9 @@ const all: readonly Extra[] = [
   spamRules,
   replies,
   voteReview,
+  picks,
 ];
 
 export const extras = all.filter(({ name }) => !off.includes(name));
-Object.assign(added, ...extras);
+Object.assign(added, ...extras, { keys: Object.assign({}, ...extras.map(({ keys }) => keys)) });
 filters.filters = [...filters.filters, ...extras.flatMap(({ filter }) => filter ?? [])];

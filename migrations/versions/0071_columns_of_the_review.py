@@ -9,8 +9,8 @@ from alembic import op
 from directory.db import sql_files
 from directory.db.schema_changes import in_short_transaction
 
-revision = "0067"
-down_revision = "0066"
+revision = "0071"
+down_revision = "0070"
 branch_labels = None
 depends_on = None
 
@@ -62,7 +62,7 @@ def downgrade() -> None:
         op.execute(f"CREATE INDEX {name} ON {what}")
     if bind.dialect.name == "postgresql":
         sql_files.install(bind, "notes")  # of the columns that the table has
-    text = Path(__file__).with_name("0067_revisions.sql").read_text(encoding="utf-8")
+    text = Path(__file__).with_name("0071_revisions.sql").read_text(encoding="utf-8")
     for statement in in_words_of(bind, text).rstrip().removesuffix(";").split(";\n"):
         op.execute(statement)
 
