@@ -75,7 +75,7 @@ def describe() -> Response:
 @bp.cli.command("openapi")
 def print_document() -> None:
     """Print the API's OpenAPI document, as docs/openapi.json holds it."""
-    click.echo(openapi.printed(current_app), nl=False)
+    click.echo(openapi.printed(), nl=False)
 
 
 @bp.get("/api/docs")

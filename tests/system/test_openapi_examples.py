@@ -23,7 +23,8 @@ from tests.support.outbox import endpoint
 @pytest.fixture(scope="module")
 def document(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     app = build(f"sqlite:///{tmp_path_factory.mktemp('openapi') / 'unused.db'}")
-    return openapi.document(app)
+    with app.app_context():
+        return openapi.document()
 
 
 @pytest.fixture(scope="module")

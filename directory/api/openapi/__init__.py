@@ -5,7 +5,7 @@ from typing import Any
 
 import orjson
 from apispec import APISpec
-from flask import Flask, current_app
+from flask import current_app
 from marshmallow import Schema, fields
 
 from directory.api.openapi import answers, prose, webhooks
@@ -19,19 +19,19 @@ def served() -> bytes:
     """The current application's document as it is served; made once in each process."""
     made: bytes | None = current_app.extensions.get("openapi")
     if made is None:
-        made = orjson.dumps(document(current_app))
+        made = orjson.dumps(document())
         current_app.extensions["openapi"] = made
     return made
 
 
-def printed(app: Flask) -> str:
-    """The document for people and for `docs/openapi.json`: indented, one line for one fact."""
-    return orjson.dumps(document(app), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode()
+def printed() -> str:
+    """The current application's document for people and for `docs/openapi.json`: indented, one line for one fact."""
+    return orjson.dumps(document(), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode()
 
 
-def document(app: Flask) -> dict[str, Any]:
-    """The document of an application's routes."""
-    found = routes(app)
+def document() -> dict[str, Any]:
+    """The document of the current application's routes."""
+    found = routes(current_app)
     tags = {"webhooks", *(route.tag for route in found)}
     plugin = Plugin(schema_name_resolver=name_of)
     spec = APISpec(
@@ -49,7 +49,7 @@ def document(app: Flask) -> dict[str, Any]:
     )
     taken = {schema for route in found for schema in _with_nested(route.operation.body.schema)}
     converter: Any = plugin.converter
-    converter.taken, converter.added = taken, app.extensions["answers"]
+    converter.taken, converter.added = taken, current_app.extensions["answers"]
     _shared(spec)
     for route in found:
         spec.path(route.path, operations={route.method: _operation(route, spec)})

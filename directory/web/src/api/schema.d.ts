@@ -8184,7 +8184,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "since": "2026-11-20"
+                 *       "since": "2026-11-20T10:00:00.123456Z"
                  *     }
                  */
                 "application/json": components["schemas"]["RevertInput"];
@@ -17119,7 +17119,7 @@ export interface operations {
                  *         "link": {
                  *           "field": "url",
                  *           "url": "https://flask.example",
-                 *           "since": "2026-11-20"
+                 *           "since": "2026-11-20T10:00:00.123456Z"
                  *         }
                  *       }
                  *     }
