@@ -145,12 +145,12 @@ FIELDS = (
         description="When the website was first seen to fail, if it is dead.",
     ),
     Field(
-        "version", Kind.INTEGER, 3, limits=(1, None), in_webhook=False, in_export=False,
-        description="Grows with each edit, decision and change of the revision, not with votes. For `If-Match`.",
-    ),
-    Field(
         "picked", Kind.PICK, None, is_nullable=True, in_export=False,
         description="Since when, and why, it is among the picks of the reviewers.",
+    ),
+    Field(
+        "version", Kind.INTEGER, 3, limits=(1, None), in_webhook=False, in_export=False,
+        description="Grows with each edit, decision and change of the revision, not with votes. For `If-Match`.",
     ),
     Field("rejection_reason", Kind.REASON, None, writer=Writer.IMPORT, **NOTED),
     Field("revision", Kind.REVISION, None, in_export=False, **NOTED),

@@ -3174,10 +3174,10 @@ export interface components {
              * @description When the website was first seen to fail, if it is dead.
              */
             readonly dead_since: string | null;
-            /** @description Grows with each edit, decision and change of the revision, not with votes. For `If-Match`. */
-            readonly version: number;
             /** @description Since when, and why, it is among the picks of the reviewers. */
             readonly picked: components["schemas"]["Pick"] | null;
+            /** @description Grows with each edit, decision and change of the revision, not with votes. For `If-Match`. */
+            readonly version: number;
             readonly rejection_reason?: string | null;
             readonly revision?: components["schemas"]["Revision"] | null;
             readonly review?: components["schemas"]["Waits"] | null;
@@ -3278,10 +3278,10 @@ export interface components {
              * @description When the website was first seen to fail, if it is dead.
              */
             readonly dead_since: string | null;
-            /** @description Grows with each edit, decision and change of the revision, not with votes. For `If-Match`. */
-            readonly version: number;
             /** @description Since when, and why, it is among the picks of the reviewers. */
             readonly picked: components["schemas"]["Pick"] | null;
+            /** @description Grows with each edit, decision and change of the revision, not with votes. For `If-Match`. */
+            readonly version: number;
             readonly rejection_reason?: string | null;
             readonly revision?: components["schemas"]["Revision"] | null;
             readonly review?: components["schemas"]["Waits"] | null;
@@ -3350,10 +3350,10 @@ export interface components {
              * @description When the website was first seen to fail, if it is dead.
              */
             readonly dead_since: string | null;
-            /** @description Grows with each edit, decision and change of the revision, not with votes. For `If-Match`. */
-            readonly version: number;
             /** @description Since when, and why, it is among the picks of the reviewers. */
             readonly picked: components["schemas"]["Pick"] | null;
+            /** @description Grows with each edit, decision and change of the revision, not with votes. For `If-Match`. */
+            readonly version: number;
             readonly rejection_reason?: string | null;
             readonly revision?: components["schemas"]["Revision"] | null;
             readonly review?: components["schemas"]["Waits"] | null;
@@ -4020,10 +4020,10 @@ export interface components {
              * @description When the website was first seen to fail, if it is dead.
              */
             readonly dead_since: string | null;
-            /** @description Grows with each edit, decision and change of the revision, not with votes. For `If-Match`. */
-            readonly version: number;
             /** @description Since when, and why, it is among the picks of the reviewers. */
             readonly picked: components["schemas"]["Pick"] | null;
+            /** @description Grows with each edit, decision and change of the revision, not with votes. For `If-Match`. */
+            readonly version: number;
             readonly rejection_reason?: string | null;
             readonly revision?: components["schemas"]["Revision"] | null;
             readonly review?: components["schemas"]["Waits"] | null;
@@ -4323,10 +4323,10 @@ export interface components {
              * @description When the website was first seen to fail, if it is dead.
              */
             readonly dead_since: string | null;
-            /** @description Grows with each edit, decision and change of the revision, not with votes. For `If-Match`. */
-            readonly version: number;
             /** @description Since when, and why, it is among the picks of the reviewers. */
             readonly picked: components["schemas"]["Pick"] | null;
+            /** @description Grows with each edit, decision and change of the revision, not with votes. For `If-Match`. */
+            readonly version: number;
             readonly rejection_reason?: string | null;
             readonly revision?: components["schemas"]["Revision"] | null;
             readonly review?: components["schemas"]["Waits"] | null;
@@ -4635,10 +4635,10 @@ export interface components {
              * @description When the website was first seen to fail, if it is dead.
              */
             readonly dead_since: string | null;
-            /** @description Grows with each edit, decision and change of the revision, not with votes. For `If-Match`. */
-            readonly version: number;
             /** @description Since when, and why, it is among the picks of the reviewers. */
             readonly picked: components["schemas"]["Pick"] | null;
+            /** @description Grows with each edit, decision and change of the revision, not with votes. For `If-Match`. */
+            readonly version: number;
             readonly rejection_reason?: string | null;
             readonly revision?: components["schemas"]["Revision"] | null;
             readonly review?: components["schemas"]["Waits"] | null;
@@ -6645,8 +6645,8 @@ export interface operations {
                      *           "published_at": "2026-11-20T14:30:00.000000Z",
                      *           "repository": null,
                      *           "dead_since": null,
-                     *           "version": 3,
                      *           "picked": null,
+                     *           "version": 3,
                      *           "rejection_reason": null,
                      *           "revision": null,
                      *           "review": null,
@@ -6786,8 +6786,8 @@ export interface operations {
                      *             "published_at": "2026-11-20T14:30:00.000000Z",
                      *             "repository": null,
                      *             "dead_since": null,
-                     *             "version": 3,
                      *             "picked": null,
+                     *             "version": 3,
                      *             "rejection_reason": null,
                      *             "revision": null,
                      *             "review": null,
@@ -6889,8 +6889,8 @@ export interface operations {
                      *           "published_at": "2026-11-20T14:30:00.000000Z",
                      *           "repository": null,
                      *           "dead_since": null,
-                     *           "version": 3,
                      *           "picked": null,
+                     *           "version": 3,
                      *           "rejection_reason": null,
                      *           "revision": null,
                      *           "review": null,
@@ -7020,8 +7020,8 @@ export interface operations {
                      *       "published_at": "2026-11-20T14:30:00.000000Z",
                      *       "repository": null,
                      *       "dead_since": null,
-                     *       "version": 3,
                      *       "picked": null,
+                     *       "version": 3,
                      *       "rejection_reason": null,
                      *       "revision": null,
                      *       "review": null,
@@ -7219,8 +7219,8 @@ export interface operations {
                      *       "published_at": "2026-11-20T14:30:00.000000Z",
                      *       "repository": null,
                      *       "dead_since": null,
-                     *       "version": 3,
                      *       "picked": null,
+                     *       "version": 3,
                      *       "rejection_reason": null,
                      *       "revision": null,
                      *       "review": null,
@@ -7341,8 +7341,8 @@ export interface operations {
                      *       "published_at": "2026-11-20T14:30:00.000000Z",
                      *       "repository": null,
                      *       "dead_since": null,
-                     *       "version": 3,
                      *       "picked": null,
+                     *       "version": 3,
                      *       "rejection_reason": null,
                      *       "revision": null,
                      *       "review": null,
@@ -7463,8 +7463,8 @@ export interface operations {
                      *       "published_at": "2026-11-20T14:30:00.000000Z",
                      *       "repository": null,
                      *       "dead_since": null,
-                     *       "version": 3,
                      *       "picked": null,
+                     *       "version": 3,
                      *       "rejection_reason": null,
                      *       "revision": null,
                      *       "review": null,
@@ -9626,8 +9626,8 @@ export interface operations {
                      *           "published_at": "2026-11-20T14:30:00.000000Z",
                      *           "repository": null,
                      *           "dead_since": null,
-                     *           "version": 3,
                      *           "picked": null,
+                     *           "version": 3,
                      *           "rejection_reason": null,
                      *           "revision": null,
                      *           "review": null,
@@ -11095,8 +11095,8 @@ export interface operations {
                      *           "published_at": "2026-11-20T14:30:00.000000Z",
                      *           "repository": null,
                      *           "dead_since": null,
-                     *           "version": 3,
                      *           "picked": null,
+                     *           "version": 3,
                      *           "rejection_reason": null,
                      *           "revision": null,
                      *           "review": null,
@@ -11163,8 +11163,8 @@ export interface operations {
                      *           "published_at": "2026-11-20T14:30:00.000000Z",
                      *           "repository": null,
                      *           "dead_since": null,
-                     *           "version": 3,
                      *           "picked": null,
+                     *           "version": 3,
                      *           "rejection_reason": null,
                      *           "revision": null,
                      *           "review": null,
@@ -11298,8 +11298,8 @@ export interface operations {
                      *       "published_at": "2026-11-20T14:30:00.000000Z",
                      *       "repository": null,
                      *       "dead_since": null,
-                     *       "version": 3,
                      *       "picked": null,
+                     *       "version": 3,
                      *       "rejection_reason": null,
                      *       "revision": null,
                      *       "review": null,
@@ -11655,8 +11655,8 @@ export interface operations {
                      *       "published_at": "2026-11-20T14:30:00.000000Z",
                      *       "repository": null,
                      *       "dead_since": null,
-                     *       "version": 3,
                      *       "picked": null,
+                     *       "version": 3,
                      *       "rejection_reason": null,
                      *       "revision": null,
                      *       "review": null,
@@ -11790,8 +11790,8 @@ export interface operations {
                      *       "published_at": "2026-11-20T14:30:00.000000Z",
                      *       "repository": null,
                      *       "dead_since": null,
-                     *       "version": 3,
                      *       "picked": null,
+                     *       "version": 3,
                      *       "rejection_reason": null,
                      *       "revision": null,
                      *       "review": null,
@@ -12014,8 +12014,8 @@ export interface operations {
                      *       "published_at": "2026-11-20T14:30:00.000000Z",
                      *       "repository": null,
                      *       "dead_since": null,
-                     *       "version": 3,
                      *       "picked": null,
+                     *       "version": 3,
                      *       "rejection_reason": null,
                      *       "revision": null,
                      *       "review": null,
@@ -12356,8 +12356,8 @@ export interface operations {
                      *       "published_at": "2026-11-20T14:30:00.000000Z",
                      *       "repository": null,
                      *       "dead_since": null,
-                     *       "version": 3,
                      *       "picked": null,
+                     *       "version": 3,
                      *       "rejection_reason": null,
                      *       "revision": null,
                      *       "review": null,
@@ -12471,8 +12471,8 @@ export interface operations {
                      *       "published_at": "2026-11-20T14:30:00.000000Z",
                      *       "repository": null,
                      *       "dead_since": null,
-                     *       "version": 3,
                      *       "picked": null,
+                     *       "version": 3,
                      *       "rejection_reason": null,
                      *       "revision": null,
                      *       "review": null,
@@ -12588,8 +12588,8 @@ export interface operations {
                      *       "published_at": "2026-11-20T14:30:00.000000Z",
                      *       "repository": null,
                      *       "dead_since": null,
-                     *       "version": 3,
                      *       "picked": null,
+                     *       "version": 3,
                      *       "rejection_reason": null,
                      *       "revision": null,
                      *       "review": null,
@@ -12735,8 +12735,8 @@ export interface operations {
                      *           "published_at": "2026-11-20T14:30:00.000000Z",
                      *           "repository": null,
                      *           "dead_since": null,
-                     *           "version": 3,
                      *           "picked": null,
+                     *           "version": 3,
                      *           "rejection_reason": null,
                      *           "revision": null,
                      *           "review": null,
@@ -13196,8 +13196,8 @@ export interface operations {
                      *           "published_at": "2026-11-20T14:30:00.000000Z",
                      *           "repository": null,
                      *           "dead_since": null,
-                     *           "version": 3,
                      *           "picked": null,
+                     *           "version": 3,
                      *           "rejection_reason": null,
                      *           "revision": null,
                      *           "review": null,
@@ -13337,8 +13337,8 @@ export interface operations {
                      *             "published_at": "2026-11-20T14:30:00.000000Z",
                      *             "repository": null,
                      *             "dead_since": null,
-                     *             "version": 3,
                      *             "picked": null,
+                     *             "version": 3,
                      *             "rejection_reason": null,
                      *             "revision": null,
                      *             "review": null,
@@ -13473,8 +13473,8 @@ export interface operations {
                      *       "published_at": "2026-11-20T14:30:00.000000Z",
                      *       "repository": null,
                      *       "dead_since": null,
-                     *       "version": 3,
                      *       "picked": null,
+                     *       "version": 3,
                      *       "rejection_reason": null,
                      *       "revision": null,
                      *       "review": null,
@@ -13611,8 +13611,8 @@ export interface operations {
                      *       "published_at": "2026-11-20T14:30:00.000000Z",
                      *       "repository": null,
                      *       "dead_since": null,
-                     *       "version": 3,
                      *       "picked": null,
+                     *       "version": 3,
                      *       "rejection_reason": null,
                      *       "revision": null,
                      *       "review": null,
@@ -13773,8 +13773,8 @@ export interface operations {
                      *       "published_at": "2026-11-20T14:30:00.000000Z",
                      *       "repository": null,
                      *       "dead_since": null,
-                     *       "version": 3,
                      *       "picked": null,
+                     *       "version": 3,
                      *       "rejection_reason": null,
                      *       "revision": null,
                      *       "review": null,
@@ -14203,8 +14203,8 @@ export interface operations {
                      *       "published_at": "2026-11-20T14:30:00.000000Z",
                      *       "repository": null,
                      *       "dead_since": null,
-                     *       "version": 3,
                      *       "picked": null,
+                     *       "version": 3,
                      *       "rejection_reason": null,
                      *       "revision": null,
                      *       "review": null,
@@ -14364,8 +14364,8 @@ export interface operations {
                      *       "published_at": "2026-11-20T14:30:00.000000Z",
                      *       "repository": null,
                      *       "dead_since": null,
-                     *       "version": 3,
                      *       "picked": null,
+                     *       "version": 3,
                      *       "rejection_reason": null,
                      *       "revision": null,
                      *       "review": null,
@@ -14475,8 +14475,8 @@ export interface operations {
                      *       "published_at": "2026-11-20T14:30:00.000000Z",
                      *       "repository": null,
                      *       "dead_since": null,
-                     *       "version": 3,
                      *       "picked": null,
+                     *       "version": 3,
                      *       "rejection_reason": null,
                      *       "revision": null,
                      *       "review": null,
@@ -14596,8 +14596,8 @@ export interface operations {
                      *       "published_at": "2026-11-20T14:30:00.000000Z",
                      *       "repository": null,
                      *       "dead_since": null,
-                     *       "version": 3,
                      *       "picked": null,
+                     *       "version": 3,
                      *       "rejection_reason": null,
                      *       "revision": null,
                      *       "review": null,
@@ -14718,8 +14718,8 @@ export interface operations {
                      *       "published_at": "2026-11-20T14:30:00.000000Z",
                      *       "repository": null,
                      *       "dead_since": null,
-                     *       "version": 3,
                      *       "picked": null,
+                     *       "version": 3,
                      *       "rejection_reason": null,
                      *       "revision": null,
                      *       "review": null,
