@@ -187,6 +187,10 @@ class Traffic:
         return max(later - earlier for earlier, later in pairwise(sorted(end for end in ends if end >= since)))
 
 
+# Members of a project that the release does not have. Nothing is in them before somebody uses what they are for.
+ADDED = {"repository", "dead_since", "picked", "links"}
+
+
 class Seen(NamedTuple):
     """What is said of each project and of each list of the review, and each case; without those of the writers."""
 
@@ -212,7 +216,9 @@ def seen(at: Stage, query: str, first: int) -> Seen:
     """What the service says now of projects with a case, and of all from an id on, and the cases by a query."""
     others = {member.id for member in at.members[-AUTHORS:]}
     answers = {
-        number: item for number, item in released.answers(at, first).items() if item["owner"]["id"] not in others
+        number: {name: value for name, value in item.items() if value is not None or name not in ADDED}
+        for number, item in released.answers(at, first).items()
+        if item["owner"]["id"] not in others
     }
     queues = {name: [each for each in ids if each in answers] for name, ids in released.queues(at).items()}
     return Seen(answers, queues, stored(at, query, answers))
