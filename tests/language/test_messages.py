@@ -4,6 +4,7 @@ import ast
 import importlib.util
 import re
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from directory.errors import DirectoryError
 from directory.http.problem_kinds import KINDS
 from directory.language import po
 from directory.language.messages import Message
+from tests.support import extras
 
 MANY = ("{number} vote for {title}", "{number} votes for {title}")
 
@@ -76,6 +78,8 @@ def below(error: type[DirectoryError]) -> list[type[DirectoryError]]:
     return [error, *(found for each in error.__subclasses__() for found in below(each))]
 
 
+for name in extras.ON:
+    import_module(f"directory.extras.{name}")  # some have refusals of their own
 REFUSING = {each.__name__ for each in below(DirectoryError)} | {"ValidationError", "Range"}
 OF_COMMANDS = {"cli", "data", "runtime"}  # which are English alone
 
@@ -114,7 +118,8 @@ def test_a_text_outside_of_messages_is_found() -> None:
     for each, text in zip(refusals, ("The last one.", "Must be ", "Not a day."), strict=True):
         assert [*untranslated(ast.parse(f"raise {each}"))] == [text]
     assert [*untranslated(ast.parse("Invalid.field('x', _('Not a day.'))"))] == []
-    assert {"NotAdmitted", "LastAdmin", "SearchRefused", "TooManyPasskeys"} <= REFUSING
+    of_extras = {"providers": "NotAdmitted", "passkeys": "TooManyPasskeys"}
+    assert {"LastAdmin", "SearchRefused", *(of_extras[name] for name in of_extras.keys() & extras.ON)} <= REFUSING
 
 
 @pytest.mark.parametrize("tag", SHIPPED)
