@@ -54,8 +54,8 @@ class Database(SQLAlchemy):
 
     @property
     def shows_links(self) -> bool:
-        """Whether answers of the current application say what was seen of links: an extra that looks at them is on."""
-        return bool(current_app.extensions.get("shows_links"))
+        """Whether the current application looks at links, and answers have what was seen of them."""
+        return bool(current_app.config.get("LINKS_ARE_CHECKED"))  # absent while the extra is off
 
     @property
     def address(self) -> str:

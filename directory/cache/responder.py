@@ -294,13 +294,13 @@ class Responder:
         if not reads:
             return
         self._waiting.extend(reads)
-        with self._flask.app_context(), self.snapshots.reading_votes(in_loop=in_loop) as read_rows:
-            # While this thread waited, another's read may have failed. Then all callers are bypassed.
-            may_read = time.monotonic() >= self.bypass.all_until
-            if read_rows is not None and may_read and not all(each.is_read for each in reads):
-                waiting = [self._waiting.popleft() for _ in range(len(self._waiting))]
-                self._read_votes([each for each in waiting if not each.is_read], read_rows, in_loop=in_loop)
-        with self._flask.app_context():  # whose settings say what is filled in
+        with self._flask.app_context():  # for the database, and the settings that say what is filled in
+            with self.snapshots.reading_votes(in_loop=in_loop) as read_rows:
+                # While this thread waited, another's read may have failed. Then all callers are bypassed.
+                may_read = time.monotonic() >= self.bypass.all_until
+                if read_rows is not None and may_read and not all(each.is_read for each in reads):
+                    waiting = [self._waiting.popleft() for _ in range(len(self._waiting))]
+                    self._read_votes([each for each in waiting if not each.is_read], read_rows, in_loop=in_loop)
             for each in reads:
                 each.is_read = True  # also where it was not read in time, so that no other thread reads it for nothing
                 each.response = self._filled(each)

@@ -11,11 +11,12 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import Lock
-from typing import TypeVar
+from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
 from flask import current_app, g
 from sqlalchemy import Connection, Engine, text
+from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import DBAPIError
 
 from directory.db import deadline
@@ -181,6 +182,11 @@ def lift_time_limits(connection: Connection | None = None) -> None:
 def on_postgresql() -> bool:
     """Whether the current application's database is PostgreSQL."""
     return db.engine.dialect.name == "postgresql"
+
+
+def insert_into(model: Any) -> Any:
+    """An insert in the dialect of the current application's database, which can say what to do on a conflict."""
+    return (postgresql if on_postgresql() else sqlite).insert(model)
 
 
 def in_transaction() -> bool:

@@ -9,9 +9,8 @@ from typing import Any
 
 import orjson
 from sqlalchemy import func, select
-from sqlalchemy.dialects import postgresql, sqlite
 
-from directory.db.transactions import on_postgresql
+from directory.db.transactions import insert_into, on_postgresql
 from directory.extensions import db, modify
 from directory.models import KnownTime, Message, Project, User, now
 from directory.models.base import UtcDateTime
@@ -35,7 +34,7 @@ def confirm(*, is_right: bool = False) -> int:
     known = db.session.scalar(select(KnownTime.at)) or max(_stored_last(), default=at)
     if at - known > STEP and not is_right:
         raise ClockJumped(at, known)
-    noting = (postgresql if on_postgresql() else sqlite).insert(KnownTime).values(name="housekeeping", at=at)
+    noting = insert_into(KnownTime).values(name="housekeeping", at=at)
     modify(noting.on_conflict_do_update(index_elements=["name"], set_={"at": at}))
     return 1
 

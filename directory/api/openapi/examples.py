@@ -49,8 +49,6 @@ def _value(schema: dict[str, Any], key: str, known: dict[str, Any]) -> Any:
         return schema["const"]
     if "enum" in schema:
         return known[key] if known.get(key) in schema["enum"] else schema["enum"][0]
-    if schema.get("format") == "date-time" and "T" not in known.get(key, ""):  # `since` of a query is a day
-        return EXAMPLES["created_at"]
     return known[key] if known.get(key) is not None else _plain(schema, key)
 
 

@@ -142,7 +142,7 @@ EXAMPLES: dict[str, Any] = {
     "rpId": "projects.example",
     "resubmit": False,
     "searched_as_words": ["OR"],
-    "since": "2026-11-20",
+    "since": "2026-11-20T10:00:00.123456Z",
     "slug": "web-frameworks",
     "subject": "248289761001",
     "suggestions": ["flask"],

@@ -232,7 +232,9 @@ class RevisionOutput(Strict):
     links = fields.Nested(
         LinksOutput,
         allow_none=True,
-        metadata={"description": "What was seen of new links; absent after a rejection, and if nobody looks."},
+        metadata={
+            "description": "What the service saw of the new links. Absent after a rejection or without LINK_CHECKS."
+        },
     )
 
 

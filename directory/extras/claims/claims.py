@@ -11,12 +11,11 @@ from functools import cache
 from typing import Any
 
 from sqlalchemy import ColumnElement, and_, bindparam, delete, or_, select, update
-from sqlalchemy.dialects import postgresql, sqlite
 
 from directory import events
 from directory.db.paging import AnySelect
 from directory.db.statements import Prepared, among
-from directory.db.transactions import on_postgresql
+from directory.db.transactions import insert_into
 from directory.errors import Claimed, InvalidTransition
 from directory.events import Event
 from directory.extensions import UNSYNCHRONISED, db, modify
@@ -65,7 +64,7 @@ def take(project_id: int, *, by: Caller, minutes: int, take_over: bool = False) 
         raise InvalidTransition(project.status, "claimed")
     at = now()
     values = {"user_id": by.id, "version": project.version, "until": at + timedelta(minutes=minutes)}
-    adding = (postgresql if on_postgresql() else sqlite).insert(ReviewClaim).values(project_id=project_id, **values)
+    adding = insert_into(ReviewClaim).values(project_id=project_id, **values)
     is_free = None if take_over else or_(C.user_id == by.id, C.until <= at, C.version != project.version)
     adding = adding.on_conflict_do_update(index_elements=["project_id"], set_=values, where=is_free)
     if db.session.scalar(adding.returning(C.project_id), execution_options=UNSYNCHRONISED) is None:
@@ -82,7 +81,7 @@ def release(project_id: int, *, by: Caller) -> None:
 
 
 def on_event(event: Event, project_ids: Sequence[int], by: Caller | None) -> None:
-    """End the claims on what is approved and waits for others, and carry those on what an administrator edits."""
+    """End the claims on projects that wait for more approvals; carry those on projects that an administrator edits."""
     if event == events.PROJECT_APPROVAL_GIVEN:
         modify(delete(ReviewClaim).where(C.project_id.in_(project_ids)))
     elif event == events.PROJECT_EDITED and permissions.may(by, "administer"):

@@ -28,7 +28,7 @@ def _require_on(**_path: Any) -> None:
 
 
 def narrow(queries: list[dict[str, Any]], *, by: Caller) -> None:
-    """Have a list contain only what the caller, another or nobody claims."""
+    """Narrow a list to the projects that the caller claims, that others claim, or that nobody claims."""
     asked = {"me": {"claimed_by": by.id}, "others": {"claimed_by_others": by.id}, "none": {"unclaimed": "true"}}
     for query in queries:
         query["added"] |= asked.get(query.get("claimed", ""), {})

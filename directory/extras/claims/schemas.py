@@ -23,7 +23,10 @@ class Claimable(Strict):
     """Who looks at a project."""
 
     claim = fields.Nested(
-        ClaimOutput, required=True, allow_none=True, metadata={"description": "Null if nobody claims the project."}
+        ClaimOutput,
+        required=True,
+        allow_none=True,
+        metadata={"description": "Null while no reviewer claims the project."},
     )
 
 
@@ -31,7 +34,8 @@ class ClaimedQuery(Strict):
     """The filter of the queue by claims."""
 
     claimed = Word(
-        ("me", "others", "none"), metadata={"description": "Only projects that the caller, another or nobody claims."}
+        ("me", "others", "none"),
+        metadata={"description": "Only projects that the caller claims, that others claim, or that nobody claims."},
     )
 
 

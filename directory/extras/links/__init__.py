@@ -10,9 +10,8 @@ from directory.extras.links import schedule
 
 
 def init_app(app: Flask) -> None:
-    """Have the deliverer's process look at links, and answers say what it saw, if they are to be looked at."""
-    app.extensions["shows_links"] = app.config["LINK_CHECKS"] == "on"
-    if app.extensions["shows_links"]:
+    """Have the deliverer's process look at links, if LINK_CHECKS is on."""
+    if app.config["LINKS_ARE_CHECKED"]:
         app.extensions["workers"].append(lambda stopping: _worker(app, stopping))
 
 

@@ -8,9 +8,8 @@ from functools import partial
 from typing import Any
 
 from sqlalchemy import case, or_, select, update
-from sqlalchemy.dialects import postgresql, sqlite
 
-from directory.db.transactions import on_postgresql, transaction
+from directory.db.transactions import insert_into, transaction
 from directory.extensions import db, modify
 from directory.extras.links.transport import HostBusy
 from directory.models import LinkHost
@@ -44,7 +43,7 @@ class Turns:
         """Take the turn; the seconds until it is free, 0 if it was."""
         at = self.clock()
         held = {"next_at": at + BETWEEN, "leased_until": at + HELD, "lease_token": token}
-        taking = (postgresql if on_postgresql() else sqlite).insert(LinkHost).values(host=host, **held)
+        taking = insert_into(LinkHost).values(host=host, **held)
         is_free = (LinkHost.next_at <= at, or_(LinkHost.leased_until.is_(None), LinkHost.leased_until <= at))
         taking = taking.on_conflict_do_update(index_elements=["host"], set_=held, where=is_free[0] & is_free[1])
         if db.session.scalar(taking.returning(LinkHost.host)) is not None:

@@ -11,11 +11,10 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy import and_, delete, func, literal, or_, select, union_all, update
-from sqlalchemy.dialects import postgresql, sqlite
 
 from directory import events
 from directory.db.paging import AnySelect
-from directory.db.transactions import on_postgresql
+from directory.db.transactions import insert_into
 from directory.events import Event
 from directory.extensions import db, modify
 from directory.extras.links import states
@@ -54,7 +53,7 @@ def plan(days: int) -> int:
     ids = db.session.scalars(missing.order_by(Project.id).limit(AT_ONCE)).all()
     rows = [{"project_id": each, "due_at": states.next_turn(each, at, days)} for each in ids]
     if rows:
-        modify(_insert().values(rows).on_conflict_do_nothing())
+        modify(insert_into(LinkCheck).values(rows).on_conflict_do_nothing())
     return len(rows)
 
 
@@ -63,7 +62,7 @@ def on_event(event: Event, project_ids: Sequence[int], _by: Caller | None) -> No
     if event not in CHANGED or not db.shows_links:
         return
     rows = [{"project_id": each, "due_at": at_once()} for each in sorted(project_ids)]
-    adding = _insert().values(rows)
+    adding = insert_into(LinkCheck).values(rows)
     due = {"due_at": adding.excluded.due_at}
     db.session.flush()
     modify(adding.on_conflict_do_update(index_elements=["project_id"], set_=due))
@@ -106,8 +105,7 @@ def record(watch: Watch, looked: Looked, at: datetime, *, notify: list[Endpoint]
     if db.session.scalar(select(LinkCheck.project_id).where(*held).with_for_update()) is None:
         return False
     links, known = _links([watch.project_id]).get(watch.project_id, ({}, {}))
-    now_known = {**known, **looked.entries}
-    kept = {name: now_known[name] for name in links if name in now_known and now_known[name]["url"] == links[name]}
+    kept = _present(links, {**known, **looked.entries})
     due = min((states.instant(each["due"]) for each in kept.values()), default=at)
     if len(kept) < len(links):
         due = at
@@ -133,7 +131,7 @@ def add(project_ids: Sequence[int]) -> list[int]:
     ids = list(db.session.scalars(watched))
     if ids:
         rows = [{"project_id": each, "due_at": at_once()} for each in ids]
-        modify(_insert().values(rows).on_conflict_do_nothing())
+        modify(insert_into(LinkCheck).values(rows).on_conflict_do_nothing())
     return ids
 
 
@@ -151,12 +149,17 @@ def counts() -> AnySelect:
 
 def _show(project_id: int, links: Mapping[str, str], known: Mapping[str, Entry]) -> None:
     """Have answers say what is known of the links of a project."""
-    seen = {name: known[name] for name in links if name in known and known[name]["url"] == links[name]}
+    seen = _present(links, known)
     shown: dict[str, Any] = {name: _shown(seen.get(name)) for name in FIELDS}
     if any(name.startswith(REVISION) for name in links):
         shown["revision"] = {name: _shown(seen.get(f"{REVISION}{name}")) for name in FIELDS}
     values = {"links": shown, "dead_since": states.dead_since(seen.get("url"))}
     modify(update(Project).where(Project.id == project_id).values(values))
+
+
+def _present(links: Mapping[str, str], known: Mapping[str, Entry]) -> dict[str, Entry]:
+    """What is known of the addresses that the links have now."""
+    return {name: known[name] for name in links if name in known and known[name]["url"] == links[name]}
 
 
 def _shown(entry: Entry | None) -> dict[str, Any] | None:
@@ -180,13 +183,9 @@ def _links(project_ids: Sequence[int]) -> dict[int, tuple[dict[str, str], dict[s
 def _count(looked: Looked) -> None:
     """Add what was seen to the numbers of the metrics, in the order of the states, so that no two wait crosswise."""
     for state in sorted(entry["state"] for entry in looked.entries.values()):
-        adding = _insert(LinkCount).values(state=state, number=1)
+        adding = insert_into(LinkCount).values(state=state, number=1)
         one_more = {"number": LinkCount.number + 1}
         modify(adding.on_conflict_do_update(index_elements=["state"], set_=one_more))
-
-
-def _insert(model: Any = LinkCheck) -> Any:
-    return (postgresql if on_postgresql() else sqlite).insert(model)
 
 
 def _is_free(at: datetime) -> Any:

@@ -27,8 +27,7 @@ P = Project.__table__.c
 
 def latest(*, viewer: Caller | None) -> list[dict[str, Any]]:
     """The latest picks of the last DAYS, as many as a shelf has, by one statement that walks their index."""
-    today = now().date()
-    since, _last = periods.instants(today - DAYS + timedelta(days=1), today)
+    since, _last = periods.ending(now().date(), DAYS)
     given = {"since": since} | ({} if viewer is None else {"viewer_id": viewer.id})
     rows = _latest(viewer is not None, db.engine.dialect.name).all(given)
     return [catalog.view(row, viewer) for row in rows]

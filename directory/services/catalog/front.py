@@ -92,8 +92,7 @@ def _these_days(of_week: list[int], taken: Collection[int]) -> tuple[Shelf, list
 
 def _since(days: timedelta) -> dict[str, Any]:
     """The first and the last instant of so many days, which end today."""
-    today = now().date()
-    first, last = periods.instants(today - days + timedelta(days=1), today)
+    first, last = periods.ending(now().date(), days)
     return {"first": first, "last": last}
 
 

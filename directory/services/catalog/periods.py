@@ -82,3 +82,8 @@ def containing(day: date, kind: str) -> Period:
 def instants(first: date, last: date) -> tuple[datetime, datetime]:
     """The first and the last instant of whole days in UTC."""
     return datetime.combine(first, time.min, UTC), datetime.combine(last, time.max, UTC)
+
+
+def ending(last: date, days: timedelta) -> tuple[datetime, datetime]:
+    """The first and the last instant of so many whole days in UTC, the last of which is `last`."""
+    return instants(last - days + timedelta(days=1), last)

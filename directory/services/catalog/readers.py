@@ -36,12 +36,8 @@ upvotes, P, R = Upvote.__table__, Project.__table__.c, reviews.c
 reader = User.__table__.alias("reader")
 IS_ADMIN = reader.c.role == literal_column(f"'{Role.ADMIN}'")
 CREDENTIALS: dict[str, Any] = {"session": String(), "token": String()}
-NOTHING_MORE = {
-    "rejection_reason": None,
-    "revision": None,
-    "review": None,
-    "links": None,
-}  # the owner's fields of most projects
+# The owner's fields of most projects.
+NOTHING_MORE = {"rejection_reason": None, "revision": None, "review": None, "links": None}
 Value = ColumnElement[Any]
 _JSON = frozenset((R.changes, P.links))
 

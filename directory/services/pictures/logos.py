@@ -9,10 +9,9 @@ from hashlib import sha256
 from typing import Any
 
 from sqlalchemy import ColumnElement, bindparam, case, delete, or_, select
-from sqlalchemy.dialects import postgresql, sqlite
 
 from directory.db.statements import Prepared
-from directory.db.transactions import on_postgresql
+from directory.db.transactions import insert_into
 from directory.errors import NotFound
 from directory.extensions import db, modify
 from directory.models import Logo, PictureUse, Project, Review, now
@@ -35,7 +34,7 @@ def keep(files: tuple[bytes, bytes], *, by: int | None = None) -> str:
     small, large = files
     digest, stored = _digest(files), {"stored_at": now(), "stored_by": by}
     row = {"digest": digest, "small_digest": small_digest(digest), "large": large, "small": small, **stored}
-    adding = (postgresql if on_postgresql() else sqlite).insert(Logo).values(row)
+    adding = insert_into(Logo).values(row)
     # An existing row is locked too, so that nobody deletes it before the transaction ends.
     modify(adding.on_conflict_do_update(index_elements=["digest"], set_=stored))
     for file in files:

@@ -12,12 +12,11 @@ from functools import cache
 from typing import Any
 
 from sqlalchemy import delete, func, literal, select, tuple_
-from sqlalchemy.dialects import postgresql, sqlite
 
 from directory import events
 from directory.db.paging import AnySelect
 from directory.db.statements import Prepared, among
-from directory.db.transactions import on_postgresql
+from directory.db.transactions import insert_into
 from directory.errors import NotFound
 from directory.extensions import UNSYNCHRONISED, db, modify
 from directory.language.messages import _
@@ -48,7 +47,7 @@ def give(project_ids: Collection[int], *, by: Caller, at: datetime) -> set[int]:
     """
     facts = (literal(by.id).label("user_id"), P.version, literal(at, UtcDateTime()).label("at"))
     approved = select(P.id, *facts).where(P.id.in_(project_ids))
-    adding: Any = (postgresql if on_postgresql() else sqlite).insert(Approval)
+    adding: Any = insert_into(Approval)
     adding = adding.from_select(["project_id", "user_id", "version", "at"], approved)
     new = {"version": adding.excluded.version, "at": adding.excluded.at}
     adding = adding.on_conflict_do_update(

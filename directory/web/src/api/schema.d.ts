@@ -3092,7 +3092,7 @@ export interface components {
             reason: string | null;
             /** @description The values that were rejected; absent while changes wait. */
             rejected?: components["schemas"]["RevisionChanges"];
-            /** @description What was seen of new links; absent after a rejection, and if nobody looks. */
+            /** @description What the service saw of the new links. Absent after a rejection or without LINK_CHECKS. */
             links?: components["schemas"]["Links"] | null;
         };
         /** @description What a project, or changes of it, wait for: the reviewers, the owner, or the outcome of an appeal. */
@@ -3184,7 +3184,7 @@ export interface components {
             readonly links?: components["schemas"]["Links"] | null;
             /** @description The description as the pages show it, for the owner and reviewers. */
             readonly description_html?: string;
-            /** @description Null if nobody claims the project. */
+            /** @description Null while no reviewer claims the project. */
             claim: components["schemas"]["Claim"] | null;
         };
         /** @description The page's place in the list. `page` is null for a request by cursor; a cursor is null at an end of the list. */
@@ -3575,7 +3575,7 @@ export interface components {
         RevertInput: {
             /**
              * @description A time, or the beginning of this day in UTC.
-             * @example 2026-11-20
+             * @example 2026-11-20T10:00:00.123456Z
              */
             since: string | unknown | unknown;
         };
@@ -4646,7 +4646,7 @@ export interface components {
             readonly queue_position?: number | null;
             /** @description The description as the pages show it, for the owner and administrators. */
             readonly description_html?: string;
-            /** @description Null if nobody claims the project. */
+            /** @description Null while no reviewer claims the project. */
             claim: components["schemas"]["Claim"] | null;
         };
         /** @description The outcome of an appeal, and the reason for the owner. */
@@ -6544,7 +6544,7 @@ export interface operations {
                 answered?: "true";
                 /** @description Default newest; in a list of pending projects or of the queue oldest. */
                 sort?: "newest" | "popular" | "upvotes" | "oldest";
-                /** @description Only projects that the caller, another or nobody claims. */
+                /** @description Only projects that the caller claims, that others claim, or that nobody claims. */
                 claimed?: "me" | "others" | "none";
             };
             header?: never;
@@ -13095,7 +13095,7 @@ export interface operations {
                 answered?: "true";
                 /** @description Default newest; in a list of pending projects or of the queue oldest. */
                 sort?: "newest" | "popular" | "upvotes" | "oldest";
-                /** @description Only projects that the caller, another or nobody claims. */
+                /** @description Only projects that the caller claims, that others claim, or that nobody claims. */
                 claimed?: "me" | "others" | "none";
             };
             header?: never;
