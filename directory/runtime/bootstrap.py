@@ -1,17 +1,20 @@
 """Prepares the database before the first request, if PREPARE_DATABASE is set, as `make run` does."""
 
 import logging
+import multiprocessing
 import os
-import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from flask import Flask, current_app
+from flask.cli import FlaskGroup
 from sqlalchemy.exc import SQLAlchemyError
 
+from directory import logs
 from directory.extensions import db
 from directory.services import health
 from directory.services.data import seeding
@@ -54,25 +57,35 @@ def _migrated() -> bool:
 
 
 def _run(*command: str) -> str:
-    """The output of the command. It logs warnings and above: the server logs two lines for all migrations."""
-    level = "ERROR" if current_app.config["LOG_LEVEL"] == "ERROR" else "WARNING"
-    environment = {**os.environ, "LOG_LEVEL": level}
-    with subprocess.Popen([*FLASK, *command], env=environment, stdout=subprocess.PIPE, text=True) as ran:  # noqa: S603
-        output = _output(ran, is_silent=command[0] == "seed")
-    if ran.returncode:
-        raise SystemExit(ran.returncode)
-    return output
+    """The output of the command, of which a line is logged now and then while `flask seed`, itself silent, runs.
 
-
-def _output(ran: "subprocess.Popen[str]", *, is_silent: bool) -> str:
-    """What a command prints until it ends. Meanwhile a line is logged now and then, if the command is silent itself."""
+    Its process is a copy of this one: what is imported here already, each command would import for a second or more.
+    """
+    app: Flask = current_app._get_current_object()  # type: ignore[attr-defined]
+    db.session.remove()
+    db.engine.dispose()  # a connection belongs to one process
     began = time.monotonic()
-    while True:
-        try:
-            return ran.communicate(timeout=SAID_EVERY)[0]
-        except subprocess.TimeoutExpired:
-            if is_silent:
+    with tempfile.TemporaryFile("w+") as output:
+        process = multiprocessing.get_context("fork").Process(target=_become, args=(app, command, output.fileno()))
+        process.start()
+        process.join(SAID_EVERY)
+        while process.is_alive():
+            if command[0] == "seed":
                 log.info("still seeding", extra={"seconds": round(time.monotonic() - began)})
+            process.join(SAID_EVERY)
+        if process.exitcode:
+            raise SystemExit(process.exitcode)
+        output.seek(0)
+        return output.read()
+
+
+def _become(app: Flask, command: tuple[str, ...], output: int) -> None:
+    """Run a command in place of what this process was. It logs warnings and above: the server logs two lines for it."""
+    config = app.config
+    config["LOG_LEVEL"] = "ERROR" if config["LOG_LEVEL"] == "ERROR" else "WARNING"
+    logs.configure(config["LOG_LEVEL"], config["LOG_FORMAT"], colours=config["LOG_COLOURS"])
+    os.dup2(output, sys.stdout.fileno())
+    FlaskGroup(create_app=lambda: app).main([*command], prog_name="flask")
 
 
 def addresses(settings: Mapping[str, Any]) -> str:

@@ -2,7 +2,6 @@
 
 import json
 import os
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -92,8 +91,14 @@ def test_a_seeding_that_takes_long_is_logged_while_it_does(
     app: Flask, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """The command, in the place of ours, waits until a line is logged about it."""
-    logged, waits = tmp_path / "logged", "import pathlib, sys\nwhile not pathlib.Path(sys.argv[1]).exists(): pass"
-    monkeypatch.setattr(bootstrap, "FLASK", (sys.executable, "-c", f"{waits}\nprint('done')", str(logged)))
+    logged = tmp_path / "logged"
+
+    def wait(_app: Flask, _command: tuple[str, ...], output: int) -> None:
+        while not logged.exists():
+            pass
+        os.write(output, b"done\n")
+
+    monkeypatch.setattr(bootstrap, "_become", wait)
     monkeypatch.setattr(bootstrap, "SAID_EVERY", 0.05)
     monkeypatch.setattr(bootstrap.log, "info", lambda *_, **__: logged.touch())
     with app.app_context():
