@@ -277,6 +277,8 @@ def _mend_query(case: Any, operation: Route) -> None:
     query = case.query
     query.pop("cursor", None)  # cursors are signed: none can be made up
     query.pop("key", None)  # nor can a feed key
+    if query.get("sort") == "picked":
+        query["picked"] = "true"  # without it there is no such order
     page, limit = (int(query.get(name, usual)) for name, usual in (("page", 1), ("limit", 20)))
     if page * limit > DEPTH:
         query["page"] = 1
