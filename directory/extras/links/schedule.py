@@ -19,7 +19,7 @@ from directory.db.transactions import on_postgresql
 from directory.events import Event
 from directory.extensions import db, modify
 from directory.extras.links import states
-from directory.extras.links.states import SHOWN, Entry, Looked
+from directory.extras.links.states import FORGE, SHOWN, Entry, Looked
 from directory.models import LinkCheck, LinkCount, LinkState, Project, Review, Status
 from directory.services import turns
 from directory.services.clock import at_once, database_clock
@@ -68,7 +68,7 @@ def on_event(event: Event, project_ids: Sequence[int], _by: Caller | None) -> No
     db.session.flush()
     modify(adding.on_conflict_do_update(index_elements=["project_id"], set_=due))
     for project_id, (links, known) in _links(project_ids).items():
-        if any(name in known and known[name]["url"] != links.get(name) for name in FIELDS):
+        if any(name in known and known[name]["url"] != links.get(name) for name in (*FIELDS, FORGE)):
             _show(project_id, links, known)
 
 
@@ -155,7 +155,8 @@ def _show(project_id: int, links: Mapping[str, str], known: Mapping[str, Entry])
     shown: dict[str, Any] = {name: _shown(seen.get(name)) for name in FIELDS}
     if any(name.startswith(REVISION) for name in links):
         shown["revision"] = {name: _shown(seen.get(f"{REVISION}{name}")) for name in FIELDS}
-    values = {"links": shown, "dead_since": states.dead_since(seen.get("url"))}
+    values: dict[str, Any] = {"links": shown, "dead_since": states.dead_since(seen.get("url"))}
+    values["repository"] = seen[FORGE]["facts"] if FORGE in seen else None
     modify(update(Project).where(Project.id == project_id).values(values))
 
 
@@ -173,13 +174,14 @@ def _links(project_ids: Sequence[int]) -> dict[int, tuple[dict[str, str], dict[s
         links = {"url": row.url, "repository_url": row.repository_url}
         changes = changes_of(row.Review)
         links |= {f"{REVISION}{name}": changes.get(name) for name in FIELDS}
+        links[FORGE] = row.repository_url or row.url
         found[row.id] = ({name: url for name, url in links.items() if url}, row.looks or {})
     return found
 
 
 def _count(looked: Looked) -> None:
     """Add what was seen to the numbers of the metrics, in the order of the states, so that no two wait crosswise."""
-    for state in sorted(entry["state"] for entry in looked.entries.values()):
+    for state in sorted(entry["state"] for name, entry in looked.entries.items() if name != FORGE):
         adding = _insert(LinkCount).values(state=state, number=1)
         one_more = {"number": LinkCount.number + 1}
         modify(adding.on_conflict_do_update(index_elements=["state"], set_=one_more))

@@ -12,7 +12,7 @@ from flask import Flask
 from directory.db import deadline
 from directory.db.errors import log_failure
 from directory.db.transactions import transaction
-from directory.extras.links import looking, schedule
+from directory.extras.links import forges, looking, schedule
 from directory.extras.links.hosts import Turns
 from directory.extras.links.schedule import Watch
 from directory.extras.links.states import Days, Looked
@@ -41,7 +41,8 @@ def asking_of(app: Flask, pause: Any = time.sleep) -> Asking:
 
 def look(app: Flask, watch: Watch, asking: Asking, *, at_once: bool = False) -> Looked:
     """Look at a leased project, and write down what was seen."""
-    given = (watch.project_id, watch.links, watch.known, asking, days_of(app), now)
+    known = forges.configured(app.config["FORGES"])
+    given = (watch.project_id, watch.links, watch.known, asking, days_of(app), now, known)
     looked = looking.look(*given, at_once=at_once)
     with app.app_context(), deadline.within(deadline.SECONDS):
         transaction(lambda: schedule.record(watch, looked, now(), notify=app.extensions["webhooks"]))

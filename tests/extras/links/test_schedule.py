@@ -319,7 +319,7 @@ def test_a_busy_host_is_asked_later(directory: Directory, site: Site) -> None:
     [watch] = directory.take()
     worker.look(directory.app, watch, asking(turn=busy))
     assert timedelta(seconds=25) < directory.row(project).due_at - now() <= timedelta(seconds=30)
-    assert directory.row(project).looks == {}
+    assert "url" not in directory.row(project).looks
 
 
 def test_the_metrics_count_looks_and_dead_links(make_app: Any, site: Site) -> None:
@@ -370,3 +370,27 @@ def test_the_command_looks_at_what_is_due_or_at_what_is_named(
     assert (named.exit_code, named.stdout.splitlines()[-1], len(site.asked)) == (0, "1 project looked at", 1)
     unknown = runner.invoke(args=["links", "check", "999"])
     assert (unknown.exit_code, unknown.stderr.splitlines()[-1]) == (1, "Error: there is no project 999")
+
+
+def test_what_a_forge_says_of_a_repository_is_shown_to_everybody(
+    make_app: Any, site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hosts, "BETWEEN", timedelta(0))
+    forges = [{"url": site.url(""), "kind": "forgejo"}]
+    directory = Directory(make_app(**ON, FORGES=json.dumps(forges)))
+    ada = directory.world.user("ada")
+    project = directory.world.project(ada, url=site.url(), repository_url=site.url("/ada/lamp"))
+    site.pages["/api/v1/repos/ada/lamp"] = b'HTTP/1.1 200 OK\r\nContent-Length: 18\r\n\r\n{"stars_count": 4}'
+    assert directory.look() == 1
+    path = f"/api/projects/{project}"
+    shown = Api(directory.app).get(path).json["repository"]
+    assert (shown["stars"], shown["license"], {*shown}) == (
+        4, None,
+        {"license", "stars", "archived", "fork", "language", "created_at", "pushed_at", "checked_at"},
+    )  # fmt: skip
+    assert Api(directory.app).get("/api/projects").json["items"][0]["repository"] == shown
+    done = directory.app.test_cli_runner().invoke(args=["links", "check", str(project)])
+    assert "forge" not in done.stdout
+    directory.world.revise(project, ada, repository_url=None)
+    directory.world.approve(project, directory.world.admin(), required=1)
+    assert Api(directory.app).get(path).json["repository"] is None
