@@ -17,6 +17,9 @@ from directory.services.clock import timestamp
 from directory.services.text.links import parsed
 
 PUBLIC = {"https://github.com": "github", "https://gitlab.com": "gitlab", "https://codeberg.org": "forgejo"}
+# What stands in the place of an owner in other addresses of GitHub.
+NO_OWNERS = {"about", "apps", "collections", "enterprise", "features", "login", "marketplace", "orgs", "settings"}
+NO_OWNERS |= {"sponsors", "topics", "users"}
 LONGEST, MOST = 100, 2**53
 MISSING = {404, 410, 451}
 AGAIN = timedelta(days=1)  # after what is neither an answer nor the lack of a repository
@@ -39,6 +42,20 @@ class Forge:
 
     def repository(self, url: str) -> str | None:
         """The address of the API for the repository to which an address leads; None if it leads to none of its own."""
+        names = self._names(url)
+        if names is None:
+            return None
+        if self.kind == "gitlab":
+            return f"{self.api}{quote('/'.join(names), safe='%').replace('/', '%2F')}?license=true"
+        return self.api + "/".join(names)
+
+    def web(self, url: str) -> str | None:
+        """The address of the repository to which an address leads; None if it leads to none of its own."""
+        names = self._names(url)
+        return None if names is None else "/".join([self.url, *names])
+
+    def _names(self, url: str) -> list[str] | None:
+        """The names of the owner, of groups, and of the repository to which an address leads."""
         read, base = parsed(url), urlsplit(self.url)
         if read is None or read.host.removeprefix("www.") != base.netloc or read.protocol not in {"https:", "http:"}:
             return None
@@ -48,12 +65,9 @@ class Forge:
         names = [name for name in path.split("/") if name]
         if self.kind != "gitlab":
             names = names[:2]
-        if len(names) < 2:
+        if len(names) < 2 or (self.kind == "github" and names[0].lower() in NO_OWNERS):
             return None
-        names[-1] = names[-1].removesuffix(".git")
-        if self.kind == "gitlab":
-            return f"{self.api}{quote('/'.join(names), safe='%').replace('/', '%2F')}?license=true"
-        return self.api + "/".join(names)
+        return [*names[:-1], names[-1].removesuffix(".git")]
 
     def headers(self) -> dict[str, str]:
         """The headers that carry the token."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from settings import Setting
-from settings.values import choice, json_objects, web_address, whole
+from settings.values import choice, json_objects, ratelimit, web_address, whole
 
 KINDS = ("github", "gitlab", "forgejo")
 MOST, LONGEST = 50, 500
@@ -45,6 +45,10 @@ def together(read: Mapping[str, Any]) -> dict[str, Any]:
 
 
 SETTINGS = (
+    Setting(
+        "RATELIMIT_PREVIEW", ratelimit, "10 per minute; 60 per hour",
+        "Websites that the service reads for the form of a submission, per user.",
+    ),
     Setting(
         "LINK_CHECKS", choice("off", "on"), "off",
         "Whether the service looks at the websites and repositories of projects, and asks forges about the latter: "

@@ -1,13 +1,11 @@
 """Who looks at what and when, and what everybody reads of it, with a site on loopback and no waiting."""
 
 import json
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from threading import Barrier, Event, Thread
 from typing import Any
 
 import pytest
-from flask import Flask
 from sqlalchemy import func, select, update
 
 from directory import events
@@ -21,51 +19,13 @@ from directory.services import kept_links
 from directory.services.delivery.leases import Lease
 from directory.services.delivery.mail import messages
 from directory.services.review import moderation
+from tests.extras.links.looks import ON, Directory
 from tests.extras.links.site import Site, asking, until
 from tests.support.factories import Api, World
 from tests.support.mailbox import Mailbox
 from tests.support.reviewing import ENDPOINT
 
-ON = {"LINK_CHECKS": "on", "ALLOW_INTERNAL_URLS": "true", "LINK_GONE_DAYS": "0"}
 DAY = timedelta(days=1)
-
-
-class Directory:
-    """A directory that looks at links, and what its worker does, when the test says so."""
-
-    def __init__(self, app: Flask) -> None:
-        self.app, self.world, self.notify = app, World(app), app.extensions["webhooks"]
-
-    def run(self, work: Callable[[], Any]) -> Any:
-        with self.app.app_context():
-            return transaction(work)
-
-    def take(self, most: int = 10) -> list[schedule.Watch]:
-        found: list[schedule.Watch] = self.run(lambda: schedule.take(most, now()))
-        return found
-
-    def look(self) -> int:
-        """Look at what is due. Returns at how many projects."""
-        watches = self.take()
-        for watch in watches:
-            worker.look(self.app, watch, asking())
-        return len(watches)
-
-    def look_again(self, project: int) -> None:
-        """The same of one project, at once."""
-        [watch] = self.run(lambda: schedule.take(1, now(), schedule.add([project])))
-        worker.look(self.app, watch, asking(), at_once=True)
-
-    def row(self, project: int) -> Any:
-        columns = (LinkCheck.due_at, LinkCheck.leased_until, LinkCheck.looks, LinkCheck.is_dead, LinkCheck.has_moved)
-        return self.run(
-            lambda: db.session.execute(select(*columns).where(LinkCheck.project_id == project)).one_or_none()
-        )
-
-
-@pytest.fixture
-def directory(make_app: Any) -> Directory:
-    return Directory(make_app(**ON))
 
 
 def test_a_submission_is_looked_at_at_once_and_owner_and_reviewers_read_what_was_seen(
