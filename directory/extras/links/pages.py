@@ -20,13 +20,12 @@ from directory.language.messages import _
 from directory.pages.forms import EMPTY, NO_STORE, Form, same_as, see_other, shows
 from directory.pages.layout import PageAnswer, address_with, with_page
 from directory.pages.mine import HERE, own_project
-from directory.pages.project_form import TextForm, TypedLink
+from directory.pages.project_form import LABELS, TextForm, TypedLink
 from directory.pages.sign_in_form import again
 from directory.pages.submitting import submit_form
 from directory.services.identity import Caller
 
 bp = Blueprint("pages", __name__)
-NAMES = {"url": _("The website"), "repository_url": _("The source code")}
 SAID = {"moved": ("links", _("The new address is taken over. If it needs a review, it is shown after that."))}
 _typed_link = TypedLink(required=True)
 
@@ -41,7 +40,7 @@ def section(project: Mapping[str, Any]) -> dict[str, Any]:
     """What the page of a member's own project shows: its links that are dead or have moved."""
     seen = [(name, (project["links"] or {}).get(name)) for name in LINKS]
     shown = [
-        {**each, "field": name, "name": NAMES[name], "since": instant(each["since"])}
+        {**each, "field": name, "label": LABELS[name], "since": instant(each["since"])}
         for name, each in seen
         if each is not None and (each["dead"] or each["state"] == "moved")
     ]

@@ -52,7 +52,7 @@ def test_the_owner_sees_what_moved_and_is_dead_and_takes_the_new_address_over(di
     page = browser.get(path).text
     assert "Use the new address" in page
     assert site.url("/new") in page
-    assert "has not answered since" in page
+    assert "Source code: no answer since" in page
     root = Browser(directory.app)
     world.admin("root")
     root.sign_in("root")
