@@ -5,10 +5,10 @@ With LINK_CHECKS=off nothing makes a request to the outside.
 
 from flask import Flask
 
-from directory.api.schemas.review import QueueQuery
+from directory.api.schemas.review import QueueQuery, QueueSummary
 from directory.extras import Extra, Gauge, Members, Slot
 from directory.extras.links import pages, routes, schedule
-from directory.extras.links.schemas import LinksQuery
+from directory.extras.links.schemas import LinksInSummary, LinksQuery
 
 
 def init_app(app: Flask) -> None:
@@ -33,7 +33,10 @@ extra = Extra(
         "submit_form": Slot("submit_form_links.html", pages.button),
     },
     commands={"": {"links": "links"}},
-    answers={QueueQuery: Members(LinksQuery(), schedule.narrow)},
+    answers={
+        QueueQuery: Members(LinksQuery(), schedule.narrow),
+        QueueSummary: Members(LinksInSummary(), schedule.add_to_summary),
+    },
     conditions=schedule.CONDITIONS,
     on_event=schedule.on_event,
     gauges={

@@ -9,7 +9,7 @@ from directory.api.schemas.projects import ProjectDetail
 from directory.api.schemas.review import ReviewedProject
 from directory.errors import Duplicate, LinkNotMoved, LinksBusy, LinksOff, OwnSubmission, PreconditionFailed
 from directory.extensions import db
-from directory.extras.links import moving
+from directory.extras.links import moving, schedule
 from directory.extras.links.schemas import MovedInput, PreviewInput, PreviewOutput
 from directory.http.access import decides, login_required, own_required, reviewer_required
 from directory.http.authentication import caller
@@ -77,6 +77,15 @@ def take_over_as_reviewer(project_id: int, body: dict[str, Any]) -> Any:
     """
     moving.by_reviewer(project_id, **body, by=caller(), **_given(), self_review=current_app.config["SELF_REVIEW"])
     return after_decision(project_id)
+
+
+@review.put("/projects/<id:project_id>/links/due")
+@reviewer_required
+@documented(raises=(LinksOff,))
+@operation(status=204, when=require_links)
+def look_again(project_id: int) -> Any:
+    """Have the links of a live or pending project looked at within a minute, whenever that was done last."""
+    schedule.hasten(project_id, by=caller())
 
 
 def _given() -> dict[str, Any]:

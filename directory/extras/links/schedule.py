@@ -21,12 +21,14 @@ from directory.extensions import db, modify
 from directory.extras.links import states
 from directory.extras.links.states import FORGE, SHOWN, Entry, Looked
 from directory.models import LinkCheck, LinkCount, LinkState, Project, Review, Status
-from directory.services import turns
-from directory.services.clock import at_once, database_clock
+from directory.services import permissions, turns
+from directory.services.catalog import catalog, ways
+from directory.services.catalog.filters import Filters
+from directory.services.clock import at_once, database_clock, timestamp
 from directory.services.delivery import outbox
 from directory.services.delivery.channels import Endpoint
 from directory.services.drafts import Judge
-from directory.services.identity import Caller
+from directory.services.identity import Caller, require_active
 from directory.services.review import submissions
 from directory.services.review.case import changes_of
 
@@ -142,6 +144,25 @@ def add(project_ids: Sequence[int]) -> list[int]:
 def known(project_id: int) -> dict[str, Entry]:
     """What is known of the links of a project, by name."""
     return db.session.scalar(select(LinkCheck.looks).where(LinkCheck.project_id == project_id)) or {}
+
+
+def hasten(project_id: int, *, by: Caller) -> None:
+    """Have all links of a project looked at soon, whenever that was done last. Raises Unauthenticated, NotFound."""
+    require_active(by)
+    permissions.require_reviewer(by, catalog.whose(project_id))
+    submissions.locked(project_id)
+    if add([project_id]):
+        soon = timestamp(database_clock())
+        looks = {name: {**entry, "due": soon} for name, entry in known(project_id).items()}
+        of_project = update(LinkCheck).where(LinkCheck.project_id == project_id)
+        modify(of_project.values(due_at=at_once(), looks=looks or None))
+
+
+def add_to_summary(answers: list[dict[str, Any]], *, by: Caller) -> None:
+    """Add to the summary of the queue how many projects have a dead link, in the categories of the reviewer."""
+    filters = Filters(added={"dead_link": "true"}, categories=permissions.categories(by))
+    for each in answers:
+        each["dead_links"] = ways.total(filters) if db.shows_links else None
 
 
 def dead() -> AnySelect:

@@ -32,6 +32,16 @@ class PreviewOutput(Strict):
     description = fields.String(required=True, allow_none=True)
 
 
+class LinksInSummary(Strict):
+    """What the summary of the queue says of links."""
+
+    dead_links = fields.Integer(
+        required=True,
+        allow_none=True,
+        metadata={"minimum": 0, "description": "How many there are with links=dead; null while none are looked at."},
+    )
+
+
 class LinksQuery(Strict):
     """The filter of reviewers' lists by links."""
 

@@ -36,6 +36,7 @@ def unlogged_commands() -> dict[str, str]:
 OWNERS, REVIEWERS = (
     f"PUT /api/{which}projects/<id:project_id>/links/moved" for which in ("", "review/")
 )  # of the routes that take a moved address over
+AGAIN = "PUT /api/review/projects/<id:project_id>/links/due"
 FORM, FILL, PREVIEW = "POST /mine/<id:project_id>/links/moved", "POST /submit/fill", "POST /api/links/preview"
 
 
@@ -44,6 +45,7 @@ def access(t: Any) -> dict[str, Any]:
     return {
         OWNERS: t.states("401 404 409 404 401 404"),
         FORM: t.states("401 404 409 404 401 404"),
+        AGAIN: t.states("401 403 403 403 401 409 409 409 409"),
         PREVIEW: t.states("401 409 409 409 401 409"),
         FILL: t.states("401 409 409 409 401 409"),
         REVIEWERS: t.states("401 403 403 403 401 409 409 404 409"),
@@ -72,4 +74,9 @@ def queries() -> dict[str, Any]:
 
 def switched_off(t: Any) -> dict[str, Any]:
     """Who could use what is off, and how it is refused (tests/http/test_switched_off.py)."""
-    return {PREVIEW: (t.MEMBER, (409, "links_off"))}
+    return {PREVIEW: (t.MEMBER, (409, "links_off")), AGAIN: (t.REVIEWER, (409, "links_off"))}
+
+
+def summary() -> dict[str, Any]:
+    """The members of the queue's summary, and their values while no links are looked at."""
+    return {"dead_links": None}

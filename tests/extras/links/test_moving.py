@@ -112,6 +112,26 @@ def test_dead_and_moved_links_are_listed_while_links_are_looked_at(
     assert answer.json["code"] == "invalid_transition"
 
 
+def test_a_reviewer_has_links_looked_at_again(directory: Directory, site: Site) -> None:
+    world = directory.world
+    world.category("tools")
+    world.category("games")
+    project = moved(directory, site, category="tools")
+    reviewer, outside = world.caller(world.reviewer("tools")), world.caller(world.reviewer("games"))
+    path = f"/api/review/projects/{project}/links/due"
+    assert outside.put(path).status_code == 404
+    assert directory.look() == 0
+    assert reviewer.get("/api/review/summary").json["dead_links"] == 0
+    site.asked.clear()
+    assert reviewer.put(path).status_code == 204
+    assert directory.look() == 1
+    assert [asked for asked, _headers in site.asked] == ["/permanent", "/new", "/2"]
+    rejected = world.project(status="rejected", category="tools")
+    assert reviewer.put(f"/api/review/projects/{rejected}/links/due").status_code == 204
+    unseen = world.project(category="tools", url=site.url("/7"))
+    assert reviewer.put(f"/api/review/projects/{unseen}/links/due").status_code == 204
+
+
 def test_the_queue_warns_of_links_that_are_gone_do_not_answer_or_whose_repository_is_archived(
     directory: Directory,
     site: Site,
