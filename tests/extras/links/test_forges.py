@@ -34,6 +34,7 @@ NOTHING = dict.fromkeys(FACTS)
         (GITHUB, "http://www.github.com/ada/lamp.git/tree/main?tab=x#y", "https://api.github.com/repos/ada/lamp"),
         (GITHUB, "https://github.com/ada", None),
         (GITHUB, "https://gist.github.com/ada/lamp", None),
+        (GITHUB, "https://github.com/sponsors/ada", None),
         (GITHUB, "https://github.com:8443/ada/lamp", None),
         (GITHUB, "ftp://github.com/ada/lamp", None),
         (GITHUB, "https://[", None),
@@ -46,6 +47,12 @@ NOTHING = dict.fromkeys(FACTS)
 )
 def test_a_repository_has_its_address_at_the_api(forge: Forge, url: str, api: str | None) -> None:
     assert forge.repository(url) == api
+
+
+def test_a_link_to_anything_in_a_repository_names_it() -> None:
+    assert GITHUB.web("http://www.github.com/ada/lamp.git/issues?q=1") == "https://github.com/ada/lamp"
+    assert OWN.web("https://git.example.org/code/a/b/c/-/issues") == "https://git.example.org/code/a/b/c"
+    assert CODEBERG.web("https://codeberg.org/explore") is None
 
 
 def test_a_token_goes_in_the_header_of_its_kind_and_shows_nowhere() -> None:
