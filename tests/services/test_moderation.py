@@ -78,7 +78,7 @@ def test_the_notification_carries_the_public_fields(notifying: Flask, world: Wor
     project = world.project(status="pending", tags=["a"], repository_url="https://r.example")
     decide(admin, project, "approve")
     shown = api.get(f"/api/projects/{project}").json
-    private = {"has_upvoted", "rejection_reason", "review", "revision", "version"}
+    private = {"has_upvoted", "rejection_reason", "review", "revision", "version", "repository", "links", "dead_since"}
     assert set(IN_WEBHOOKS) == set(ProjectOutput().fields) - private
     assert outbox(notifying)[0]["data"]["project"] == {n: v for n, v in shown.items() if n not in private}
 

@@ -60,6 +60,8 @@ SAME = {
     "mail_links": {"purpose": "reset"},
     "rules": {"effect": "hold", "state": "dry", "reason": None},
     "saved_replies": {"decision": "reject"},
+    "link_checks": {"project_id": FIRST_ID},
+    "link_counts": {"state": "ok"},
     "rule_facts": {"kind": "submission", "account_id": FIRST_ID},
     "rule_actions": {"effect": "mark", "project_id": FIRST_ID},
     "messages": {"project_id": FIRST_ID, "sender": "reviewers", "kind": "note"},
@@ -81,7 +83,8 @@ def _consistent(tables: dict[str, list[dict[str, Any]]]) -> dict[str, list[dict[
         row |= {"status": "active", "role": "member"}
     for n, row in enumerate(tables["tokens"]):
         row["parent_id"] = FIRST_ID if n else None
-    tables["audit_retention"] = tables["audit_retention"][:1]
+    for name in ("audit_retention", "link_checks", "link_counts"):
+        tables[name] = tables[name][:1]
     tables["category_slugs"] = [{"slug": "former", "category_id": FIRST_ID}]
     tables["rule_days"] = [{**row, "rule_id": FIRST_ID} for row in tables["rule_days"][:1]]
     tables["daily_bytes"] = [{**row, "account_id": FIRST_ID} for row in tables["daily_bytes"][:1]]
