@@ -77,7 +77,7 @@ def take_over(project_id: int, query: dict[str, str], body: dict[str, Any]) -> A
 def fill(query: dict[str, str], body: dict[str, Any]) -> Response:
     """Show the form of a submission with what the website says in its empty fields. Nothing is sent or overwritten."""
     try:
-        found = routes.previewed(_typed_link.deserialize(body.get("url")))
+        found = routes.previewed(str(_typed_link.deserialize(body.get("url"))))
     except ValidationError as error:
         raise Invalid.field("url", error.messages[0]) from None
     typed = current().typed or {}

@@ -46,8 +46,8 @@ def look(app: Flask, watch: Watch, asking: Asking, *, at_once: bool = False) -> 
     given = (watch.project_id, watch.links, watch.known, asking, days_of(app), now, known)
     looked = looking.look(*given, at_once=at_once)
     with app.app_context(), deadline.within(deadline.SECONDS):
-        given = {"notify": app.extensions["webhooks"], "judge": app.extensions["judge"]}
-        transaction(lambda: schedule.record(watch, looked, now(), **given))
+        told = {"notify": app.extensions["webhooks"], "judge": app.extensions["judge"]}
+        transaction(lambda: schedule.record(watch, looked, now(), **told))
     return looked
 
 

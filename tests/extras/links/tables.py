@@ -54,12 +54,17 @@ def access(t: Any) -> dict[str, Any]:
 
 def bodies() -> dict[str, Any]:
     """A body that the routes take (tests/support/routes.py)."""
-    return {each: {"link": "url"} for each in (OWNERS, REVIEWERS)} | {PREVIEW: {"url": "https://localhost"}}
+    return {each: {"link": "url"} for each in (OWNERS, REVIEWERS)} | {PREVIEW: {"url": "https://links.invalid"}}
 
 
 def forms() -> dict[str, Any]:
     """The fields of its forms."""
-    return {FORM: {"link": "url"}, FILL: {"url": "https://localhost"}}
+    return {FORM: {"link": "url"}, FILL: {"url": "https://links.invalid"}}
+
+
+def lacking() -> dict[str, Any]:
+    """Routes whose body is taken and refused: nothing has moved, and there is no such website (there)."""
+    return {OWNERS: 409, REVIEWERS: 409, PREVIEW: 422}
 
 
 def members() -> dict[str, Any]:
