@@ -301,6 +301,7 @@ def refusal(route, status):
     """The code that an error of this status must have here."""
     conflict = "not_votable" if route.rule.endswith("upvote") else "invalid_transition"
     conflict = "appeal_not_possible" if route.rule.endswith("appeal") else conflict
+    conflict = "links_off" if route.rule.endswith(("/links/preview", "/links/due")) else conflict
     forbidden = "admin_required" if route.rule.startswith("/api/admin/") else "not_owner"
     forbidden = "reviewer_required" if route.rule.startswith("/api/review/") else forbidden
     forbidden = "sign_in_again" if route.name in FRESH else forbidden
