@@ -1,12 +1,18 @@
 """What tests of the core, which walk all events, know of looks at links."""
 
 from typing import Any
+from unittest.mock import patch
+
+from flask import Flask
 
 from directory import events
 from directory.extensions import db
 from directory.extras.links import schedule
 from directory.extras.links.states import Days, Looked, Seen, after
 from directory.models import LinkState, now
+from directory.services.identity import Caller
+from tests.extras.links.looks import Directory
+from tests.extras.links.site import serving
 
 
 def causes() -> dict[Any, Any]:
@@ -85,3 +91,53 @@ def switched_off(t: Any) -> dict[str, Any]:
 def summary() -> dict[str, Any]:
     """The members of the queue's summary, and their values while no links are looked at."""
     return {"dead_links": None}
+
+
+def shortened() -> dict[str, Any]:
+    """Times for which nothing is left to do but wait (tests/api/test_mass_assignment.py)."""
+    return {"directory.extras.links.preview.SECONDS": 0.2}
+
+
+def answers(t: Any) -> dict[str, Any]:
+    """The members of answers (tests/api/test_fields_shown.py)."""
+    look = {"state", "status", "since", "checked_at", "final_url", "dead"}
+    seen = t.below("links.repository_url", *look) | {"links.url"}  # which was looked at nowhere yet
+    return {
+        PREVIEW: {"url", "title", "tagline", "repository_url", "description"},
+        OWNERS: t.OWN_DETAIL - {"links"} | seen,
+        REVIEWERS: t.REVIEWED - {"links"} | seen,
+    }
+
+
+def elsewhere(t: Any) -> dict[str, Any]:
+    """Declared members that the answers there lack."""
+    return {OWNERS: t.revised(), REVIEWERS: t.revised() | t.approved()}
+
+
+def asking() -> dict[str, Any]:
+    """Who asks its routes there: an administrator of a directory that looks at links."""
+    rules = (route.partition(" ")[2] for route in (OWNERS, REVIEWERS, PREVIEW))
+    return dict.fromkeys((rule.removesuffix("moved") for rule in rules), Links)
+
+
+class Links:
+    """A directory that looks at links meanwhile, and an administrator whose project has moved."""
+
+    def __init__(self, app: Flask, admin: Caller) -> None:
+        self.directory, self.admin = Directory(app), admin
+
+    def ask(self, name: str) -> Any:
+        config, world = self.directory.app.config, self.directory.world
+        on = {"LINKS_ARE_CHECKED": True, "ALLOW_INTERNAL_URLS": True, "FORGES": []}
+        method, _, path = name.partition(" ")
+        with serving() as site, patch.dict(config, on):
+            site.pages["/lamp"] = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<title>Lamp</title>"
+            sent = {"url": site.url("/lamp")}
+            if name != PREVIEW:
+                links = {"url": site.url("/permanent"), "repository_url": site.url("/2")}
+                project = world.project(self.admin, "pending", **links)
+                self.directory.look_again(project)
+                path, sent = path.replace("<id:project_id>", str(project)), {"link": "url"}
+            answer = world.caller(self.admin).call(method, path, sent)
+        assert answer.status_code == 200, answer.json
+        return answer.json

@@ -24,7 +24,7 @@ OTHER = {"fact": "links", "is": ">=", "value": 0}
 
 @pytest.fixture(autouse=True)
 def _shows_links(app: Flask) -> None:
-    app.extensions["shows_links"] = True
+    app.config["LINKS_ARE_CHECKED"] = True
 
 
 @pytest.fixture
