@@ -9,7 +9,6 @@ from directory.extensions import db
 from directory.extras.links import schedule
 from directory.models import LinkState, Project, Role
 from directory.services import permissions
-from directory.services.catalog import catalog
 from directory.services.delivery.channels import Endpoint
 from directory.services.identity import Caller, require_active
 from directory.services.review import submissions
@@ -19,10 +18,10 @@ from directory.services.text.links import check_url
 def by_owner(project_id: int, link: str, *, by: Caller, internal: bool, **rules: Any) -> None:
     """Edit the address of the caller's own project to where the link leads.
 
-    Raises LinkNotMoved, Invalid (no project can have that address), and what an edit does.
+    Raises NotFound, LinkNotMoved, Invalid (no project can have that address), and what an edit does.
     """
     require_active(by)
-    submissions.edit(project_id, {link: _target(project_id, link, internal)}, by=by, **rules)
+    submissions.edit(project_id, {link: _target(submissions.locked(project_id), link, internal)}, by=by, **rules)
 
 
 def by_reviewer(
@@ -34,15 +33,14 @@ def by_reviewer(
     Raises Unauthenticated, NotFound, OwnSubmission, PreconditionFailed, LinkNotMoved, Invalid, Duplicate.
     """
     require_active(by)
-    permissions.require_reviewer(by, catalog.whose(project_id), self_review)
-    given, editor = {link: _target(project_id, link, internal)}, replace(by, role=Role.ADMIN)
+    project = permissions.require_reviewer(by, submissions.locked(project_id), self_review)
+    given, editor = {link: _target(project, link, internal)}, replace(by, role=Role.ADMIN)
     submissions.edit(project_id, given, by=editor, review_on_edit="never", notify=notify, versions=versions)
 
 
-def _target(project_id: int, link: str, internal: bool) -> str:
-    """Where a link of a project, which it locks, has moved. Raises NotFound, LinkNotMoved, Invalid."""
-    project = submissions.locked(project_id)
-    entry = schedule.known(project_id).get(link)
+def _target(project: Project, link: str, internal: bool) -> str:
+    """Where a link of a locked project has moved. Raises LinkNotMoved, Invalid."""
+    entry = schedule.known(project.id).get(link)
     if not db.shows_links or entry is None or entry["state"] != LinkState.MOVED or entry["url"] != _url(project, link):
         raise LinkNotMoved(project.status)
     try:

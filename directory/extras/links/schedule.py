@@ -15,13 +15,14 @@ from sqlalchemy import and_, delete, false, func, literal, or_, select, union_al
 from directory import events
 from directory.db.paging import AnySelect
 from directory.db.transactions import insert_into
+from directory.errors import LinksOff
 from directory.events import Event
 from directory.extensions import db, modify
 from directory.extras.links import states
 from directory.extras.links.states import FORGE, SHOWN, Entry, Looked
 from directory.models import LinkCheck, LinkCount, LinkState, Project, Review, Status
 from directory.services import permissions, turns
-from directory.services.catalog import catalog, ways
+from directory.services.catalog import ways
 from directory.services.catalog.filters import Filters
 from directory.services.clock import at_once, database_clock, timestamp
 from directory.services.delivery import outbox
@@ -146,10 +147,14 @@ def known(project_id: int) -> dict[str, Entry]:
 
 
 def hasten(project_id: int, *, by: Caller) -> None:
-    """Have all links of a project looked at soon, whenever that was done last. Raises Unauthenticated, NotFound."""
+    """Have all links of a project looked at soon, whenever that was done last.
+
+    Raises Unauthenticated, NotFound, LinksOff.
+    """
     require_active(by)
-    permissions.require_reviewer(by, catalog.whose(project_id))
-    submissions.locked(project_id)
+    permissions.require_reviewer(by, submissions.locked(project_id))
+    if not db.shows_links:
+        raise LinksOff
     if add([project_id]):
         soon = timestamp(database_clock())
         looks = {name: {**entry, "due": soon} for name, entry in known(project_id).items()}

@@ -131,10 +131,10 @@ def _waiting(project: dict[str, Any]) -> dict[str, Any]:
 def _seen_of_links(project: dict[str, Any]) -> dict[str, bool]:
     """Which warnings there are about the links of a project, after the changes that wait for review."""
     revision = project.get("revision") or {}
-    changes, of_changes, shown = revision.get("changes", {}), revision.get("links") or {}, project["links"] or {}
+    changes, of_changes, shown = revision.get("changes", {}), revision.get("links") or {}, project.get("links") or {}
     seen = [(of_changes if name in changes else shown).get(name) for name in LINKS]
     states = {each["state"] for each in seen if each is not None}
-    is_archived = "repository_url" not in changes and bool((project["repository"] or {}).get("archived"))
+    is_archived = "repository_url" not in changes and bool((project.get("repository") or {}).get("archived"))
     return {LINK_GONE: "gone" in states, LINK_UNREACHABLE: "unreachable" in states, ARCHIVED: is_archived}
 
 

@@ -51,7 +51,7 @@ def access(t: Any) -> dict[str, Any]:
     return {
         OWNERS: t.states("401 404 409 404 401 404"),
         FORM: t.states("401 404 409 404 401 404"),
-        AGAIN: t.states("401 403 403 403 401 409 409 409 409"),
+        AGAIN: t.states("401 403 403 403 401 409 409 404 409"),
         PREVIEW: t.states("401 409 409 409 401 409"),
         FILL: t.states("401 409 409 409 401 409"),
         REVIEWERS: t.states("401 403 403 403 401 409 409 404 409"),
@@ -85,7 +85,7 @@ def queries() -> dict[str, Any]:
 
 def switched_off(t: Any) -> dict[str, Any]:
     """Who could use what is off, and how it is refused (tests/http/test_switched_off.py)."""
-    return {PREVIEW: (t.MEMBER, (409, "links_off")), AGAIN: (t.REVIEWER, (409, "links_off"))}
+    return {PREVIEW: (t.MEMBER, (409, "links_off"))}
 
 
 def summary() -> dict[str, Any]:
