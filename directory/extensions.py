@@ -53,6 +53,12 @@ class Database(SQLAlchemy):
         return found
 
     @property
+    def synonyms(self) -> Mapping[str, Sequence[Any]]:
+        """The words that mean the same in the current application's directory (`services.catalog.synonyms`)."""
+        found: Mapping[str, Sequence[Any]] = current_app.extensions["synonyms"]
+        return found
+
+    @property
     def shows_links(self) -> bool:
         """Whether answers of the current application say what was seen of links: an extra that looks at them is on."""
         return bool(current_app.extensions.get("shows_links"))
