@@ -23,7 +23,9 @@ from tests.support.titles import found
         ("font car die man son war hat todo os c d", "font car die man son war hat todo os c d"),
         ("für fur", "fur"),  # as typed, with the accents
         ("an A++ state-of-the-art what's-it", "A++ state-of-the-art what's-it"),
-        ("to do list, to be", "to do list,"),
+        ("a to do list, to be", "todo list,"),
+        ("A I to draw", "ai draw"),
+        ("to do", ""),
         ("", ""),
     ],
 )

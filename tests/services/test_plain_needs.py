@@ -26,7 +26,10 @@ NEEDS = {
     "screenshot tool": {"kde-spectacle", "kazam"},
     "e-mail client": {"sylpheed"},
     "the game of chess": {"tagua", "gnome-chess"},
-    "puzzle game": {"blockattack", "gnome-klotski", "jag", "pipewalker", "hex-a-hop", "gemdropx", "ballz"},
+    "puzzle game": {
+        "xshisen", "pathogen", "hitori", "pathological", "gnome-mines", "blockattack", "gnome-klotski", "jag",
+        "pipewalker", "hex-a-hop", "gemdropx", "ballz",
+    },
     "password manager": {"kwalletmanager", "cpm", "qtpass", "pass-extension-tomb", "ylva"},
     "tool for backups": {"mydumper", "zbackup", "dvbackup", "awit-dbackup"},
     "file manager": {"krusader", "lf", "vfu"},

@@ -74,7 +74,7 @@ def test_a_word_finds_what_the_others_find_exact_words_first(app: Flask, world: 
 def test_as_many_as_there_may_be_are_searched_for(app: Flask, world: World) -> None:
     groups = [[f"a{group}x{n}" for n in range(20)] for group in range(16)]
     app.extensions["synonyms"] = synonyms.parse("\n".join(map(", ".join, groups)))
-    project = world.project(title=" ".join(group[-1] for group in groups))
+    project = world.project(description=" ".join(group[-1] for group in groups))
     with app.app_context():
         page = catalog.page(Filters(status="live", q=" ".join(g[0] for g in groups)), "best", Window(3), viewer=None)
         assert [item["id"] for item in page.items] == [project]

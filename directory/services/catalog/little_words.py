@@ -34,19 +34,22 @@ _ELIDED = re.compile(r"^\W?(?:[cdjlmnst]|qu)['’](?=\w\w)", re.IGNORECASE)  # o
 
 
 def without(pieces: list[str]) -> list[str]:
-    """The pieces of a text between its spaces, without little words.
+    """The pieces of a text between its spaces, without little words; none if there are no others.
 
-    Two that make a word with a meaning as one stay: "to do" is also spelled "todo".
+    Two that make a word with a meaning are that word: "to do" is also spelled "todo".
     """
-    bare = [_as_listed(piece) for piece in pieces]
-    pairs = {at for at in range(1, len(bare)) if bare[at - 1] + bare[at] in _MEANT}
-    together = pairs | {at - 1 for at in pairs}
-    kept = []
-    for at, piece in enumerate(pieces):
-        rest = _ELIDED.sub("", piece)
-        if at in together or _as_listed(rest) not in listed():
-            kept.append(rest)
-    return kept
+    kept, others, at = list[str](), False, 0
+    while at < len(pieces):
+        piece = _ELIDED.sub("", pieces[at])
+        pair = "".join(map(_as_listed, pieces[at : at + 2]))
+        if _as_listed(piece) not in listed():
+            kept.append(piece)
+            others = True
+        elif pair in _MEANT:
+            kept.append(pair)
+            at += 1
+        at += 1
+    return kept if others else []
 
 
 @cache
