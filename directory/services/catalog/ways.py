@@ -107,7 +107,7 @@ def rows(
         matches = shapes.COLLECTED if best_match.is_rare(asked) else matches
     is_short, length = _length(filters, sort, window, matches, given)
     total = length if {*names} == {"status", "published"} else total
-    synonyms = search_language.name(search_language.TYPED) in given
+    synonyms = filters.q is not None and search_language.name(search_language.TYPED) in given
     shape = shapes.ListShape(names, filters.status, dialect, sort, matches, is_short, synonyms)
     statement = queries.page(shape, window.start, window.limit, viewer is not None)
     with by_index() if matches in {shapes.TESTED, shapes.COLLECTED} else nullcontext():
