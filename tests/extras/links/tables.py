@@ -7,7 +7,7 @@ from flask import Flask
 
 from directory import events
 from directory.extensions import db
-from directory.extras.links import schedule
+from directory.extras.links import pages, schedule
 from directory.extras.links.states import Days, Looked, Seen, after
 from directory.models import LinkState, now
 from directory.services.identity import Caller
@@ -91,6 +91,17 @@ def switched_off(t: Any) -> dict[str, Any]:
 def summary() -> dict[str, Any]:
     """The members of the queue's summary, and their values while no links are looked at."""
     return {"dead_links": None}
+
+
+def sent() -> dict[str, Any]:
+    """What the page of a project says after its form was accepted."""
+    return pages.SAID
+
+
+def pressed(walk: Any) -> dict[str, Any]:
+    """Forms that ada sends, on the walk past everything that people read: no links are looked at there."""
+    moved = (f"/mine/{walk.live}/links/moved", {"link": "url"})
+    return {"links": [moved, ("/submit/fill", {"url": "https://example.org"})]}
 
 
 def shortened() -> dict[str, Any]:
