@@ -33,6 +33,7 @@ from directory.http import (
     metrics,
     problem_details,
     rate_limits,
+    site_dir,
 )
 from directory.http.wsgi import behind_proxies
 from directory.services import health
@@ -51,6 +52,7 @@ def create_app(config: Mapping[str, Any]) -> Flask:
         config["SQLALCHEMY_DATABASE_URI"], threads=config["THREADS"]
     )
     app.extensions["languages"] = languages.configured(config)
+    app.extensions["synonyms"] = site_dir.synonyms(config["SITE_DIR"])
     logs.configure(config["LOG_LEVEL"], config["LOG_FORMAT"], colours=config["LOG_COLOURS"])
     db.init_app(app)
     with app.app_context():

@@ -53,6 +53,12 @@ class Database(SQLAlchemy):
         return found
 
     @property
+    def synonyms(self) -> Mapping[str, Sequence[Any]]:
+        """The words that mean the same in the current application's directory (`services.catalog.synonyms`)."""
+        found: Mapping[str, Sequence[Any]] = current_app.extensions["synonyms"]
+        return found
+
+    @property
     def shows_links(self) -> bool:
         """Whether the current application looks at links, and answers have what was seen of them."""
         return bool(current_app.config.get("LINKS_ARE_CHECKED"))  # absent while the extra is off

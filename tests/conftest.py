@@ -1,5 +1,6 @@
 """The fixtures of every test: both databases, applications, callers, things to act on, and a recorder of statements."""
 
+import math
 import os
 import sqlite3
 import tempfile
@@ -17,7 +18,7 @@ from sqlalchemy.engine import make_url
 import config
 from directory import create_app
 from directory.extensions import db
-from directory.services.catalog import search_frequency, ways
+from directory.services.catalog import search_frequency
 from tests.support import answers, extras, pooler, quick, servers
 from tests.support.caching import close_snapshots
 from tests.support.factories import Api, World
@@ -238,12 +239,11 @@ class Statements(list[str]):
 @pytest.fixture
 def statements(app: Flask, monkeypatch: pytest.MonkeyPatch) -> Iterator[Statements]:
     """Records every statement of the application's engine."""
-    # PostgreSQL may have collected statistics by now or not, by which a search is counted in one way or another.
-    monkeypatch.setattr(ways, "RELATED", 0)
     with app.app_context():
         engine: Engine = db.engine
-        search_frequency.estimates()  # which a process reads once in ten minutes, and not for each request
-        db.session.rollback()
+    # PostgreSQL may have collected statistics by now or not, by which a search finds its matches in one way or another.
+    unknown = search_frequency._Frequencies([], [], 1.0, 0.0, math.inf)
+    monkeypatch.setitem(search_frequency._read, engine, unknown)
     recorded = Statements()
     event.listen(engine, "before_cursor_execute", recorded.note)
     yield recorded

@@ -83,7 +83,7 @@ def index(query: dict[str, Any]) -> Any:
     if filters.q is not None:
         total = page["pagination"]["total"]
         if total == 0:
-            page["suggestions"] = suggestions.nearest(filters.q)
+            page["suggestions"] = suggestions.nearest(filters)
         if sort == "best" and page["pagination"]["page"] == 1:
             near = nearest.nearest(filters, page["items"], total, viewer=by)
             page |= {} if near is None else {"nearest": near}

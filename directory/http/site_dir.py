@@ -3,6 +3,11 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+from directory.services.catalog import synonyms as words
+from directory.services.catalog.search_language import Synonyms
+
+SYNONYMS = "synonyms.txt"
+LARGEST_TEXT, LARGEST_WORDS = 256 * 1024, 4 * 2**20  # bytes
 LOCALE = "locale"
 COMPILED = ".mo"  # what editors of translations leave beside a file *.po
 
@@ -55,3 +60,33 @@ def translations(root: Path, tags: tuple[str, ...]) -> dict[str, list[Path]]:
         if path.suffix != COMPILED:
             found.setdefault(tag, []).append(path)
     return found
+
+
+def synonyms(folder: str) -> Synonyms:
+    """The words that mean the same, as the operator's file says; none without a folder or file. Raises SiteError."""
+    named = files(Path(folder), "", ".txt", f"{SYNONYMS}*") if folder else ()
+    found = [path for path in named if path.name == SYNONYMS]
+    try:
+        return words.parse(text(found[0], LARGEST_WORDS)) if found else {}
+    except words.WrongLine as error:
+        raise SiteError(f"{found[0]}:{error.number}", error) from None
+
+
+def text(path: Path, most: int = LARGEST_TEXT) -> str:
+    """A file of text, of `most` bytes, with the ends of lines as they are on Unix. Raises SiteError."""
+    try:
+        return content(path, most).decode("utf-8-sig").replace("\r\n", "\n")
+    except UnicodeDecodeError as error:
+        raise SiteError(path, f"is not UTF-8 at byte {error.start}") from None
+
+
+def content(path: Path, most: int) -> bytes:
+    """The bytes of a file, no more than `most`. Raises SiteError."""
+    try:
+        with path.open("rb") as file:
+            read = file.read(most + 1)
+    except OSError as error:
+        raise SiteError(path, f"cannot be read: {error.strerror}") from None
+    if len(read) > most:
+        raise SiteError(path, f"is larger than {most // 1024} KiB")
+    return read

@@ -33,7 +33,7 @@ PAGE = re.compile(r"([a-z0-9]+(?:-[a-z0-9]+)*)(?:\.([A-Za-z0-9-]+))?\.md")  # im
 FILES = "/static/<path:name>"
 OURS = "default"  # a template may begin with {% extends "default/layout.html" %}
 HEADING = re.compile(r"#{1,6}[ \t]+(.+?)[ \t]*#*[ \t]*(?:\n|\Z)")
-LARGEST_TEXT, LARGEST_FILE, LARGEST_FOLDER = 256 * 1024, 8 * 2**20, 32 * 2**20  # bytes
+LARGEST_FILE, LARGEST_FOLDER = 8 * 2**20, 32 * 2**20  # bytes
 DESCRIPTION_MAX = 160
 # Names that Flask gives every template, and Jinja its loops and macros.
 ALWAYS = {"config", "request", "session", "g", "get_flashed_messages", "url_for", "loop", "caller", "kwargs", "varargs"}
@@ -85,10 +85,10 @@ def read(folder: str, caching: str, site: Languages) -> OwnSite:
     for path in site_dir.files(root, TEMPLATES, ".html"):
         if path.suffix != ".html":
             raise SiteError(path, "a template is a file *.html")
-        templates[path.relative_to(root / TEMPLATES).as_posix()] = (_text(path), str(path))
+        templates[path.relative_to(root / TEMPLATES).as_posix()] = (site_dir.text(path), str(path))
     files = {}
     for path in site_dir.files(root, STATIC):
-        stored = StoredFile(media_type(path.name), _bytes(path, LARGEST_FILE), caching=caching)
+        stored = StoredFile(media_type(path.name), site_dir.content(path, LARGEST_FILE), caching=caching)
         files[path.relative_to(root / STATIC).as_posix()] = stored
     if sum(len(file.content) for file in files.values()) > LARGEST_FOLDER:
         raise SiteError(
@@ -101,7 +101,7 @@ def _fronts(root: Path, site: Languages) -> dict[str, str]:
     """The HTML for the first page by the tag of its language."""
     found = site_dir.files(root, "", SUFFIX, f"{FRONT}*{SUFFIX}")
     paths = [path for path in found if path.name.split(".")[0] == FRONT]
-    return {_language(path, site): markdown.page_html(_text(path)) for path in paths}
+    return {_language(path, site): markdown.page_html(site_dir.text(path)) for path in paths}
 
 
 def _pages(root: Path, site: Languages) -> tuple[OwnPage, ...]:
@@ -124,26 +124,8 @@ def _language(path: Path, site: Languages) -> str:
     return site.known(given)
 
 
-def _bytes(path: Path, most: int) -> bytes:
-    try:
-        with path.open("rb") as file:
-            content = file.read(most + 1)
-    except OSError as error:
-        raise SiteError(path, f"cannot be read: {error.strerror}") from None
-    if len(content) > most:
-        raise SiteError(path, f"is larger than {most // 1024} KiB")
-    return content
-
-
-def _text(path: Path) -> str:
-    try:
-        return _bytes(path, LARGEST_TEXT).decode("utf-8-sig").replace("\r\n", "\n")
-    except UnicodeDecodeError as error:
-        raise SiteError(path, f"is not UTF-8 at byte {error.start}") from None
-
-
 def _page(home: Path, path: Path) -> OwnPage:
-    text, named = _text(path).lstrip(), PAGE.fullmatch(path.name)
+    text, named = site_dir.text(path).lstrip(), PAGE.fullmatch(path.name)
     if path.parent != home or named is None:
         raise SiteError(path, "a page is a file [name].md or [name].[language].md, its name of a-z, 0-9 and hyphens")
     heading = HEADING.match(text)

@@ -347,7 +347,7 @@ def _of_search(wanted: Wanted, filters: Filters, found: Slice, listed: list[Cate
     is_first = wanted.sort == "best" and wanted.page == 1
     return {
         "near": nearest.nearest(filters, found.items, total, viewer=viewer()) if is_first else None,
-        "suggested": [] if total else suggestions.nearest(query),
+        "suggested": [] if total else suggestions.nearest(filters),
         "as_words": suggestions.as_words(query),
         "named": _named(query, listed),
     }

@@ -15,7 +15,6 @@ from directory.models import Category, Status, now
 from directory.services.catalog import catalog, related
 from directory.services.catalog.fields import filled
 from directory.services.catalog.search_words import words
-from directory.services.catalog.similar import significant_words
 from directory.services.data import wholesale
 from tests.pages.conftest import text_of, titles
 from tests.support.factories import Api, World
@@ -56,9 +55,9 @@ def expected(project: dict[str, Any], others: list[dict[str, Any]]) -> list[int]
     """The related projects by a look at each, where no tag and no category has more than are looked at."""
     used = Counter(tag for each in others for tag in each["tags"])
     weights = {tag: 1000 + round(1000 * math.log(len(others) / used[tag])) for tag in project["tags"] if used[tag]}
-    asked = sorted(significant_words(f"{project['title']} {project['tagline']}"), key=lambda word: (-len(word), word))
+    asked = related.asked(f"{project['title']} {project['tagline']}")
     texts = {each["id"]: {*words(" ".join([each["title"], each["tagline"], *each["tags"]]))} for each in others}
-    few = [w for w in asked[: related.MOST_WORDS] if sum(w in text for text in texts.values()) <= related.FEW]
+    few = [w for w in asked if sum(w in text for text in texts.values()) <= related.FEW]
 
     def key(each: dict[str, Any]) -> tuple[int, int, bool, int]:
         shared = sum(weights[tag] for tag in project["tags"] if tag in each["tags"])
@@ -66,7 +65,7 @@ def expected(project: dict[str, Any], others: list[dict[str, Any]]) -> list[int]
         return shared, sum(word in texts[each["id"]] for word in few), same, each["id"]
 
     ranked = sorted((each for each in others if each["id"] != project["id"]), key=key, reverse=True)
-    return [each["id"] for each in ranked if any(key(each)[:3])][: related.MOST]
+    return [each["id"] for each in ranked if key(each)[0] or key(each)[1] > 1 or key(each)[2]][: related.MOST]
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -129,3 +128,21 @@ def test_votes_of_those_shown_change_the_answer_and_other_votes_do_not(world: Wo
     assert api.get(path).json["items"] == []
     assert "Related projects" not in text_of(api.get(page))
     assert api.get(f"/api/projects/{shown}/related").status_code == 404
+
+
+def test_one_word_alone_makes_no_project_related_without_a_category_or_a_tag(app: Flask, world: World) -> None:
+    one = {"tagline": "?", "status": "live", "tags": []}
+    made = [
+        {**one, "title": "Lantern of node.js for the harbour", "category": "tools"},
+        {**one, "title": "A lantern for the sea", "category": "games"},
+        {**one, "title": "Node.js for the people of the world", "category": "games"},
+        {**one, "title": "Harbour lantern", "category": "games"},
+        {**one, "title": "Sea", "category": "tools"},
+        {**one, "title": "For the of", "category": "games"},
+    ]
+    written(world, app, made)
+    with app.app_context():
+        found = [[each["id"] for each in related.of(catalog.stored(n), viewer=None)] for n in (1, 3, 6)]
+        assert found == [[4, 5], [6, 4, 2], [4, 3, 2]]
+        db.session.remove()
+    assert related.asked("The e-mail of Node.js, for a php-client") == ["client", "nodejs", "email", "php"]

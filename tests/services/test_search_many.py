@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 import pytest
-from flask import Flask
+from flask import Flask, current_app
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import event, text
@@ -25,15 +25,20 @@ from directory.services.catalog import (
     search_counts,
     search_frequency,
     search_language,
+    synonyms,
     ways,
 )
 from directory.services.catalog.catalog import page
 from directory.services.catalog.filters import Filters
 from tests.support.factories import World
 from tests.support.lists import QUEUE_ORDERS
-from tests.support.search_reference import expected, listed, made_up, written
+from tests.support.search_reference import expected, listed, made_up, same_as, written
 
-QUERIES = ("ab", "abc", "a", "x", "ab cd", "cd abc", "node.js", "nodejs", "node js", "x ab", "none")
+QUERIES = (
+    "ab", "abc", "a", "x", "ab cd", "cd abc", "node.js", "nodejs", "node js", "x ab", "nil", "the ab of cd",
+    "for x", "to",
+)  # fmt: skip
+GROUPS = ("", "ab, x\ncd, node.js", "abc, nil, ab")  # of synonyms
 KNOWN = ("abc", "cd", "node")  # words that the statistics list
 SORTS = ("best", *QUEUE_ORDERS)
 NARROWED: list[dict[str, Any]] = [
@@ -86,13 +91,15 @@ def walked(
     seed=st.integers(0, 2**32), query=st.sampled_from(QUERIES), limit=st.integers(1, 6), most=st.integers(2, 25),
     looked_at=st.integers(2, 12), better=st.integers(0, 4), look=st.sampled_from([0.0, 0.3, 100.0]),
     narrow=st.sampled_from(NARROWED),
-    common=st.sets(st.sampled_from(["ab", "abc", "cd", "x", "node", "js"])),
+    common=st.sets(st.sampled_from(["ab", "abc", "cd", "x", "node", "js"])), groups=st.sampled_from(GROUPS),
 )  # fmt: skip
 def test_every_order_is_what_a_look_at_each_project_gives(
     places: tuple[int, dict[str, int]], monkeypatch: Any, seed: int, query: str, limit: int, most: int,
-    looked_at: int, better: int, look: float, narrow: dict[str, Any], common: set[str],
+    looked_at: int, better: int, look: float, narrow: dict[str, Any], common: set[str], groups: str,
 ) -> None:  # fmt: skip
     """By number and by cursor, forwards and back, wherever the numbers are between few matches and many."""
+    monkeypatch.setitem(current_app.extensions, "synonyms", synonyms.parse(groups))
+    same = same_as(groups)
     monkeypatch.setattr(search, "MOST", most)
     monkeypatch.setattr(best_match, "LOOKED_AT", (looked_at, 2 * looked_at))
     monkeypatch.setattr(best_match, "BETTER", better)
@@ -107,8 +114,8 @@ def test_every_order_is_what_a_look_at_each_project_gives(
     with only_for_now():
         written(made, *places)
         for sort in SORTS:
-            right = expected(made, filters, sort)
-            matching = len(expected(made, filters, "newest"))
+            right = expected(made, filters, sort, same)
+            matching = len(expected(made, filters, "newest", same))
             assert walked(filters, sort, limit) == right, (sort, query)
             pages = [page(filters, sort, Window(limit, n), viewer=None) for n in (1, 2, 4)]
             for n, found in zip((1, 2, 4), pages, strict=True):

@@ -10,6 +10,7 @@ from sqlalchemy import text
 from directory.db import rewriting
 from directory.extensions import db
 from directory.services.catalog import suggestions
+from directory.services.catalog.filters import Filters
 from directory.services.data import recount
 from tests.conftest import Database
 from tests.support.factories import Api, World
@@ -235,6 +236,26 @@ def test_suggestions_follow_what_is_live_and_cost_one_statement_where_nothing_is
     assert api.get("/api/projects?q=pyhton").json["suggestions"] == []
 
 
+def test_a_suggestion_changes_words_that_find_nothing_alone_and_finds_something(world: World, api: Api) -> None:
+    owner = world.user()
+    for title, tagline, description in (
+        ("Python Editor", "Lamps of a cat", "A wiki"),
+        ("Editors", "?", "?"),
+        ("Kitchen", "?", "?"),
+    ):
+        world.project(owner, title=title, tagline=tagline, description=description, tags=["lam"])
+    for query, expected in (
+        ("lamp kithen", ["lamp kitchen"]),  # a lamp is found, though it is near to the tag; its `nearest` counts
+        ("wiki pythn", ["wiki python"]), ("The PYTHON for edtior", ["The PYTHON for editor"]), ("go edtior", []),
+        ("edtior go cat", []), ("wiki edtior", ["wiki editor"]), ("l'edtior kithen", ["editor kitchen"]),
+        ("python wiki kitchen", []), ("lamp wiki kithen", ["lamp wiki kitchen"]), ("'cat pythn'", ["'cat python"]),
+        ('"lamp" kithen', []),
+    ):  # fmt: skip
+        answer = api.get("/api/projects", query_string={"q": query}).json
+        assert (answer["items"], answer["suggestions"]) == ([], expected), query
+    assert api.get("/api/projects?q=kithen&category=none").json["suggestions"] == []
+
+
 @pytest.mark.parametrize(
     "query", ["abcdefghij", "ab" * 10, "abcdefghij klmnopqrst", "abcdefghij klmnopqrst uvwxyzabcd", "हन्दी पतवफगमनर"]
 )
@@ -244,7 +265,8 @@ def test_a_search_that_finds_nothing_tries_a_bounded_number_of_spellings(
     tried: list[str] = []
     monkeypatch.setattr(suggestions, "_known", lambda words: tried.extend(words) or set())
     with app.app_context():
-        assert suggestions.nearest(query) == []
+        assert suggestions.nearest(Filters(status="live", q=query)) == []
+        db.session.remove()
     assert 300 < len(tried) <= 1_500
 
 
@@ -253,7 +275,7 @@ def test_what_a_search_that_finds_nothing_offers_is_remembered_until_a_write(
     world: World, api: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     looked, nearest, path = list[str](), suggestions.nearest, "/api/projects?q=pyhton"
-    monkeypatch.setattr(suggestions, "nearest", lambda query: looked.append(query) or nearest(query))
+    monkeypatch.setattr(suggestions, "nearest", lambda filters: looked.append(filters.q) or nearest(filters))
     for title, offered in (("Lamp", []), ("Python", ["python"])):
         world.project(title=title)
         for _ in range(3):

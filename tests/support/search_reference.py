@@ -2,6 +2,7 @@
 
 import random
 import re
+from collections.abc import Collection, Mapping
 from datetime import UTC, date, datetime, timedelta
 from typing import Any, NamedTuple
 
@@ -9,13 +10,33 @@ from directory.models import Status
 from directory.services.catalog import search
 from directory.services.catalog.fields import filled
 from directory.services.catalog.filters import Filters
+from directory.services.catalog.little_words import without
 from directory.services.catalog.orders import hot
+from directory.services.catalog.search_language import NONE
 from directory.services.catalog.search_words import joined_word, joined_words, whole, words
 from directory.services.data import wholesale
 
 VOCABULARY = ("ab", "abc", "abd", "cd", "x", "node.js", "node", "js")
 TITLED = (17, 28)
 START = datetime(2026, 1, 1, tzinfo=UTC)
+Same = Mapping[str, Collection[str]]  # of a word, those that mean the same
+
+
+def asked(query: str) -> list[str]:
+    """The words of a query, each once: without those that mean nothing, unless it has no others."""
+    words = list(dict.fromkeys(query.split()))
+    return without(words) or words
+
+
+def same_as(groups: str) -> Same:
+    """For each word of lines of synonyms the others of its lines, also where it is typed without its dots."""
+    lines = [[word.strip() for word in line.split(",")] for line in groups.splitlines()]
+    same: dict[str, set[str]] = {}
+    for line in lines:
+        for word in line:
+            for typed in (word, word.replace(".", "")):
+                same.setdefault(typed, set()).update({*line} - {word})
+    return same
 
 
 class Made(NamedTuple):
@@ -31,12 +52,13 @@ class Made(NamedTuple):
     category: str
     tags: tuple[str, ...] = ()
 
-    def matches(self, query: str, part: str, *, beginnings: bool) -> bool:
-        """Whether all words of a query are in a part."""
+    def matches(self, query: str, part: str, *, beginnings: bool, same: Same = NONE) -> bool:
+        """Whether all words of a query are in a part, or for each one that means the same."""
         texts = [self.title]
         texts += [] if part == "title" else [self.brief, *self.tags]
         texts += [self.description] if part not in {"title", "brief"} else []
-        return all(self._has(texts, unit, beginnings=beginnings) for unit in query.split())
+        groups = [(unit, *same.get(unit, ())) for unit in asked(query)]
+        return all(any(self._has(texts, unit, beginnings=beginnings) for unit in units) for units in groups)
 
     def _has(self, texts: list[str], unit: str, *, beginnings: bool) -> bool:
         has = {*words(" ".join(texts)), *joined_words(self.title)}
@@ -53,10 +75,10 @@ class Made(NamedTuple):
             _are_neighbours(re.findall("[a-z]+", text), unit.split("."), beginnings=beginnings) for text in texts
         )
 
-    def rank(self, query: str) -> int | None:
+    def rank(self, query: str, same: Same = NONE) -> int | None:
         """How well it matches, as the contract says."""
         if not self.matches(query, "all", beginnings=True):
-            return None
+            return -1 if self.matches(query, "all", beginnings=True, same=same) else None
         if whole(self.title) == whole(query):
             return 6 if self.title == query else 5
         steps = [("title", False), ("brief", False), ("title", True), ("brief", True)]
@@ -74,19 +96,19 @@ def _are_neighbours(text: list[str], parts: list[str], *, beginnings: bool) -> b
     )
 
 
-def expected(made: list[Made], filters: Filters, sort: str) -> list[int]:
+def expected(made: list[Made], filters: Filters, sort: str, same: Same = NONE) -> list[int]:
     """The ids of a whole list, by a look at each project."""
     query = filters.q or ""
     chosen = [one for one in made if filters.status in {None, one.status} and filters.category in {None, one.category}]
     if filters.published is not None:
         chosen = [one for one in chosen if one.status == "live" and filters.published in spelled(one.at.date())]
     tagged = {*(filters.tag.split(",") if filters.tag else ())}
-    chosen = [one for one in chosen if (not query or one.rank(query) is not None) and tagged <= {*one.tags}]
+    chosen = [one for one in chosen if (not query or one.rank(query, same) is not None) and tagged <= {*one.tags}]
     keys: dict[str, Any] = {
         "newest": lambda one: (one.at, one.id),
         "upvotes": lambda one: (one.upvotes, one.id),
         "popular": lambda one: (hot(one.upvotes, one.at), one.id),
-        "best": lambda one: (one.rank(query), one.upvotes, one.id),
+        "best": lambda one: (one.rank(query, same), one.upvotes, one.id),
         "oldest": lambda one: (one.at, one.id),
     }
     if sort == "best":

@@ -30,11 +30,13 @@ from directory.services.text.rules import CATEGORY_SLUG_MAX
 SEARCH = (
     "Full-text search in title, tagline, author, description and tags, for projects that have all of its words: "
     f"of the first {MAX_WORDS} words the first {MAX_WORD_LENGTH} letters. A word of two letters or more matches words "
-    "that begin with it, an English plural its singular. Words in quotes are a phrase; there are no other operators. "
+    "that begin with it, an English plural its singular. Articles, pronouns, prepositions, conjunctions and the like "
+    "are left out where there are other words. A word also finds what its synonyms find, which the operator names. "
+    "Words in quotes are a phrase, with all of its words and without synonyms; there are no other operators. "
     "The best match is a title that equals the query; then all words whole in the title, in title, tagline, author "
-    "and tags, and as beginnings of words in the same two; last the matches by the description alone. Equal ones are "
-    f"ordered by votes. Of more than {MOST:,} matches the best are found among the {MOST:,} with the "
-    "most votes; the other orders are complete."
+    "and tags, and as beginnings of words in the same two; then the matches by the description alone, and last those "
+    f"by synonyms. Equal ones are ordered by votes. Of more than {MOST:,} matches the best are found among the "
+    f"{MOST:,} with the most votes; the other orders are complete."
 )
 
 
@@ -55,17 +57,19 @@ class ProjectPage(Strict):
         fields.String(),
         metadata={
             "maxItems": SUGGESTIONS,
-            "description": "If a search found nothing: queries with the nearest spellings among the words of live "
-            "titles and the tags, nearest first. The list is empty if no spelling is near.",
+            "description": "If a search found nothing: queries that find something, in which the words that find "
+            "nothing have the nearest spellings among the words of live titles and the tags, nearest first. The list "
+            "is empty if no spelling is near.",
         },
     )
     nearest = fields.List(
         fields.Nested(ProjectDetail),
         metadata={
             "maxItems": NEAREST,
-            "description": f"If a search of three to {MOST_WORDS} words finds fewer than three live projects: on its "
+            "description": f"If a search of two to {MOST_WORDS} words finds fewer than three live projects: on its "
             "first page, best match first, others that have more than half of the words, under the same filters. Those "
-            "with more of the words come first, then the best matches. The list is empty if there are none.",
+            "with more of the words come first, then the best matches. Of two words one is enough, and those with the "
+            "rarer one come first. Words that are left out do not count. The list is empty if there are none.",
         },
     )
     searched_as_words = fields.List(
@@ -73,7 +77,7 @@ class ProjectPage(Strict):
         metadata={
             "maxItems": OPERATORS,
             "description": "If `q` has what other searches take as operators (`-word`, `AND`, `OR`, `NOT`, "
-            "`name:value`): the first of them. This search takes them as words.",
+            "`name:value`): the first of them. This search does not take them as operators.",
         },
     )
 

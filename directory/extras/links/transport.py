@@ -4,12 +4,13 @@ Each hop is resolved once, all addresses of the answer are checked, and the conn
 is no pool, no proxy of the environment, no cookie, and no redirect that is not a hop of its own with the same checks.
 """
 
+import io
 import socket
 import time
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from http.client import HTTPException
+from http.client import HTTPException, HTTPResponse
 from ipaddress import ip_address
 from typing import Any
 
@@ -20,7 +21,8 @@ from directory.services.delivery.schedule import DeliveryPolicy, retry_after
 from directory.services.delivery.wire import Wire, until_deadline
 from directory.services.text.links import check_url, is_public, parsed
 
-MOST_BYTES, READ_BYTES = 256 * 1024, 16 * 1024
+HEAD_BYTES, MOST_BYTES, READ_BYTES = 64 * 1024, 256 * 1024, 16 * 1024
+PIECES = 4096  # of a body: as chunks of a byte, the most bytes would keep a core busy
 HOPS = 5
 PERMANENT, REDIRECTS = {301, 308}, {301, 302, 303, 307, 308}
 DEFAULT_PORTS = {"http": 80, "https": 443}
@@ -134,16 +136,54 @@ def host_of(url: str) -> str:
 
 
 def redirected(base: str, location: str) -> str | None:
-    """The http or https address to which a redirect leads, as browsers read it; None if it leads to none."""
+    """The address to which a redirect leads, as browsers read it; None if no project could have it as its own."""
     from ada_url import join_url
 
     try:
         # http.client reads headers as Latin-1; servers send UTF-8.
         target = join_url(base, location.encode("latin-1", "replace").decode("utf-8", "replace")) if location else ""
+        return check_url(target, internal=True)
     except ValueError:
         return None
-    read = parsed(target) if target.startswith(("http://", "https://")) else None
-    return None if read is None or read.username or read.password else str(read.href)
+
+
+class _Bounded(io.RawIOBase):
+    """What a server sends, to so many bytes. More is not read, however it is encoded, and ends the answer."""
+
+    def __init__(self, sent: io.RawIOBase) -> None:
+        self._sent, self.left = sent, HEAD_BYTES
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int | None:
+        if self.left <= 0:
+            raise HTTPException("too long")
+        number = self._sent.readinto(memoryview(buffer)[: self.left])
+        self.left -= number or 0
+        return number
+
+    def close(self) -> None:
+        self._sent.close()
+        super().close()
+
+
+class _Response(HTTPResponse):
+    """An answer whose head, with those of interim answers, and whose body are bounded each. Its cookies are not read.
+
+    The heads of an endless row of 100 (Continue) would keep a core busy, and so would a body that unfolds to nothing.
+    """
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._bounded = _Bounded(self.fp.detach())
+        self.fp = io.BufferedReader(self._bounded)
+
+    def begin(self) -> None:
+        super().begin()
+        self._bounded.left = MOST_BYTES
+        for name in ("Set-Cookie", "Set-Cookie2"):  # the time to read them grows with the square of their length
+            del self.headers[name]
 
 
 class _Adapter(WireAdapter):
@@ -158,6 +198,8 @@ class _Adapter(WireAdapter):
         connect, wire, parent = self._connect, self._wire, pool.ConnectionCls
 
         class Connection(parent):  # type: ignore[misc,valid-type]
+            response_class = _Response
+
             def _new_conn(self) -> socket.socket:
                 return wire.admit(connect(self._dns_host, self.port, self.timeout))
 
@@ -217,6 +259,8 @@ class _Exchange:
         if not self._asking.internal and not all(is_public(ip_address(each.partition("%")[0])) for each in addresses):
             raise NotPublic
         for family, kind, protocol, _, address in found:
+            if self.wire.was_cut:
+                raise TimeoutError
             connection = socket.socket(family, kind, protocol)
             try:
                 connection.settimeout(self._asking.seconds)
@@ -240,10 +284,13 @@ def waiting_time(headers: Mapping[str, str]) -> float:
 
 
 def _bodies(response: requests.Response, encoding: str) -> Iterator[bytes]:
-    """What there is of the body after each piece, to MOST_BYTES also of what unfolds."""
+    """What there is of the body after each of PIECES, to MOST_BYTES also of what unfolds."""
     body = b""
     unfold = zlib.decompressobj(zlib.MAX_WBITS | 32) if encoding in {"gzip", "deflate"} else None
-    while len(body) < MOST_BYTES and (piece := response.raw.read1(READ_BYTES, decode_content=False)):
+    for _ in range(PIECES):
+        piece = response.raw.read1(READ_BYTES, decode_content=False) if len(body) < MOST_BYTES else b""
+        if not piece:
+            return
         try:
             body += piece if unfold is None else unfold.decompress(piece, MOST_BYTES - len(body))
         except zlib.error:

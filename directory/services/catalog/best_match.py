@@ -15,7 +15,7 @@ from directory.db.paging import Window
 from directory.db.statements import Prepared, Row
 from directory.models import VoteRanking
 from directory.services.catalog import queries, search, search_counts, shapes
-from directory.services.catalog.search_language import TIERS, Tier
+from directory.services.catalog.search_language import TIERS, TYPED, Tier, name
 
 S = VoteRanking.__table__.c
 
@@ -53,7 +53,8 @@ class Search:
 
     def __init__(self, names: tuple[str, ...], given: dict[str, Any], dialect: str, status: str | None) -> None:
         filters = shapes.by_project(shapes.without_query(names))
-        self.list = shapes.ListShape(filters, status, dialect, "upvotes", shapes.CAPPED)
+        synonyms = name(TYPED) in given
+        self.list = shapes.ListShape(filters, status, dialect, "upvotes", shapes.CAPPED, synonyms=synonyms)
         self.given = given
         # So that `is_rare` and a further look do not read again what was read.
         self.most_voted, self.better_than = cache(self._most_voted), cache(self._better_than)
@@ -65,7 +66,9 @@ class Search:
         return _best(statement.all({**self.given, **here}))
 
     def _better_than(self, rank: int) -> list[Match] | None:
-        """The matches of a better rank; None if there are too many."""
+        """The matches of a better rank; None if there are too many, as all matches without synonyms may be."""
+        if rank == search.BY_SYNONYMS:
+            return None
         tiers = _BETTER[rank]
         rows = _leading(self.list, tiers, BETTER + 1).all(self.given) if tiers else []
         return None if len(rows) > BETTER else [match for match in _best(rows) if match.rank > rank]
@@ -141,7 +144,9 @@ def _best_of_all(asked: Search, wanted: int, after: Match | None, looked_at: int
         return None
     best = sorted({*seen, *(match for match in better if after is None or match < after)}, reverse=True)[:wanted]
     others = set(best) - set(seen)
-    if len(best) < wanted or (others and not _is_looked_at(asked, min(others, key=lambda match: match[1:]))):
+    if len(best) < wanted or best[-1].rank == search.BY_SYNONYMS:
+        return None
+    if others and not _is_looked_at(asked, min(others, key=lambda match: match[1:])):
         return None
     return best
 
@@ -177,7 +182,7 @@ def _most_voted(listed: shapes.ListShape, looked_at: int, after: bool) -> Prepar
     if after:
         ids = ids.where(tuple_(votes, project_id) < _HERE)
     first = ids.order_by(votes.desc(), project_id.desc()).limit(literal_column(str(looked_at))).subquery("first")
-    rank = search.rank_of(first.c.id, listed.dialect).label("rank")
+    rank = search.rank_of(first.c.id, listed.dialect, synonyms=listed.synonyms).label("rank")
     return Prepared(select(first.c.id, first.c.upvotes, rank))
 
 
@@ -191,7 +196,7 @@ def _leading(listed: shapes.ListShape, tiers: tuple[Tier, ...], most: int) -> Pr
     # Subqueries for one value, as in `search.found`: as tables all vote rankings might be read for these few.
     votes = queries.standing(listed).with_only_columns(S.upvotes)
     votes_of_one = votes.where(S.project_id == some.c.id).correlate(some).scalar_subquery()
-    rank = search.rank_of(some.c.id, listed.dialect)
+    rank = search.rank_of(some.c.id, listed.dialect, synonyms=listed.synonyms)
     return Prepared(select(some.c.id, votes_of_one.label("upvotes"), rank.label("rank")), replan=True)
 
 

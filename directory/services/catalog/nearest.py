@@ -1,5 +1,6 @@
 """Projects that have most words of a search that finds almost nothing."""
 
+from dataclasses import replace
 from typing import Any
 
 from directory.db.paging import Window
@@ -8,7 +9,8 @@ from directory.services.catalog import catalog, search_language, ways
 from directory.services.catalog.filters import Filters
 from directory.services.identity import Caller
 
-FEW = 3  # projects that are enough, and words of which one may be missing
+FEW = 3  # projects that are enough
+LEAST_WORDS = 2  # of a search
 # Of a search. For a part of more words the conditions are long, and the index finds the projects slowly.
 MOST_WORDS = 6
 MOST = 10  # projects that are shown
@@ -21,17 +23,18 @@ def nearest(
 ) -> list[dict[str, Any]] | None:
     """Live projects that match more than half of the words of a search, under its other filters, at most MOST.
 
-    Those that match more words come first, then the best matches. None of them matches the search itself, which finds
-    `total`; `found` is its first page, best match first. None where it finds enough, or has too few words or too many.
+    Those that match more words come first, then the best matches; of two words one is enough, and the rarer comes
+    first. None of them matches the search itself, which finds `total`; `found` is its first page, best match first.
+    None where it finds enough, or has too few words or too many.
     """
-    if filters.status != Status.LIVE or total >= FEW:
-        return None
     size = search_language.size(filters.q or "")
-    if not FEW <= size <= MOST_WORDS:
+    if not _has_near(filters, size) or total >= FEW:
         return None
     if len(found) < total:  # the page is shorter
         found = catalog.page(filters, "best", Window(FEW), viewer=viewer).items
     seen = {item["id"] for item in found}
+    if size == LEAST_WORDS:
+        return _with_one_of_two(filters, seen, viewer)
     items: list[dict[str, Any]] = []
     for least in range(size - 1, size // 2, -1):
         some = ways.matched(filters, least)
@@ -44,3 +47,26 @@ def nearest(
         if len(items) >= MOST:
             break
     return items[:MOST]
+
+
+def finds(filters: Filters) -> bool:
+    """Whether a search finds something, or there is something near to it."""
+    size = search_language.size(filters.q or "")
+    least = size // 2 + (size > LEAST_WORDS) if _has_near(filters, size) else None
+    found = ways.matched(filters, least)
+    return found is not None and bool(catalog.page(filters, "newest", Window(1), viewer=None, found_by=found).items)
+
+
+def _has_near(filters: Filters, size: int) -> bool:
+    """Whether there may be something near: not to two words that mean nothing."""
+    is_of_words = size > LEAST_WORDS or (size == LEAST_WORDS and not search_language.is_little(filters.q or ""))
+    return filters.status == Status.LIVE and is_of_words and size <= MOST_WORDS
+
+
+def _with_one_of_two(filters: Filters, seen: set[int], viewer: Caller | None) -> list[dict[str, Any]]:
+    """The live projects with one of the two words of a search, those with the rarer one first, without those `seen`."""
+    words = [unit.alone for unit in search_language.units_of(filters.q or "")]
+    window = Window(MOST + FEW - 1)
+    pages = [catalog.page(replace(filters, q=word), "best", window, viewer=viewer) for word in words]
+    pages.sort(key=lambda page: page.total or 0)
+    return [item for page in pages for item in page.items if item["id"] not in seen][:MOST]

@@ -99,8 +99,9 @@ def listed(shape: ListShape) -> tuple[AnySelect, Sort, ColumnElement[Any]]:
     if shape.sort == "best":
         is_whole = shape.is_collected and shape.matches != COLLECTED and not shape.is_short
         first = listed if is_whole else _first(listed)
-        ranks = search.ranked(first, shape.dialect).subquery("ranks") if shape.is_collected else first
-        return select(ranks.c.id), _order_of(BEST, ranks), total
+        if shape.is_collected:
+            first = search.ranked(first, shape.dialect, synonyms=shape.synonyms).subquery("ranks")
+        return select(first.c.id), _order_of(BEST, first), total
     return select(listed.c.id), _order_of(named(shape.sort), listed), total
 
 
@@ -196,7 +197,8 @@ def _most_voted(shape: ListShape) -> CTE:
     """The `cap` matches with the most votes, for a query with many matches; best match reads fewer."""
     ids, by = by_index(replace(shape, filters=without_query(shape.filters), sort="upvotes"))
     votes, project_id = by.keys
-    query = search.with_rank(ids.add_columns(votes.label("upvotes")), project_id, shape.dialect)
+    ids = ids.add_columns(votes.label("upvotes"))
+    query = search.with_rank(ids, project_id, shape.dialect, synonyms=shape.synonyms)
     query = query.order_by(votes.desc(), project_id.desc()).limit(CAP)
     return query.cte("most_voted").prefix_with("MATERIALIZED")
 

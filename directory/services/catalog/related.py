@@ -1,5 +1,7 @@
 """The live projects that share most with one: tags, of which a rare one weighs more, then words, then the category.
 
+Of the words of title and tagline those count that say something. One word alone does not make a project related.
+
 Each tag leads to its newest projects, each word to those that have it, if these are few, and the category to its newest
 ones. All tags of these candidates are weighed, whichever led to them. Equal candidates are ordered newest first. Votes
 change none of it, so a stored answer stays valid when somebody votes for another project.
@@ -14,7 +16,8 @@ from directory.db.statements import Prepared
 from directory.extensions import db
 from directory.services.catalog import catalog, search_frequency
 from directory.services.catalog.columns import P, shown
-from directory.services.catalog.similar import significant_words
+from directory.services.catalog.little_words import listed, without
+from directory.services.catalog.search_words import ascii_form, units
 from directory.services.identity import Caller
 
 MOST = 6
@@ -61,7 +64,7 @@ WITH asked AS MATERIALIZED (
     FROM gathered JOIN standings ON standings.project_id = gathered.id WHERE standings.status = 'live'
 )
 SELECT id, row_number() OVER (ORDER BY weight DESC, words DESC, is_near DESC, id DESC) AS place
-FROM scored ORDER BY place LIMIT {MOST}
+FROM scored WHERE weight > 0 OR words > 1 OR is_near ORDER BY place LIMIT {MOST}
 """,  # noqa: S608 (our own numbers)
     "sqlite": f"""
 WITH asked AS MATERIALIZED (
@@ -105,7 +108,7 @@ WITH asked AS MATERIALIZED (
     FROM gathered CROSS JOIN standings ON standings.project_id = gathered.id WHERE +standings.status = 'live'
 )
 SELECT id, row_number() OVER (ORDER BY weight DESC, words DESC, is_near DESC, id DESC) AS place
-FROM scored ORDER BY place LIMIT {MOST}
+FROM scored WHERE weight > 0 OR words > 1 OR is_near ORDER BY place LIMIT {MOST}
 """,  # noqa: S608 (our own numbers)
 }
 
@@ -113,8 +116,7 @@ FROM scored ORDER BY place LIMIT {MOST}
 def of(project: dict[str, Any], *, viewer: Caller | None) -> list[dict[str, Any]]:
     """Up to MOST live projects other than this one, as `viewer` sees them, those that share most with it first."""
     dialect = db.engine.dialect.name
-    significant = significant_words(f"{project['title']} {project['tagline']}")
-    words = sorted(significant, key=lambda word: (-len(word), word))[:MOST_WORDS]
+    words = asked(f"{project['title']} {project['tagline']}")
     given = {"tags": project["tags"], "category_id": project["category_id"], "project_id": project["id"]}
     if dialect == "postgresql":
         given |= {"words": [f"'{word}'" for word in words], "shares": [*map(_share, words)]}
@@ -123,6 +125,18 @@ def of(project: dict[str, Any], *, viewer: Caller | None) -> list[dict[str, Any]
     viewed = {} if viewer is None else {"viewer_id": viewer.id}
     rows = _statement(viewer is not None, dialect).all({**given, **viewed})
     return [catalog.view(row, viewer) for row in rows]
+
+
+def asked(text: str) -> list[str]:
+    """The longest words of a text that say something, at most MOST_WORDS.
+
+    What dots join is one word, and so is what has a part of one letter: of both the parts would be two words alike.
+    """
+    said = set[str]()
+    for unit in units(" ".join(without(text.split()))):
+        is_one = unit.dotted or (len(unit.parts) > 1 and min(map(len, unit.parts)) == 1)
+        said.update(unit.asked if unit.unspaced or not is_one else [unit.joined])
+    return sorted({ascii_form(word) for word in said - listed()}, key=lambda word: (-len(word), word))[:MOST_WORDS]
 
 
 def _share(word: str) -> float:

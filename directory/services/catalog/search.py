@@ -1,7 +1,7 @@
 """Full-text search: which projects match a query, and how well. The values are those of `search_language.expressions`.
 
-The rank of a match has a step for each of TIERS; equal ones are ordered by votes. Unlike bm25 or ts_rank none of it
-depends on other projects, so a cursor stays valid while they change.
+The rank of a match has a step for each of TIERS, and BY_SYNONYMS below them; equal ones are ordered by votes. Unlike
+bm25 or ts_rank none of it depends on other projects, so a cursor stays valid while they change.
 """
 
 from collections.abc import Callable
@@ -32,11 +32,12 @@ from sqlalchemy.sql.selectable import LateralFromClause
 from directory.db.paging import AnySelect
 from directory.models import Status, VoteRanking
 from directory.services.catalog.columns import unindexed
-from directory.services.catalog.search_language import KNOWN, RAREST, SUBSTRINGS, TIERS, WORDS, Tier, name
+from directory.services.catalog.search_language import KNOWN, RAREST, SUBSTRINGS, TIERS, TYPED, WORDS, Tier, name
 from directory.services.catalog.search_words import BREAK
 
 # The total of a search counts no more matches, and best match ranks no more: those with the most votes.
 MOST = 10_000
+BY_SYNONYMS = -1  # the rank of what matches by synonyms alone; 0 is that of TYPED
 
 Condition = Callable[[ColumnElement[int]], ColumnElement[bool]]
 
@@ -137,24 +138,30 @@ def leading(tier: Tier, dialect: str, most: int) -> Select[tuple[int]]:
     return select(_brief.c.rowid.label("id")).where(holds).limit(literal_column(str(most)))
 
 
-def ranked(candidates: FromClause, dialect: str) -> Select[tuple[int, int, int]]:
-    """Candidates (`id`, `upvotes`), which all match, with their `rank`, higher for better."""
+def ranked(candidates: FromClause, dialect: str, *, synonyms: bool) -> Select[tuple[int, int, int]]:
+    """Candidates (`id`, `upvotes`), which all match, with their `rank`, higher for better.
+
+    Here and below `synonyms` says that the query has some, and so a value for TYPED.
+    """
     query: Any = select(candidates.c.id, candidates.c.upvotes)
     if dialect == "postgresql":
-        entry = looked_up(_ranked_entry(candidates.c.id, dialect, matches=True))
+        entry = looked_up(_ranked_entry(candidates.c.id, dialect, synonyms=synonyms, matches=True))
         return query.join(entry, true()).add_columns(entry.c.rank)  # type: ignore[no-any-return]
+
     # A search for each tier, and for all candidates: for few candidates that costs less than reading each text.
-    searches = {tier: select(_index.c.rowid).where(_holds(tier, dialect)).correlate(None) for tier in TIERS}
-    return query.add_columns(_rank({tier: candidates.c.id.in_(found) for tier, found in searches.items()}))  # type: ignore[no-any-return]
+    def is_found(tier: Tier) -> ColumnElement[bool]:
+        return candidates.c.id.in_(select(_index.c.rowid).where(_holds(tier, dialect)).correlate(None))
+
+    return query.add_columns(_rank(is_found, synonyms))  # type: ignore[no-any-return]
 
 
-def with_rank(projects: AnySelect, project_id: ColumnElement[int], dialect: str) -> AnySelect:
+def with_rank(projects: AnySelect, project_id: ColumnElement[int], dialect: str, *, synonyms: bool) -> AnySelect:
     """The projects of a query that match, with their `rank`; each is tested by itself, as by `found`."""
     if dialect == "sqlite":
-        rank = _rank({tier: _reaches(tier, dialect) for tier in TIERS})
+        rank = _rank(lambda tier: _reaches(tier, dialect), synonyms)
         one = unindexed(project_id, dialect)  # so that SQLite does not begin with the entries
         return projects.join(_index, _key(dialect) == one).where(_reaches(TIERS[-1], dialect)).add_columns(rank)
-    entry = looked_up(_ranked_entry(project_id, dialect))
+    entry = looked_up(_ranked_entry(project_id, dialect, synonyms=synonyms))
     return projects.join(entry, true()).add_columns(entry.c.rank)
 
 
@@ -167,25 +174,28 @@ def looked_up(row: AnySelect) -> LateralFromClause:
     return row.offset(literal_column("0")).lateral("looked_up")
 
 
-def rank_of(project_id: ColumnElement[int], dialect: str) -> ColumnElement[int]:
+def rank_of(project_id: ColumnElement[int], dialect: str, *, synonyms: bool) -> ColumnElement[int]:
     """The rank of one project, null if it does not match."""
-    return _ranked_entry(project_id, dialect).scalar_subquery()
+    return _ranked_entry(project_id, dialect, synonyms=synonyms).scalar_subquery()
 
 
-def _ranked_entry(project_id: ColumnElement[int], dialect: str, *, matches: bool = False) -> Select[tuple[int]]:
+def _ranked_entry(
+    project_id: ColumnElement[int], dialect: str, *, synonyms: bool, matches: bool = False
+) -> Select[tuple[int]]:
     """The rank of one project, no row if it does not match; `matches` says that it is known to match."""
-    rank = _rank({tier: _reaches(tier, dialect) for tier in TIERS})
+    rank = _rank(lambda tier: _reaches(tier, dialect), synonyms)
     entry = select(rank).where(_key(dialect) == project_id)
     entry = entry if matches else entry.where(_reaches(TIERS[-1], dialect))
     return entry.correlate(project_id.table)
 
 
-def _rank(reached: dict[Tier, ColumnElement[bool]]) -> ColumnElement[Any]:
+def _rank(reaches: Callable[[Tier], ColumnElement[bool]], synonyms: bool) -> ColumnElement[Any]:
     """The rank of matches, by the tier that they reach. Most reach the last tier alone, so it is tested early."""
     *whole, title, words, begun, brief, _ = TIERS
     ranks = {tier: rank for rank, tier in enumerate(reversed(TIERS))}
-    first, others = ([(reached[tier], ranks[tier]) for tier in tiers] for tiers in (whole, (title, words, begun)))
-    return case(*first, (not_(reached[brief]), 0), *others, else_=1).label("rank")
+    first, others = ([(reaches(tier), ranks[tier]) for tier in tiers] for tiers in (whole, (title, words, begun)))
+    last = case((reaches(TYPED), 0), else_=BY_SYNONYMS) if synonyms else 0
+    return case(*first, (not_(reaches(brief)), last), *others, else_=1).label("rank")
 
 
 def _key(dialect: str) -> ColumnElement[int]:

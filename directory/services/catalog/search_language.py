@@ -1,10 +1,11 @@
 """A query in the languages of the engines, once for each step of the rank."""
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import accumulate, combinations
 from math import prod
 
+from directory.services.catalog.little_words import without
 from directory.services.catalog.search_words import (
     MAX_WORD_LENGTH,
     MAX_WORDS,
@@ -37,6 +38,7 @@ TIERS = (
 Tier = tuple[str, str]
 MOST_SPLIT = 6  # words of a query that may each be a part of one: of more the expression would be long
 WORDS: Tier = ("anywhere", "words")  # not a step of the rank: matches by whole words alone
+TYPED: Tier = ("anywhere", "typed")  # the last tier without synonyms: the value is there if a word has some
 _WEIGHTS = {"title": "A", "brief": "AB", "anywhere": ""}
 _SCOPES = {"title": "{title} : ", "brief": "{title brief} : ", "anywhere": ""}
 QUERY, SUBSTRINGS = "q", "s"  # prefixes of the names of the values
@@ -47,16 +49,21 @@ TEST = 15
 
 Share = Callable[[str, bool], float]  # of projects, at most, that have a word, or a word that begins so
 Begun = Callable[[str], list[str]]  # the most common words that begin so
+Synonyms = Mapping[str, Sequence[Unit]]  # of a word, all in one (`Unit.joined`), those that mean the same
+NONE: Synonyms = {}
 
 
-def expressions(query: str, dialect: str, tag: str | None = None, least: int | None = None) -> dict[str, str] | None:
+def expressions(
+    query: str, dialect: str, tag: str | None = None, least: int | None = None, synonyms: Synonyms = NONE
+) -> dict[str, str] | None:
     """The query in the engine's own language, once for each tier; None if it has no word.
 
     With a `tag` those that search descriptions ask for its words too, in tagline and tags. So an index finds no more
     projects than have both. With `least`, which is less than the number of words, so many of them are enough, and a
-    title that consists of so many is one that matches as a whole.
+    title that consists of so many is one that matches as a whole. What matches by `synonyms` reaches the last tier
+    alone, and not TYPED.
     """
-    asked, key = _asked(query), whole(query)
+    asked, key = units_of(query), whole(query)
     if not asked or key is None:
         return None
     keys = [addressed(each) for each in address_keys(query)]
@@ -64,23 +71,32 @@ def expressions(query: str, dialect: str, tag: str | None = None, least: int | N
     if least is not None:
         spellings = wholes = _wholes(asked, least)
     exact, same, *tiers = TIERS
-    written = {}
+    others, written = _others(asked, synonyms), {}
     for language, prefix in _LANGUAGES[dialect]:
+
+        def condition(language: _Language, tier: Tier, others: Sequence[Sequence[Unit]] = ()) -> str:
+            is_anywhere = tier[0] == "anywhere"
+            clauses = language.clauses(asked, tier, keys if is_anywhere else [], others)
+            clauses = clauses if least is None else [language.most_of(clauses, least)]
+            return language.all_of([*clauses, *language.tagged(tag if is_anywhere else None)], tier)
+
         written[name(exact, prefix)] = language.one_of(spellings, exact)
         written[name(same, prefix)] = language.one_of(wholes, same)
-        for tier in (*tiers, WORDS):
-            is_anywhere = tier[0] == "anywhere"
-            clauses = language.clauses(asked, tier, keys if is_anywhere else [])
-            clauses = clauses if least is None else [language.most_of(clauses, least)]
-            written[name(tier, prefix)] = language.all_of(
-                [*clauses, *language.tagged(tag if is_anywhere else None)], tier
-            )
+        written |= {name(tier, prefix): condition(language, tier) for tier in (*tiers, WORDS)}
+        if any(others):
+            written[name(TYPED, prefix)] = written[name(TIERS[-1], prefix)]
+            written[name(TIERS[-1], prefix)] = condition(language, TIERS[-1], others)
     return written
 
 
 def size(query: str) -> int:
     """The number of words of a query that are searched for, each once; what marks or quotes keep together is one."""
-    return len(_asked(query))
+    return len(units_of(query))
+
+
+def is_little(query: str) -> bool:
+    """Whether a query has little words alone."""
+    return not query_units(query, without)
 
 
 def _wholes(asked: list[Unit], size: int) -> list[str]:
@@ -88,17 +104,18 @@ def _wholes(asked: list[Unit], size: int) -> list[str]:
     return [word for some in combinations(asked, size) if (word := whole_of(some)) is not None]
 
 
-def rarest(query: str, tag: str | None, share: Share) -> str | None:
+def rarest(query: str, tag: str | None, share: Share, synonyms: Synonyms = NONE) -> str | None:
     """The conditions of the last tier that few projects meet, for PostgreSQL's index; None if it needs all of them.
 
     The index reads all entries of each word before it finds the first project. With many common words it costs less to
     ask it for the rarest ones, and to test for the others each project that it finds.
     """
-    asked, keys = _asked(query), [addressed(each) for each in address_keys(query)]
-    language, tier = _Language(), TIERS[-1]
-    clauses = [*language.clauses(asked, tier, keys), *language.tagged(tag)]
+    asked, keys = units_of(query), [addressed(each) for each in address_keys(query)]
+    language, tier, others = _Language(), TIERS[-1], _others(asked, synonyms)
+    clauses = [*language.clauses(asked, tier, keys, others), *language.tagged(tag)]
     tagged = [min(share(word, False) for word in words(tag))] if tag and len(clauses) > len(asked) else []
-    shares = [*(_share(unit, share) for unit in asked), *tagged]
+    by_unit = zip(asked, others, strict=True)
+    shares = [*(min(1.0, sum(_share(each, share) for each in (unit, *same))) for unit, same in by_unit), *tagged]
     chosen, found = list[str](), 1.0
     for each, clause in sorted(zip(shares, clauses, strict=True)):
         if chosen and each >= TEST * found * (1 - each):
@@ -110,7 +127,7 @@ def rarest(query: str, tag: str | None, share: Share) -> str | None:
 
 def expected(query: str, share: Share) -> float:
     """The share of projects that match, if the words of the query have nothing to do with each other."""
-    return prod(_share(unit, share) for unit in _asked(query))
+    return prod(_share(unit, share) for unit in units_of(query))
 
 
 def known(query: str, begun: Begun) -> list[str]:
@@ -119,14 +136,20 @@ def known(query: str, begun: Begun) -> list[str]:
     The index reads the entries of all words with a beginning before it finds the first project. Of whole words it skips
     most entries that are no match, the more so if each has a condition of its own.
     """
-    return _Known(begun).clauses(_asked(query), TIERS[-1], [addressed(each) for each in address_keys(query)])
+    return _Known(begun).clauses(units_of(query), TIERS[-1], [addressed(each) for each in address_keys(query)])
 
 
-def _asked(query: str) -> list[Unit]:
-    """The units of a query, as many as are searched for."""
-    asked = list(dict.fromkeys(query_units(query)))
+def units_of(query: str) -> list[Unit]:
+    """The units of a query, as many as are searched for: without little words, unless it has no others."""
+    asked = list(dict.fromkeys(query_units(query, without) or query_units(query)))
     sizes = accumulate(len(unit.asked) for unit in asked)
     return [unit for unit, size in zip(asked, sizes, strict=True) if size <= MAX_WORDS] or asked[:1]
+
+
+def _others(asked: list[Unit], synonyms: Synonyms) -> list[list[Unit]]:
+    """For each unit those that mean the same as it, or as its singular; none for a phrase."""
+    by_unit = [[] if unit.quoted else [unit.joined, *singulars(unit.joined)] for unit in asked]
+    return [list(dict.fromkeys(each for word in words for each in synonyms.get(word, ()))) for words in by_unit]
 
 
 def _share(unit: Unit, share: Share) -> float:
@@ -165,12 +188,19 @@ class _Language:
             found.append(self.AND.join(self.most_of(some, number) for some, number in numbers if number))
         return f"({self.OR.join(found)})"
 
-    def clauses(self, asked: list[Unit], tier: Tier, instead: Iterable[str]) -> list[str]:
-        """A condition for each unit of a query: one of its spellings, or one of the words `instead` of all."""
+    def clauses(
+        self, asked: list[Unit], tier: Tier, instead: Iterable[str], synonyms: Sequence[Sequence[Unit]] = ()
+    ) -> list[str]:
+        """A condition for each unit of a query: one of its spellings or synonyms, or a word `instead` of all units."""
         others = [self.word(word, tier, as_beginning=False) for word in instead]
+        by_unit = zip(asked, self._joined(asked, tier), synonyms or [()] * len(asked), strict=True)
         return [
-            self._unit(unit, [*self._other_spellings(unit, tier), *joined, *others], tier)
-            for unit, joined in zip(asked, self._joined(asked, tier), strict=True)
+            self._unit(
+                unit,
+                [*self._other_spellings(unit, tier), *joined, *others, *(self._synonym(each, tier) for each in same)],
+                tier,
+            )
+            for unit, joined, same in by_unit
         ]
 
     def tagged(self, tag: str | None) -> list[str]:
@@ -193,6 +223,12 @@ class _Language:
         """A unit: its words, or one of its other spellings."""
         parts = self.AND.join(self._parts(unit, tier))
         return f"({self.OR.join([*others, f'({parts})'])})" if others else parts
+
+    def _synonym(self, unit: Unit, tier: Tier) -> str:
+        """One of the spellings of a unit; of a script without spaces, its characters as neighbours."""
+        if unit.unspaced:
+            return self.phrase(unit.parts, tier, as_beginning=False)
+        return self.OR.join([*self._parts(unit, tier), *self._other_spellings(unit, tier)])
 
     def _parts(self, unit: Unit, tier: Tier) -> list[str]:
         """The conditions for the words of a unit: that they are neighbours, if marks or quotes keep them together."""

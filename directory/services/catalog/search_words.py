@@ -9,7 +9,7 @@ found as neighbours. A change of the indexed texts needs a migration that indexe
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from hashlib import blake2b
 from typing import NamedTuple
@@ -111,6 +111,13 @@ class Unit(NamedTuple):
         return not self.parts[0].isascii() and is_symbol(self.parts[0][0])
 
     @property
+    def alone(self) -> str:
+        """A query for this alone."""
+        if self.quoted:
+            return f'"{" ".join(self.parts)}"'
+        return ("" if self.unspaced else "." if self.dotted else "-").join(self.parts)
+
+    @property
     def asked(self) -> tuple[str, ...]:
         """The words that a text has to have."""
         if self.unspaced and not self.quoted:
@@ -154,14 +161,15 @@ def _joined_unit(written: str, part: re.Pattern[str]) -> Unit:
     return Unit(tuple(each[:MAX_WORD_LENGTH] for each in part.findall(written)), dotted="." in written)
 
 
-def query_units(query: str) -> list[Unit]:
-    """The words and phrases of a query. A whole address asks for its domain."""
+def query_units(query: str, chosen: Callable[[list[str]], list[str]] = list) -> list[Unit]:
+    """The words and phrases of a query, outside of quotes the `chosen` ones. A whole address asks for its domain."""
     address = _ADDRESS.fullmatch(query) or _WITH_PORT.fullmatch(query)
     if address is not None:
         return [*units(readable_host(address[1]))]
     parsed: list[Unit] = []
     for n, text in enumerate(_PHRASE.split(query)):  # phrases are at the odd places
-        some = units(" ".join(map(readable_host, text.split())))
+        pieces = text.split()
+        some = units(" ".join(map(readable_host, pieces if n % 2 else chosen(pieces))))
         parts = tuple(part for unit in some for part in unit.parts)
         parsed += some if n % 2 == 0 else (Unit(parts, quoted=True),) if parts else ()
     return parsed

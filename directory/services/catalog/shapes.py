@@ -54,7 +54,8 @@ class ListShape:
     """The parts of a list that determine its SQL: the names of its filters, the state, the order and the database.
 
     `matches` says how the matches of a query are found: FEW, TESTED, COLLECTED, MANY or CAPPED; without a query it is
-    "", or TAGGED. With `is_short` the projects of the period `published` are collected.
+    "", or TAGGED. With `is_short` the projects of the period `published` are collected. With `synonyms` a word of the
+    query has some.
     """
 
     filters: tuple[str, ...]
@@ -63,6 +64,7 @@ class ListShape:
     sort: str = "newest"
     matches: str = ""
     is_short: bool = False
+    synonyms: bool = False
 
     @property
     def is_counted(self) -> bool:

@@ -16,6 +16,7 @@ from directory.db.statements import Prepared, among
 from directory.extensions import db
 from directory.models import Project, Upvote
 from directory.services import permissions
+from directory.services.catalog.little_words import listed, without
 from directory.services.catalog.search_words import whole, words
 from directory.services.identity import Caller
 from directory.services.text.equal_addresses import url_key
@@ -23,9 +24,6 @@ from directory.services.text.equal_addresses import url_key
 COMMON = 100  # projects; a word that more of them have is common
 MOST_WORDS = 8  # the longest words of a title that are looked up
 MOST_SAME, MOST_SIMILAR = 20, 5
-LITTLE_WORDS = frozenset(
-    ["a", "an", "and", "by", "for", "from", "in", "my", "of", "on", "or", "our", "the", "to", "with", "your"]
-)
 
 P = Project.__table__.c
 
@@ -88,8 +86,7 @@ def _item(row: _Row, by: Caller) -> dict[str, Any]:
 
 def significant_words(title: str) -> set[str]:
     """The words by which titles are compared: without the little ones, if there are others."""
-    significant = {*words(title)}
-    return significant - LITTLE_WORDS or significant
+    return {*words(" ".join(without(title.split())))} - listed() or {*words(title)}
 
 
 def _likeness(one: set[str], other: set[str]) -> float:

@@ -1,6 +1,7 @@
 """What an answer says of a search: "did you mean", and the operators of other search engines, which are words here.
 
-For a search that found nothing, `nearest` has the nearest spellings that are words of live titles, or tags.
+For a search that found nothing, `nearest` has the nearest spellings that are words of live titles, or tags, in place of
+words that find nothing.
 
 The index of words can find a word, but not similar words. So this module generates the spellings that are one edit
 away, and some that are two, and one statement looks them up. Its cost depends on the length of the words, not on the
@@ -13,6 +14,7 @@ search for a narrower or a wider one. Quotes are not among them: they make a phr
 import re
 import unicodedata
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache, lru_cache
 from itertools import islice
 
@@ -21,7 +23,12 @@ from sqlalchemy import ARRAY, JSON, Text, bindparam, text
 from directory.db.statements import Prepared
 from directory.extensions import db
 from directory.models import Status
-from directory.services.catalog.search_words import Unit, ascii_form, is_beginning, query_units
+from directory.services.catalog import ways
+from directory.services.catalog.filters import Filters
+from directory.services.catalog.little_words import without
+from directory.services.catalog.nearest import finds
+from directory.services.catalog.search_language import units_of
+from directory.services.catalog.search_words import Unit, ascii_form, is_beginning, units
 from directory.services.text.characters import fold, script
 
 MOST = 3  # suggestions, and words of a query that are corrected
@@ -43,25 +50,46 @@ _NAMES = (
 _FILTER = re.compile(rf"(?:{_NAMES}):(?=[\w@#*{_QUOTES}]).+", re.IGNORECASE)
 
 
-def nearest(query: str) -> list[str]:
-    """Up to MOST queries like this one, nearest first, each word of which is in a live title or a tag."""
-    units = query_units(query)
-    words = [unit.joined for unit in units]
-    if not 1 <= len(units) <= MOST or not all(map(_may_be_misspelled, units)):
+def nearest(filters: Filters) -> list[str]:
+    """Up to MOST queries like that of a search that finds nothing, nearest first; those that find something.
+
+    They change only words that find nothing, and each new word is in a live title or a tag.
+    """
+    query = filters.q or ""
+    asked, is_plain = units_of(query), filters == Filters(status=Status.LIVE, q=query)
+    if not 1 <= len(asked) <= MOST or any(unit.unspaced or unit.quoted or unit.is_symbol for unit in asked):
         return []
-    spellings = [list(islice(_spellings(word), SPELLINGS // len(words))) for word in words]
+    # A single word of a list without other filters has found nothing.
+    lost = [unit for unit in asked if (is_plain and len(asked) == 1) or not _finds(unit)]
+    if not lost or not all(map(_may_be_misspelled, lost)):
+        return []
+    spellings = [list(islice(_spellings(unit.joined), 1, SPELLINGS // len(lost))) for unit in lost]
     known = _known(sorted({ascii_form(each) for some in spellings for each in some}))
-    nearest = [[each for each in some if ascii_form(each) in known][:MOST] for some in spellings]
-    nearest = [some[:1] if some[:1] == [word] else some for some, word in zip(nearest, words, strict=True)]
-    if not all(nearest) or [some[0] for some in nearest] == words:
+    instead = [[each for each in some if ascii_form(each) in known][:MOST] for some in spellings]
+    if not all(instead):
         return []
     # Several misspelled words: the n-th nearest spelling of each, or its last one.
-    suggested = [" ".join(some[min(n, len(some) - 1)] for some in nearest) for n in range(MOST)]
-    return list(dict.fromkeys(suggested))
+    chosen = ([some[min(n, len(some) - 1)] for some in instead] for n in range(MOST))
+    suggested = dict.fromkeys(_respelled(query, dict(zip(lost, each, strict=True))) for each in chosen)
+    return [each for each in suggested if (is_plain and len(asked) == 1) or finds(replace(filters, q=each))]
+
+
+def _finds(unit: Unit) -> bool:
+    """Whether a word finds a live project."""
+    found = ways.matched(Filters(status=Status.LIVE, q=unit.alone))
+    return found is not None and found.counted is not None and found.counted.number != 0
+
+
+def _respelled(query: str, instead: dict[Unit, str]) -> str:
+    """A query with other spellings of some of its words."""
+    return " ".join(
+        " ".join(instead.get(unit, unit.alone) for unit in some) if not instead.keys().isdisjoint(some) else piece
+        for piece, some in ((piece, units(*(without([piece]) or [piece]))) for piece in query.split())
+    )
 
 
 def _may_be_misspelled(unit: Unit) -> bool:
-    return not (unit.unspaced or unit.quoted or unit.is_symbol) and SHORTEST <= len(unit.joined) <= LONGEST
+    return SHORTEST <= len(unit.joined) <= LONGEST
 
 
 def _spellings(word: str) -> Iterator[str]:

@@ -107,7 +107,8 @@ def rows(
         matches = shapes.COLLECTED if best_match.is_rare(asked) else matches
     is_short, length = _length(filters, sort, window, matches, given)
     total = length if {*names} == {"status", "published"} else total
-    shape = shapes.ListShape(names, filters.status, dialect, sort, matches, is_short)
+    synonyms = filters.q is not None and search_language.name(search_language.TYPED) in given
+    shape = shapes.ListShape(names, filters.status, dialect, sort, matches, is_short, synonyms)
     statement = queries.page(shape, window.start, window.limit, viewer is not None)
     with by_index() if matches in {shapes.TESTED, shapes.COLLECTED} else nullcontext():
         found = statement.all({**given, **window.parameters(), **viewed})
@@ -215,7 +216,7 @@ def _parameters(filters: Filters, narrowing: dict[str, Any], least: int | None) 
     if filters.q is None:
         return given
     dialect, query = db.engine.dialect.name, filters.q
-    expressions = search_language.expressions(query, dialect, filters.tag, least)
+    expressions = search_language.expressions(query, dialect, filters.tag, least, db.synonyms)
     if expressions is None:
         return None
     sooner = _sooner(query, filters.tag) if least is None else {}  # a part of the words says nothing of all
@@ -230,5 +231,5 @@ def _sooner(query: str, tag: str | None) -> dict[str, str]:
     is_many = search_language.expected(query, share) * search_frequency.projects() * RELATED > search.MOST
     known = search_language.known(query, search_frequency.known()) if is_many else []
     conditions = {search_language.KNOWN.format(n): condition for n, condition in enumerate(known)}
-    rarest = search_language.rarest(query, tag, share)
+    rarest = search_language.rarest(query, tag, share, db.synonyms)
     return conditions if rarest is None else {**conditions, search_language.RAREST: rarest}
