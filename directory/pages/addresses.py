@@ -13,6 +13,7 @@ from flask import Blueprint, Response, current_app, redirect
 from directory.errors import NotFound
 from directory.http import feed
 from directory.http.access import public
+from directory.http.cache_policy import CacheTags
 from directory.http.endpoint import operation
 from directory.http.languages import of_app
 from directory.language.messages import _
@@ -32,7 +33,7 @@ from directory.pages.layout import (
     tagged,
 )
 from directory.pages.translated import by_name
-from directory.services.catalog import categories, tags
+from directory.services.catalog import categories, front, tags
 
 TAGS_PAGE = 1_000
 NAME_MAX = 16  # characters of a short name in OpenSearch 1.1
@@ -52,9 +53,11 @@ OPENSEARCH = """<?xml version="1.0" encoding="UTF-8"?>
 @public
 @operation(tier="read", page=True, etag=True, personal=True, cache=PAGE)
 def all_categories() -> PageAnswer:
-    """Show all categories with their numbers of live projects."""
-    about = Head(_("Categories"), _("All categories of the directory."), "/categories")
-    return show("categories.html", about, categories=by_name(categories.listed()))
+    """Show all categories with their numbers of live projects, and the newest of these."""
+    about, listed = Head(_("Categories"), _("All categories of the directory."), "/categories"), categories.listed()
+    newest = front.newest(listed)
+    shown = CacheTags(tuple(each["id"] for some in newest.values() for each in some))
+    return show("categories.html", about, tags=shown, categories=by_name(listed), newest=newest)
 
 
 @bp.get("/tags")

@@ -3,14 +3,17 @@
 import logging
 import re
 from collections.abc import Iterable
+from contextlib import suppress
 from datetime import datetime
 from typing import Any
 from urllib.parse import quote, urlsplit
 
 from flask import Blueprint, Flask, Response, current_app, jsonify, render_template, request
 from markupsafe import Markup
+from sqlalchemy.exc import SQLAlchemyError
 
-from directory.errors import EmailNotVerified, NotFound
+from directory.db.paging import Window
+from directory.errors import DirectoryError, EmailNotVerified, NotFound
 from directory.http import access, docs, feed, languages, problem_details, receivers
 from directory.http.authentication import viewer
 from directory.http.cache_policy import CachePolicy, CacheTags
@@ -25,6 +28,8 @@ from directory.pages.build import Build
 from directory.pages.head import DESCRIPTION, Head, source_of
 from directory.services import build as own_build
 from directory.services import permissions
+from directory.services.catalog import catalog
+from directory.services.catalog.filters import Filters
 from directory.services.site import Site, path_of
 from directory.services.text import links, markdown
 
@@ -66,6 +71,7 @@ UNCONFIRMED_WITHOUT_MAIL = _(
     "address, and sign in again."
 )
 PATH_MAX = 2_000  # characters of a page to which another one leads back
+TRENDING = 6  # cards
 log = logging.getLogger(__name__)
 COMMA = _(", ")
 
@@ -261,14 +267,24 @@ def explain(response: Response) -> Response:
         return response
 
 
+def trending() -> list[dict[str, Any]]:
+    """Projects for a page that has nothing of its own to show; none from a database that does not answer."""
+    if access.is_closed() and current().caller is None:
+        return []
+    with suppress(DirectoryError, SQLAlchemyError):
+        return catalog.page(Filters(status="live"), "popular", Window(TRENDING, page=1), viewer=None).items
+    return []
+
+
 def explained(response: Response) -> PageAnswer:
-    """The page that explains a problem. It needs no database."""
+    """The page that explains a problem. It does not need the database."""
     problem = problem_of(response)
     is_missing = response.status_code == 404
     head = Head(_("Page not found") if response.status_code in (404, 405) else problem["title"], indexed=False)
     return _rendered(
-        "problem_page.html", head, current().caller, problem=problem, is_missing=is_missing, here=own_address()
-    )
+        "problem_page.html", head, current().caller, problem=problem, is_missing=is_missing, here=own_address(),
+        trending=trending() if is_missing else [],
+    )  # fmt: skip
 
 
 def problem_of(response: Response) -> dict[str, Any]:

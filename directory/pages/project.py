@@ -21,7 +21,7 @@ from directory.http.fields import Strict, Word
 from directory.language.messages import _
 from directory.pages import head
 from directory.pages.forms import NO_STORE, Form, same_as, see_other, shows
-from directory.pages.layout import PAGE, PageAnswer, address_with, bp, here, own_path, show, slot_values
+from directory.pages.layout import PAGE, PageAnswer, address_with, bp, here, own_path, show, slot_values, trending
 from directory.pages.project_form import VersionForm
 from directory.pages.project_words import EVENTS, FIELDS, revised, state
 from directory.pages.sign_in_form import refused
@@ -174,7 +174,15 @@ def finish_vote(project_id: int, query: dict[str, str]) -> Any:
         rate_limits.hit("voting")
         projects.cast_vote.view(project_id=project_id)  # type: ignore[attr-defined]
     head_ = head.Head(_("Vote for {title}", title=project["title"]), indexed=False)
-    page, headers = show("vote.html", head_, here=back, project=project, is_counted=is_counted, back=back)
+    page, headers = show(
+        "vote.html",
+        head_,
+        here=back,
+        project=project,
+        is_counted=is_counted,
+        back=back,
+        trending=trending() if is_counted else [],
+    )
     return page, {**headers, **NO_STORE, **(vote_cookie(None) if is_counted else {})}
 
 

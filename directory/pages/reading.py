@@ -35,6 +35,7 @@ from directory.pages.layout import (
     page_view,
     show,
     slot_values,
+    trending,
     with_page,
 )
 from directory.pages.translated import by_name
@@ -286,12 +287,17 @@ def _list(at: Wanted, query: dict[str, str]) -> PageAnswer:
     site = current_app.extensions["site"]
     is_front = wanted == Wanted() and not query.get("sort")
     shelves = _shelves(listed) if is_front else []
+    is_empty = not total and not searched.get("near")
+    cards = trending() if is_empty and not refused else []
+    if cards:
+        tagged = None  # any vote may change them
     page, headers = show(
         "list.html", _head(wanted, chosen, found, pages),
         tags=_with_shelves(tagged, shelves) if is_front and tagged else tagged, shelves=shelves,
         came=front.published() if is_front and not (site.headline or site.tagline) else 0,
         front=current_app.extensions["own_site"].front(language().tag) if is_front else "",
-        wanted=wanted, chosen=chosen, heading=_title(wanted, _subject(wanted, chosen)), categories=listed, found=found,
+        wanted=wanted, around=wanted if total else Wanted(), trending=cards, chosen=chosen,
+        heading=_title(wanted, _subject(wanted, chosen)), categories=listed, found=found,
         projects=found.items, narrower=narrower, most_tags=tags.MOST, pages=pages,
         under=partial(_heading, today=now().date()), sorts=SORTS, meanings=MEANINGS, ranked=RANKED, size=SIZE,
         refused=refused, typed=query.get("q", "").strip(), **searched,
@@ -302,12 +308,12 @@ def _list(at: Wanted, query: dict[str, str]) -> PageAnswer:
 
 
 def _heading(day: date, today: date) -> tuple[str, str]:
-    """The period under whose heading the new projects of a day stand, and its name, which that of a day leaves out.
+    """The period under whose heading the new projects of a day stand, and its name.
 
     Today and yesterday have their own; then come the rest of this week, of this month, of this year, and other years.
     """
     if today - day <= timedelta(days=1):
-        return day.isoformat(), ""
+        return day.isoformat(), _("Yesterday") if day < today else _("Today")
     week, month = containing(today, WEEK), containing(today, MONTH)
     if week.first <= day:
         return str(week), _("This week")

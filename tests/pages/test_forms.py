@@ -115,6 +115,7 @@ def test_a_vote_that_was_pressed_before_signing_in_is_counted_after_it_once(app,
     assert (page.status_code, page.headers["Cache-Control"]) == (200, "no-store")
     assert "Counted" in text_of(page)
     assert f'href="/?page=1#p-{project}"' in page.text
+    assert all(part in page.text for part in ("Withdraw the vote", 'value="withdraw"', 'id="trending"'))
     assert world.stored(project)["upvotes"] == 1
     assert browser.post(f"/votes/{project}", data={"vote": "withdraw"}).status_code == 303
     again = browser.get(then)

@@ -21,12 +21,13 @@ from directory.services.catalog.columns import ID, STATUS
 from directory.services.catalog.shapes import LIVE
 from directory.services.identity import Caller
 
+LOGOS = 3  # the newest projects of a category, on the page of all
 # The most projects of a shelf of the best; the fewest and the most of one of these days.
 BEST, FEW, MOST = 5, 3, 6
 EACH, CATEGORIES = 4, 3  # the projects on the shelf of a category, and the most of these shelves
 DAYS, THIRTY = timedelta(days=7), timedelta(days=30)  # today is one of them
 
-P, S = Project.__table__.c, VoteRanking.__table__.c
+P, S, C = Project.__table__.c, VoteRanking.__table__.c, Category.__table__.c
 FIRST, LAST = (bindparam(name, type_=UtcDateTime()) for name in ("first", "last"))
 LISTED = and_(LIVE, P.listed_at.between(FIRST, LAST))
 
@@ -72,6 +73,14 @@ def published() -> int:
     """How many live projects were published in the last seven days."""
     [[number]] = _published().all(_since(DAYS))
     return int(number)
+
+
+def newest(listed: Iterable[Category]) -> dict[int, list[dict[str, Any]]]:
+    """The newest live projects of each of some categories that have any, by the categories' ids."""
+    rows = _newest().all({}) if any(each.live_projects for each in listed) else []
+    ids = {row[0]: [each for each in row[1:] if each] for row in rows}
+    shown = _shown([each for some in ids.values() for each in some], None)
+    return {category: [shown[each] for each in some if each in shown] for category, some in ids.items()}
 
 
 def _these_days(of_week: list[int], taken: Collection[int]) -> tuple[Shelf, list[int]] | None:
@@ -126,6 +135,15 @@ def _beginnings(categories: int) -> Prepared:
         for place, part in enumerate(query.subquery() for query in parts)
     ]
     return Prepared(union_all(*shelves))
+
+
+@cache
+def _newest() -> Prepared:
+    def at(place: int) -> Any:
+        query = select(P.id).where(LIVE, P.category_id == C.id).order_by(P.listed_at.desc(), P.id.desc())
+        return query.limit(literal_column("1")).offset(literal_column(str(place))).scalar_subquery()
+
+    return Prepared(select(C.id, *(at(place).label(f"newest_{place}") for place in range(LOGOS))))
 
 
 @cache

@@ -35,7 +35,7 @@ async function add(link: HTMLAnchorElement): Promise<void> {
   }
 }
 
-/** Whether this page has it already: a row that moved down meanwhile, or the heading of the last day. */
+/** Whether this page has it already: a row that moved down meanwhile, or the last heading. */
 function isHere(each: Element): boolean {
   const day = find("time", each)?.getAttribute("datetime");
   return Boolean(each.id ? document.getElementById(each.id) : find(`.day time[datetime="${day}"]`));

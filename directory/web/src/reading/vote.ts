@@ -28,6 +28,7 @@ async function want(button: HTMLButtonElement): Promise<void> {
   const entry = entries.get(button) ?? { known: read(button), wanted: false, busy: false };
   entries.set(button, entry);
   entry.wanted = button.ariaPressed !== "true";
+  button.dataset.moved = entry.wanted ? "up" : "down";
   show(button, { on: entry.wanted, count: entry.known.count + Number(entry.wanted) - Number(entry.known.on) });
   if (entry.busy) return; // the call that is under way goes on with it
   entry.busy = true;
@@ -69,7 +70,9 @@ function show(button: HTMLButtonElement, { on, count }: Vote): void {
   const text = numeral(count);
   button.ariaPressed = String(on);
   button.value = on ? "withdraw" : "cast";
-  (find(".count", button) as HTMLElement).textContent = text;
+  const number = find(".count", button) as HTMLElement;
+  number.textContent = text;
+  number.classList.toggle("unseen", !count);
   (find(".word", button) as HTMLElement).textContent = `${word(on ? "Voted" : "Upvote")} `;
   // The wide button of a project's page needs no label: it shows its words.
   const title = find(":is(h2, h3) a", button.closest("article") ?? undefined)?.textContent;
