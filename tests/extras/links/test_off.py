@@ -1,6 +1,7 @@
 """With LINK_CHECKS=off, which is the default, the service asks nothing of the outside."""
 
 import socket
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -16,7 +17,7 @@ def test_while_it_is_off_no_request_to_any_route_opens_a_socket_or_resolves_a_na
     world, asked = World(app), list[Any]()
 
     def refuse(*given: Any) -> Any:
-        asked.append(given[-2:])
+        asked.append(given)
         raise OSError
 
     admin = world.admin()
@@ -24,9 +25,9 @@ def test_while_it_is_off_no_request_to_any_route_opens_a_socket_or_resolves_a_na
     with monkeypatch.context() as patched:
         patched.setattr(socket.socket, "connect", refuse)
         patched.setattr("_socket.getaddrinfo", refuse)
-        with pytest.raises(OSError, match="^$"):
+        with suppress(OSError):
             socket.create_connection(("example.org", 80))
-        asked.clear()
+        assert asked.pop()[:2] == ("example.org", 80)  # it counts
         for route in routes(app):
             if route.name not in ENDING:
                 path, project = targets.path(route.rule, "live")
