@@ -340,7 +340,7 @@ def init_app(app: Flask) -> None:
     app.extensions["environments"] = {}
     app.jinja_env.filters |= {
         "day": _day, "number": "{:,}".format, "letters": letters, "tint": _tint, "markdown": _markdown,
-        "path": path_of, "host": _host, "repository": _repository, "strip_width": _strip_width,
+        "path": path_of, "host": _host, "repository": _repository,
         "enumerated": COMMA.join, "inline": str.lower, "category": str,
     }  # fmt: skip
     app.jinja_env.globals |= {
@@ -356,11 +356,6 @@ def init_app(app: Flask) -> None:
         "in_language": translated.in_language,
     }
     app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
-
-
-def _strip_width(picture: dict[str, Any]) -> int:
-    """The width in pixels at which a picture that is 240 pixels high is shown: 24 to 480, whatever its form."""
-    return int(min(480, max(24, 240 * picture["width"] // picture["height"])))
 
 
 def _day(at: datetime) -> str:

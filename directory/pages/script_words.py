@@ -12,7 +12,7 @@ READING: Sequence[Message] = (
     _("Voted"), _("Upvote"), ngettext("Upvote {title}, {number} vote", "Upvote {title}, {number} votes", 1),
     _("Your vote was not counted."), _("Your vote was not withdrawn."),
     _("You are offline, or the service does not answer."), _("The service answered with status {status}."),
-    _("Theme: system"), _("Theme: light"), _("Theme: dark"),
+    _("The address of this page is copied."), _("Theme: system"), _("Theme: light"), _("Theme: dark"),
     _("Previous picture"), _("Next picture"), _("Close"), _("Passkeys work at {address}, not at this address."),
     _("No passkey was used. You can try again, or sign in by your password."),
     _("This device has a passkey for your account already."),

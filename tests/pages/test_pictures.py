@@ -22,6 +22,7 @@ def test_the_page_of_a_project_shows_its_pictures_in_order_each_with_its_size(ap
         for n, size in enumerate([(1600, 1000), (100, 900), (900, 9)])
     ]
     page = Api(app).get(f"/p/{project}/{world.stored(project)['slug']}").text
+    assert re.search('<nav class="crumbs[^>]*><a href="/">.*</a> <a href="/categories/', page)
     strip = page.partition('<div class="pictures"')[2].partition("</div>")[0]
     images = re.findall("<img [^>]*>", strip)
     assert [re.search('src="([^"]*)"', each)[1] for each in images] == [each["640"] for each in made]
@@ -29,7 +30,7 @@ def test_the_page_of_a_project_shows_its_pictures_in_order_each_with_its_size(ap
         f"&lt;{n}&gt; &#34;words&#34;" for n in range(3)
     ]
     sizes = [re.search('width="(\\d+)" height="(\\d+)"', each).groups() for each in images]
-    assert sizes == [("384", "240"), ("26", "240"), ("480", "240")]
+    assert sizes == [("1280", "800"), ("100", "900"), ("900", "9")]
     assert ['loading="lazy"' in each for each in images] == [False, True, True]
     assert [unescape(each) for each in re.findall('<a href="([^"]*)"', strip)] == [each["1280"] for each in made]
 

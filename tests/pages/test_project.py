@@ -22,7 +22,7 @@ def test_a_project_is_complete_html(api, path_of, world):
     answer = api.get(path)
     assert (answer.status_code, answer.headers["Cache-Control"]) == (200, "public, no-cache")
     text = text_of(answer)
-    assert "Lanternfish Charts Visit the website example.org Upvote 0 See https://example.com/x . Then bold" in text
+    assert "Tools LN Lanternfish Charts See https://example.com/x . Then bold one two Visit the website" in text
     assert '<a href="https://example.com/x" rel="nofollow ugc noopener">https://example.com/x</a>. Then' in answer.text
     assert '<a class="outward" href="https://git.example/l" rel="nofollow ugc noopener">' in answer.text
     assert "Source code git.example" in text

@@ -59,6 +59,8 @@ def test_visitors_are_asked_to_sign_in_and_members_are_told_why_not(chromium, ap
 
 
 def test_one_navigation_leads_to_every_page_and_counts_what_waits(chromium, app, world, grace):
+    owner = world.user("ada")
+    asked = world.project(owner, title="Oil")
     for number in range(3):
         world.project(title=f"Lamp {number}", status="pending")
     with served(app) as site, visitor(chromium, site) as person:
@@ -75,10 +77,14 @@ def test_one_navigation_leads_to_every_page_and_counts_what_waits(chromium, app,
         expect(nav(page).get_by_label("2 waiting")).to_be_visible()
         nav(page).get_by_role("link", name="Projects").click()  # the decision is sent
         expect(nav(page).get_by_label("2 waiting")).to_be_visible()
-        expect(page.locator("table.list tbody tr", has_text="Live")).to_have_count(1)
+        expect(page.locator("table.list tbody tr", has_text="Live")).to_have_count(2)
         page.get_by_role("link", name="Dashboard").click()
         page.locator(".figures").get_by_role("link", name="2").click()
         expect(page.locator(".q-rows .q-row")).to_have_count(2)
+        world.caller(owner).post(f"/api/projects/{asked}/messages", {"text": "Ready?"})
+        nav(page).get_by_role("link", name="Dashboard").click()
+        page.get_by_role("region", name="What needs somebody").get_by_role("link", name="Messages 1").click()
+        expect(page.locator(".q-rows .q-row")).to_have_count(1)
         page.set_viewport_size({"width": 390, "height": 800})
         for name in ("Dashboard", "Log", "Users"):
             nav(page).get_by_role("link", name=name).click()

@@ -115,7 +115,7 @@ def test_on_a_narrow_phone_names_are_cut_with_dots_and_the_chosen_category_is_in
         heading, search, categories, tabs = (box["y"] for box in boxes)
         assert heading < search < categories < tabs
         page = person.open("/p/1/" + world.stored(1)["slug"]).page
-        parts = (".acts", ".columns > .grow", "aside.facts")
+        parts = (".acts", ".story > .grow", "aside.facts")
         first = [page.locator(each).bounding_box()["y"] for each in parts]
         assert first == sorted(first)
 
@@ -206,8 +206,15 @@ def test_a_picture_opens_over_its_page_with_the_others_and_a_link_without_the_sc
         expect(dialog).to_be_hidden()
         expect(page.locator(".pictures a").nth(1)).to_be_focused()
         assert page.url == f"{site}{path}"
+        first, column = (page.locator(each).bounding_box() for each in (".pictures img >> nth=0", ".story"))
+        assert (first["x"], first["width"]) == (column["x"], column["width"])
+        page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+        person.link("Share").click()
+        expect(page.locator(".notice")).to_have_text("The address of this page is copied.")
+        assert page.evaluate("navigator.clipboard.readText()") == f"{site}{path}"
     with served(app) as site, visitor(chromium, site, java_script_enabled=False) as person:
         page = person.open(path).page
+        expect(person.link("Share")).to_have_attribute("href", path)
         page.locator(".pictures a").first.click()
         page.wait_for_url(re.compile(r"/images/\w+\.webp$"))
         person.said.clear()  # of the browser's own page around a picture

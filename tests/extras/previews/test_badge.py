@@ -1,5 +1,6 @@
 """The badge of a project: what it says, to whom, and until when."""
 
+import re
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from xml.etree import ElementTree
@@ -127,8 +128,21 @@ def test_its_owner_gets_the_html_that_shows_it_elsewhere(make_app: Any, world: W
     html += 'alt="&quot;A&quot; &amp; B"></a>'
     assert html.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&#34;") in page
     assert f'src="/p/{live}/badge.svg"' in page
+    assert all(shown in page for shown in (f"<code>{root}/p/{live}/lamp</code>", f'src="/p/{live}/card.png"'))
     assert "badge.svg" not in owner.get(f"/mine/{waits}").text
     assert "badge.svg" not in Api(world.app, world.caller(ada).token).get(f"/mine/{live}").text
+
+
+def test_its_owner_reads_its_place_in_the_week_of_its_publication_once_it_has_a_vote(world: World) -> None:
+    ada = world.user()
+    votes = [2, 1, 2, 0]
+    of_week = [world.project(ada, votes=each) for each in votes]
+    before = published(world, datetime(2024, 3, 9, tzinfo=UTC), 1, owner=ada)
+    owner = Api(world.app, world.caller(ada).token)
+    pages = {project: owner.get(f"/mine/{project}").text for project in (*of_week, before)}
+    places = [re.findall(r"It (is|was) number (\d+) of", page) for page in pages.values()]
+    assert places == [[("is", "2")], [("is", "3")], [("is", "1")], [], [("was", "1")]]
+    assert "/best/2024-W10" in pages[before]
 
 
 @pytest.mark.parametrize("name", ["badge.svg", "card.png"])

@@ -5,12 +5,14 @@ import { extras } from "../extras/index.ts";
 import { Failed, Skeleton, Stale } from "../parts/states.tsx";
 import { ago, Time } from "../parts/time.tsx";
 import { categories, loadCategories } from "../state/categories.ts";
+import { summary } from "../state/queue-pending.ts";
 import { Resource } from "../state/resource.ts";
 import { navigate, query, withQuery, type Page } from "../state/router.ts";
 import { afterSession, isAdministrator, mayReview, onNewCaller, withSession } from "../state/session.ts";
 import { t } from "../text.ts";
 import { Charts, type Panel } from "./chart.tsx";
 import { Frame } from "./frame.tsx";
+import { r } from "./review-text.ts";
 import { w } from "./text.ts";
 import { Top } from "./top.tsx";
 
@@ -24,14 +26,18 @@ const FLOW: Panel[] = [
 const ACTIVITY: Panel[] = [{ name: w.series.upvotes, parts: ["upvotes"] }, { name: w.series.signups, parts: ["signups"] }];
 
 const figures = new Resource<Figures>(true);
-onNewCaller(() => figures.clear());
+const endpoints = new Resource<Schemas["EndpointList"]["items"]>(true);
+onNewCaller(() => {
+  figures.clear();
+  endpoints.clear();
+});
 
 export const dashboard: Page = {
   enter: (_match, asked) => afterSession(() => {
     if (isAdministrator.peek()) load(daysOf(asked));
     else if (mayReview.peek()) navigate("/admin/queue", { replace: true });
   }),
-  view: () => <Frame title={w.pages["/admin"]}><NoCategories /><Dashboard /></Frame>,
+  view: () => <Frame title={w.pages["/admin"]}><NoCategories /><Needed /><Dashboard /></Frame>,
   title: () => w.pages["/admin"],
 };
 
@@ -43,6 +49,7 @@ export function daysOf(asked: URLSearchParams): number {
 
 function load(days: number): void {
   loadCategories();
+  void endpoints.load("console dead deliveries", async (signal) => (await withSession(ask(api.GET("/api/admin/webhooks/endpoints", { signal })))).items);
   extras.forEach(({ ranking }) => ranking?.load());
   void figures.load(`console analytics ${days}`, (signal) => withSession(ask(api.GET("/api/admin/analytics", { params: { query: { days } }, signal }))));
 }
@@ -51,6 +58,27 @@ function load(days: number): void {
 function NoCategories() {
   if (categories.data.value?.length !== 0) return null;
   return <p class="banner pending">{w.noCategories} <a class="button small" href="/admin/categories">{w.addCategory}</a></p>;
+}
+
+/** What needs somebody: each a number that leads there. */
+function Needed() {
+  const waits = summary.data.value;
+  if (!waits) return null;
+  const dead = endpoints.data.value?.reduce((sum, { deliveries }) => sum + deliveries.dead, 0);
+  const needed: [name: string, path: string, number?: number | null][] = [
+    [r.lanes.appeal, "/admin/queue?waiting_for=appeal", waits.waiting_for_appeal],
+    [r.lanes.held, "/admin/queue?held=true", waits.held],
+    ...extras.flatMap(({ menu = [] }) => menu).map(({ name, path, waiting }): [string, string, number?] => [name, path, waiting?.() ?? 0]),
+    [r.lanes.messages, "/admin/queue?answered=true", waits.messages],
+    [w.deadDeliveries, "/admin/deliveries?state=dead", dead],
+  ];
+  const some = needed.filter(([, , number]) => number);
+  if (!some.length) return null;
+  return (
+    <section class="needed" aria-label={w.needed}>
+      {some.map(([name, path, number]) => <a key={path} class="button" href={path}>{name} <strong>{t.number(number ?? 0)}</strong></a>)}
+    </section>
+  );
 }
 
 function Dashboard() {

@@ -73,6 +73,8 @@ export const w = {
 
   periods: "Period",
   period: (days: number) => count(days, "day"),
+  needed: "What needs somebody",
+  deadDeliveries: "Deliveries given up",
   waiting: "Waiting for review",
   oldest: "Oldest submitted",
   withOwners: "Waiting for owners",

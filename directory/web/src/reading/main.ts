@@ -10,6 +10,7 @@ import { startMore } from "./more.ts";
 import { startOnce } from "./once.ts";
 import { dataOf, find, reason, say, speaking, UNREACHABLE } from "./page.ts";
 import { startSearch } from "./search.ts";
+import { startShare } from "./share.ts";
 import { startTheme } from "./theme.ts";
 import { showTimes } from "./times.ts";
 import { startViewer } from "./viewer.ts";
@@ -27,7 +28,7 @@ async function startPasskeys(): Promise<void> {
   if (button) (await import("./passkey.ts")).startPasskey(button, { around, dataOf, reason, say, speaking, UNREACHABLE, word });
 }
 
-for (const start of [dropSent, showTimes, startTheme, startKeys, startSearch, startMore, startVotes, startViewer, startSignOut, startPasskeys, startOnce]) {
+for (const start of [dropSent, showTimes, startTheme, startKeys, startSearch, startMore, startVotes, startViewer, startShare, startSignOut, startPasskeys, startOnce]) {
   try {
     start();
   } catch (error) {

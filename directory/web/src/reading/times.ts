@@ -1,4 +1,4 @@
-// Ages in place of dates: "3 hours ago" in a row. Without this the date stands there.
+// Ages in place of dates: "3 hours ago" in a row and in a thread. Without this the date stands there.
 import { language as languageOfPage } from "./words.ts";
 
 const DAY = 86_400_000;
@@ -11,7 +11,7 @@ const names = new Intl.RelativeTimeFormat(language, { numeric: "auto" }); // "no
 /** Show the age of what is younger than a week. */
 export function showTimes(): void {
   const now = Date.now();
-  for (const time of document.querySelectorAll<HTMLTimeElement>(".row time")) {
+  for (const time of document.querySelectorAll<HTMLTimeElement>(".row time, .thread time")) {
     const at = Date.parse(time.dateTime);
     if (at > now || now - at >= WEEK) continue;
     time.title ||= time.textContent ?? "";
