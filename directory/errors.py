@@ -259,6 +259,22 @@ class InvalidTransition(Conflict):
         super().__init__(detail, current_status=current_status)
 
 
+class LinkNotMoved(Conflict):
+    """The link leads where it led, as far as the service has seen."""
+
+    code = "invalid_transition"
+
+    def __init__(self, current_status: str) -> None:
+        super().__init__(_("This link has not moved."), current_status=current_status)
+
+
+class LinksOff(Conflict):
+    """The service looks at no links."""
+
+    code = "links_off"
+    default = _("This service does not read websites.")
+
+
 class DeliveryEmptied(Conflict):
     """The delivery was sent, and its project is gone since."""
 
@@ -438,6 +454,17 @@ class Unavailable(DirectoryError):
     code = "unavailable"
     default = _("The service cannot reach its database in time. Try again shortly.")
     retry_after = 2
+
+
+class LinksBusy(DirectoryError):
+    """As many addresses are read now as may be, or the host of this one may not be asked for so many seconds."""
+
+    code = Unavailable.code
+    default = _("This address cannot be read just now. Try again shortly.")
+
+    def __init__(self, retry_after: int) -> None:
+        self.retry_after = retry_after
+        super().__init__()
 
 
 class ReadOnly(DirectoryError):

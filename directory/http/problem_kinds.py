@@ -146,6 +146,11 @@ KINDS = {
         "Appeals are switched off, or there is no rejection or unpublishing of the project that its owner may appeal "
         "against: each one once, within 180 days, and not after an edit or another decision.",
     ),
+    "links_off": Kind(
+        409,
+        _("Websites are not read"),
+        "The service makes no request to the outside (LINK_CHECKS), so it says nothing of the website of a project.",
+    ),
     "claimed": Kind(
         409,
         _("Claimed by somebody else"),
@@ -223,7 +228,8 @@ KINDS = {
     "unavailable": Kind(
         503,
         _("Unavailable"),
-        "The database did not answer in time. No change was made in part; try again after Retry-After seconds.",
+        "The database did not answer in time; or a website cannot be read now, because others are, or because its host "
+        "was asked just before. No change was made in part; try again after Retry-After seconds.",
     ),
     "provider_unavailable": Kind(
         503,

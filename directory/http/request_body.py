@@ -21,7 +21,7 @@ BODY_MAX, UPLOAD_MAX, PICTURE_MAX = 65_536, 2**20, 2**22
 LARGER = {
     re.compile("PUT /api/projects/[0-9]{1,19}/logo"): UPLOAD_MAX,
     re.compile("POST /api/projects/[0-9]{1,19}/pictures"): PICTURE_MAX,
-    re.compile("POST (/submit|/mine/[0-9]{1,19}/edit)"): 2 * UPLOAD_MAX,
+    re.compile("POST (/submit(/fill)?|/mine/[0-9]{1,19}/edit)"): 2 * UPLOAD_MAX,
     re.compile("POST /mine/[0-9]{1,19}/pictures"): PICTURE_MAX + UPLOAD_MAX,
 }
 DEPTH_MAX = 32

@@ -57,7 +57,9 @@ def submit_form(form: Form = EMPTY, found: dict[str, Any] | None = None) -> Page
     """The form of a new project, and the similar projects that were found."""
     if form.code == "unauthenticated":
         return again(form)
-    return _form(Head(_("Submit a project"), path="/submit"), form, found=found, action="/submit")
+    return _form(
+        Head(_("Submit a project"), path="/submit"), form, found=found, action="/submit", **slot_values("submit_form")
+    )
 
 
 def _form(head: Head, form: Form, **facts: Any) -> PageAnswer:

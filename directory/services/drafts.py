@@ -21,13 +21,15 @@ class Draft:
     """A project as a member submits it, or as an edit leaves what then waits for review.
 
     `after` has its fields and the keys that are made of them (`fields.columns`), each once: what is stored and indexed
-    is what is judged. `of_changes` is true of the changes of a live project.
+    is what is judged. `of_changes` is true of the changes of a live project. `seen` are the columns of a
+    pending project that have just got what was seen of its links: then it is judged once more, for that alone.
     """
 
     kind: Judged
     after: Any
     at: datetime
     of_changes: bool = False
+    seen: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +37,7 @@ class Registration:
     """An account that is about to be opened, and whether its address is confirmed already."""
 
     kind: ClassVar = Judged.REGISTRATION
+    seen: ClassVar[frozenset[str]] = frozenset()
     email: str
     is_confirmed: bool
     at: datetime

@@ -301,6 +301,7 @@ def refusal(route, status):
     """The code that an error of this status must have here."""
     conflict = "not_votable" if route.rule.endswith("upvote") else "invalid_transition"
     conflict = "appeal_not_possible" if route.rule.endswith("appeal") else conflict
+    conflict = "links_off" if route.rule.endswith(("/links/preview", "/links/due")) else conflict
     forbidden = "admin_required" if route.rule.startswith("/api/admin/") else "not_owner"
     forbidden = "reviewer_required" if route.rule.startswith("/api/review/") else forbidden
     forbidden = "sign_in_again" if route.name in FRESH else forbidden
@@ -462,8 +463,9 @@ def test_who_has_not_signed_in_by_the_passkey_that_the_role_needs_is_a_member_on
     assert wrong == []
 
 
-# One's own approval, and a pick, of which there is none.
+# One's own approval, a pick, and a link that has moved, of which there is none.
 NOTHING_THERE = {f"DELETE /api/review/projects/<id:project_id>/{each}" for each in ("approval", "pick")}
+NOTHING_THERE |= {"PUT /api/review/projects/<id:project_id>/links/moved"}
 # What an account becomes while its request is made, and the refusal of every write that a member may not make.
 DEMOTIONS = [
     ("reviewer", "/api/review/", {"role": "member"}, "reviewer_required"),
@@ -479,7 +481,7 @@ def test_every_write_of_somebody_who_loses_the_right_meanwhile_is_refused(
     make_app, world, people, monkeypatch, name, under, values, code
 ):
     callers, owner = people
-    app = make_app(REPORTS="everybody")
+    app = make_app(REPORTS="everybody", LINK_CHECKS="on")
     by, targets = Api(app, callers[name].token), Targets(World(app), owner)
     user = Caller(callers[name].get("/api/auth/me").json["id"], name, "")
     some = [*world.category_ids("tools")] if name == "reviewer" else None

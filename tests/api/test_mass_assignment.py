@@ -73,7 +73,9 @@ def everything(app):
 
 
 @pytest.fixture
-def app(make_app):
+def app(make_app, monkeypatch):
+    for name, value in rows("shortened").items():
+        monkeypatch.setattr(name, value)
     return make_app(**ALL_ON)
 
 

@@ -129,9 +129,9 @@ def found(complaints):
 
 @pytest.fixture
 def allowed(world, admin, owner):
-    """Who may call a route: an administrator, and of a thread and an appeal the owner alone."""
+    """Who may call a route: an administrator, and of a thread, an appeal and links the owner alone."""
     own = world.caller(owner)
-    owned = ("/api/projects/<id:project_id>/messages", "/api/projects/<id:project_id>/appeal")
+    owned = tuple(f"/api/projects/<id:project_id>/{each}" for each in ("messages", "appeal", "links"))
     return lambda route: own if route.rule.startswith(owned) else admin
 
 

@@ -44,7 +44,7 @@ def _differences(part: str, recorded: dict[str, str], said: dict[str, str]) -> I
     return difflib.unified_diff(before, after, f"recorded {part}", f"said {part}", lineterm="", n=1)
 
 
-@pytest.mark.extra("feed_keys", "passkeys", "picks", "previews", "providers", "reports")
+@pytest.mark.extra("feed_keys", "links", "passkeys", "picks", "previews", "providers", "reports")
 @pytest.mark.parametrize("migrated", ["sqlite"], indirect=True)  # on either, the words are the same
 def test_the_words_are_those_of_the_record(make_app: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     others = list(elsewhere(make_app))

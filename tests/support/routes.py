@@ -29,7 +29,7 @@ COMPANY = {
 }  # fmt: skip
 ALL_ON = {
     "MAIL_URL": "smtp://localhost", "MAIL_FROM": "directory@example.org", "OIDC_PROVIDERS": json.dumps([COMPANY]),
-    "SITE_URL": "http://localhost", "REPORTS": "everybody", "APPEALS": "on",
+    "SITE_URL": "http://localhost", "REPORTS": "everybody", "APPEALS": "on", "LINK_CHECKS": "on",
 }  # fmt: skip
 
 # These end the credentials of all callers, those of a walk over all routes too.

@@ -42,6 +42,7 @@ TAGS = {
     "messages": "What the owner of a project and its reviewers write to each other.",
     "appeals": "The appeals of owners against the rejection or unpublishing of a project.",
     "reports": "What visitors report to the reviewers, if the operator lets them.",
+    "links": "What the websites and repositories of projects answer, if the operator has the service look.",
     "categories": "The categories of projects.",
     "markdown": "Descriptions as the pages show them.",
     "tags": "The tags of projects.",

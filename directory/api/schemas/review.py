@@ -122,7 +122,9 @@ class Background(Strict):
             "Latin ones and are of another script, in one word with Latin letters or as all its letters of that "
             "script. `same_repository`: another project of any state has its repository or website as its own "
             "repository, or its repository as its own website. `owner_suspended`: the owner's account is suspended or "
-            "deleted. `rule:` and a name: a rule of the administrators has matched what waits."
+            "deleted. `link_gone`, `link_unreachable`: the website or the repository was so when it was last "
+            "looked at. `repository_archived`: the forge of the repository says so. `rule:` and a name: a rule of the "
+            "administrators has matched what waits."
         },
     )
 

@@ -5,8 +5,10 @@ With LINK_CHECKS=off nothing makes a request to the outside.
 
 from flask import Flask
 
-from directory.extras import Extra, Gauge
-from directory.extras.links import schedule
+from directory.api.schemas.review import QueueQuery, QueueSummary
+from directory.extras import Extra, Gauge, Members, Slot
+from directory.extras.links import pages, routes, schedule
+from directory.extras.links.schemas import LinksInSummary, LinksQuery
 
 
 def init_app(app: Flask) -> None:
@@ -22,7 +24,19 @@ def _worker(app: Flask, stopping: object) -> None:
 
 
 extra = Extra(
+    blueprints=(routes.bp, routes.review),
+    pages=(pages.bp,),
+    slots={
+        "project": Slot("project_links.html", pages.facts),
+        "own_project": Slot("own_project_links.html", pages.section, pages.SAID),
+        "submit_form": Slot("submit_form_links.html", pages.button),
+    },
     commands={"": {"links": "links"}},
+    answers={
+        QueueQuery: Members(LinksQuery(), schedule.narrow),
+        QueueSummary: Members(LinksInSummary(), schedule.add_to_summary),
+    },
+    conditions=schedule.CONDITIONS,
     on_event=schedule.on_event,
     gauges={
         "directory_links_dead": Gauge("Projects with a dead link.", schedule.dead),

@@ -10,7 +10,7 @@ from sqlalchemy import select
 from directory.cli.console import count, table, writes
 from directory.db.transactions import transaction
 from directory.extensions import db
-from directory.extras.links import schedule, worker
+from directory.extras.links import schedule, states, worker
 from directory.extras.links.schedule import Watch
 from directory.models import Project, now
 from directory.models.base import HIGHEST_ID
@@ -31,6 +31,8 @@ def check(ids: tuple[int, ...]) -> None:
         looked = worker.look(app, watch, asking, at_once=bool(ids))
         seen += 1
         for name, entry in looked.entries.items():
+            if name == states.FORGE:
+                continue
             rows.append((watch.project_id, name, entry["state"], entry["status"] or "", entry["url"]))
     if rows:
         click.echo(table(("PROJECT", "LINK", "STATE", "STATUS", "ADDRESS"), rows))

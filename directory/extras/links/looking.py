@@ -1,10 +1,11 @@
 """Looks at the links of a project, and what each saw. It holds no connection to the database meanwhile."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 
-from directory.extras.links import states
-from directory.extras.links.states import Days, Entry, Looked, Seen
+from directory.extras.links import forges, states
+from directory.extras.links.forges import Forge
+from directory.extras.links.states import FORGE, Days, Entry, Looked, Seen
 from directory.extras.links.transport import Answer, Asking, Garbled, HostBusy, NoAnswer
 from directory.models import LinkState
 from directory.services.text.equal_addresses import needs_no_review
@@ -41,7 +42,7 @@ def _is_secured(before: str, after: str) -> bool:
 
 def look(
     project_id: int, links: Mapping[str, str], known: Mapping[str, Entry], asking: Asking, days: Days,
-    clock: Callable[[], datetime], *, at_once: bool = False,
+    clock: Callable[[], datetime], known_forges: Sequence[Forge] = (), *, at_once: bool = False,
 ) -> Looked:  # fmt: skip
     """Look at the links, by name, that are due, or with `at_once` at all. One address is asked once."""
     looked, seen = Looked(), dict[str, Seen]()
@@ -50,6 +51,10 @@ def look(
         if not at_once and before is not None and before["url"] == url and states.instant(before["due"]) > clock():
             continue
         try:
+            if name == FORGE:
+                asked = (asking, known_forges, clock(), days.between)
+                looked.entries[name] = forges.look(project_id, url, before, *asked)
+                continue
             if url not in seen:
                 seen[url] = seen_at(url, asking)
         except HostBusy as error:

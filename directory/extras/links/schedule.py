@@ -10,21 +10,26 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import and_, delete, func, literal, or_, select, union_all, update
+from sqlalchemy import and_, delete, false, func, literal, or_, select, union_all, update
 
 from directory import events
 from directory.db.paging import AnySelect
 from directory.db.transactions import insert_into
+from directory.errors import LinksOff
 from directory.events import Event
 from directory.extensions import db, modify
 from directory.extras.links import states
-from directory.extras.links.states import SHOWN, Entry, Looked
+from directory.extras.links.states import FORGE, SHOWN, Entry, Looked
 from directory.models import LinkCheck, LinkCount, LinkState, Project, Review, Status
-from directory.services import turns
-from directory.services.clock import at_once, database_clock
+from directory.services import permissions, turns
+from directory.services.catalog import ways
+from directory.services.catalog.filters import Filters
+from directory.services.clock import at_once, database_clock, timestamp
 from directory.services.delivery import outbox
 from directory.services.delivery.channels import Endpoint
-from directory.services.identity import Caller
+from directory.services.drafts import Judge
+from directory.services.identity import Caller, require_active
+from directory.services.review import submissions
 from directory.services.review.case import changes_of
 
 LEASE = timedelta(minutes=3)
@@ -67,8 +72,9 @@ def on_event(event: Event, project_ids: Sequence[int], _by: Caller | None) -> No
     db.session.flush()
     modify(adding.on_conflict_do_update(index_elements=["project_id"], set_=due))
     for project_id, (links, known) in _links(project_ids).items():
-        if any(name in known and known[name]["url"] != links.get(name) for name in FIELDS):
+        if any(name in known and known[name]["url"] != links.get(name) for name in (*FIELDS, FORGE)):
             _show(project_id, links, known)
+            modify(update(LinkCheck).where(LinkCheck.project_id == project_id).values(_flags(_present(links, known))))
 
 
 def waiting(at: datetime) -> bool:
@@ -93,8 +99,8 @@ def take(most: int, at: datetime, project_ids: Sequence[int] | None = None) -> l
     return [Watch(each, token, *links[each]) for each in ids if each in links]
 
 
-def record(watch: Watch, looked: Looked, at: datetime, *, notify: list[Endpoint]) -> bool:
-    """Write down what was seen. Returns whether the lease was still held.
+def record(watch: Watch, looked: Looked, at: datetime, *, notify: list[Endpoint], judge: Judge | None = None) -> bool:
+    """Write down what was seen, and have it judged where nothing was known. Returns whether the lease was still held.
 
     The project is locked first, as by everybody who changes it. What was seen of an address that it no longer has is
     forgotten.
@@ -111,12 +117,12 @@ def record(watch: Watch, looked: Looked, at: datetime, *, notify: list[Endpoint]
         due = at
     if due <= at and looked.busy is not None:
         due = at + timedelta(seconds=looked.busy)
-    free: dict[str, Any] = {"lease_token": None, "leased_until": None, "due_at": due, "looks": kept}
-    public = [kept[name] for name in FIELDS if name in kept]
-    free |= {"is_dead": any(each["dead"] for each in public)}
-    free |= {"has_moved": any(each["state"] == LinkState.MOVED for each in public)}
+    free: dict[str, Any] = {"lease_token": None, "leased_until": None, "due_at": due, "looks": kept, **_flags(kept)}
     modify(update(LinkCheck).where(*held).values(free))
     _show(watch.project_id, links, kept)
+    seen = _arrived(_present(links, known), kept)
+    if judge is not None and seen:
+        submissions.judge_seen(watch.project_id, seen, judge, notify=notify)
     for name in FIELDS:
         was = known.get(name)
         if name in kept and kept[name]["dead"] and not (was and was["url"] == links[name] and was["dead"]):
@@ -135,6 +141,34 @@ def add(project_ids: Sequence[int]) -> list[int]:
     return ids
 
 
+def known(project_id: int) -> dict[str, Entry]:
+    """What is known of the links of a project, by name."""
+    return db.session.scalar(select(LinkCheck.looks).where(LinkCheck.project_id == project_id)) or {}
+
+
+def hasten(project_id: int, *, by: Caller) -> None:
+    """Have all links of a project looked at soon, whenever that was done last.
+
+    Raises Unauthenticated, NotFound, LinksOff.
+    """
+    require_active(by)
+    permissions.require_reviewer(by, submissions.locked(project_id))
+    if not db.shows_links:
+        raise LinksOff
+    if add([project_id]):
+        soon = timestamp(database_clock())
+        looks = {name: {**entry, "due": soon} for name, entry in known(project_id).items()}
+        of_project = update(LinkCheck).where(LinkCheck.project_id == project_id)
+        modify(of_project.values(due_at=at_once(), looks=looks or None))
+
+
+def add_to_summary(answers: list[dict[str, Any]], *, by: Caller) -> None:
+    """Add to the summary of the queue how many projects have a dead link, in the categories of the reviewer."""
+    filters = Filters(added={"dead_link": "true"}, categories=permissions.categories(by))
+    for each in answers:
+        each["dead_links"] = ways.total(filters) if db.shows_links else None
+
+
 def dead() -> AnySelect:
     """The number of projects with a dead link."""
     return select(func.count()).select_from(LinkCheck).where(LinkCheck.is_dead)
@@ -147,19 +181,57 @@ def counts() -> AnySelect:
     return select(each.c.state, number).outerjoin(LinkCount, LinkCount.state == each.c.state)
 
 
+def narrow(queries: list[dict[str, Any]], *, by: Caller) -> None:
+    """Have a list contain only projects with a dead or a moved link. None has one while links are not looked at."""
+    asked = {"dead": "dead_link", "moved": "moved_link"} if db.shows_links else {"dead": "no_link", "moved": "no_link"}
+    for query in queries:
+        if query.get("links") is not None:
+            query["added"][asked[query["links"]]] = "true"
+
+
+# The conditions of lists, by the ids of their projects.
+CONDITIONS = {
+    "dead_link": lambda project_id: project_id.in_(select(LinkCheck.project_id).where(LinkCheck.is_dead)),
+    "moved_link": lambda project_id: project_id.in_(select(LinkCheck.project_id).where(LinkCheck.has_moved)),
+    "no_link": lambda _project_id: false(),
+}
+
+
+def _present(links: Mapping[str, str], known: Mapping[str, Entry]) -> dict[str, Entry]:
+    """What is known of the links that there are."""
+    return {name: known[name] for name in links if name in known and known[name]["url"] == links[name]}
+
+
+def _flags(seen: Mapping[str, Entry]) -> dict[str, bool]:
+    """By what is known of a project, whether one of its links is dead, and whether one has moved."""
+    public = [seen[name] for name in FIELDS if name in seen]
+    has_moved = any(each["state"] == LinkState.MOVED for each in public)
+    return {"is_dead": any(each["dead"] for each in public), "has_moved": has_moved}
+
+
+def _arrived(before: Mapping[str, Entry], after: Mapping[str, Entry]) -> frozenset[str]:
+    """The columns of the project that have something now, of its website or of its repository, and had nothing."""
+    found = {"links": "url" in after and "url" not in before}
+    found["repository"] = _said(after) is not None and _said(before) is None
+    return frozenset(name for name, is_new in found.items() if is_new)
+
+
+def _said(seen: Mapping[str, Entry]) -> dict[str, Any] | None:
+    """What a forge said of the repository; None if none did."""
+    return seen[FORGE]["facts"] if FORGE in seen else None
+
+
 def _show(project_id: int, links: Mapping[str, str], known: Mapping[str, Entry]) -> None:
     """Have answers say what is known of the links of a project."""
     seen = _present(links, known)
     shown: dict[str, Any] = {name: _shown(seen.get(name)) for name in FIELDS}
     if any(name.startswith(REVISION) for name in links):
         shown["revision"] = {name: _shown(seen.get(f"{REVISION}{name}")) for name in FIELDS}
-    values = {"links": shown, "dead_since": states.dead_since(seen.get("url"))}
-    modify(update(Project).where(Project.id == project_id).values(values))
-
-
-def _present(links: Mapping[str, str], known: Mapping[str, Entry]) -> dict[str, Entry]:
-    """What is known of the addresses that the links have now."""
-    return {name: known[name] for name in links if name in known and known[name]["url"] == links[name]}
+    values: dict[str, Any] = {"links": shown, "dead_since": states.dead_since(seen.get("url"))}
+    values["repository"] = _said(seen)
+    # An edit that is judged after this has the project loaded.
+    changing = update(Project).where(Project.id == project_id).values(values)
+    db.session.execute(changing, execution_options={"synchronize_session": "evaluate"})
 
 
 def _shown(entry: Entry | None) -> dict[str, Any] | None:
@@ -176,13 +248,14 @@ def _links(project_ids: Sequence[int]) -> dict[int, tuple[dict[str, str], dict[s
         links = {"url": row.url, "repository_url": row.repository_url}
         changes = changes_of(row.Review)
         links |= {f"{REVISION}{name}": changes.get(name) for name in FIELDS}
+        links[FORGE] = row.repository_url or row.url
         found[row.id] = ({name: url for name, url in links.items() if url}, row.looks or {})
     return found
 
 
 def _count(looked: Looked) -> None:
     """Add what was seen to the numbers of the metrics, in the order of the states, so that no two wait crosswise."""
-    for state in sorted(entry["state"] for entry in looked.entries.values()):
+    for state in sorted(entry["state"] for name, entry in looked.entries.items() if name != FORGE):
         adding = insert_into(LinkCount).values(state=state, number=1)
         one_more = {"number": LinkCount.number + 1}
         modify(adding.on_conflict_do_update(index_elements=["state"], set_=one_more))

@@ -5,6 +5,7 @@ is no pool, no proxy of the environment, no cookie, and no redirect that is not 
 """
 
 import io
+import math
 import socket
 import time
 import zlib
@@ -78,7 +79,8 @@ Turn = Callable[[str], Callable[[float], None]]
 class Asking:
     """How addresses are asked: in the name of whom, within how many seconds in all, and who has the turn at a host.
 
-    `internal` opens private networks; `resolve` is `socket.getaddrinfo`.
+    `internal` opens private networks; `resolve` is `socket.getaddrinfo`. After `ends_at`, a time of time.monotonic(),
+    nothing more is asked.
     """
 
     agent: str
@@ -86,6 +88,7 @@ class Asking:
     internal: bool = False
     seconds: float = 10.0
     resolve: Resolve = socket.getaddrinfo
+    ends_at: float = math.inf
 
     def get(self, url: str, *, reads: bool = False, headers: Mapping[str, str] | None = None) -> Answer:
         """The answer to a GET, after at most HOPS redirects. The body is read only on request.
@@ -117,7 +120,7 @@ class Asking:
         release, began = self.turn(host_of(url)), time.monotonic()
         exchange = _Exchange(str(parsed(url).href), self, reads, {**self._headers(), **headers})
         try:
-            return exchange.done(left), time.monotonic() - began
+            return exchange.done(min(left, self.ends_at - began)), time.monotonic() - began
         finally:
             release(exchange.wait)
 

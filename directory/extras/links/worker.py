@@ -3,6 +3,7 @@
 import logging
 import threading
 import time
+from collections.abc import Callable
 from datetime import datetime
 from functools import partial
 from typing import Any
@@ -12,7 +13,7 @@ from flask import Flask
 from directory.db import deadline
 from directory.db.errors import log_failure
 from directory.db.transactions import transaction
-from directory.extras.links import looking, schedule
+from directory.extras.links import forges, looking, schedule
 from directory.extras.links.hosts import Turns
 from directory.extras.links.schedule import Watch
 from directory.extras.links.states import Days, Looked
@@ -31,7 +32,7 @@ def days_of(app: Flask) -> Days:
     return Days(config["LINK_CHECK_DAYS"], config["LINK_GONE_DAYS"], config["LINK_UNREACHABLE_DAYS"])
 
 
-def asking_of(app: Flask, pause: Any = time.sleep) -> Asking:
+def asking_of(app: Flask, pause: Callable[[float], Any] = time.sleep) -> Asking:
     """How an application asks: by the name and the address of its site."""
     site = app.extensions["site"]
     name = "".join(char for char in site.name if char.isascii() and char.isprintable()).strip()
@@ -41,10 +42,12 @@ def asking_of(app: Flask, pause: Any = time.sleep) -> Asking:
 
 def look(app: Flask, watch: Watch, asking: Asking, *, at_once: bool = False) -> Looked:
     """Look at a leased project, and write down what was seen."""
-    given = (watch.project_id, watch.links, watch.known, asking, days_of(app), now)
+    known = forges.configured(app.config["FORGES"])
+    given = (watch.project_id, watch.links, watch.known, asking, days_of(app), now, known)
     looked = looking.look(*given, at_once=at_once)
     with app.app_context(), deadline.within(deadline.SECONDS):
-        transaction(lambda: schedule.record(watch, looked, now(), notify=app.extensions["webhooks"]))
+        told = {"notify": app.extensions["webhooks"], "judge": app.extensions["judge"]}
+        transaction(lambda: schedule.record(watch, looked, now(), **told))
     return looked
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from directory.extras.spam_rules.texts import Words, number, number_of
 from directory.language.messages import _
-from directory.models import Judged
+from directory.models import Judged, LinkState
 from directory.services.catalog.search_words import units
 from directory.services.text.keys import is_registrable
 from directory.services.text.links import parsed
@@ -20,6 +20,7 @@ from directory.services.text.rules import DOMAIN, EMAIL_MAX, ascii_domain, isola
 
 MOST_CONDITIONS, MOST_VALUES, MOST = 10, 1_000, 1_000_000_000
 MOST_WORDS, MOST_CHARACTERS = 5, 320  # of a phrase
+MOST_LICENCE = 100  # characters
 BELOW = "*."  # before a domain of mail: all below it
 ALL, OF_PROJECTS = tuple(Judged), (Judged.SUBMISSION, Judged.EDIT)
 OPERATORS = {
@@ -47,7 +48,17 @@ FACTS: dict[str, tuple[str, tuple[Judged, ...]]] = {
     "title_lookalike": ("truth", OF_PROJECTS),
     "has_repository": ("truth", OF_PROJECTS),
     "burst": ("number", OF_PROJECTS),
+    "link_state": ("text", OF_PROJECTS),
+    "repository_archived": ("truth", OF_PROJECTS),
+    "repository_days": ("number", OF_PROJECTS),
+    "repository_pushed_days": ("number", OF_PROJECTS),
+    "repository_stars": ("number", OF_PROJECTS),
+    "repository_license": ("text", OF_PROJECTS),
 }
+# The facts about links, each with the column of the project that has what was seen. What is unknown is absent.
+OF_LINKS = {"link_state": "links"} | dict.fromkeys(
+    (name for name in FACTS if name.startswith("repository_")), "repository"
+)
 _COMPARED = {"=": operator.eq, "<": operator.lt, ">=": operator.ge}
 
 Errors = list[dict[str, str]]
@@ -56,10 +67,14 @@ Condition = Callable[[Mapping[str, Any], Words], bool]
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    """The conditions of a rule: `holds` decides by the facts and the words of something that is judged."""
+    """The conditions of a rule: `holds` decides by the facts and the words of something that is judged.
+
+    `of_links` are the columns of projects, with what was seen of links, that they ask for.
+    """
 
     conditions: tuple[Condition, ...]
     needs_words: bool
+    of_links: frozenset[str]
 
     def holds(self, facts: Mapping[str, Any], words: Words) -> bool:
         """Whether all conditions hold. Raises KeyError if a fact is missing."""
@@ -157,7 +172,20 @@ def _mail_domain(text: str) -> str | None:
     return mark + found if is_one else None
 
 
-_READERS: dict[str, Callable[[str], Any]] = {"words": _phrase, "email_domain": _mail_domain, "domain": _registrable}
+def licence(text: str) -> str | None:
+    """The identifier of a licence as it is compared; None for a text that is empty, or too long for one."""
+    text = text.strip().lower()
+    return text if 0 < len(text) <= MOST_LICENCE and text.isprintable() else None
+
+
+def _link_state(text: str) -> str | None:
+    return text if text in {*LinkState} else None
+
+
+_READERS: dict[str, Callable[[str], Any]] = {
+    "words": _phrase, "email_domain": _mail_domain, "domain": _registrable, "link_state": _link_state,
+    "repository_license": licence,
+}  # fmt: skip
 _REASONS_OF_ONE = {
     "words": _("Value {number}, {text}, must be one to five words."),
     "email_domain": _("Value {number}, {text}, must be a domain, such as example.org or *.example.org."),
@@ -165,20 +193,34 @@ _REASONS_OF_ONE = {
         "Value {number}, {text}, must be a domain that somebody can register, such as example.org, without what is "
         "below it."
     ),
+    "link_state": _("Value {number}, {text}, must be ok, moved, gone, unreachable or unknown."),
+    "repository_license": _("Value {number}, {text}, must be the SPDX identifier of a licence, such as MIT."),
 }
 _REASONS = {
     "email_domain": _("Must be a domain, such as example.org or *.example.org."),
     "domain": _("Must be a domain that somebody can register, such as example.org, without what is below it."),
+    "link_state": _("Must be ok, moved, gone, unreachable or unknown."),
+    "repository_license": _("Must be the SPDX identifier of a licence, such as MIT."),
 }
 
 
 def compiled(when: list[dict[str, Any]]) -> Compiled:
     """The conditions as functions. Raises KeyError, TypeError, ValueError for conditions that `refusals` refuses."""
     words_last = sorted(when, key=lambda condition: bool(condition["fact"] == "words"))
-    return Compiled(tuple(map(_compiled, words_last)), any(condition["fact"] == "words" for condition in when))
+    names = {condition["fact"] for condition in when}
+    of_links = frozenset(column for name, column in OF_LINKS.items() if name in names)
+    return Compiled(tuple(map(_compiled, words_last)), "words" in names, of_links)
 
 
 def _compiled(condition: Mapping[str, Any]) -> Condition:
+    """A condition as a function. What is unknown of links matches nothing."""
+    name, holds = condition["fact"], _of_known(condition)
+    if name not in OF_LINKS:
+        return holds
+    return lambda facts, words: name in facts and holds(facts, words)
+
+
+def _of_known(condition: Mapping[str, Any]) -> Condition:
     name, how, value = condition["fact"], condition["is"], condition["value"]
     kind, _ = FACTS[name]
     if kind in {"number", "truth"}:

@@ -1,7 +1,7 @@
 """The facts of what a member submits, edits or registers: collected by one statement, and stored with it.
 
 Counts leave out the project that is judged, and end at COUNTED_TO, so that what they read is bounded. The stored facts
-have numbers, truths and the mail domain alone.
+have numbers, truths, the mail domain, and of links the state and the licence alone.
 """
 
 import json
@@ -10,13 +10,27 @@ from datetime import datetime, timedelta
 from functools import cache
 from typing import Any
 
-from sqlalchemy import BigInteger, String, and_, bindparam, case, delete, func, literal_column, select, text, union
+from sqlalchemy import (
+    BigInteger,
+    String,
+    and_,
+    bindparam,
+    case,
+    delete,
+    func,
+    literal_column,
+    select,
+    text,
+    union,
+    update,
+)
 
 from directory import events
 from directory.db.paging import AnySelect
 from directory.db.statements import Prepared
 from directory.extensions import db, modify
 from directory.extras.spam_rules import texts
+from directory.extras.spam_rules.conditions import OF_LINKS, licence
 from directory.extras.spam_rules.texts import Words
 from directory.models import AuditEntry, Judged, Project, RuleFacts, RuleState, SpamRule, Status, User
 from directory.models.base import UtcDateTime
@@ -71,8 +85,40 @@ def of_project(draft: Draft) -> Facts:
         "title_lookalike": has_lookalikes(project.title),
         "has_repository": project.repository_url is not None,
         "burst": round(max(0, hour) / max(1.0, median), 4),
+        **_of_links(draft),
     }
     return Facts(values, texts.words_of(project, shown), bool(is_decided), tuple(found[-_PRINTED:]))
+
+
+def _of_links(draft: Draft) -> dict[str, Any]:
+    """What is known of the links of a project: nothing of a new submission, nor of changes of a live project."""
+    is_new = draft.kind is Judged.SUBMISSION and not draft.seen
+    if is_new or draft.of_changes or not db.shows_links:
+        return {}
+    website, said = (draft.after.links or {}).get("url") or {}, draft.after.repository or {}
+    found = {
+        "link_state": website.get("state"),
+        "repository_archived": said.get("archived"),
+        "repository_days": _days(said.get("created_at"), draft.at),
+        "repository_pushed_days": _days(said.get("pushed_at"), draft.at),
+        "repository_stars": said.get("stars"),
+        "repository_license": licence(said.get("license") or ""),
+    }
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def _days(since: str | None, at: datetime) -> float | None:
+    return None if since is None else round(max(at - datetime.fromisoformat(since), timedelta()) / DAY, 4)
+
+
+def add_seen(facts: Facts, *, account_id: int, project_id: int) -> None:
+    """Add what was seen of links to the facts that were stored last of a project."""
+    of_project = RuleFacts.account_id == account_id, RuleFacts.project_id == project_id
+    query = select(RuleFacts.id, RuleFacts.facts).where(*of_project).order_by(RuleFacts.id.desc()).limit(1)
+    row = db.session.execute(query).one_or_none()
+    if row is not None:
+        seen = {name: value for name, value in facts.values.items() if name in OF_LINKS}
+        modify(update(RuleFacts).where(RuleFacts.id == row.id).values(facts={**row.facts, **seen}))
 
 
 def of_registration(draft: Registration) -> Facts:

@@ -63,7 +63,9 @@ class _Judgement:
         """
         draft, day = self.draft, self.draft.at.date()
         project_id = draft.after.id if isinstance(draft, Draft) else None
-        if account_id is not None:
+        if isinstance(draft, Draft) and draft.seen:
+            facts.add_seen(self.facts, account_id=draft.after.owner_id, project_id=draft.after.id)
+        elif account_id is not None:
             facts.store(draft.kind, self.facts, account_id=account_id, project_id=project_id, at=draft.at)
         day_of: Any = day if db.engine.dialect.name == "postgresql" else day.isoformat()
         if self.matched:
@@ -109,7 +111,9 @@ _kept: dict[Any, _Kept] = {}
 def on_submit(draft: Draft | Registration) -> Verdict:
     """Judge what a member submits, edits or registers.
 
-    While no person has decided about an edited project, the rules for submissions judge it as well.
+    While no person has decided about an edited project, the rules for submissions judge it as well. Rules about what
+    was seen of links mark and hold alone. When it has just been seen, no others judge, and none once a person has
+    decided.
     """
     kinds = {draft.kind}
     if isinstance(draft, Registration):
@@ -118,13 +122,22 @@ def on_submit(draft: Draft | Registration) -> Verdict:
         known = facts.of_project(draft)
         if not (draft.of_changes or known.is_decided):
             kinds.add(Judged.SUBMISSION)
-    rules = _rules(known.rules) if known.rules[0] else ()
-    matched = [rule for rule in rules if not rule.judges.isdisjoint(kinds) and _holds(rule, known)]
+    is_late = bool(draft.seen) and known.is_decided
+    rules = _rules(known.rules) if known.rules[0] and not is_late else ()
+    matched = [rule for rule in rules if _is_asked(rule, kinds, draft.seen) and _holds(rule, known)]
     judgement = _Judgement(draft, known, matched)
     acting = judgement.acting
     if acting is None:
         return Verdict(judgement.record)
     return Verdict(judgement.record, acting.effect, acting.reason, acting.id)
+
+
+def _is_asked(rule: _Rule, kinds: set[Judged], seen: frozenset[str]) -> bool:
+    """Whether a rule judges something of these kinds, or of it what was just seen of its links."""
+    of_links = rule.when.of_links
+    if rule.judges.isdisjoint(kinds) or (of_links and rule.effect is Effect.REJECT):
+        return False
+    return not seen or not of_links.isdisjoint(seen)
 
 
 def _holds(rule: _Rule, found: Facts) -> bool:

@@ -76,6 +76,11 @@ def list_facts() -> Any:
     of pictures and the host. `text_of_rejected`: a description of twenty characters or more equals that of a rejected
     project. `burst`: the submissions of the last hour to the whole directory, divided by the median of the hours of
     four weeks, which counts as 1 at least. Counts leave out the project that is judged, and end at 1,000.
+    `link_state`: what the website answered when it was looked at; `repository_archived`, `repository_days` (since its
+    creation), `repository_pushed_days` (since the last change), `repository_stars` and `repository_license` (SPDX):
+    what the forge says. They are unknown at a submission and of changes of a live project, and what is unknown matches
+    nothing. When they arrive, the rules that ask for them judge a pending project once more. Such rules mark and hold,
+    and reject nothing.
     """
     return {"items": conditions.described()}
 

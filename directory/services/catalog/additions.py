@@ -25,7 +25,10 @@ P, R, M = Project.__table__.c, Review.__table__.c, RuleAction.__table__.c
 LOOKALIKES = "lookalike_title"  # letters of the title look like those of another script
 OWNER_SUSPENDED = "owner_suspended"  # the owner's account is suspended
 SAME_REPOSITORY = "same_repository"  # another project has its repository, as repository or as website
-WARNINGS = (LOOKALIKES, SAME_REPOSITORY, OWNER_SUSPENDED)
+LINK_GONE, LINK_UNREACHABLE = "link_gone", "link_unreachable"  # its website or repository, when it was last looked at
+ARCHIVED = "repository_archived"  # its repository is, as the forge says
+WARNINGS = (LOOKALIKES, SAME_REPOSITORY, OWNER_SUSPENDED, LINK_GONE, LINK_UNREACHABLE, ARCHIVED)
+LINKS = ("url", "repository_url")
 # The parts of a reviewer's list besides the queue, as the summary calls them.
 LANES = {
     "messages": Filters(answered="true"),
@@ -51,6 +54,7 @@ def add_background(projects: list[dict[str, Any]], *, by: Caller) -> None:
         found = {LOOKALIKES: has_lookalikes(_waiting(project)["title"])}
         found[SAME_REPOSITORY] = bool(others.of_repository(project))
         found[OWNER_SUSPENDED] = is_of_suspended(project)
+        found |= _seen_of_links(project)
         project["warnings"] = [*(warning for warning in WARNINGS if found[warning]), *others.marks(project)]
         project["description_html"] = html
     _add_resembled(projects, others, by)
@@ -122,6 +126,16 @@ def _waiting(project: dict[str, Any]) -> dict[str, Any]:
     """A project after the changes that wait for review."""
     revision = project.get("revision")
     return project | revision["changes"] if revision else project
+
+
+def _seen_of_links(project: dict[str, Any]) -> dict[str, bool]:
+    """Which warnings there are about the links of a project, after the changes that wait for review."""
+    revision = project.get("revision") or {}
+    changes, of_changes, shown = revision.get("changes", {}), revision.get("links") or {}, project.get("links") or {}
+    seen = [(of_changes if name in changes else shown).get(name) for name in LINKS]
+    states = {each["state"] for each in seen if each is not None}
+    is_archived = "repository_url" not in changes and bool((project.get("repository") or {}).get("archived"))
+    return {LINK_GONE: "gone" in states, LINK_UNREACHABLE: "unreachable" in states, ARCHIVED: is_archived}
 
 
 def _address_keys(project: dict[str, Any]) -> tuple[str | None, str | None]:

@@ -11,13 +11,13 @@ from directory.db.errors import refusing
 from directory.errors import Duplicate, Invalid, NotFound, PreconditionFailed
 from directory.extensions import db, modify
 from directory.language.messages import _
-from directory.models import Delivery, Effect, Judged, Project, Reviewed, Status, now
+from directory.models import Delivery, Effect, Judged, Project, Reviewed, Status, User, now
 from directory.services import audit, daily_bytes, permissions
 from directory.services.catalog import catalog, counters, fields, search_index
 from directory.services.catalog.orders import hot
 from directory.services.delivery import outbox
 from directory.services.delivery.channels import Endpoint
-from directory.services.drafts import Draft, Judge
+from directory.services.drafts import Draft, Judge, Verdict
 from directory.services.identity import Caller, require_active, require_verified
 from directory.services.pictures import logos
 from directory.services.pictures.project_pictures import PictureList
@@ -145,12 +145,27 @@ def _draft(project: Project, planned: revisions.Plan, at: datetime) -> Draft:
     return Draft(Judged.EDIT, revisions.after(project, changed), at, of_changes=True)
 
 
+def judge_seen(project_id: int, seen: frozenset[str], judge: Judge, *, notify: list[Endpoint]) -> None:
+    """Have a pending project judged once more, for what was just seen of its links.
+
+    An administrator's own is not judged, now as when it was submitted. Raises NotFound.
+    """
+    project = locked(project_id)
+    owners = permissions.reviewers(User.id == project.owner_id)
+    if project.status == Status.PENDING and not any(permissions.may(each, "administer") for each in owners):
+        draft = Draft(Judged.SUBMISSION, project, now(), seen=seen)
+        _carry_out(judge(draft), project, project.owner_id, notify)
+
+
 def _have_judged(judge: Judge, draft: Draft, project: Project, *, by: Caller, notify: list[Endpoint]) -> None:
-    """Have what a member did judged, and hold or reject it if that says so. Another edit makes no hold longer."""
-    if permissions.may(by, "administer"):
-        return
-    verdict = judge(draft)
-    verdict.record(by.id)
+    """Have what a member did judged, but for what administrators do."""
+    if not permissions.may(by, "administer"):
+        _carry_out(judge(draft), project, by.id, notify)
+
+
+def _carry_out(verdict: Verdict, project: Project, account_id: int, notify: list[Endpoint]) -> None:
+    """Record a verdict, and hold or reject the project if it says so. Another one makes no hold longer."""
+    verdict.record(account_id)
     act = {Effect.HOLD: Act.HOLD, Effect.REJECT: Act.REJECT}.get(verdict.effect)
     if act is None:
         return

@@ -1,13 +1,11 @@
 """Who looks at what and when, and what everybody reads of it, with a site on loopback and no waiting."""
 
 import json
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from threading import Barrier, Event, Thread
 from typing import Any
 
 import pytest
-from flask import Flask
 from sqlalchemy import func, select, update
 
 from directory import events
@@ -21,51 +19,13 @@ from directory.services import kept_links
 from directory.services.delivery.leases import Lease
 from directory.services.delivery.mail import messages
 from directory.services.review import moderation
+from tests.extras.links.looks import ON, Directory
 from tests.extras.links.site import Site, asking, until
 from tests.support.factories import Api, World
 from tests.support.mailbox import Mailbox
 from tests.support.reviewing import ENDPOINT
 
-ON = {"LINK_CHECKS": "on", "ALLOW_INTERNAL_URLS": "true", "LINK_GONE_DAYS": "0"}
 DAY = timedelta(days=1)
-
-
-class Directory:
-    """A directory that looks at links, and what its worker does, when the test says so."""
-
-    def __init__(self, app: Flask) -> None:
-        self.app, self.world, self.notify = app, World(app), app.extensions["webhooks"]
-
-    def run(self, work: Callable[[], Any]) -> Any:
-        with self.app.app_context():
-            return transaction(work)
-
-    def take(self, most: int = 10) -> list[schedule.Watch]:
-        found: list[schedule.Watch] = self.run(lambda: schedule.take(most, now()))
-        return found
-
-    def look(self) -> int:
-        """Look at what is due. Returns at how many projects."""
-        watches = self.take()
-        for watch in watches:
-            worker.look(self.app, watch, asking())
-        return len(watches)
-
-    def look_again(self, project: int) -> None:
-        """The same of one project, at once."""
-        [watch] = self.run(lambda: schedule.take(1, now(), schedule.add([project])))
-        worker.look(self.app, watch, asking(), at_once=True)
-
-    def row(self, project: int) -> Any:
-        columns = (LinkCheck.due_at, LinkCheck.leased_until, LinkCheck.looks, LinkCheck.is_dead, LinkCheck.has_moved)
-        return self.run(
-            lambda: db.session.execute(select(*columns).where(LinkCheck.project_id == project)).one_or_none()
-        )
-
-
-@pytest.fixture
-def directory(make_app: Any) -> Directory:
-    return Directory(make_app(**ON))
 
 
 def test_a_submission_is_looked_at_at_once_and_owner_and_reviewers_read_what_was_seen(
@@ -319,7 +279,7 @@ def test_a_busy_host_is_asked_later(directory: Directory, site: Site) -> None:
     [watch] = directory.take()
     worker.look(directory.app, watch, asking(turn=busy))
     assert timedelta(seconds=25) < directory.row(project).due_at - now() <= timedelta(seconds=30)
-    assert directory.row(project).looks == {}
+    assert "url" not in directory.row(project).looks
 
 
 def test_the_metrics_count_looks_and_dead_links(make_app: Any, site: Site) -> None:
@@ -370,3 +330,27 @@ def test_the_command_looks_at_what_is_due_or_at_what_is_named(
     assert (named.exit_code, named.stdout.splitlines()[-1], len(site.asked)) == (0, "1 project looked at", 1)
     unknown = runner.invoke(args=["links", "check", "999"])
     assert (unknown.exit_code, unknown.stderr.splitlines()[-1]) == (1, "Error: there is no project 999")
+
+
+def test_what_a_forge_says_of_a_repository_is_shown_to_everybody(
+    make_app: Any, site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hosts, "BETWEEN", timedelta(0))
+    forges = [{"url": site.url(""), "kind": "forgejo"}]
+    directory = Directory(make_app(**ON, FORGES=json.dumps(forges)))
+    ada = directory.world.user("ada")
+    project = directory.world.project(ada, url=site.url(), repository_url=site.url("/ada/lamp"))
+    site.pages["/api/v1/repos/ada/lamp"] = b'HTTP/1.1 200 OK\r\nContent-Length: 18\r\n\r\n{"stars_count": 4}'
+    assert directory.look() == 1
+    path = f"/api/projects/{project}"
+    shown = Api(directory.app).get(path).json["repository"]
+    assert (shown["stars"], shown["license"], {*shown}) == (
+        4, None,
+        {"license", "stars", "archived", "fork", "language", "created_at", "pushed_at", "checked_at"},
+    )  # fmt: skip
+    assert Api(directory.app).get("/api/projects").json["items"][0]["repository"] == shown
+    done = directory.app.test_cli_runner().invoke(args=["links", "check", str(project)])
+    assert "forge" not in done.stdout
+    directory.world.revise(project, ada, repository_url=None)
+    directory.world.approve(project, directory.world.admin(), required=1)
+    assert Api(directory.app).get(path).json["repository"] is None

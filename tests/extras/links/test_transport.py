@@ -156,3 +156,9 @@ def test_a_body_is_bounded_also_where_it_unfolds(site: Site) -> None:
         assert len(asking().get(site.url(path), reads=True).body) == MOST_BYTES
     assert asking().get(site.url("/not-gzip"), reads=True).body == b""
     assert asking().get(site.url("/"), reads=True).body == b"ok"
+
+
+def test_headers_of_a_request_do_not_follow_a_redirect(site: Site) -> None:
+    site.asked.clear()
+    asking().get(site.url("/permanent"), headers={"Authorization": "Bearer secret"})
+    assert [headers.get("authorization") for _, headers in site.asked] == ["Bearer secret", None]

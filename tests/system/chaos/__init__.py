@@ -3,7 +3,7 @@
 A scenario is a function of its size that injects a fault into the real service and returns what it did and saw; it
 raises AssertionError where the promise is broken. The suite runs them short (`tests/system/test_chaos.py`), but for one
 that needs the code of a release, and `make chaos` runs all of them long and prints the table (`python -m
-tests.system.chaos`). A module of this package is found.
+tests.system.chaos`). A module of this package is found, and so is `chaos.py` among the tests of an extra.
 
 What the suite proves at full size is not repeated here: a Redis that is not there at the start
 (`test_rate_limits_redis`), the schedule of tries by a clock that is set (`test_webhooks_leases`,
@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from importlib import import_module
 from pkgutil import iter_modules
 from typing import Any, NamedTuple
+
+from tests.support import extras
 
 
 class Outcome(NamedTuple):
@@ -63,4 +65,7 @@ def scenarios() -> list[Scenario]:
     for module in iter_modules(__path__, f"{__name__}."):
         if not module.name.endswith("__main__"):
             import_module(module.name)
+    for name in extras.ON:
+        if (extras.FOLDER / name / "chaos.py").exists():
+            import_module(f"tests.extras.{name}.chaos")
     return sorted(SCENARIOS, key=lambda one: one.play.__module__)

@@ -412,6 +412,11 @@ export interface paths {
          *     of pictures and the host. `text_of_rejected`: a description of twenty characters or more equals that of a rejected
          *     project. `burst`: the submissions of the last hour to the whole directory, divided by the median of the hours of
          *     four weeks, which counts as 1 at least. Counts leave out the project that is judged, and end at 1,000.
+         *     `link_state`: what the website answered when it was looked at; `repository_archived`, `repository_days` (since its
+         *     creation), `repository_pushed_days` (since the last change), `repository_stars` and `repository_license` (SPDX):
+         *     what the forge says. They are unknown at a submission and of changes of a live project, and what is unknown matches
+         *     nothing. When they arrive, the rules that ask for them judge a pending project once more. Such rules mark and hold,
+         *     and reject nothing.
          *
          *     Needs an administrator.
          */
@@ -1371,6 +1376,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/links/preview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Read the website or the repository of a project that is about to be submitted, for its form
+         * @description It takes up to five seconds, and as long if the address cannot be read, whatever the reason.
+         *
+         *     Needs a signed-in user.
+         */
+        post: operations["linksPreview"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/markdown": {
         parameters: {
             query?: never;
@@ -1628,6 +1655,28 @@ export interface paths {
          *     Needs the project's owner.
          */
         post: operations["appealsAppeal"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/projects/{project_id}/links/moved": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Change the website or the repository to where it has moved, by an edit as any other
+         * @description If the change needs review, a live project keeps its address until it is approved.
+         *
+         *     Needs the project's owner.
+         */
+        put: operations["linksTakeOver"];
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -2072,6 +2121,48 @@ export interface paths {
          */
         get: operations["reviewHistory"];
         put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/review/projects/{project_id}/links/due": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Have the links of a live or pending project looked at within a minute, whenever that was done last
+         * @description Needs a reviewer of the project's category, or an administrator.
+         */
+        put: operations["reviewLookAgain"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/review/projects/{project_id}/links/moved": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Change the website or the repository of a project to where it has moved. It applies at once
+         * @description One person is enough, however many have to approve. The log names them.
+         *
+         *     Needs a reviewer of the project's category, or an administrator.
+         */
+        put: operations["reviewTakeOverAsReviewer"];
         post?: never;
         delete?: never;
         options?: never;
@@ -2777,7 +2868,7 @@ export interface components {
              * @description Stable; decide by this.
              * @enum {string}
              */
-            code: "malformed_json" | "bad_request" | "unauthenticated" | "invalid_credentials" | "not_owner" | "own_submission" | "own_decision" | "admin_required" | "reviewer_required" | "passkey_required" | "account_suspended" | "email_not_verified" | "not_admitted" | "passwords_off" | "cross_site_request" | "registration_closed" | "registration_refused" | "sign_in_cancelled" | "sign_in_expired" | "sign_in_refused" | "sign_in_again" | "not_found" | "method_not_allowed" | "invalid_transition" | "not_votable" | "duplicate" | "last_admin" | "category_in_use" | "appeal_not_possible" | "claimed" | "too_many_projects" | "too_many_votes" | "account_deleted" | "address_taken" | "identity_taken" | "too_many_passkeys" | "last_way_in" | "too_many" | "preview_first" | "other_user" | "precondition_failed" | "too_large" | "unsupported_media_type" | "validation_failed" | "rate_limited" | "internal" | "provider_failed" | "unavailable" | "provider_unavailable" | "read_only";
+            code: "malformed_json" | "bad_request" | "unauthenticated" | "invalid_credentials" | "not_owner" | "own_submission" | "own_decision" | "admin_required" | "reviewer_required" | "passkey_required" | "account_suspended" | "email_not_verified" | "not_admitted" | "passwords_off" | "cross_site_request" | "registration_closed" | "registration_refused" | "sign_in_cancelled" | "sign_in_expired" | "sign_in_refused" | "sign_in_again" | "not_found" | "method_not_allowed" | "invalid_transition" | "not_votable" | "duplicate" | "last_admin" | "category_in_use" | "appeal_not_possible" | "links_off" | "claimed" | "too_many_projects" | "too_many_votes" | "account_deleted" | "address_taken" | "identity_taken" | "too_many_passkeys" | "last_way_in" | "too_many" | "preview_first" | "other_user" | "precondition_failed" | "too_large" | "unsupported_media_type" | "validation_failed" | "rate_limited" | "internal" | "provider_failed" | "unavailable" | "provider_unavailable" | "read_only";
             /** @description To be quoted when the problem is reported. */
             request_id: string;
             /** @description With `validation_failed` and `duplicate`: the refused parts, by a JSON Pointer into the body or by the name of a query parameter. */
@@ -3129,7 +3220,7 @@ export interface components {
             earlier: number;
             /** @description Whether the owner wrote the last entry in its thread, notes aside. */
             answered: boolean;
-            /** @description What a reviewer should look at. `lookalike_title`: the title has letters that look like Latin ones and are of another script, in one word with Latin letters or as all its letters of that script. `same_repository`: another project of any state has its repository or website as its own repository, or its repository as its own website. `owner_suspended`: the owner's account is suspended or deleted. `rule:` and a name: a rule of the administrators has matched what waits. */
+            /** @description What a reviewer should look at. `lookalike_title`: the title has letters that look like Latin ones and are of another script, in one word with Latin letters or as all its letters of that script. `same_repository`: another project of any state has its repository or website as its own repository, or its repository as its own website. `owner_suspended`: the owner's account is suspended or deleted. `link_gone`, `link_unreachable`: the website or the repository was so when it was last looked at. `repository_archived`: the forge of the repository says so. `rule:` and a name: a rule of the administrators has matched what waits. */
             warnings: string[];
             resembles: components["schemas"]["Resembles"];
             readonly id: number;
@@ -3455,7 +3546,7 @@ export interface components {
              * @example links
              * @enum {string}
              */
-            fact: "account_hours" | "email_confirmed" | "email_domain" | "email_disposable" | "approved" | "rejected" | "submitted_24h" | "domain" | "domain_live" | "domain_rejected" | "domain_waiting" | "links" | "words" | "text_of_rejected" | "title_lookalike" | "has_repository" | "burst";
+            fact: "account_hours" | "email_confirmed" | "email_domain" | "email_disposable" | "approved" | "rejected" | "submitted_24h" | "domain" | "domain_live" | "domain_rejected" | "domain_waiting" | "links" | "words" | "text_of_rejected" | "title_lookalike" | "has_repository" | "burst" | "link_state" | "repository_archived" | "repository_days" | "repository_pushed_days" | "repository_stars" | "repository_license";
             /**
              * @example >=
              * @enum {string}
@@ -3507,7 +3598,7 @@ export interface components {
         /** @description A fact, what may be asked of it, and what has it. */
         RuleFact: {
             /** @enum {string} */
-            fact: "account_hours" | "email_confirmed" | "email_domain" | "email_disposable" | "approved" | "rejected" | "submitted_24h" | "domain" | "domain_live" | "domain_rejected" | "domain_waiting" | "links" | "words" | "text_of_rejected" | "title_lookalike" | "has_repository" | "burst";
+            fact: "account_hours" | "email_confirmed" | "email_domain" | "email_disposable" | "approved" | "rejected" | "submitted_24h" | "domain" | "domain_live" | "domain_rejected" | "domain_waiting" | "links" | "words" | "text_of_rejected" | "title_lookalike" | "has_repository" | "burst" | "link_state" | "repository_archived" | "repository_days" | "repository_pushed_days" | "repository_stars" | "repository_license";
             /** @enum {string} */
             type: "number" | "truth" | "text" | "words";
             is: ("=" | "<" | ">=" | "in" | "not in")[];
@@ -4270,6 +4361,22 @@ export interface components {
         CategoryList: {
             items: components["schemas"]["Category"][];
         };
+        /** @description The address of a website or a repository. */
+        PreviewInput: {
+            /**
+             * Format: iri
+             * @example https://flask.example
+             */
+            url: string;
+        };
+        /** @description What is there, by the fields of a project, each cut to what fits; null where it is not there. `description` is that of a repository. */
+        Preview: {
+            url: string | null;
+            title: string | null;
+            tagline: string | null;
+            repository_url: string | null;
+            description: string | null;
+        };
         /** @description A description. */
         MarkdownInput: {
             /** @example Reads **CSV**: https://example.org/csv. */
@@ -4506,6 +4613,11 @@ export interface components {
             text: string;
             author: components["schemas"]["UserRef"] | null;
         };
+        /** @description The link that has moved. */
+        MovedInput: {
+            /** @enum {string} */
+            link: "url" | "repository_url";
+        };
         /** @description The entries of a thread, oldest first. */
         MessagePage: {
             items: components["schemas"]["Message"][];
@@ -4588,7 +4700,7 @@ export interface components {
             earlier: number;
             /** @description Whether the owner wrote the last entry in its thread, notes aside. */
             answered: boolean;
-            /** @description What a reviewer should look at. `lookalike_title`: the title has letters that look like Latin ones and are of another script, in one word with Latin letters or as all its letters of that script. `same_repository`: another project of any state has its repository or website as its own repository, or its repository as its own website. `owner_suspended`: the owner's account is suspended or deleted. `rule:` and a name: a rule of the administrators has matched what waits. */
+            /** @description What a reviewer should look at. `lookalike_title`: the title has letters that look like Latin ones and are of another script, in one word with Latin letters or as all its letters of that script. `same_repository`: another project of any state has its repository or website as its own repository, or its repository as its own website. `owner_suspended`: the owner's account is suspended or deleted. `link_gone`, `link_unreachable`: the website or the repository was so when it was last looked at. `repository_archived`: the forge of the repository says so. `rule:` and a name: a rule of the administrators has matched what waits. */
             warnings: string[];
             resembles: components["schemas"]["Resembles"];
             /** @description Null if one is enough or nothing waits. */
@@ -4776,6 +4888,8 @@ export interface components {
             mine: number;
             /** @description Whether projects can be claimed (CLAIM_MINUTES). */
             claims: boolean;
+            /** @description How many there are with links=dead; null while none are looked at. */
+            dead_links: number | null;
             /** @description How many projects have open reports; null while reports are off. */
             reports: number | null;
         };
@@ -5032,7 +5146,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description - `unavailable`: The database did not answer in time. No change was made in part; try again after Retry-After seconds. */
+        /** @description - `unavailable`: The database did not answer in time; or a website cannot be read now, because others are, or because its host was asked just before. No change was made in part; try again after Retry-After seconds. */
         Unavailable: {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
@@ -5132,7 +5246,7 @@ export interface components {
             };
         };
         /**
-         * @description - `unavailable`: The database did not answer in time. No change was made in part; try again after Retry-After seconds.
+         * @description - `unavailable`: The database did not answer in time; or a website cannot be read now, because others are, or because its host was asked just before. No change was made in part; try again after Retry-After seconds.
          *     - `read_only`: The service does not accept writes at present, sign-ins included, while its data are moved or backed up. Reads work. Nothing was changed; try again after Retry-After seconds.
          */
         UnavailableOrReadOnly: {
@@ -5449,7 +5563,7 @@ export interface components {
             };
         };
         /**
-         * @description - `unavailable`: The database did not answer in time. No change was made in part; try again after Retry-After seconds.
+         * @description - `unavailable`: The database did not answer in time; or a website cannot be read now, because others are, or because its host was asked just before. No change was made in part; try again after Retry-After seconds.
          *     - `provider_unavailable`: The provider does not answer in time, or too many sign-ins wait for it. Try again after Retry-After seconds.
          *     - `read_only`: The service does not accept writes at present, sign-ins included, while its data are moved or backed up. Reads work. Nothing was changed; try again after Retry-After seconds.
          */
@@ -5677,7 +5791,7 @@ export interface components {
             };
         };
         /**
-         * @description - `unavailable`: The database did not answer in time. No change was made in part; try again after Retry-After seconds.
+         * @description - `unavailable`: The database did not answer in time; or a website cannot be read now, because others are, or because its host was asked just before. No change was made in part; try again after Retry-After seconds.
          *     - `provider_unavailable`: The provider does not answer in time, or too many sign-ins wait for it. Try again after Retry-After seconds.
          */
         UnavailableOrProviderUnavailable: {
@@ -5744,6 +5858,24 @@ export interface components {
          *     - `registration_refused`: A rule of this directory refuses the registration. The detail says why.
          */
         PasswordsOffOrCrossSiteRequestOrRegistrationClosedOrRegistrationRefused: {
+            headers: {
+                "X-Request-ID": components["headers"]["X-Request-ID"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                Vary: components["headers"]["Vary"];
+                "Content-Language": components["headers"]["Content-Language"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /**
+         * @description - `links_off`: The service makes no request to the outside (LINK_CHECKS), so it says nothing of the website of a project.
+         *     - `other_user`: X-Expected-User named another account than the one that is signed in; nothing was changed. A page sends the id of the account that it shows with each write, because another tab may have changed the session.
+         */
+        LinksOffOrOtherUser: {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
@@ -6546,6 +6678,8 @@ export interface operations {
                 sort?: "newest" | "popular" | "upvotes" | "oldest";
                 /** @description Only projects that the caller claims, that others claim, or that nobody claims. */
                 claimed?: "me" | "others" | "none";
+                /** @description Only projects whose website or repository is dead, or has moved. */
+                links?: "dead" | "moved";
             };
             header?: never;
             path?: never;
@@ -10795,6 +10929,66 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    linksPreview: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `id` of the account that the page shows. If another account is signed in, the answer is 409 `other_user` and nothing changes. */
+                "X-Expected-User"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "url": "https://flask.example"
+                 *     }
+                 */
+                "application/json": components["schemas"]["PreviewInput"];
+            };
+        };
+        responses: {
+            /**
+             * @description What is there, by the fields of a project, each cut to what fits; null where it is not there.
+             *
+             *     `description` is that of a repository.
+             */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "url": "https://flask.example",
+                     *       "title": "Flask",
+                     *       "tagline": "A lightweight web framework",
+                     *       "repository_url": "https://code.example/flask",
+                     *       "description": "Routing, templates and a development server, and little else."
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Preview"];
+                };
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["EmailNotVerifiedOrCrossSiteRequest"];
+            409: components["responses"]["LinksOffOrOtherUser"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["UnavailableOrReadOnly"];
+        };
+    };
     markdownRender: {
         parameters: {
             query?: never;
@@ -10952,7 +11146,7 @@ export interface operations {
             };
             path: {
                 /** @example not_found */
-                code: "malformed_json" | "bad_request" | "unauthenticated" | "invalid_credentials" | "not_owner" | "own_submission" | "own_decision" | "admin_required" | "reviewer_required" | "passkey_required" | "account_suspended" | "email_not_verified" | "not_admitted" | "passwords_off" | "cross_site_request" | "registration_closed" | "registration_refused" | "sign_in_cancelled" | "sign_in_expired" | "sign_in_refused" | "sign_in_again" | "not_found" | "method_not_allowed" | "invalid_transition" | "not_votable" | "duplicate" | "last_admin" | "category_in_use" | "appeal_not_possible" | "claimed" | "too_many_projects" | "too_many_votes" | "account_deleted" | "address_taken" | "identity_taken" | "too_many_passkeys" | "last_way_in" | "too_many" | "preview_first" | "other_user" | "precondition_failed" | "too_large" | "unsupported_media_type" | "validation_failed" | "rate_limited" | "internal" | "provider_failed" | "unavailable" | "provider_unavailable" | "read_only";
+                code: "malformed_json" | "bad_request" | "unauthenticated" | "invalid_credentials" | "not_owner" | "own_submission" | "own_decision" | "admin_required" | "reviewer_required" | "passkey_required" | "account_suspended" | "email_not_verified" | "not_admitted" | "passwords_off" | "cross_site_request" | "registration_closed" | "registration_refused" | "sign_in_cancelled" | "sign_in_expired" | "sign_in_refused" | "sign_in_again" | "not_found" | "method_not_allowed" | "invalid_transition" | "not_votable" | "duplicate" | "last_admin" | "category_in_use" | "appeal_not_possible" | "links_off" | "claimed" | "too_many_projects" | "too_many_votes" | "account_deleted" | "address_taken" | "identity_taken" | "too_many_passkeys" | "last_way_in" | "too_many" | "preview_first" | "other_user" | "precondition_failed" | "too_large" | "unsupported_media_type" | "validation_failed" | "rate_limited" | "internal" | "provider_failed" | "unavailable" | "provider_unavailable" | "read_only";
             };
             cookie?: never;
         };
@@ -11921,6 +12115,121 @@ export interface operations {
             403: components["responses"]["EmailNotVerifiedOrCrossSiteRequest"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["AppealNotPossibleOrOtherUser"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["UnavailableOrReadOnly"];
+        };
+    };
+    linksTakeOver: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The project's ETag, or its `version` in quotes: if its current version is another one, the answer is 412 and nothing changes. */
+                "If-Match"?: string;
+                /** @description The `id` of the account that the page shows. If another account is signed in, the answer is 409 `other_user` and nothing changes. */
+                "X-Expected-User"?: string;
+            };
+            path: {
+                /** @example 42 */
+                project_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "link": "url"
+                 *     }
+                 */
+                "application/json": components["schemas"]["MovedInput"];
+            };
+        };
+        responses: {
+            /**
+             * @description A project. `queue_position` is null unless it is pending, or changes of it wait for review.
+             *
+             *     It is present for the owner and administrators if they request one project, and in lists with `owner=me`.
+             */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    ETag: components["headers"]["ETag"];
+                    Vary: components["headers"]["Vary"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": 42,
+                     *       "slug": "flask",
+                     *       "title": "Flask",
+                     *       "tagline": "A lightweight web framework",
+                     *       "author": "Pallets",
+                     *       "description": "Routing, templates and a development server, and little else.",
+                     *       "url": "https://flask.example",
+                     *       "repository_url": "https://code.example/flask",
+                     *       "logo_url": "https://flask.example/logo.svg",
+                     *       "logo": {
+                     *         "64": "/images/5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d.webp",
+                     *         "256": "/images/a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3.webp"
+                     *       },
+                     *       "pictures": [
+                     *         {
+                     *           "640": "/images/c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7.webp",
+                     *           "1280": "/images/0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e.webp",
+                     *           "id": 42,
+                     *           "alt": "The list of a project's routes",
+                     *           "width": 1280,
+                     *           "height": 800
+                     *         }
+                     *       ],
+                     *       "tags": [
+                     *         "python",
+                     *         "web"
+                     *       ],
+                     *       "category": {
+                     *         "slug": "web-frameworks",
+                     *         "name": "Web frameworks"
+                     *       },
+                     *       "status": "live",
+                     *       "upvotes": 128,
+                     *       "has_upvoted": null,
+                     *       "owner": {
+                     *         "id": 42,
+                     *         "username": "ada"
+                     *       },
+                     *       "created_at": "2026-11-20T10:00:00.123456Z",
+                     *       "updated_at": "2026-11-20T10:00:00.123456Z",
+                     *       "submitted_at": "2026-11-20T10:00:00.123456Z",
+                     *       "published_at": "2026-11-20T14:30:00.000000Z",
+                     *       "repository": null,
+                     *       "dead_since": null,
+                     *       "picked": null,
+                     *       "version": 3,
+                     *       "rejection_reason": null,
+                     *       "revision": null,
+                     *       "review": null,
+                     *       "links": null,
+                     *       "queue_position": null,
+                     *       "description_html": "<p>Routing, templates and a development server, and little else.</p>"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ProjectDetail"];
+                };
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["EmailNotVerifiedOrCrossSiteRequest"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["InvalidTransitionOrDuplicateOrOtherUser"];
+            412: components["responses"]["PreconditionFailed"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["ValidationFailed"];
@@ -13097,6 +13406,8 @@ export interface operations {
                 sort?: "newest" | "popular" | "upvotes" | "oldest";
                 /** @description Only projects that the caller claims, that others claim, or that nobody claims. */
                 claimed?: "me" | "others" | "none";
+                /** @description Only projects whose website or repository is dead, or has moved. */
+                links?: "dead" | "moved";
             };
             header?: never;
             path?: never;
@@ -13975,6 +14286,168 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];
+        };
+    };
+    reviewLookAgain: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `id` of the account that the page shows. If another account is signed in, the answer is 409 `other_user` and nothing changes. */
+                "X-Expected-User"?: string;
+            };
+            path: {
+                /** @example 42 */
+                project_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Have the links of a live or pending project looked at within a minute, whenever that was done last. */
+            204: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["ReviewerRequiredOrPasskeyRequiredOrEmailNotVerifiedOrCrossSiteRequest"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["LinksOffOrOtherUser"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["UnavailableOrReadOnly"];
+        };
+    };
+    reviewTakeOverAsReviewer: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The project's ETag, or its `version` in quotes: if its current version is another one, the answer is 412 and nothing changes. */
+                "If-Match"?: string;
+                /** @description The `id` of the account that the page shows. If another account is signed in, the answer is 409 `other_user` and nothing changes. */
+                "X-Expected-User"?: string;
+            };
+            path: {
+                /** @example 42 */
+                project_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "link": "url"
+                 *     }
+                 */
+                "application/json": components["schemas"]["MovedInput"];
+            };
+        };
+        responses: {
+            /** @description A project as a decision has left it. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "approvals": {
+                     *         "required": 2,
+                     *         "given": [
+                     *           {
+                     *             "user": {
+                     *               "id": 42,
+                     *               "username": "ada"
+                     *             },
+                     *             "at": "2026-11-20T10:00:00.123456Z"
+                     *           }
+                     *         ]
+                     *       },
+                     *       "id": 42,
+                     *       "slug": "web-frameworks",
+                     *       "title": "Flask",
+                     *       "tagline": "A lightweight web framework",
+                     *       "author": "Pallets",
+                     *       "description": "Routing, templates and a development server, and little else.",
+                     *       "url": "https://flask.example",
+                     *       "repository_url": "https://code.example/flask",
+                     *       "logo_url": "https://flask.example/logo.svg",
+                     *       "logo": {
+                     *         "64": "/images/5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d5d.webp",
+                     *         "256": "/images/a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3a3.webp"
+                     *       },
+                     *       "pictures": [
+                     *         {
+                     *           "640": "/images/c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7c7.webp",
+                     *           "1280": "/images/0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e.webp",
+                     *           "id": 42,
+                     *           "alt": "The list of a project's routes",
+                     *           "width": 1280,
+                     *           "height": 800
+                     *         }
+                     *       ],
+                     *       "tags": [
+                     *         "python",
+                     *         "web"
+                     *       ],
+                     *       "category": {
+                     *         "slug": "web-frameworks",
+                     *         "name": "Web frameworks"
+                     *       },
+                     *       "status": "live",
+                     *       "upvotes": 128,
+                     *       "has_upvoted": null,
+                     *       "owner": {
+                     *         "id": 42,
+                     *         "username": "ada"
+                     *       },
+                     *       "created_at": "2026-11-20T10:00:00.123456Z",
+                     *       "updated_at": "2026-11-20T10:00:00.123456Z",
+                     *       "submitted_at": "2026-11-20T10:00:00.123456Z",
+                     *       "published_at": "2026-11-20T14:30:00.000000Z",
+                     *       "repository": null,
+                     *       "dead_since": null,
+                     *       "picked": null,
+                     *       "version": 3,
+                     *       "rejection_reason": null,
+                     *       "revision": null,
+                     *       "review": null,
+                     *       "links": null,
+                     *       "queue_position": null,
+                     *       "description_html": "<p>Routing, templates and a development server, and little else.</p>"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ReviewedProject"];
+                };
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["OwnSubmissionOrReviewerRequiredOrPasskeyRequiredOrEmailNotVerifiedOrCrossSiteRequest"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["InvalidTransitionOrDuplicateOrOtherUser"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["UnavailableOrReadOnly"];
         };
     };
     reviewMessages: {
@@ -15179,6 +15652,7 @@ export interface operations {
                      *       "appeals": true,
                      *       "mine": 0,
                      *       "claims": true,
+                     *       "dead_links": 0,
                      *       "reports": 0
                      *     }
                      */

@@ -1,5 +1,6 @@
 // All projects, in every state.
 import { api, ask, type Schemas } from "../api/client.ts";
+import { added } from "../extras/extra.ts";
 import { extras } from "../extras/index.ts";
 import { pathOf, safeAddress } from "../parts/address.ts";
 import { Time } from "../parts/time.tsx";
@@ -25,6 +26,7 @@ const list = new Listing<Project>(
     { name: "status", values: ["pending", "live", "rejected"] },
     { name: "category", choices: () => (categories.data.value ?? []).map((each) => [each.slug, each.name] as const) },
     { name: "owner", pattern: OWNER },
+    ...extras.flatMap(({ ofAll }) => ofAll ?? []),
     { name: "sort", values: ["newest", "oldest", "popular", "upvotes"] },
   ],
   (wanted, signal) => ask(api.GET("/api/review/projects", { params: { query: { limit: 50, ...wanted } as Query<"/api/review/projects"> }, signal })),
@@ -32,7 +34,7 @@ const list = new Listing<Project>(
 );
 const columns: Column<Project>[] = [
   { name: w.number, kind: "file", text: (each) => each.id },
-  { name: w.title, kind: "wrap head", text: (each) => each.title, cell: (each) => <a href={placeOf(each)} dir="auto">{each.title}</a> },
+  { name: w.title, kind: "wrap head", text: (each) => each.title, cell: (each) => <><a href={placeOf(each)} dir="auto">{each.title}</a> {added.links && <added.links.Sign item={each} />}</> },
   { name: w.state, text: (each) => statesOf(each).join(", "), cell: (each) => <States project={each} /> },
   { name: w.category, kind: "wrap minor", text: (each) => each.category.name },
   { name: w.owner, kind: "wrap", text: (each) => each.owner.username, cell: (each) => <a href={personAt(each.owner)}>{each.owner.username}</a> },

@@ -61,6 +61,7 @@ function Submission({ item: shown }: { item: Item }) {
         <SinceSeen item={shown} />
         <Held item={shown} />
         <Facts item={shown} />
+        {added.links && <added.links.Seen item={shown} />}
         {pictures.length > 0 && <section><h3>{r.fields.pictures}</h3><Pictures list={picturesOf(pictures)} /></section>}
         <Changes />
         <Others />

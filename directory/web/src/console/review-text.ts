@@ -12,6 +12,9 @@ const done: Record<Decision, string> = { approve: "Approved", reject: "Rejected"
 
 const warnings: Record<string, { sign: string; text: string }> = {
   lookalike_title: { sign: "Look-alike letters", text: "The title has letters that look like those of another alphabet" },
+  link_gone: { sign: "Link gone", text: "The website or the repository is gone" },
+  link_unreachable: { sign: "Link unreachable", text: "The website or the repository does not answer" },
+  repository_archived: { sign: "Archived", text: "The repository is archived" },
   owner_suspended: { sign: "Owner suspended", text: "The owner is suspended" },
   same_repository: { sign: "Same repository", text: "Another project has the same repository" },
 };

@@ -33,6 +33,8 @@ export interface Extra {
   menu?: MenuEntry[];
   /** A filter of the queue. */
   filter?: Filter;
+  /** A filter of the list of all projects. */
+  ofAll?: Filter;
   /** Its keys at the queue: what each does, in words and in fact. */
   keys?: Record<string, { does: string; act: () => void }>;
   /** A ranking on the dashboard: `load` asks for its data. */
@@ -49,6 +51,8 @@ export interface Extra {
   };
   /** What the pane of a live item shows of its pick. */
   picks?: { Pick: (props: { item: Item }) => ComponentChildren };
+  /** What the pane of an item shows of its links, and the sign of a dead one on the row of a project. */
+  links?: Record<"Seen" | "Sign", (props: { item: Item }) => ComponentChildren>;
   /** Whether owners may appeal, and what settles the appeal that is open about an item of the queue. */
   appeals?: { areOn: () => boolean; Settle: (props: { item: Item }) => ComponentChildren };
   /** Who looks at an item: whether that can be said of it, what is known, and what is shown above it, among its actions and on its row. */
@@ -56,4 +60,4 @@ export interface Extra {
 }
 
 /** What one of the extras adds. It is here, and filled by index.ts, since modules that the extras import read it too. */
-export const added: Pick<Extra, "keys" | "saved" | "appeals" | "claims" | "picks"> = {};
+export const added: Pick<Extra, "keys" | "saved" | "appeals" | "claims" | "picks" | "links"> = {};

@@ -3,6 +3,7 @@ import { filters } from "../state/queue-address.ts";
 import { appeals } from "./appeals/index.ts";
 import { claims } from "./claims/index.ts";
 import { added, type Extra } from "./extra.ts";
+import { links } from "./links/index.ts";
 import { picks } from "./picks/index.ts";
 import { replies } from "./replies/index.ts";
 import { reports } from "./reports/index.ts";
@@ -20,6 +21,7 @@ const all: readonly Extra[] = [
   replies,
   voteReview,
   picks,
+  links,
 ];
 
 export const extras = all.filter(({ name }) => !off.includes(name));

@@ -9,6 +9,9 @@ const facts: Record<string, string> = {
   domain_rejected: "Rejected projects of the domain", domain_waiting: "Pending projects of the domain", links: "Links in the description",
   words: "Words", text_of_rejected: "Description equals that of a rejected project", title_lookalike: "Title has letters of another alphabet",
   has_repository: "Has a repository", burst: "Submissions of the last hour over the usual hour",
+  link_state: "What the website answers (seen later)", repository_archived: "Repository is archived (seen later)",
+  repository_days: "Days since the repository was created (seen later)", repository_pushed_days: "Days since its last change (seen later)",
+  repository_stars: "Stars of the repository (seen later)", repository_license: "Licence of the repository (seen later)",
 };
 const compared: Record<string, string> = { "=": "is", "<": "is less than", ">=": "is at least", in: "is one of", "not in": "is none of" };
 

@@ -1,0 +1,66 @@
+"""What the pages of a project show of its links."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import update
+
+from directory.extensions import db
+from directory.models import Project
+from tests.extras.links.looks import Directory
+from tests.extras.links.site import Site
+from tests.support.browsers import Browser
+
+FORGE_SAID = {
+    "license": "MIT", "stars": 1234, "archived": True, "fork": False, "language": "<b>", "created_at": None,
+    "pushed_at": "2026-11-03T01:02:03.000000Z", "checked_at": "2026-11-04T01:02:03.000000Z",
+}  # fmt: skip
+
+
+def store(directory: Directory, project: int, **values: Any) -> None:
+    change = update(Project).where(Project.id == project).values(values)
+    directory.run(lambda: db.session.execute(change))
+
+
+def test_the_page_says_since_when_the_website_is_dead_and_what_the_forge_says(directory: Directory) -> None:
+    project = directory.world.project(title="Lamp")
+    browser, path = Browser(directory.app), f"/p/{project}/lamp"
+    before = browser.get(path).text
+    store(directory, project, dead_since=datetime(2026, 11, 3, tzinfo=UTC), repository=FORGE_SAID)
+    page = browser.get(path).text
+    assert "Its website has not answered since" in page
+    assert '<time datetime="2026-11-03T00:00:00+00:00">' in page
+    assert 'rel="nofollow' in page
+    for said in ("MIT", "1,234 stars", "last change", "archived"):
+        assert said in page
+        assert said not in before
+    nothing: Any = dict.fromkeys(FORGE_SAID)
+    store(directory, project, dead_since=None, repository={**nothing, "stars": 1})
+    page = browser.get(path).text
+    assert "1 star<" in page
+    assert "last change" not in page
+
+
+def test_the_owner_sees_what_moved_and_is_dead_and_takes_the_new_address_over(directory: Directory, site: Site) -> None:
+    world, ada = directory.world, directory.world.user("ada")
+    project = world.project(ada, "pending", url=site.url("/permanent"), repository_url=site.url("/404"))
+    browser, path = Browser(directory.app), f"/mine/{project}"
+    browser.sign_in("ada")
+    assert "Use the new address" not in browser.get(path).text
+    for _ in range(3):
+        directory.look_again(project)
+    page = browser.get(path).text
+    assert "Use the new address" in page
+    assert site.url("/new") in page
+    assert "Source code: no answer since" in page
+    root = Browser(directory.app)
+    world.admin("root")
+    root.sign_in("root")
+    assert "Use the new address" not in root.get(path).text
+    done = browser.post(f"{path}/links/moved", data={"link": "url"})
+    assert (done.status_code, done.headers["Location"]) == (303, f"{path}?done=moved")
+    assert "The new address is taken over." in browser.get(f"{path}?done=moved").text
+    assert world.row(project).url == site.url("/new")  # type: ignore[union-attr]
+    refused = browser.post(f"{path}/links/moved", data={"link": "url"})
+    assert refused.status_code == 409
+    assert Browser(directory.app).post(f"{path}/links/moved", data={"link": "url"}).status_code == 401
