@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from directory.extras.links import hosts, states, worker
+from directory.extras.links import hosts, worker
 from tests.extras.links.looks import Directory
 from tests.extras.links.site import Site, asking
 
@@ -34,14 +34,3 @@ def test_a_week_of_looks_takes_little_of_a_core(
         assert idle.turn(own) == 0
     of_waiting = (time.process_time() - began) / FEW / worker.POLL
     assert of_looks + of_waiting < MOST
-
-
-def test_turns_are_spread_evenly_over_the_week() -> None:
-    at = states.EPOCH + timedelta(days=20_000)
-    due = sorted(states.next_turn(each, at, 7) for each in range(1, 10_001))
-    hours = [0] * (7 * 24)
-    for each in due:
-        hours[int((each - at) / timedelta(hours=1))] += 1
-    mean = len(due) / len(hours)
-    assert max(hours) < 1.1 * mean
-    assert min(hours) > 0.9 * mean
