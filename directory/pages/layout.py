@@ -369,12 +369,12 @@ def letters(name: str) -> str:
     return (first[:1] + rest[:1]).upper()
 
 
-def _tint(name: str, other: int | None = None) -> int:
-    """The colour of a name, always the same; the next one where a neighbour has that colour."""
+def _tint(name: str) -> int:
+    """The colour of a name, always the same."""
     total = 7
     for character in name:
         total = (total * 31 + ord(character)) % 1_000_003
-    return (total + (total % TINTS == other)) % TINTS
+    return total % TINTS
 
 
 def _markdown(text: str) -> Markup:

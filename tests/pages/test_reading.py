@@ -4,7 +4,6 @@ import json
 import re
 from datetime import UTC, date, datetime, timedelta
 from html import unescape
-from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -179,14 +178,25 @@ def test_below_a_heading_no_row_has_its_date_again(api, world):
     assert api.get("/?sort=upvotes").text.count("<time") == 3
 
 
-def test_letters_that_stand_for_a_picture_differ_from_their_neighbours(api, world):
+def test_letters_and_colour_of_a_project_follow_from_its_name_alone(api, world):
     names = ["Vim", "Vite", "go", "IO", "Visual Studio", "日本", "x", "Ä-b", *(f"Lamp {n}" for n in range(12))]
     for name in names:
         world.project(title=name)
     found = re.findall(r'monogram tint-(\d)" aria-hidden="true">(.*?)<', api.get("/?sort=newest").text)
     letters = ["VM", "VT", "GO", "IO", "VS", "日本", "X", "ÄB", *(f"L{str(n)[0]}" for n in range(12))]
     assert [each for _, each in found] == letters[::-1]
-    assert all(one != other for (one, _), (other, _) in pairwise(found))
+    [*by_title] = re.findall(r'monogram tint-(\d)" aria-hidden="true">(.*?)<', api.get("/?sort=newest&q=lamp").text)
+    assert set(by_title) <= set(found)
+    cards = re.findall(r'<li class="tint-(\d)" data-letters="(.*?)">', api.get("/").text)
+    assert cards
+    assert set(cards) <= set(found)
+
+
+def test_a_card_writes_out_no_zero_and_tells_it_to_those_who_hear_the_page(api, world):
+    for votes in (0, 0, 0, 1):
+        world.project(votes=votes)
+    shelf = api.get("/").text.partition("</ol>")[0]
+    assert (shelf.count('<p class="votes unseen">'), shelf.count('<p class="votes">')) == (3, 1)
 
 
 def test_the_first_page_has_the_headline_the_tagline_or_the_name(make_app):

@@ -30,12 +30,16 @@ REASONS = (
 FIRST_SIGNUP, LAST_SIGNUP = 300.0, 4.0
 FIRST_SUBMISSION, LAST_DECIDED_SUBMISSION, LAST_SUBMISSION = 280.0, 3.0, 0.05
 LONGEST_WAIT = 2.5
-EXPONENT = 0.9  # of Zipf's law
+EXPONENT = 0.7  # of Zipf's law
+LOGO_EVERY = 10  # the projects of which one has no logo
+SHOWN = 2  # people whose password is shown; the others have none
+VOTERS = 156  # people who only vote, named by a given name and a letter
+GIVEN = ("ada", "bela", "chika", "dilan", "emre", "fay", "gil", "hana", "ivo", "jun", "kofi", "lena", "milo")
 
 
 @dataclass(slots=True)
 class Person:
-    """An account to create: its name, its age, and a random password."""
+    """An account to create: its name, its age, and a random password, which is hashed if it is shown."""
 
     username: str
     role: Role
@@ -56,6 +60,7 @@ class Submission:
     decided_at: datetime | None
     reason: str | None
     votes: list[tuple[Person, datetime]] = field(default_factory=list)
+    logo: tuple[bytes, bytes] | None = None
     pictures: list[dict[str, Any]] = field(default_factory=list)
 
 
@@ -82,10 +87,13 @@ def compose(seed: int) -> Story:
     rng, at = random.Random(seed), now()  # noqa: S311 (a story, no secret)
     people = _people(demo["people"], rng, at)
     submissions = _submissions(demo["projects"], people[1:], rng, at)
+    people += _voters(rng, at)
     _vote([s for s in submissions if s.status is Status.LIVE], people[1:], rng, at)
-    for person in people:
+    for person in people[:SHOWN]:
         person.password_hash = hash_password(person.password)
-    for submission in submissions:
+    for n, submission in enumerate(submissions):
+        if n % LOGO_EVERY:
+            submission.logo = drawings.made_logo(submission.fields["title"])
         submission.pictures = [
             {"alt": picture["alt"], "picture": drawings.made(picture["drawing"], picture["colour"])}
             for picture in submission.fields.get("pictures", ())
@@ -99,6 +107,11 @@ def _people(names: list[str], rng: random.Random, at: datetime) -> list[Person]:
     joined = [at - timedelta(days=ago) for ago in days]
     admin = Person(ADMIN, Role.ADMIN, at - timedelta(days=FIRST_SIGNUP))
     return [admin, *(Person(name, Role.MEMBER, since) for name, since in zip(names, joined, strict=True))]
+
+
+def _voters(rng: random.Random, at: datetime) -> list[Person]:
+    names = [f"{GIVEN[n % len(GIVEN)]}_{chr(ord('a') + n // len(GIVEN))}" for n in range(VOTERS)]
+    return [Person(name, Role.MEMBER, at - timedelta(days=rng.uniform(LAST_SIGNUP, FIRST_SIGNUP))) for name in names]
 
 
 def _submissions(

@@ -1,4 +1,4 @@
-"""The demo's pictures: invented windows, drawn by rules. Each has the word "Demo" in its title bar."""
+"""The demo's pictures and logos, drawn by rules: invented windows, with "Demo" in the title bar, and invented signs."""
 
 import random
 from collections.abc import Callable, Sequence
@@ -6,7 +6,7 @@ from functools import cache
 from io import BytesIO
 from typing import Any
 
-from directory.services.pictures.pictures import MadePicture, as_picture
+from directory.services.pictures.pictures import LARGE, MadePicture, as_logo, as_picture
 
 SIZE = (640, 400)  # pixels: enough for the pages, and quickly converted
 SCALE = 2  # drawn so much larger, and then reduced, so that slanted edges are smooth
@@ -137,3 +137,21 @@ def drawn(kind: str, colour: str, size: tuple[int, int] = SIZE) -> bytes:
 def made(kind: str, colour: str) -> MadePicture:
     """Such a picture as an upload of it is stored."""
     return as_picture(drawn(kind, colour))
+
+
+@cache
+def made_logo(name: str) -> tuple[bytes, bytes]:
+    """A sign that shows no real logo, in a colour of the name's own, the same for the same name, as it is stored."""
+    from PIL import Image, ImageDraw
+
+    rng = random.Random(name)  # noqa: S311 (a drawing, no secret)
+    hue, side = rng.randrange(360), LARGE
+    image = Image.new("RGB", (side, side), f"hsl({hue}, 55%, 40%)")
+    draw: Any = ImageDraw.Draw(image)
+    light, middle = f"hsl({hue}, 60%, 92%)", f"hsl({(hue + 40) % 360}, 65%, 62%)"
+    turn, corners = rng.randrange(360), rng.choice((3, 4, 5, 6, 8))
+    draw.regular_polygon((side / 2, side / 2, side * 0.38), corners, turn, middle)
+    draw.circle((side * rng.uniform(0.35, 0.65), side * rng.uniform(0.35, 0.65)), side * rng.uniform(0.14, 0.24), light)
+    file = BytesIO()
+    image.save(file, "PNG", compress_level=1)
+    return as_logo(file.getvalue())

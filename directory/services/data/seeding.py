@@ -48,7 +48,7 @@ def plant(story: Story) -> Planted:
     admin = story.people[0]
     decided_by = admin.id if admin in new_people else None  # another account of that name decided nothing
     drafts = [_past(s, n, category_ids) for n, s in numbered]
-    drafts = wholesale.with_pictures(drafts, [{"pictures": s.pictures} for s in new])
+    drafts = wholesale.with_pictures(drafts, [{"logo": s.logo, "pictures": s.pictures} for s in new])
     wholesale.write(drafts, decided_by=decided_by)
     votes = [(voter.id, number, at) for number, s in numbered for voter, at in s.votes]
     wholesale.write_votes(votes)

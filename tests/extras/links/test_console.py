@@ -7,6 +7,7 @@ from playwright.sync_api import expect
 
 from directory.extras.links import hosts
 from tests.extras.links.test_preview import PAGE, html
+from tests.support.axe import inspector
 from tests.support.chromium import served
 from tests.support.visitor import visitor
 
@@ -26,6 +27,7 @@ def test_beside_an_item_stands_what_was_seen_and_a_press_takes_a_moved_address_o
         links = page.get_by_role("region", name="Links")
         expect(links).to_contain_text(f"Moved (200) to {site.url('/new')}")
         expect(links).to_contain_text("Answers (200)")
+        assert inspector(page)() == []
         grace.button("Look again").click()
         expect(page.get_by_text("It is looked at within a minute.")).to_be_visible()
         assert directory.look() == 1
@@ -49,6 +51,7 @@ def test_the_form_is_filled_in_and_what_is_typed_stays(chromium, directory, site
         page.get_by_label("Tagline").fill("Mine")
         ada.button("Fill in from the website").click()
         expect(page.get_by_text("Filled in. Look at each field.")).to_be_visible()
+        assert inspector(page)() == []
         expect(page.get_by_label("Title", exact=True)).to_have_value("Lamp & Desk | the site")
         expect(page.get_by_label("Tagline")).to_have_value("Mine")
         expect(page.get_by_label("Source code")).to_have_value("https://github.com/ada/lamp")

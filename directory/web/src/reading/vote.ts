@@ -78,5 +78,7 @@ function show(button: HTMLButtonElement, { on, count }: Vote): void {
   const title = find(":is(h2, h3) a", button.closest("article") ?? undefined)?.textContent;
   if (button.ariaLabel && title) button.ariaLabel = labelOf(title, count);
   const onShelf = find(`[data-votes="${button.dataset.vote}"]`);
-  if (onShelf) onShelf.textContent = text;
+  if (!onShelf) return;
+  onShelf.textContent = text;
+  onShelf.closest(".votes")?.classList.toggle("unseen", !count);
 }
