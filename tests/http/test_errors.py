@@ -49,6 +49,7 @@ STATUSES = {
     "last_admin": 409,
     "category_in_use": 409,
     "claimed": 409,
+    "links_off": 409,
     "appeal_not_possible": 409,
     "preview_first": 409,
     "account_deleted": 409,
