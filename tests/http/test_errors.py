@@ -50,6 +50,7 @@ STATUSES = {
     "category_in_use": 409,
     "choice_in_use": 409,
     "claimed": 409,
+    "links_off": 409,
     "appeal_not_possible": 409,
     "preview_first": 409,
     "account_deleted": 409,

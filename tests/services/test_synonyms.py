@@ -5,7 +5,7 @@ from flask import Flask
 
 from directory.db.paging import Window
 from directory.extensions import db
-from directory.services.catalog import catalog, synonyms
+from directory.services.catalog import catalog, search, synonyms
 from directory.services.catalog.filters import Filters
 from tests.pages.test_own_site import folder  # noqa: F401 (a fixture)
 from tests.support.factories import Api, World
@@ -66,9 +66,24 @@ def test_a_word_finds_what_the_others_find_exact_words_first(app: Flask, world: 
     assert shown["pagination"]["total"] == 4
     following = api.get(f"/api/projects?q=photo&limit=3&cursor={shown['pagination']['next_cursor']}").json
     assert [item["title"] for item in following["items"]] == ["Picture book"]
+    world.project(owner, title="手紙の本", tagline="?")
+    assert found(api, "e-mail") == ["手紙の本"]
     answer = api.get("/api/projects?q=image+none").json
     assert [item["title"] for item in answer["nearest"]] == ["Pictures", "Picture book", "Photos", "Darkroom"]
     assert api.get("/api/projects?q=immage").json["suggestions"] == []  # no live title has the word
+
+
+def test_of_very_many_by_synonyms_alone_the_most_voted_come_first(
+    app: Flask, world: World, api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app.extensions["synonyms"] = synonyms.parse(FILE)
+    monkeypatch.setattr(search, "MOST", 4)
+    owner = world.user()
+    for votes in range(6):
+        world.project(owner, title=f"Picture {votes}", tagline="?", votes=votes)
+    shown = api.get("/api/projects?q=image&limit=2").json
+    assert [item["title"] for item in shown["items"]] == ["Picture 5", "Picture 4"]
+    assert shown["pagination"]["total_capped"]
 
 
 def test_as_many_as_there_may_be_are_searched_for(app: Flask, world: World) -> None:

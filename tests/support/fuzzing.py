@@ -64,6 +64,7 @@ BEYOND_SCHEMA = (
     "A tag has at most 32 characters.",
     "The same project is given twice.",
     "Give url, title or repository_url.",
+    "These alone may be in braces: {title}, {owner}, {site}.",
 )
 
 

@@ -4,8 +4,10 @@ from itertools import count
 from typing import Any
 
 from hypothesis.stateful import RuleBasedStateMachine, initialize
+from sqlalchemy import select
 
 from directory.extensions import db
+from directory.models import AuditEntry
 from tests.support.browsers import COOKIE
 from tests.support.caching import close_snapshots
 from tests.support.cast import Credential, Person, Project
@@ -161,7 +163,11 @@ class Teller(RuleBasedStateMachine):
         if answer.status_code == 200:
             self.shown(body, who and who.person, placed=True)
 
-    def turn(self, project_id: int) -> tuple[bool, int]:
-        """When of several projects one is decided: category by category."""
-        project = self.model.projects.get(project_id)
-        return project is not None and project.fields["category"] == "games", project_id
+    def order_as_logged(self, entries: int, sent: int) -> None:
+        """Have what a batch added to the model behind so many stand as in the log, which groups it by state."""
+        new = len(self.model.audit) - entries
+        with self.app.app_context():
+            last = select(AuditEntry.project_id).order_by(AuditEntry.id.desc()).limit(new)
+            place = {project_id: -n for n, project_id in enumerate(db.session.scalars(last))}
+        self.model.audit[entries:] = sorted(self.model.audit[entries:], key=lambda entry: place.get(entry.project, 0))
+        self.model.outbox[sent:] = sorted(self.model.outbox[sent:], key=lambda one: place.get(one[1], 0))

@@ -457,6 +457,7 @@ def test_every_secret_can_be_read_from_a_file(tmp_path, name):
         "DATABASE_URL": "sqlite:////srv/x.db", "REDIS_URL": "redis://h:6379/0", "SENTRY_DSN": "https://k@s.example/1",
         "GITHUB_CLIENT_SECRET": "hush", "MAIL_URL": "smtp://u:p@mail.example.org:587", "OIDC_PROVIDERS": "[]",
         "WEBHOOK_URL": "https://h.example/x", "WEBHOOK_ENDPOINTS": "[]", "WEBHOOK_SECRET": "whsec_" + "b2sh" * 8,
+        "FORGES": "[]",
     }  # fmt: skip
     others = {"WEBHOOK_SECRET": {"WEBHOOK_URL": values["WEBHOOK_URL"]}, "WEBHOOK_URL": {"WEBHOOK_FORMAT": "slack"}}
     others |= {"GITHUB_CLIENT_SECRET": {"GITHUB_CLIENT_ID": "id"}, "MAIL_URL": {"MAIL_FROM": "a@example.org"}}

@@ -100,9 +100,9 @@ class Story(Teller):
         body = self.must(answer, denied or (200, None))
         if denied:
             return
-        outcomes = {
-            one: self.model.decide(who, one, verdict, None, versions.get(one)) for one in sorted(ids, key=self.turn)
-        }
+        before = len(self.model.audit), len(self.model.outbox)
+        outcomes = {one: self.model.decide(who, one, verdict, None, versions.get(one)) for one in sorted(ids)}
+        self.order_as_logged(*before)
         found = [(item["id"], (item["status"], item.get("code"))) for item in body["items"]]
         assert found == [(project_id, outcomes[project_id]) for project_id in ids]
         shown = [item["project"] for item in body["items"] if "project" in item]

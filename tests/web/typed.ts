@@ -160,6 +160,18 @@ async function appeals(id: number): Promise<void> {
   expect("settled appeal", [settled.review, null]);
 }
 
+/** No links are looked at here, so what is asked about them is refused. */
+async function links([first = 0]: number[]): Promise<void> {
+  const params = { params: { path: { project_id: first } } };
+  const refused = [
+    await ada.POST("/api/links/preview", { body: { url: "https://first.example" } }),
+    await ada.PUT("/api/projects/{project_id}/links/moved", { ...params, body: { link: "url" } }),
+    await admin.PUT("/api/review/projects/{project_id}/links/moved", { ...params, body: { link: "url" } }),
+    await admin.PUT("/api/review/projects/{project_id}/links/due", params),
+  ];
+  expect("links", [refused.map(({ response }) => response.status), [409, 409, 409, 409]]);
+}
+
 /** An administrator picks a project, and takes the pick back. */
 async function picks([first = 0]: number[]): Promise<void> {
   const params = { params: { path: { project_id: first } } };
@@ -377,6 +389,7 @@ await logs(ids);
 await threads(ids);
 await appeals(ids[1] ?? 0);
 await picks(ids);
+await links(ids);
 await votes(ids);
 await held(ids);
 await judged(ids);

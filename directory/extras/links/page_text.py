@@ -22,6 +22,7 @@ _ENCODINGS = re.compile(
     r"utf-?8|us-ascii|(iso-8859|windows|koi8)-\w+|shift_jis|euc-(jp|kr)|gbk|gb2312|gb18030|big5", re.IGNORECASE
 )
 _LOOKED_AT = 1024  # bytes in which a page names its encoding
+_LONGEST = 4000  # characters of a text: of a reference to a character with more digits Python makes an error
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +43,7 @@ def read(body: bytes, content_type: str, most_links: int) -> PageText:
         name, of = tag[1].lower(), dict(_attributes(tag[2]))
         if name == "title":
             end = html.find("<", tag.end())
-            said.setdefault("title", unescape(html[tag.end() : end if end >= 0 else None]))
+            said.setdefault("title", unescape(html[tag.end() : end if end >= 0 else None][:_LONGEST]))
         elif name == "meta":
             key = (of.get("property") or of.get("name") or "").lower()
             if of.get("content", "").strip():
@@ -83,4 +84,4 @@ def _attributes(text: str) -> Iterator[tuple[str, str]]:
     """The attributes of a tag; of a name that is there twice the first counts, as in browsers."""
     found = list(_ATTRIBUTE.findall(text))
     for name, double, single, plain in reversed(found):
-        yield name.lower(), unescape(double or single or plain)
+        yield name.lower(), unescape((double or single or plain)[:_LONGEST])

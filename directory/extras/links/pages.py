@@ -9,7 +9,6 @@ from marshmallow import ValidationError
 from directory.errors import Invalid
 from directory.extensions import db
 from directory.extras.links import routes
-from directory.extras.links.schemas import LINKS
 from directory.extras.links.states import instant
 from directory.http.access import login_required, own_required
 from directory.http.authentication import viewer
@@ -23,6 +22,7 @@ from directory.pages.mine import HERE, own_project
 from directory.pages.project_form import LABELS, TextForm, TypedLink
 from directory.pages.sign_in_form import again
 from directory.pages.submitting import submit_form
+from directory.services.catalog.additions import LINKS
 from directory.services.identity import Caller
 
 bp = Blueprint("pages", __name__)

@@ -36,7 +36,7 @@ def require_links(**_path: Any) -> None:
     body=JsonBody(PreviewInput()), answer=PreviewOutput(), tier="preview", transactional=False, when=require_links,
 )  # fmt: skip
 def preview(body: dict[str, Any]) -> Any:
-    """Read the website or the repository of a project that is about to be submitted, for its form.
+    """Read the website or the repository of a project for the form of its submission.
 
     It takes up to five seconds, and as long if the address cannot be read, whatever the reason.
     """

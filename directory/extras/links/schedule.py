@@ -23,6 +23,7 @@ from directory.extras.links.states import FORGE, SHOWN, Entry, Looked
 from directory.models import LinkCheck, LinkCount, LinkState, Project, Review, Status
 from directory.services import permissions, turns
 from directory.services.catalog import ways
+from directory.services.catalog.additions import LINKS
 from directory.services.catalog.filters import Filters
 from directory.services.clock import at_once, database_clock, timestamp
 from directory.services.delivery import outbox
@@ -34,7 +35,6 @@ from directory.services.review.case import changes_of
 
 LEASE = timedelta(minutes=3)
 AT_ONCE = 500  # projects that are given their turn in one transaction
-FIELDS = ("url", "repository_url")
 REVISION = "revision."  # begins the names of links in changes that wait
 WATCHED = (Status.LIVE, Status.PENDING)
 CHANGED = {events.PROJECT_SUBMITTED, events.PROJECT_EDIT_APPROVED, events.PROJECT_RETURNED}
@@ -72,7 +72,7 @@ def on_event(event: Event, project_ids: Sequence[int], _by: Caller | None) -> No
     db.session.flush()
     modify(adding.on_conflict_do_update(index_elements=["project_id"], set_=due))
     for project_id, (links, known) in _links(project_ids).items():
-        if any(name in known and known[name]["url"] != links.get(name) for name in (*FIELDS, FORGE)):
+        if any(name in known and known[name]["url"] != links.get(name) for name in (*LINKS, FORGE)):
             _show(project_id, links, known)
             modify(update(LinkCheck).where(LinkCheck.project_id == project_id).values(_flags(_present(links, known))))
 
@@ -123,7 +123,7 @@ def record(watch: Watch, looked: Looked, at: datetime, *, notify: list[Endpoint]
     seen = _arrived(_present(links, known), kept)
     if judge is not None and seen:
         submissions.judge_seen(watch.project_id, seen, judge, notify=notify)
-    for name in FIELDS:
+    for name in LINKS:
         was = known.get(name)
         if name in kept and kept[name]["dead"] and not (was and was["url"] == links[name] and was["dead"]):
             link = {"field": name, "url": links[name], "since": kept[name]["failing"]["from"]}
@@ -204,7 +204,7 @@ def _present(links: Mapping[str, str], known: Mapping[str, Entry]) -> dict[str, 
 
 def _flags(seen: Mapping[str, Entry]) -> dict[str, bool]:
     """By what is known of a project, whether one of its links is dead, and whether one has moved."""
-    public = [seen[name] for name in FIELDS if name in seen]
+    public = [seen[name] for name in LINKS if name in seen]
     has_moved = any(each["state"] == LinkState.MOVED for each in public)
     return {"is_dead": any(each["dead"] for each in public), "has_moved": has_moved}
 
@@ -224,9 +224,9 @@ def _said(seen: Mapping[str, Entry]) -> dict[str, Any] | None:
 def _show(project_id: int, links: Mapping[str, str], known: Mapping[str, Entry]) -> None:
     """Have answers say what is known of the links of a project."""
     seen = _present(links, known)
-    shown: dict[str, Any] = {name: _shown(seen.get(name)) for name in FIELDS}
+    shown: dict[str, Any] = {name: _shown(seen.get(name)) for name in LINKS}
     if any(name.startswith(REVISION) for name in links):
-        shown["revision"] = {name: _shown(seen.get(f"{REVISION}{name}")) for name in FIELDS}
+        shown["revision"] = {name: _shown(seen.get(f"{REVISION}{name}")) for name in LINKS}
     values: dict[str, Any] = {"links": shown, "dead_since": states.dead_since(seen.get("url"))}
     values["repository"] = _said(seen)
     # An edit that is judged after this has the project loaded.
@@ -247,7 +247,7 @@ def _links(project_ids: Sequence[int]) -> dict[int, tuple[dict[str, str], dict[s
     for row in db.session.execute(query.where(Project.id.in_(project_ids), Project.status.in_(WATCHED))):
         links = {"url": row.url, "repository_url": row.repository_url}
         changes = changes_of(row.Review)
-        links |= {f"{REVISION}{name}": changes.get(name) for name in FIELDS}
+        links |= {f"{REVISION}{name}": changes.get(name) for name in LINKS}
         links[FORGE] = row.repository_url or row.url
         found[row.id] = ({name: url for name, url in links.items() if url}, row.looks or {})
     return found

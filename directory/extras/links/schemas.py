@@ -3,8 +3,7 @@
 from marshmallow import fields
 
 from directory.http.fields import Link, Strict, Word
-
-LINKS = ("url", "repository_url")
+from directory.services.catalog.additions import LINKS
 
 
 class MovedInput(Strict):

@@ -1486,7 +1486,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Read the website or the repository of a project that is about to be submitted, for its form
+         * Read the website or the repository of a project for the form of its submission
          * @description It takes up to five seconds, and as long if the address cannot be read, whatever the reason.
          *
          *     Needs a signed-in user.
