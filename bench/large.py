@@ -131,7 +131,7 @@ def beside(api: Api, only: str) -> None:
     tag = api.get("/api/tags?limit=1").json["items"][0]["tag"]
     first = api.get(f"{LIST}?sort=upvotes&limit=1").json["items"][0]
     page, project, of_tag = "/?page=2", f"/p/{first['id']}/{first['slug']}", f"/tags/{tag}"
-    bare = {"of": lambda *_: facets.Facets({}, {}, capped=False)}
+    bare = {"of": lambda *_: facets.Facets({}, {}, {}, capped=False)}
     ways: dict[str, tuple[str, dict[str, Any]]] = {
         "list": (page, bare),
         "list with facets": (page, {"STORED": 0}),
