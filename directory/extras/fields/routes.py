@@ -21,6 +21,7 @@ of_all = Blueprint("fields", __name__, url_prefix="/api/fields")
 
 @of_all.get("")
 @public
+@documented(optional_headers=("Content-Language",))
 @operation(answer=ShownFieldList(), tier="read")  # without an ETag, so that no language gets another one's answer
 def list_fields() -> Any:
     """List the fields that the operator has added to projects, in their order, as far as the caller may see them.

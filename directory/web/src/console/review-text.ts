@@ -1,6 +1,7 @@
 // Everything that the review queue says.
 import type { Schemas } from "../api/client.ts";
 import { did } from "../api/events.ts";
+import { added } from "../extras/extra.ts";
 import { count, ended, t } from "../text.ts";
 
 type Decision = "approve" | "reject" | "request_changes";
@@ -100,7 +101,7 @@ export const r = {
     logo: "Logo", pictures: "Pictures", category: "Category", tags: "Tags", description: "Description", fields: "Own fields",
   } satisfies Record<keyof Schemas["RevisionChanges"], string> as Record<string, string>,
   /** What a field of the log is called; what the API alone names is made a word of. */
-  field: (name: string): string => r.fields[name] ?? capital(name.replace(/^fields\./, "").replaceAll("_", " ")),
+  field: (name: string): string => r.fields[name] ?? added.own?.labelOf(name) ?? capital(name.replace(/^fields\./, "").replaceAll("_", " ")),
   everyCategory: "All categories",
   changedFields: (names: string[]) => `Changed: ${names.join(", ").toLowerCase()}`,
   others: "Other submissions of this URL",

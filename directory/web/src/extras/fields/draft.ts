@@ -4,6 +4,7 @@ import { api, ask, Problem, type Schemas } from "../../api/client.ts";
 import { loadCategories } from "../../state/categories.ts";
 import { Resource } from "../../state/resource.ts";
 import { afterSession, isAdministrator, onNewCaller, session, withSession } from "../../state/session.ts";
+import { forgetLabels } from "./labels.ts";
 
 export type Field = Schemas["AdminField"];
 export type Words = Field["label"];
@@ -35,7 +36,7 @@ export function said(words: Words): string {
 
 /** The languages of the site, its own one first. */
 export function languages(): readonly Schemas["Language"][] {
-  return session.value?.site.languages ?? [];
+  return session.value?.languages ?? [];
 }
 
 /** A text with another one in a language. One without any others is a text alone. */
@@ -103,6 +104,7 @@ export async function saveField(): Promise<Field | null> {
   const flags = Object.fromEntries(Object.entries(WITHOUT).filter(([, kinds]) => kinds.includes(kind)).map(([flag]) => [flag, false]));
   const given = { ...others, ...flags, ...(WITH_CHOICES.includes(kind) ? { choices } : {}) };
   refused.value = null;
+  forgetLabels();
   try {
     if (!saved.data.peek()) return await ask(api.POST("/api/admin/fields", { body: { ...given, name, kind } }));
     return await ask(api.PUT("/api/admin/fields/{field}", { params: { path: { field: name } }, body: given }));

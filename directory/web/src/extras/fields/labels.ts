@@ -3,24 +3,36 @@ import { api, ask, type Schemas } from "../../api/client.ts";
 import { Resource } from "../../state/resource.ts";
 import { onNewCaller } from "../../state/session.ts";
 
+const OWN = "fields.";
 const known = new Resource<readonly Schemas["ShownField"][]>(true);
-onNewCaller(() => known.clear());
+let isAsked = false;
+onNewCaller(forgetLabels);
 
-/** Read the fields. If that fails, those of the last time stay. */
-export function loadLabels(): Promise<void> {
-  return known.load("fields", async (signal) => (await ask(api.GET("/api/fields", { signal }))).items);
+/** Read the fields again when they are needed next. */
+export function forgetLabels(): void {
+  isAsked = false;
+  known.clear();
 }
 
-function fieldOf(name: string): Schemas["ShownField"] | undefined {
-  return known.data.value?.find((each) => each.name === name);
+/** The field at a place. The fields are read when the first one is asked for; what shows them is drawn again then. */
+function fieldOf(place: string): Schemas["ShownField"] | undefined {
+  if (!place.startsWith(OWN)) return undefined;
+  if (!isAsked) {
+    isAsked = true;
+    queueMicrotask(() => void known.load("labels", async (signal) => (await ask(api.GET("/api/fields", { signal }))).items));
+  }
+  return known.data.value?.find(({ name }) => place === OWN + name);
 }
 
-export function labelOf(name: string): string | undefined {
-  return fieldOf(name)?.label;
+export function labelOf(place: string): string | undefined {
+  return fieldOf(place)?.label;
 }
+
+const TRUTHS: Record<string, string> = { true: "Yes", false: "No" };
 
 /** A value, or several with commas, in words; as it is where it has none. */
-export function labelOfValue(name: string, text: string): string {
-  const choices = fieldOf(name)?.choices ?? [];
+export function labelOfValue(place: string, text: string): string {
+  const { kind, choices } = fieldOf(place) ?? { choices: [] };
+  if (kind === "truth") return TRUTHS[text] ?? text;
   return choices.length ? text.split(", ").map((each) => choices.find(({ value }) => value === each)?.label ?? each).join(", ") : text;
 }

@@ -4,7 +4,6 @@ import { w } from "../../console/text.ts";
 import { draft, rows, said } from "./draft.ts";
 import { f } from "./text.ts";
 
-const TYPES: Record<string, string> = { date: "date", url: "url" };
 
 export function Preview() {
   const { label, help, kind, required } = draft.value;
@@ -26,5 +25,6 @@ function Input({ kind, label }: { kind: string; label: string }) {
   if (kind === "choice" || kind === "truth") {
     return <select aria-label={label}>{[f.notGiven, ...(kind === "truth" ? [w.yes, w.no] : offered)].map((each, place) => <option key={place}>{each}</option>)}</select>;
   }
-  return <input aria-label={label} type={TYPES[kind] ?? "text"} inputMode={kind === "number" ? "decimal" : undefined} />;
+  if (kind === "date") return <input type="date" aria-label={label} />;
+  return <input aria-label={label} inputMode={kind === "number" ? "decimal" : kind === "url" ? "url" : "text"} />;
 }
