@@ -320,7 +320,7 @@ def _head(wanted: Wanted, chosen: Any, found: Slice, pages: int) -> head.Head:
 def _subject(wanted: Wanted, chosen: Any) -> str:
     """The filters of the list, in words."""
     if wanted.own:
-        own = language().say(own_values.COMMA).join(said for _name, _label, said in own_values.words(wanted.own))
+        own = language().say(own_values.COMMA).join(alone for _name, _said, alone in own_values.words(wanted.own))
         others = _subject(replace(wanted, own=()), chosen)
         return _("{subject}: {description}", subject=others, description=own) if others else own
     if not wanted.tags:

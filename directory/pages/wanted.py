@@ -100,10 +100,7 @@ class Wanted:
         searched = [(_("for “{query}”", query=self.q), self.searching(None))] if self.q else []
         within = [(_("in {category}", category=category_name(chosen)), self.within(None))] if chosen else []
         tagged = [(_("tagged {tag}", tag=tag), self.toggling(tag)) for tag in self.tags]
-        own = [
-            (_("{subject}: {description}", subject=label, description=said), self.without(name))
-            for name, label, said in own_values.words(self.own)
-        ]
+        own = [(said, self.without(name)) for name, said, _alone in own_values.words(self.own)]
         return [*searched, *within, *tagged, *own]
 
 

@@ -21,7 +21,9 @@ def test_of_those_who_change_or_add_one_definition_at_once_one_wins(world: World
     define(admin, OTHERS[0], OTHERS[1])
     callers = [world.caller(world.admin()) for _ in range(NUMBER)]
     tags = {"If-Match": admin.get(f"{FIELDS}/team").headers["ETag"]}
-    assert at_once(lambda n: callers[n].put(f"{FIELDS}/team", {"label": f"Team {n}"}, headers=tags)) == [200] + [412] * 15
+    assert (
+        at_once(lambda n: callers[n].put(f"{FIELDS}/team", {"label": f"Team {n}"}, headers=tags)) == [200] + [412] * 15
+    )
     orders = {"If-Match": admin.get(FIELDS).headers["ETag"]}
     turned = {"order": ["docs", "team"]}
     assert at_once(lambda n: callers[n].put(f"{FIELDS}/order", turned, headers=orders)) == [200] + [412] * 15

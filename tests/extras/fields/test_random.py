@@ -42,9 +42,9 @@ def _asked(rng: random.Random) -> dict[str, str]:
 
 
 def _has(one: Made, name: str, text: str) -> bool:
-    return name in one.own and (
-        RANGES[text][0] <= one.own[name] <= RANGES[text][1] if name == "price" else bool({*_of(one, name)} & {*text.split(",")})
-    )  # fmt: skip
+    if name == "price":
+        return name in one.own and RANGES[text][0] <= one.own[name] <= RANGES[text][1]
+    return not {*_of(one, name)}.isdisjoint(text.split(","))
 
 
 def _of(one: Made, name: str) -> list[str]:
