@@ -41,7 +41,7 @@ from directory.pages.project_form import (
 from directory.pages.project_words import FIELDS, revised, state
 from directory.pages.sign_in_form import again, asks_to_sign_in
 from directory.pages.translated import by_name
-from directory.services import permissions
+from directory.services import permissions, turn_words
 from directory.services.catalog import catalog, categories, similar
 from directory.services.pictures import logos
 from directory.services.review import conversation, submissions
@@ -58,8 +58,9 @@ def submit_form(form: Form = EMPTY, found: dict[str, Any] | None = None) -> Page
     if form.code == "unauthenticated":
         return again(form)
     return _form(
-        Head(_("Submit a project"), path="/submit"), form, found=found, action="/submit", **slot_values("submit_form")
-    )
+        Head(_("Submit a project"), path="/submit"), form, found=found, action="/submit",
+        takes=turn_words.review_takes(), **slot_values("submit_form"),
+    )  # fmt: skip
 
 
 def _form(head: Head, form: Form, **facts: Any) -> PageAnswer:
