@@ -6,8 +6,8 @@ DirectoryError
 │               AccountSuspended, EmailNotVerified, CrossSiteRequest, RegistrationClosed, RegistrationRefused,
 │               PasswordsOff, SignInExpired, SignInAgain
 ├── Conflict    InvalidTransition, ReportsSettled, NoAppeal, AppealNotPossible, NotVotable, Duplicate, LastAdmin,
-│               CategoryInUse, AccountDeleted, TooManyProjects, TooManyVotes, TooMany, Claimed, PreviewFirst,
-│               DeliveryEmptied, LastWayIn
+│               CategoryInUse, ChoiceInUse, AccountDeleted, TooManyProjects, TooManyVotes, TooMany, Claimed,
+│               PreviewFirst, DeliveryEmptied, LastWayIn
 └── each of the others; each class says what it means, and has its code
 """
 
@@ -343,6 +343,13 @@ class CategoryInUse(Conflict):
 
     code = "category_in_use"
     default = _("Projects use this category.")
+
+
+class ChoiceInUse(Conflict):
+    """Projects have a choice that would be left out of its field: `projects` is their number."""
+
+    code = "choice_in_use"
+    default = _("Projects have a choice that is left out. Retire it instead.")
 
 
 class AccountDeleted(Conflict):

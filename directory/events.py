@@ -371,6 +371,12 @@ RULE_DELETED = Event("rule.deleted", "Rule deleted", "{operator} deleted the rul
 REPLY_CREATED = Event("reply.created", "Reply saved", "{by} saved the reply {name.to}.")
 REPLY_CHANGED = Event("reply.changed", "Saved reply changed", "{by} changed the saved reply {name.from}.")
 REPLY_DELETED = Event("reply.deleted", "Saved reply deleted", "{by} deleted the saved reply {name.from}.")
+FIELD_CREATED = Event("field.created", "Field created", "{operator} created the field {name.to}.")
+FIELD_CHANGED = Event(
+    "field.changed", "Field changed",
+    {"order": "{operator} changed the order of the fields.", "": "{operator} changed the field {name.to}."},
+)
+FIELD_DELETED = Event("field.deleted", "Field deleted", "{operator} deleted the field {name.from}.")
 
 # --- Mail to an account about itself ----------------------------------------------------------------------------------
 

@@ -59,6 +59,12 @@ class Database(SQLAlchemy):
         return found
 
     @property
+    def definitions(self) -> Callable[[], Any] | None:
+        """What reads the definitions of own fields (`directory.extras.Extra`); None where nothing does."""
+        found: Callable[[], Any] | None = current_app.extensions["definitions"]
+        return found
+
+    @property
     def shows_links(self) -> bool:
         """Whether the current application looks at links, and answers have what was seen of them."""
         return bool(current_app.config.get("LINKS_ARE_CHECKED"))  # absent while the extra is off

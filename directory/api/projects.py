@@ -25,7 +25,7 @@ from directory.api.schemas.projects import (
 )
 from directory.db.transactions import transaction
 from directory.errors import Duplicate, EmailNotVerified, NotOwner, NotVotable, PreconditionFailed, Unauthenticated
-from directory.http import pagination
+from directory.http import own_values, pagination
 from directory.http.access import login_required, owner_required, public, require_verified
 from directory.http.authentication import caller, viewer
 from directory.http.cache_policy import CachePolicy, CacheTags
@@ -42,6 +42,7 @@ from directory.services.catalog import (
     facets,
     fields,
     nearest,
+    own_fields,
     related,
     similar,
     suggestions,
@@ -73,10 +74,12 @@ def index(query: dict[str, Any]) -> Any:
     Without `status` only live projects are listed. For `pending` and `rejected` an administrator gets all projects, a
     member their own, and an anonymous caller 401. `owner=me` without `status` lists the caller's projects in every
     state, each with its place in the queue; `upvoted=me` lists the live projects that the caller has voted for.
-    Projects that are equal in the order are listed newest first, so every order is total. A search without a result has
+    Projects that are equal in the order are listed newest first, so every order is total. `field.[name]` narrows the
+    list by one of the operator's own fields that is a facet: to choices with commas, of which any must match, to `true`
+    or `false`, or to a number or a day, or a range of them (`a..b`, `a..`, `..b`). A search without a result has
     `suggestions`, and one of several words with fewer than three results has `nearest`.
     """
-    names = ("status", "category", "tag", "owner", "q", "upvoted", "published", "picked")
+    names = ("status", "category", "tag", "owner", "q", "upvoted", "published", "picked", "own")
     by, sort = viewer(), order(query)
     filters = public_scope(viewer=by, **{name: query.get(name) for name in names})
     page, headers = listing(filters, sort, query)
@@ -96,6 +99,7 @@ def index(query: dict[str, Any]) -> Any:
 
 @bp.get("/facets")
 @public
+@documented(optional_headers=("Content-Language",))
 @operation(
     query=FacetsQuery(), answer=FacetsOutput(), tier="read", etag=True,
     cache=CachePolicy(tags=lambda *_: CacheTags(())),
@@ -104,7 +108,8 @@ def show_facets(query: dict[str, Any]) -> Any:
     """Count the live projects of a list by category and by tag: what it can be narrowed to.
 
     Categories are counted without regard to `category`. Those that are chosen are left out, and those without projects.
-    The others come most first, equals by name; of the tags the first ten.
+    The others come most first, equals by name; of the tags the first ten. `fields` has the values of each of the
+    operator's own fields that is a facet, without regard to its own filter: the chosen ones too, twenty at most.
     """
     filters, listed = Filters(status=Status.LIVE, **query), categories.listed()
     found, by_id = facets.of(filters, listed), {each.id: each for each in listed}
@@ -112,8 +117,9 @@ def show_facets(query: dict[str, Any]) -> Any:
     return {
         "categories": [{"slug": each.slug, "name": each.name, "live_projects": number} for each, number in counted],
         "tags": [{"tag": tag, "live_projects": number} for tag, number in found.tags.items()],
+        "fields": own_values.facets(found.fields),
         "capped": found.capped,
-    }
+    }, own_values.spoken()
 
 
 @bp.get("/counts")
@@ -174,8 +180,8 @@ def show_related(project_id: int) -> Any:
 @login_required
 @documented(headers=("Location",), raises=(Duplicate, EmailNotVerified))
 @operation(
-    body=JsonBody(ProjectInput(), check=fields.refusals), answer=ProjectDetail(), status=201, tier="submission",
-    etag=True,
+    body=JsonBody(ProjectInput(), check=own_fields.of_submission), answer=ProjectDetail(), status=201,
+    tier="submission", etag=True,
 )  # fmt: skip
 def create(body: dict[str, Any]) -> Any:
     """Submit a project for review."""

@@ -122,7 +122,7 @@ def problem(code: str) -> Response:
 @public
 @documented(media_types=("application/atom+xml",), raises=(Unauthenticated,))
 @operation(query=FeedQuery(), tier="read", etag=True)
-def atom(query: dict[str, str]) -> Response:
+def atom(query: dict[str, Any]) -> Response:
     """Follow the 50 newest live projects as an Atom feed: all, or those of a category, of tags or of a period.
 
     With `key` (`POST /api/auth/feed-key`) a feed reader, which cannot sign in, reads it as a member.

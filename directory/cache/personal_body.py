@@ -21,6 +21,7 @@ from directory.services.catalog.readers import NOTHING_MORE, seen_by_owner
 
 NULL, FALSE, TRUE = b"null", b"false", b"true"
 VOTE = b'"has_upvoted":'
+FIELDS = b'"fields":'
 _UNKNOWN_VOTE = re.compile(VOTE + NULL)
 _VERSION = re.compile(rb'"version":\d+')  # the last public member of a project, which others may follow
 
@@ -68,10 +69,10 @@ class PersonalParts:
         if self.policy.projects is None:
             return body, etag
         project, plain = self.policy.project, _plain_members(self.policy.project)
-        seen = {
-            project_id: plain if rest == NOTHING_MORE else _members(project, rest)
-            for project_id, rest in seen_by_owner(own)
-        }
+        seen: dict[str, tuple[bytes, bytes | None]] = {}  # the members of owners, and their own `fields`
+        for project_id, rest in seen_by_owner(own):
+            fields = orjson.dumps(rest.pop("fields")) if "fields" in rest else None
+            seen[project_id] = plain if rest == NOTHING_MORE else _members(project, rest), fields
         if voted is not None or seen:
             filled = b"".join(self._parts(body, {*(voted or "").split(",")}, seen))
             return filled, _etag_like(etag, filled)
@@ -79,14 +80,22 @@ class PersonalParts:
         self._unvoted_etag = self._unvoted_etag or _etag_like(etag, filled)  # most readers see the page like this
         return filled, self._unvoted_etag
 
-    def _parts(self, body: bytes, voted: set[str], seen: dict[str, bytes]) -> list[bytes]:
+    def _parts(self, body: bytes, voted: set[str], seen: dict[str, tuple[bytes, bytes | None]]) -> list[bytes]:
         ids, _, vote_places, end_places = self.projects(body)
         parts, begin = list[bytes](), 0
         for project_id, vote, end in zip(ids.split(",") if ids else (), vote_places, end_places, strict=True):
-            parts += body[begin:vote], TRUE if project_id in voted else FALSE, body[vote + len(NULL) : end]
-            parts.append(seen.get(project_id, b""))
+            more, fields = seen.get(project_id, (b"", None))
+            rest = body[vote + len(NULL) : end]
+            rest = rest if fields is None else _with_fields(rest, fields)
+            parts += body[begin:vote], TRUE if project_id in voted else FALSE, rest, more
             begin = end
         return [*parts, body[begin:]]
+
+
+def _with_fields(members: bytes, fields: bytes) -> bytes:
+    """The last public members of a project, with other values of own fields, which stand before the version."""
+    begin, end = members.rindex(FIELDS) + len(FIELDS), members.rindex(b',"version":')
+    return members[:begin] + fields + members[end:]
 
 
 def _members(project: Schema | None, rest: dict[str, Any]) -> bytes:

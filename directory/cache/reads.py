@@ -22,6 +22,7 @@ _ETAG = r'(?:W/)?"[!#-~]*"'
 _ETAG_LIST = re.compile(rf"\*|{_ETAG}(?:[ \t]*,[ \t]*{_ETAG})*")
 # Accept headers that may make a page's address answer with JSON. Answers of the API are always JSON.
 _ACCEPTS_JSON = re.compile(r"json|application/\*", re.IGNORECASE)
+SPOKEN = {"/api/projects/facets"}  # the data whose labels are in the language of the answer
 _OPAQUE_TAG = re.compile(r'"[!#-~]*"')
 # For so many seconds the application answers a caller whom the cache could not identify; all of them after a failure.
 BYPASS_SECONDS, BYPASS_ALL_SECONDS = 1.0, 5.0
@@ -84,7 +85,7 @@ def read_from(environ: dict[str, Any], cookie_name: str, languages: Languages = 
             return None
     own_id, accepts = request_id(environ.get("HTTP_X_REQUEST_ID", "")), environ.get("HTTP_ACCEPT_ENCODING", "")
     language = ""
-    if languages.several and not path.startswith(API):
+    if languages.several and (path in SPOKEN or not path.startswith(API)):
         language = choose(languages, environ, path, query)
     return Read(environ["wsgi.url_scheme"], path, query, own_id, if_none_match, credential, accepts, method, language)
 

@@ -12,6 +12,7 @@ from directory.cache.reads import Read
 from directory.http.converters import ID
 from directory.http.languages import API, PARAMETER, in_query, of_app
 from directory.http.validation import PARAMETERS_MAX, read_loosely
+from directory.services.catalog import own_filters
 
 KNOWN_MAX = 256  # addresses whose known part is remembered
 ENDS_WITH_ID = re.compile(r"([^<]*)/<id:\w+>")
@@ -67,7 +68,8 @@ class CacheableRoutes:
         kept: dict[str, str] = {}
         for pair in query.split("&")[:PARAMETERS_MAX]:
             for name, value in read_loosely(pair.encode("latin-1")).items():
-                if name in names and (value or name != PARAMETER):
+                is_own = name.startswith(own_filters.PARAMETER) and own_filters.PARAMETER in names
+                if (name in names or is_own) and (value or name != PARAMETER):
                     kept.setdefault(name, pair)
         return "&".join(kept.values())
 

@@ -1,5 +1,7 @@
 """Projects as rows of a file: JSON Lines, or CSV with a header, in which tags are separated by spaces.
 
+A column `field.[name]` has the values of an own field, in which choices are separated by semicolons.
+
 Cells of CSV are not changed, even if a spreadsheet would read them as formulas, so that an export can be imported again
 without a change. In a spreadsheet, load the columns of an export as text.
 """
@@ -26,7 +28,8 @@ from directory.errors import DirectoryError, Invalid
 from directory.http.fields import DayOrTime, Few, Line, Prose, Strict, Word
 from directory.http.request_body import parse_json
 from directory.models import Status, now
-from directory.services.catalog.fields import BODY, OWNED, Kind, Writer
+from directory.services.catalog import own_fields
+from directory.services.catalog.fields import BODY, OWN_FIELDS, OWNED, Kind, Writer
 from directory.services.catalog.fields import FIELDS as TABLE
 from directory.services.clock import timestamp
 from directory.services.data.import_export import READ_ONLY, WRITABLE
@@ -59,6 +62,7 @@ SYNONYMS = {
 NOTHING = (None, "", 0, "0")  # values of columns that are left out
 BOMS = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
 DELIMITERS = ",;\t|"
+COLUMN, CHOICES = "field.", ";"  # the beginning of the column of an own field, and what separates its choices
 LOGO_MAX = 4 * -(-pictures.UPLOAD_MAX // 3)  # characters of base64
 _BLANK = f'{DELIMITERS}" \r\n'
 _SEPARATOR = re.compile(r'\s*"?sep=(.)"?[\s,;|]*', re.IGNORECASE)
@@ -203,12 +207,29 @@ def read(lines: Lines, form: str, keep: frozenset[str] = DECIDED) -> Iterator[Fi
     return _csv(lines, keep) if form == "csv" else _jsonl(lines, keep)
 
 
+def require_known_fields(lines: Lines) -> None:
+    """Raise ClickException if a row of JSON Lines has an own field that is not there. Of a faulty row `read` tells."""
+    defined = own_fields.present()
+    for line in lines:
+        if b'"fields"' in line:
+            try:
+                own = json.loads(line)[OWN_FIELDS]
+                unknown = [name for name in own if name not in defined]
+            except (ValueError, TypeError, KeyError, RecursionError):
+                continue
+            if unknown:
+                raise click.ClickException(f"line {lines.number}: Unknown field: {unknown[0]}.")
+
+
 def writer(file: IO[str], form: str) -> Callable[[dict[str, Any]], object]:
     """A function that writes a project to a file, as one row."""
     if form == "csv":
-        table = csv.writer(file, lineterminator="\n")
-        table.writerow(FIELDS)
-        return lambda project: table.writerow([_cell(project[name]) for name in FIELDS])
+        table, own = csv.writer(file, lineterminator="\n"), [*own_fields.present()]
+        names = [name for name in FIELDS if name != OWN_FIELDS]
+        table.writerow([*names, *(COLUMN + name for name in own)])
+        return lambda project: table.writerow(
+            [_cell(project[name]) for name in names] + [_own_cell(project[OWN_FIELDS].get(name)) for name in own]
+        )
     return lambda project: file.write(json.dumps(project, ensure_ascii=False, default=_cell) + "\n")
 
 
@@ -259,7 +280,8 @@ def _header(reader: Iterator[list[str]], lines: Lines) -> list[str]:
         raise click.ClickException(f"line {lines.number}: The header is not CSV: {error}.") from None
     while names and not names[-1]:
         names.pop()
-    unknown = [name for name in names if name not in FIELDS]
+    own = {COLUMN + name for name in own_fields.present()} if any(name.startswith(COLUMN) for name in names) else ()
+    unknown = [name for name in names if name not in own and (name not in FIELDS or name == OWN_FIELDS)]
     repeated = [name for n, name in enumerate(names) if name in names[:n]]
     missing = [name for name in REQUIRED if name not in names]
     for fault, found in (("Unknown column", unknown), ("Repeated column", repeated), ("Missing column", missing)):
@@ -320,7 +342,26 @@ def _named(names: list[str], cells: list[str]) -> dict[str, Any]:
             project[name] = project[name] if project[name].strip() else None
     if "tags" in project:
         project["tags"] = project["tags"].split()
-    return project
+    own = {name.removeprefix(COLUMN): project.pop(name) for name in names if name.startswith(COLUMN)}
+    return {**project, OWN_FIELDS: _own(own)} if own else project
+
+
+def _own(cells: dict[str, str]) -> dict[str, Any]:
+    """The values of own fields in the cells of a row; an empty one is null."""
+    defined, found = own_fields.present(), dict[str, Any]()
+    for name, cell in cells.items():
+        own = defined.get(name)
+        if own is not None and own.kind is Kind.CHOICES:
+            found[name] = [each.strip() for each in cell.split(CHOICES) if each.strip()]
+        else:
+            found[name] = own_fields.typed(own, cell) if cell else None
+    return found
+
+
+def _own_cell(value: Any) -> Any:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return CHOICES.join(value) if isinstance(value, list) else value
 
 
 def _cell(value: Any) -> Any:

@@ -15,7 +15,7 @@ from directory.cli import file_kinds
 from directory.cli.console import Progress, count, refusals, sayings, writes
 from directory.cli.output import TO_FILE
 from directory.cli.output import opened as opened_output
-from directory.cli.rows import DATES, DECIDED, FORMATS, FileRow, Lines, encoding_of, read, writer
+from directory.cli.rows import DATES, DECIDED, FORMATS, FileRow, Lines, encoding_of, read, require_known_fields, writer
 from directory.cli.users import named
 from directory.db.transactions import transaction
 from directory.errors import Duplicate, Invalid
@@ -210,12 +210,15 @@ def _differing(row: FileRow, entered: import_export.Entered) -> list[tuple[int, 
 
 
 def _require_readable(file: IO[bytes], form: str, encoding: str | None) -> None:
-    """Raise ClickException if the file has no rows of this format, or is not in UTF-8 where that is expected."""
+    """Raise ClickException for a file without rows of this format, in another encoding, or with unknown own fields."""
     file_kinds.require_rows(file, form)
     first = file.read(2)
     file.seek(0)
     if encoding is None and encoding_of(first) in {None, "utf-8-sig"}:
         file_kinds.require_utf_8(file)
+    if form == "jsonl":
+        require_known_fields(Lines(file, encoding))
+        file.seek(0)
 
 
 def _owner(login: str | None) -> Caller:

@@ -18,12 +18,13 @@ from directory.db.paging import AnySelect
 from directory.events import Event
 from directory.extensions import Condition
 from directory.language.messages import Message
+from directory.services.catalog.own_fields import Definitions
 from directory.services.drafts import Judge
 from directory.services.identity import Caller
 
 FOLDER = Path(__file__).parent
 NAMES = (
-    "appeals", "claims", "feed_keys", "links", "observability", "passkeys", "picks", "pictures", "previews",
+    "appeals", "claims", "feed_keys", "fields", "links", "observability", "passkeys", "picks", "pictures", "previews",
     "providers", "replies", "reports", "spam_rules", "vote_review",
 )  # fmt: skip
 
@@ -88,10 +89,11 @@ class Extra:
     names: functions of the column of the projects' ids, whose SQL has the value as the parameter of that name.
     `on_submit` judges what members submit, edit and register; one extra at most has it. `on_event` is called with each
     event that is written to the log about projects, with their ids and who caused it, in the transaction of the change:
-    before the rows of projects that leave the directory change. `gauges` are its numbers in the metrics, by their
-    names. `own_lists` are lists of members at `/mine`, by the parameters that ask for them. `init_app` is called last,
-    so that a middleware of an extra is the outermost one. To `workers` of the application's extensions it may add
-    functions that run in threads of the deliverer's process until the event that they get is set.
+    before the rows of projects that leave the directory change. `definitions` reads the definitions of fields of the
+    operator's own; one extra at most has it. `gauges` are its numbers in the metrics, by their names. `own_lists` are
+    lists of members at `/mine`, by the parameters that ask for them. `init_app` is called last, so that a middleware of
+    an extra is the outermost one. To `workers` of the application's extensions it may add functions that run in threads
+    of the deliverer's process until the event that they get is set.
     """
 
     blueprints: Sequence[Blueprint] = ()
@@ -102,6 +104,7 @@ class Extra:
     conditions: Mapping[str, Condition] = field(default_factory=dict)
     on_submit: Judge | None = None
     on_event: Callable[[Event, Sequence[int], Caller | None], None] | None = None
+    definitions: Callable[[], Definitions] | None = None
     gauges: Mapping[str, Gauge] = field(default_factory=dict)
     own_lists: Mapping[str, OwnList] = field(default_factory=dict)
     init_app: Callable[[Flask], None] = lambda _app: None
@@ -140,6 +143,7 @@ def add_to(app: Flask) -> None:
     app.extensions["workers"] = []
     app.extensions["on_event"] = [extra.on_event for extra in on.values() if extra.on_event is not None]
     app.extensions["judge"] = next((extra.on_submit for extra in on.values() if extra.on_submit), None)
+    app.extensions["definitions"] = next((extra.definitions for extra in on.values() if extra.definitions), None)
     for point in ("conditions", "gauges", "own_lists"):
         app.extensions[point] = {key: value for extra in on.values() for key, value in getattr(extra, point).items()}
     templates = [FileSystemLoader(FOLDER / name / "templates") for name in on]

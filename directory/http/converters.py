@@ -51,6 +51,12 @@ class UsernameConverter(BaseConverter):
     regex = USERNAME.pattern
 
 
+class FieldConverter(BaseConverter):
+    """The name of an own field; the database is not asked for impossible ones."""
+
+    regex = "(?!order(?:/|$))[a-z][a-z0-9_]{0,31}"
+
+
 class NoSession(SessionInterface):
     """Switches off Flask's own session in a signed cookie: our sessions are rows."""
 
@@ -71,7 +77,12 @@ class Synchronous(Flask):
 def init_app(app: Flask) -> None:
     """Configure the routing of an application."""
     app.session_interface = NoSession()
-    app.url_map.converters |= {"id": IdConverter, "slug": SlugConverter, "username": UsernameConverter}
+    app.url_map.converters |= {
+        "id": IdConverter,
+        "slug": SlugConverter,
+        "username": UsernameConverter,
+        "field": FieldConverter,
+    }
     app.url_map.merge_slashes = False
     app.url_map.strict_slashes = True
 

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Hashable, Mapping
 from datetime import UTC, date, datetime, time, timedelta
+from decimal import Decimal
 from typing import Any, ClassVar
 
 from flask import current_app, has_app_context
@@ -284,6 +285,46 @@ class Number(fields.Integer):
     def _validated(self, value: Any) -> int:
         whole = int(value) if isinstance(value, float) and value.is_integer() else value
         return super()._validated(whole)
+
+
+class Decimals(fields.Field[Any]):
+    """A finite number of at most 15 digits, six of them after the point. 1.50 is 1.5."""
+
+    MOST, FRACTION = 15, 6
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        document(self, type="number")
+
+    def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> Any:
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise ValidationError(_("Not a number."))
+        if abs(value) < 10**self.MOST:
+            _sign, digits, exponent = Decimal(str(value)).normalize().as_tuple()
+            if len(digits) <= self.MOST and int(exponent) >= -self.FRACTION:
+                return int(value) if value == int(value) else value
+        raise ValidationError(
+            _("At most {number} digits, {fraction} of them after the point.", number=self.MOST, fraction=self.FRACTION)
+        )
+
+
+class Day(Checked):
+    """A day, as in 2026-11-26."""
+
+    longest, says = 40, _("Not a day, such as 2026-11-26.")
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        document(self, format="date")
+
+    def check(self, value: str) -> str:
+        """The day's text."""
+        if not re.fullmatch(r"\d{4}-\d\d-\d\d", value, re.ASCII):
+            raise ValueError(self.says)
+        try:
+            return date.fromisoformat(value).isoformat()
+        except ValueError:
+            raise ValueError(_("There is no such day.")) from None
 
 
 class Within(Range):

@@ -140,6 +140,12 @@ KINDS = {
         409, _("Last administrator"), "The change would leave the directory without an active administrator."
     ),
     "category_in_use": Kind(409, _("Category in use"), "Projects belong to this category; move or delete them first."),
+    "choice_in_use": Kind(
+        409,
+        _("Choice in use"),
+        "Projects have a choice of the field that the request leaves out; projects says how many. Retire the choice: "
+        "it stays where it is, and is offered no more.",
+    ),
     "appeal_not_possible": Kind(
         409,
         _("No appeal possible"),

@@ -15,6 +15,7 @@ from directory.http.fields import Flag, Strict
 from directory.http.request_body import is_absent, pointer, printable, read_form, read_json, read_upload
 from directory.http.serialization import query_of
 from directory.language.messages import _
+from directory.services.catalog.fields import OWN_FIELDS, PREFIX
 
 PARAMETERS_MAX = 30
 _BAD_PERCENT = re.compile(b"%(?![0-9A-Fa-f]{2})")
@@ -146,8 +147,8 @@ class JsonBody(Body):
 class FormBody(Body):
     """The fields of an HTML form as the view's `body`, with the same schema and rules as a JSON body.
 
-    A form sends every field: a blank one counts as absent, and a ticked box as true. `files` are the fields that take a
-    file.
+    A form sends every field: a blank one counts as absent, and a ticked box as true. Those of own fields are one object
+    of texts, with the blank ones. `files` are the fields that take a file.
     """
 
     schema: Schema
@@ -158,7 +159,9 @@ class FormBody(Body):
         """Raises Invalid, TooLarge, UnsupportedMediaType, OtherUser."""
         fields = take_form()
         write_checks.refuse_other_user(current().aside.get(EXPECTED_USER))
-        given: dict[str, Any] = {name: value for name, value in fields if value}
+        own = {name: value for name, value in fields if name.startswith(PREFIX)}
+        given: dict[str, Any] = {name: value for name, value in fields if value and name not in {*own, OWN_FIELDS}}
+        given |= {OWN_FIELDS: own} if own else {}
         for name in given:
             if isinstance(self.schema.fields.get(name), Flag):
                 given[name] = True

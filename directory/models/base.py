@@ -150,5 +150,23 @@ class Pictures(TypeDecorator[list[dict[str, Any]]]):
         return value or []
 
 
+class OwnValues(TypeDecorator[dict[str, Any]]):
+    """The values of a project's own fields by name; stored as null if there are none.
+
+    They are read in the order of their names, which PostgreSQL does not keep.
+    """
+
+    impl = JsonIds
+    cache_ok = True
+
+    def process_bind_param(self, value: dict[str, Any] | None, _dialect: Dialect) -> Any:
+        """The values, or null."""
+        return value or None
+
+    def process_result_value(self, value: Any, _dialect: Dialect) -> dict[str, Any]:
+        """The values."""
+        return dict(sorted(value.items())) if value else {}
+
+
 Id = Annotated[int, mapped_column(BigId, primary_key=True)]
 Instant = Annotated[datetime, mapped_column(UtcDateTime())]

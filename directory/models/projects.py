@@ -25,6 +25,7 @@ from directory.models.base import (
     JsonList,
     JsonObject,
     LogoAddresses,
+    OwnValues,
     Pictures,
     Status,
     UtcDateTime,
@@ -106,7 +107,8 @@ class Project(db.Model):  # type: ignore[name-defined,misc]
     everybody reads, is the place of its last case as a submission. `domain` is the registrable domain of the
     website, `text_key` a digest of the description (services/text/keys.py). `links`, `repository` and `dead_since` are
     what answers say of what was seen of its links (`LinkCheck`).
-    Triggers keep `project_tags`, `picture_uses`, `standings` and the categories' counters.
+    Triggers keep `project_tags`, `project_fields`, `picture_uses`, `standings` and the categories'
+    counters.
     """
 
     __tablename__ = "projects"
@@ -149,6 +151,7 @@ class Project(db.Model):  # type: ignore[name-defined,misc]
     logo: Mapped[dict[str, str] | None] = mapped_column(LogoAddresses(), ForeignKey("logos.digest"))
     pictures: Mapped[list[dict[str, Any]]] = mapped_column(Pictures(), nullable=True, default=list)
     tags: Mapped[list[str]] = mapped_column(JsonList, default=list)
+    fields: Mapped[dict[str, Any]] = mapped_column(OwnValues(), nullable=True, default=dict)
     status: Mapped[str] = mapped_column(String(16), default=Status.PENDING)
     upvotes: Mapped[int] = mapped_column(BigId, default=0)
     hot: Mapped[float] = mapped_column(Float(53))

@@ -23,6 +23,7 @@ from directory.http.validation import EXPECTED_USER, FormBody, take_form
 from directory.language.messages import _
 from directory.pages.head import Head
 from directory.pages.layout import PageAnswer, explained, problem_of, show, with_page
+from directory.services.catalog.fields import OWN_FIELDS, PREFIX
 
 SECRET = ("password", "token")  # the last words of the names of fields that are not shown again
 BLANK = _("Please fill this in.")
@@ -136,7 +137,8 @@ def _refused(problem: dict[str, Any]) -> Form:
     errors: dict[str, str] = {}
     rest: list[str] = []
     for each in problem.get("errors", []):
-        name = each.get("pointer", "").removeprefix("#").removeprefix("/").partition("/")[0]  # "#" is the whole
+        name, _slash, rest_of_it = each.get("pointer", "").removeprefix("#").removeprefix("/").partition("/")
+        name = f"{PREFIX}{rest_of_it}" if name == OWN_FIELDS and rest_of_it else name  # "#" is the whole
         if name and name != "token":
             said = problem["detail"] if problem.get("existing") else each["detail"]
             errors.setdefault(name, said if typed.get(name) or name in files else BLANK)

@@ -9,6 +9,7 @@ from typing import Any
 import orjson
 from markupsafe import Markup
 
+from directory.http import own_values
 from directory.language.messages import _
 from directory.services.site import Site, path_of
 
@@ -96,7 +97,7 @@ def breadcrumbs(site: Site, *steps: tuple[str, str]) -> dict[str, Any]:
 def software(project: dict[str, Any], site: Site) -> dict[str, Any]:
     """JSON-LD of a project, without its author: whether that is a person or an organisation is not known."""
     links = [link for link in (project["url"], project["repository_url"]) if link]
-    published = project["published_at"]
+    published, own = project["published_at"], own_values.properties(project)
     logo = site.address(project["logo"]["256"]) if project["logo"] else project["logo_url"]
     return {
         "@type": "SoftwareApplication",
@@ -109,6 +110,7 @@ def software(project: dict[str, Any], site: Site) -> dict[str, Any]:
         "applicationCategory": project["category"]["name"],
         "keywords": ", ".join(project["tags"]),
         **({"datePublished": f"{published:%Y-%m-%d}"} if published else {}),
+        **({"additionalProperty": own} if own else {}),
         "interactionStatistic": {
             "@type": "InteractionCounter",
             "interactionType": f"{CONTEXT}/LikeAction",

@@ -14,7 +14,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from directory.db.paging import Window
 from directory.errors import DirectoryError, EmailNotVerified, NotFound
-from directory.http import access, docs, feed, languages, problem_details, receivers
+from directory.http import access, docs, feed, languages, own_values, problem_details, receivers
 from directory.http.authentication import viewer
 from directory.http.cache_policy import CachePolicy, CacheTags
 from directory.http.client import prefers_json
@@ -341,7 +341,7 @@ def init_app(app: Flask) -> None:
     app.jinja_env.filters |= {
         "day": _day, "number": "{:,}".format, "letters": letters, "tint": _tint, "markdown": _markdown,
         "path": path_of, "host": _host, "repository": _repository,
-        "enumerated": COMMA.join, "inline": str.lower, "category": str,
+        "in_list": own_values.in_list, "enumerated": COMMA.join, "inline": str.lower, "category": str,
     }  # fmt: skip
     app.jinja_env.globals |= {
         "language": ENGLISH,

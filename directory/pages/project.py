@@ -57,7 +57,7 @@ def project_page(project_id: int, title: str) -> PageAnswer:
         is_own=is_own, related=others,
         events=events, event_names=EVENTS, labels=FIELDS, revised=revised(project),
         state=state(project, by) if by is not None and is_own else None,
-        **slot_values("project", project, by),
+        **slot_values("project_facts", project), **slot_values("project", project, by),
     )  # fmt: skip
 
 

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, TypeVar
 from flask import current_app
 from marshmallow import ValidationError, fields
 
-from directory.api.schemas.projects import TAKEN
+from directory.api.schemas.projects import TAKEN, OwnValues
 from directory.errors import Invalid
 from directory.http import rate_limits
 from directory.http.authentication import caller
@@ -17,7 +17,8 @@ from directory.language.messages import Message, _
 from directory.pages.forms import Form
 from directory.services import permissions
 from directory.services.catalog import fields as table
-from directory.services.catalog.fields import BODY, Field, Kind
+from directory.services.catalog import own_fields
+from directory.services.catalog.fields import BODY, OWN_FIELDS, PREFIX, Field, Kind
 from directory.services.identity import Caller
 from directory.services.pictures import pictures
 from directory.services.pictures.project_pictures import PictureList
@@ -86,6 +87,21 @@ class TypedRepository(Repository):
         return super().check(with_scheme(value))
 
 
+class TypedValues(OwnValues):
+    """Values of own fields as they are typed; each ticked choice of several has its own name behind the field's."""
+
+    def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> Any:
+        defined, found = own_fields.present(), dict[str, Any]()
+        for key, text in value.items():
+            name, _dot, choice = key.removeprefix(PREFIX).partition(".")
+            own = defined.get(name)
+            if own is not None and own.kind is Kind.CHOICES:
+                found[name] = [*found.get(name, []), *([choice] if choice and text else [])]
+            else:
+                found[name] = own_fields.typed(own, text.strip()) if text.strip() else None
+        return super()._deserialize(found, attr, data, **kwargs)
+
+
 ASKING = {
     **TAKEN,
     Kind.TAGS: lambda _limits, **facts: TagLine(**facts),
@@ -103,7 +119,7 @@ class ProjectForm(Strict):
     """The fields of a project as they are typed."""
 
     class Meta:
-        include: ClassVar = {field.name: _asked(field) for field in ASKED}
+        include: ClassVar = {**{field.name: _asked(field) for field in ASKED}, OWN_FIELDS: TypedValues()}
 
 
 class NewForm(ProjectForm):
@@ -132,8 +148,9 @@ class TextForm(ProjectForm):
 
 
 def filled(body: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of a form that was read; those left blank are empty."""
-    return {field.name: body.get(field.name, field.empty) for field in ASKED}
+    """The fields of a form that was read; those left blank are empty. Own fields are there if the form has some."""
+    own = {OWN_FIELDS: body[OWN_FIELDS]} if OWN_FIELDS in body else {}
+    return {field.name: body.get(field.name, field.empty) for field in ASKED} | own
 
 
 def chosen_logo() -> tuple[bytes, bytes] | None:
@@ -157,8 +174,16 @@ def chosen(field: str, most: int, convert: Callable[..., T], refusal: Message) -
 
 
 def texts(values: Mapping[str, Any]) -> dict[str, str]:
-    """Values of fields as the form shows them."""
-    return {name: ", ".join(value) if name == "tags" else value or "" for name, value in values.items()}
+    """Values of fields as the form shows them, by the names of its inputs."""
+    found: dict[str, str] = {}
+    for name, value in table.flat(values).items():
+        if not name.startswith(PREFIX):
+            found[name] = ", ".join(value) if name == "tags" else value or ""
+        elif isinstance(value, list):
+            found |= {name: "", **{f"{name}.{choice}": "true" for choice in value}}
+        else:
+            found[name] = "" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+    return found
 
 
 def waiting(project: Mapping[str, Any]) -> dict[str, Any]:
@@ -169,7 +194,8 @@ def waiting(project: Mapping[str, Any]) -> dict[str, Any]:
 
 def live(project: Mapping[str, Any]) -> dict[str, Any]:
     """The values of a project without the changes that wait."""
-    return {field.name: project[field.name] for field in ASKED} | {"category": project["category"]["slug"]}
+    others = {"category": project["category"]["slug"], OWN_FIELDS: project[OWN_FIELDS]}
+    return {field.name: project[field.name] for field in ASKED} | others
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,12 +215,12 @@ class Editing:
     @classmethod
     def of(cls, project: Mapping[str, Any], by: Caller) -> "Editing":
         """For a caller."""
-        changes, now = waiting(project), live(project)
+        changes, now = table.flat(waiting(project)), table.flat(live(project))
         logo, shown = (changes.get(name, project[name]) for name in ("logo", "pictures"))
-        changed = {name: value for name, value in changes.items() if name in now}
+        changed = {name: value for name, value in changes.items() if name in now or name.startswith(PREFIX)}
         if applies_at_once(project, by):
             return cls(texts(now), texts(changed), project["logo"], project["pictures"])
-        return cls(texts({**now, **changed}), texts({name: now[name] for name in changed}), logo, shown)
+        return cls(texts({**now, **changed}), texts({name: now.get(name) for name in changed}), logo, shown)
 
 
 def applies_at_once(project: Mapping[str, Any], by: Caller) -> bool:

@@ -23,7 +23,7 @@ from directory.http.pagination import DEPTH
 from directory.http.project_lists import order, page_tags
 from directory.language.messages import CATEGORY, _, of_operator
 from directory.models import Category, now
-from directory.pages import head
+from directory.pages import head, own_values
 from directory.pages.layout import (
     PageAnswer,
     address_with,
@@ -46,6 +46,7 @@ from directory.services.catalog import (
     facets,
     front,
     nearest,
+    own_filters,
     suggestions,
     tags,
     ways,
@@ -53,6 +54,7 @@ from directory.services.catalog import (
 from directory.services.catalog.category_slugs import present
 from directory.services.catalog.filters import Filters
 from directory.services.catalog.orders import PUBLIC
+from directory.services.catalog.own_filters import Asked
 from directory.services.catalog.periods import MONTH, MONTHS, WEEK, containing
 from directory.services.text.characters import fold
 from directory.services.text.rules import CATEGORY_SLUG_MAX, SLUG, TAG_MAX, USERNAME, typed_tags
@@ -91,6 +93,7 @@ class Wanted:
     sort: str = "newest"
     page: int = 1
     user: str | None = None
+    own: tuple[Asked, ...] = ()
 
     @property
     def path(self) -> str:
@@ -111,17 +114,20 @@ class Wanted:
         """Its address; what is the default is left out."""
         sort = None if self.sort == order({"q": self.q}) else self.sort
         page = self.page if self.page > 1 else None
-        return address_with(self.path, q=self.q, tag=self.tag, sort=sort, page=page)
+        return address_with(self.path, q=self.q, tag=self.tag, **own_filters.texts(self.own), sort=sort, page=page)
 
     @property
     def filters(self) -> int:
         """The number of filters."""
-        return len(self.tags) + bool(self.category) + bool(self.q)
+        return len(self.tags) + bool(self.category) + bool(self.q) + len(self.own)
 
     @property
     def is_combined(self) -> bool:
-        """Whether it has more than one filter: there are so many such lists that crawlers shall not follow to them."""
-        return self.filters > 1
+        """Whether it has more than one filter, or an own field's.
+
+        There are so many such lists that crawlers shall not follow to them.
+        """
+        return self.filters > 1 or bool(self.own)
 
     def neighbours(self, pages: int) -> dict[str, Any]:
         """The addresses of the pages before and after this one, of so many."""
@@ -147,14 +153,32 @@ class Wanted:
         """The first page of the same list with another tag, or without it if it has the tag."""
         return replace(self, tags=tuple(sorted({*self.tags} ^ {tag})), page=1)
 
+    def toggling_value(self, name: str, value: str) -> "Wanted":
+        """The first page of the same list with another value of an own field, or without it if it has the value."""
+        return replace(self, own=own_values.toggled(self.own, name, value), page=1)
+
+    def without(self, name: str) -> "Wanted":
+        """The first page of the same list without the filter by an own field."""
+        return replace(self, own=own_values.with_text(self.own, name, ""), page=1)
+
+    def kept(self, name: str = "") -> list[tuple[str, str]]:
+        """The parameters that a form of the list's page keeps, except those of the search and of an own field."""
+        own = own_filters.texts(each for each in self.own if each.field != name)
+        return [*([("tag", self.tag)] if self.tag else []), *own.items()]
+
     def narrowed(self, chosen: Any) -> list[tuple[str, "Wanted"]]:
         """The filters of the list: the text of each, and the wider list without it."""
         searched = [(_("for “{query}”", query=self.q), self.searching(None))] if self.q else []
         within = [(_("in {category}", category=_name(chosen)), self.within(None))] if chosen else []
-        return [*searched, *within, *((_("tagged {tag}", tag=tag), self.toggling(tag)) for tag in self.tags)]
+        tagged = [(_("tagged {tag}", tag=tag), self.toggling(tag)) for tag in self.tags]
+        own = [
+            (_("{subject}: {description}", subject=label, description=said), self.without(name))
+            for name, label, said in own_values.words(self.own)
+        ]
+        return [*searched, *within, *tagged, *own]
 
 
-list_view = page_of(*QUERY.fields, "category", "tag", "page")
+list_view = page_of(*QUERY.fields, "category", "tag", "page", own_filters.PARAMETER)
 
 
 @bp.get("/")
@@ -261,9 +285,11 @@ def _with_query(path: str, query: dict[str, str]) -> str:
 
 def _list(at: Wanted, query: dict[str, str]) -> PageAnswer:
     """The page of a list. Raises SearchRefused, and NotFound for no such category, tag or page."""
+    if (one := own_values.joined(query)) is not None:
+        raise RequestRedirect(_with_query(at.path, one))
     wanted, refused = _read(at, query)
     tag = tags.SEPARATOR.join(wanted.tags) or None
-    filters = Filters(status="live", category=wanted.category, tag=tag, q=wanted.q)
+    filters = Filters(status="live", category=wanted.category, tag=tag, q=wanted.q, own=wanted.own or None)
     # Before the categories are read: what a search counts within their transaction would not be stored.
     found_by = None if refused else ways.matched(filters)
     listed = by_name(categories.listed())
@@ -298,8 +324,10 @@ def _list(at: Wanted, query: dict[str, str]) -> PageAnswer:
         front=current_app.extensions["own_site"].front(language().tag) if is_front else "",
         wanted=wanted, around=wanted if total else Wanted(), trending=cards, chosen=chosen,
         heading=_title(wanted, _subject(wanted, chosen)), categories=listed, found=found,
-        projects=found.items, narrower=narrower, most_tags=tags.MOST, pages=pages,
-        under=partial(_heading, today=now().date()), sorts=SORTS, meanings=MEANINGS, ranked=RANKED, size=SIZE,
+        projects=found.items, narrower=narrower,
+        own_facets=own_values.narrower(narrower.fields if narrower else {}, wanted.own), most_tags=tags.MOST,
+        pages=pages, under=partial(_heading, today=now().date()), sorts=SORTS, meanings=MEANINGS, ranked=RANKED,
+        size=SIZE,
         refused=refused, typed=query.get("q", "").strip(), **searched,
     )  # fmt: skip
     if refused:
@@ -387,13 +415,15 @@ def _read(at: Wanted, query: dict[str, str]) -> tuple[Wanted, str]:
     if page * SIZE > DEPTH or "sort" in refused:
         raise NotFound
     sort = order({"q": text, "sort": taken.get("sort")})
-    return replace(at, q=text, sort=sort, page=page), next(iter(refused.get("q", [])), "")
+    own = own_values.asked(query)
+    return replace(at, q=text, sort=sort, page=page, own=own), next(iter(refused.get("q", [])), "")
 
 
 def _head(wanted: Wanted, chosen: Any, found: Slice, pages: int) -> head.Head:
     page, subject, feeds = wanted.page, _subject(wanted, chosen), [head.NEW]
     if subject:
-        path = address_with(head.NEW.path, category=wanted.category, tag=tags.SEPARATOR.join(wanted.tags))
+        filters = {"category": wanted.category, "tag": tags.SEPARATOR.join(wanted.tags)}
+        path = address_with(head.NEW.path, **filters, **own_filters.texts(wanted.own))
         feeds.insert(0, head.Feed(_("New projects: {subject}", subject=subject), path))
     data = [head.item_list(found.items, here(), (page - 1) * SIZE + 1)]
     return head.Head(
@@ -409,6 +439,10 @@ def _head(wanted: Wanted, chosen: Any, found: Slice, pages: int) -> head.Head:
 
 def _subject(wanted: Wanted, chosen: Any) -> str:
     """The filters of the list, in words."""
+    if wanted.own:
+        own = language().say(own_values.COMMA).join(said for _name, _label, said in own_values.words(wanted.own))
+        others = _subject(replace(wanted, own=()), chosen)
+        return _("{subject}: {description}", subject=others, description=own) if others else own
     if not wanted.tags:
         return _name(chosen) if chosen else ""
     tagged = reduce(lambda some, other: _("{some} and {other}", some=some, other=other), wanted.tags)

@@ -42,7 +42,8 @@ from directory.pages.project_words import FIELDS, revised, state
 from directory.pages.sign_in_form import again, asks_to_sign_in
 from directory.pages.translated import by_name
 from directory.services import permissions, turn_words
-from directory.services.catalog import catalog, categories, similar
+from directory.services.catalog import catalog, categories, category_slugs, own_fields, similar
+from directory.services.catalog.fields import OWN_FIELDS, PREFIX
 from directory.services.pictures import logos
 from directory.services.review import conversation, submissions
 
@@ -53,21 +54,21 @@ form_of: Any = {"transactional": False, "tier": "write"}
 page_of_member = Operation(tier="read", page=True, parameters=True, etag=True)
 
 
-def submit_form(form: Form = EMPTY, found: dict[str, Any] | None = None) -> PageAnswer:
-    """The form of a new project, and the similar projects that were found."""
+def submit_form(form: Form = EMPTY, found: dict[str, Any] | None = None, *, more_fields: bool = False) -> PageAnswer:
+    """The form of a new project, and the similar projects that were found; with `more_fields` of another category."""
     if form.code == "unauthenticated":
         return again(form)
-    return _form(
-        Head(_("Submit a project"), path="/submit"), form, found=found, action="/submit",
-        takes=turn_words.review_takes(), **slot_values("submit_form"),
-    )  # fmt: skip
+    facts = {"found": found, "more_fields": more_fields, "takes": turn_words.review_takes()}
+    facts |= slot_values("submit_form")
+    return _form(Head(_("Submit a project"), path="/submit"), form, action="/submit", **facts)
 
 
 def _form(head: Head, form: Form, **facts: Any) -> PageAnswer:
     known = [(each.slug, of_operator(CATEGORY, each.name)) for each in by_name(categories.listed())]
-    none = {"project": None, "found": None, "state": None, "asks": False}
+    none = {"project": None, "found": None, "state": None, "asks": False, "more_fields": False}
     facts = {**none, "labels": LABELS, "categories": known, **facts}
     facts["own"] = catalog.one(form.existing["id"], viewer=caller()) if form.existing else None
+    facts |= slot_values("project_fields", facts["project"], form)
     page, headers = show("project_form.html", head, here=facts["action"], entry="forms", form=form, **facts)
     return page, headers
 
@@ -94,6 +95,8 @@ def submit(query: dict[str, str], body: dict[str, Any]) -> Response:
     own = _own(given)
     if _is_sent_just_now(own, given):
         return _to_project(own.id, "submitted")
+    if _lacks_fields(given["category"]):
+        return _asking(submit_form(_typed(), more_fields=True))
     if own is None and not body.get("another"):
         found = similar.check(given["url"], given["title"], given["repository_url"], by=caller())
         if any(found.get(kind) for kind in SIMILAR):
@@ -117,6 +120,16 @@ def submit(query: dict[str, str], body: dict[str, Any]) -> Response:
 def _typed() -> Form:
     """What was typed, for a form that asks before it does anything."""
     return Form(dict(current().typed or {}), has_file=bool(current().files))
+
+
+def _lacks_fields(slug: str) -> bool:
+    """Whether projects of a category have fields that the form did not ask for: it was made for another category."""
+    category_id, stamp = category_slugs.id_and_stamp(slug)
+    typed = current().typed or {}
+    return any(
+        field.is_in(category_id) and not field.is_retired and f"{PREFIX}{name}" not in typed
+        for name, field in own_fields.of_stamp(stamp).items()
+    )
 
 
 def _asking(page: PageAnswer) -> Response:
@@ -151,11 +164,13 @@ def edit_form(
     project_id: int,
     withdrawn: dict[str, str] | None = None,
     asks: bool = False,
+    more_fields: bool = False,
     **of_slots: Any,
 ) -> PageAnswer:
     """The form of an edit: with what was typed, otherwise with what the caller wants to be shown.
 
-    After another version was saved it shows both texts; with `asks` that saving ends an appeal. `of_slots` are values
+    After another version was saved it shows both texts; with `asks` that saving ends an appeal, with `more_fields` that
+    another category has others. `of_slots` are values
     of slots that replace their own. Raises NotFound, NotOwner.
     """
     by = viewer()
@@ -169,7 +184,7 @@ def edit_form(
     version = project["version"] if is_changed else typed.values.get("version", project["version"])
     return _form(
         Head(_("Edit {title}", title=project["title"]), indexed=False), typed, project=project, editing=editing,
-        state=state(project, by), revised=revised(project), asks=asks,
+        state=state(project, by), revised=revised(project), asks=asks, more_fields=more_fields,
         read_version=version,
         both=differing(typed, editing.values) if is_changed else [],
         reviewed=[] if applies_at_once(project, by) else [FIELDS[name] for name in reviewed()],
@@ -199,8 +214,8 @@ def edit_page(project_id: int, query: dict[str, str]) -> PageAnswer:
 def edit(project_id: int, query: dict[str, str], body: dict[str, Any]) -> Response:
     """Change the version of a project that the form showed: its texts and its logo in one edit."""
     before, gives_back = catalog.one(project_id, viewer=caller()), bool(body.get("give_back"))
-    if before["standing"].turn is Turn.APPEAL and not body.get("end_appeal") and not applies_at_once(before, caller()):
-        return _asking(edit_form(_typed(), project_id=project_id, asks=True))
+    if asked := _asked(before, body):
+        return _asking(edit_form(_typed(), project_id=project_id, **asked))
     logo, versions = chosen_logo(), Versions({body["version"]}, set())
     if body.get("remove_logo"):
         rate_limits.hit("pictures")
@@ -223,11 +238,23 @@ def edit(project_id: int, query: dict[str, str], body: dict[str, Any]) -> Respon
     return _to_project(project_id, "review" if _is_sent(before, after) else "saved")
 
 
+def _asked(before: dict[str, Any], body: dict[str, Any]) -> dict[str, Any]:
+    """What the form of an edit asks before anything is saved."""
+    if before["standing"].turn is Turn.APPEAL and not body.get("end_appeal") and not applies_at_once(before, caller()):
+        return {"asks": True}
+    return {"more_fields": True} if _lacks_fields(body["category"]) else {}
+
+
 def _is_saved(project_id: int, body: dict[str, Any], logo: tuple[bytes, bytes] | None) -> bool:
     """Whether the project has all that an edit of an older version wants, as after a button was pressed twice."""
-    editing = Editing.of(catalog.one(project_id, viewer=caller()), caller())
+    project = catalog.one(project_id, viewer=caller())
+    editing, given = Editing.of(project, caller()), filled(body)
     wanted = logos.addresses(logo) if logo else None if body.get("remove_logo") else editing.logo
-    return texts(filled(body)) == editing.values and wanted == editing.logo
+    own = {**project[OWN_FIELDS], **waiting(project).get(OWN_FIELDS, {}), **given.get(OWN_FIELDS, {})}
+    typed, saved = ({name: text for name, text in each.items() if text} for each in (
+        texts({**given, OWN_FIELDS: own}), editing.values,
+    ))  # fmt: skip
+    return typed == saved and wanted == editing.logo
 
 
 def _is_sent(before: dict[str, Any], after: dict[str, Any]) -> bool:

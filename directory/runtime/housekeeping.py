@@ -1,7 +1,7 @@
 """Deletes expired sessions, tokens, sign-ins, challenges, links, claims, deliveries, reports, facts of rules
 and audit entries.
 
-It also deletes approvals of earlier versions, and unused pictures.
+It also deletes approvals of earlier versions, unused pictures, and values of own fields that were deleted.
 
 It also does what is due by the clock: it counts the votes of days that have ended, reminds owners of what they have to
 answer, rejects what they did not answer in time, releases what rules held for long enough, and tells owners of the
@@ -25,6 +25,7 @@ from directory.db.errors import log_failure
 from directory.db.transactions import transaction
 from directory.services import audit, clock, day_counts, drafts, kept_links
 from directory.services.accounts import mail_links, sessions
+from directory.services.catalog import own_values
 from directory.services.deleting import MostWouldGo
 from directory.services.delivery import first_week, leases
 from directory.services.delivery.deliverer import Deliverer
@@ -56,6 +57,7 @@ def purges(
         "approvals": approvals.purge,
         "review_claims": approvals.purge_claims,
         "logos": logos.purge,
+        "project_fields": own_values.purge,
         "link_hosts": kept_links.purge_hosts,
         "reports": partial(kept_reports.purge, guarded=guarded),
         "rule_facts": partial(drafts.purge_facts, facts_days, guarded=guarded),

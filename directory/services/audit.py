@@ -41,6 +41,7 @@ BY_TIME = Sort((AuditEntry.at, AuditEntry.id), descending=True)
 READ_AT_ONCE = 20_000
 # The filters with an index (value, id), the most selective first.
 NARROWING = ("project_id", "user_id", "actor_id", "action")
+OF_FIELDS = (events.FIELD_CREATED, events.FIELD_CHANGED, events.FIELD_DELETED)
 # What the timeline calls the events that it has.
 TIMELINE = {each: each.timeline_name or each.word for each in events.TABLE if each.timeline}
 
@@ -343,6 +344,9 @@ def _view(row: Any) -> dict[str, Any]:
     entry["actor"] = _named(entry.pop("actor_id"), username=entry.pop("actor_username"))
     entry["project"] = _named(entry["project_id"], title=entry.pop("project_title"))
     entry["user"] = _named(entry["user_id"], username=entry.pop("username"))
+    if entry["action"] in OF_FIELDS:
+        named = (entry["changes"] or {}).get("name", {})
+        entry["field"] = named.get("to") or named.get("from")
     return entry
 
 

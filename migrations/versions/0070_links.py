@@ -8,7 +8,7 @@ from alembic import op
 from directory.db.schema_changes import add_project_column, drop_project_column, in_short_transaction
 
 revision = "0070"
-down_revision = "0068"
+down_revision = "0069"
 branch_labels = None
 depends_on = None
 

@@ -197,7 +197,7 @@ def test_a_timeline_shows_the_same_to_owner_and_administrators_and_nothing_to_ot
 ANSWERS = {
     "GET /api/projects": items(OWN, PAGES),
     "POST /api/markdown": {"html"},
-    "GET /api/projects/facets": {"capped"}
+    "GET /api/projects/facets": {"capped", "fields"}
     | below("categories[]", "slug", "name", "live_projects")
     | below("tags[]", "tag", "live_projects"),
     "GET /api/projects/<id:project_id>": OWN_DETAIL,
@@ -390,6 +390,8 @@ def resembling(name=""):
 # Members that a route declares and the answer here lacks, each with the test that expects it.
 ELSEWHERE = {
     "GET /api/session": {"passkey_required"},  # test_passkeys.py
+    "GET /api/admin/audit": {"items[].field"},  # tests/extras/fields
+    "GET /api/admin/users/<id:user_id>": {"audit[].field"},
     "GET /api/auth/me/export": {"projects[].history[].reason"} | revised("projects[]"),  # test_own_account_deletion.py
     # The list of one's own, above; test_search_operators.py, test_search_scripts.py, test_nearest.py.
     "GET /api/projects": {"items[].queue_position", "items[].description_html", "searched_as_words", "suggestions"}
@@ -440,7 +442,7 @@ ELSEWHERE = {
     ),
     **dict.fromkeys(  # of other entries, in the log
         ("GET /api/admin/projects/<id:project_id>/history", "GET /api/review/projects/<id:project_id>/history"),
-        below("items[].votes", "number", "user_ids") | below("items[].user", "id", "username"),
+        below("items[].votes", "number", "user_ids") | below("items[].user", "id", "username") | {"items[].field"},
     ),
     "POST /api/admin/webhooks/endpoints/<endpoint>/test": below(
         "attempts[]", "at", "status", "error", "milliseconds", "response"

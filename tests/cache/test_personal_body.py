@@ -14,6 +14,8 @@ from directory.http.endpoint import digest
 POLICY = CachePolicy(projects=lambda page: page["items"], project=ProjectDetail())
 TEXTS = ["", '"has_upvoted":null', '\\","has_upvoted":null', '"version":1', "\\", '"', "has_upvoted", "\u2028"]
 
+NO_FIELDS = (7, None, None)  # the category, and the values of own fields with the state of their definitions
+
 
 def body(*projects: dict[str, Any]) -> bytes:
     return orjson.dumps({"items": projects, "total": len(projects)})
@@ -50,9 +52,9 @@ def test_what_the_owner_sees_stands_behind_the_public_members(
     changes = {"title": text, "tags": []}
     day = "2026-11-20 10:00:00.12"
     own = [
-        [33, "changes", "reviewers", None, None, None, changes, "games", None, day, day, None, day],
-        [3, "submission", None, None, "rejected", text, None, None, None, None, day, None, day],
-        [5, *[None] * 12],
+        [33, *NO_FIELDS, "changes", "reviewers", None, None, None, changes, "games", None, day, day, None, day],
+        [3, *NO_FIELDS, "submission", None, None, "rejected", text, None, None, None, None, day, None, day],
+        [5, *NO_FIELDS, *[None] * 12],
     ]
     at = "2026-11-20T10:00:00.120000Z"
     revision = {"changes": {**changes, "category": "games"}, "submitted_at": at, "reason": None}

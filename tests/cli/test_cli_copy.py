@@ -28,6 +28,7 @@ def test_each_table_is_copied_or_made_anew_or_left_behind_on_purpose(context: No
         db.metadata.tables["review_claims"],
         db.metadata.tables["picture_uses"],
         db.metadata.tables["project_tags"],
+        db.metadata.tables["project_fields"],
         db.metadata.tables["standings"],
         db.metadata.tables["tag_counts"],
         db.metadata.tables["user_counts"],

@@ -48,6 +48,7 @@ STATUSES = {
     "duplicate": 409,
     "last_admin": 409,
     "category_in_use": 409,
+    "choice_in_use": 409,
     "claimed": 409,
     "links_off": 409,
     "appeal_not_possible": 409,
@@ -286,7 +287,7 @@ def test_an_unknown_method_on_a_known_path_is_405_and_names_the_known_ones(app, 
         if rule.startswith("/account/"):
             methods.add("GET")  # of /account/<path:form>, which leads from the address of each form to the page
         path = rule.replace("<slug:slug>", "tools").replace("<username:username>", "ada")
-        path = re.sub("<id:[a-z_]+>", "1", path)
+        path = re.sub("<id:[a-z_]+>", "1", path).replace("<field:field>", "license")
         allowed = methods | {"OPTIONS"} | ({"HEAD"} if "GET" in methods else set())
         for method in {"GET", "POST", "PUT", "DELETE", "PATCH", "TRACE", "BREW"} - methods:
             answer = api.call(method, path)

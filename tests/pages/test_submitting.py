@@ -398,4 +398,4 @@ def test_while_the_site_takes_no_changes_what_was_typed_is_shown_again(app, make
 def test_the_form_asks_for_each_field_that_an_owner_writes(app, world, ada):
     shown = values(Browser(app).sign_in("ada").get("/submit"))
     # A logo is a file, and pictures have forms of their own, below the form of an edit.
-    assert {field.name for field in OWNED} - {"logo_url", "pictures"} <= shown.keys()
+    assert {field.name for field in OWNED} - {"logo_url", "pictures", "fields"} <= shown.keys()

@@ -51,7 +51,7 @@ OF_PROJECTS = {"audit_entries.project_title", "audit_entries.changes", "deliveri
 OF_PROJECTS |= {"project_search_data.block", "project_search_brief_data.block"}
 # Tables with what administrators write about no user; digests of pictures and descriptions, ids of categories, and what
 # reviewers write of a project.
-OF_ADMINISTRATORS = {"rules", "rule_previews", "rule_actions", "saved_replies"}
+OF_ADMINISTRATORS = {"rules", "rule_previews", "rule_actions", "saved_replies", "field_definitions"}
 NOT_FILLED = {"logos.digest", "logos.small_digest", "projects.logo", "reviews.logo", "picture_uses.digest"}
 NOT_FILLED |= {
     "known_time.name",
@@ -60,6 +60,8 @@ NOT_FILLED |= {
     "users.local_categories",
     "projects.text_key",
     "projects.picked_words",
+    "project_fields.field",
+    "project_fields.value",
 }
 # Nothing looks at links here. What was seen goes with the project, and hosts after some minutes.
 NOT_FILLED |= {"projects.links", "projects.repository", "link_checks.looks", "link_checks.lease_token"}

@@ -184,6 +184,7 @@ def test_without_a_filter_the_counters_are_read(app: Flask, world: World, api: A
     assert answer.json == {
         "categories": [{"slug": "tools", "name": "Tools", "live_projects": 1}],
         "tags": [{"tag": "x", "live_projects": 1}],
+        "fields": {},
         "capped": False,
     }
     assert not any("project_tags" in each or "FROM projects" in each for each in statements)

@@ -8,13 +8,14 @@ from typing import Any
 
 from flask import Flask
 from flask.testing import FlaskClient
-from sqlalchemy import select, update
+from sqlalchemy import delete, select, update
 
 from directory import events
 from directory.db.transactions import transaction
 from directory.extensions import db
 from directory.models import (
     Category,
+    FieldDefinition,
     MessageKind,
     Project,
     Report,
@@ -115,6 +116,18 @@ class World:
         """Change the row of an account, past the rules."""
         with self.app.app_context():
             transaction(lambda: db.session.execute(update(User).where(User.id == user.id).values(values)))
+
+    def field(self, name: str = "a_field", *, keep: bool = False) -> str:
+        """A field of the operator's own, past the rules: a text that no category has; the only one unless `keep`."""
+        texts = {"kind": "text", "label": "A field", "help": "", "choices": [], "categories": []}
+        flags = dict.fromkeys(("required", "facet", "in_list", "search", "retired"), False)
+        with self.app.app_context():
+            stamp = 1 + (db.session.scalar(select(db.func.max(FieldDefinition.stamp))) or 0)
+            numbers = {"place": stamp, "stamp": stamp, "version": 1}
+            row = FieldDefinition(name=name, audience="public", material=True, **texts, **flags, **numbers)
+            kept = FieldDefinition.id > 0 if keep else FieldDefinition.id < 0
+            transaction(lambda: db.session.execute(delete(FieldDefinition).where(~kept)) and db.session.add(row))
+        return name
 
     def rule(self, **members: Any) -> int:
         """A rule, past the rules for rules: one that is off unless `members` says otherwise."""

@@ -9,7 +9,15 @@ from sqlalchemy import JSON, Boolean, Column, Date, Float, Integer, LargeBinary,
 
 from directory.extensions import db
 from directory.models import Project, Upvote, now
-from directory.models.base import LogoAddresses, Pictures, UtcDateTime, addresses, logo_addresses, small_digest
+from directory.models.base import (
+    LogoAddresses,
+    OwnValues,
+    Pictures,
+    UtcDateTime,
+    addresses,
+    logo_addresses,
+    small_digest,
+)
 from directory.services.catalog import search_index
 from directory.services.catalog.orders import hot
 from directory.services.text.keys import keys_of
@@ -32,6 +40,7 @@ def _values(column: Column[Any]) -> st.SearchStrategy[Any]:
         String: lambda: texts(column.type.length),  # type: ignore[attr-defined]
         LargeBinary: lambda: st.binary(max_size=40),
         LogoAddresses: st.none,
+        OwnValues: lambda: st.dictionaries(texts(8), texts(32) | st.booleans() | st.integers(-9, 9), max_size=3),
         Pictures: lambda: st.lists(texts(140), max_size=5),  # their words
         UtcDateTime: lambda: TIMES,
         Boolean: st.booleans,
@@ -51,7 +60,7 @@ def _rows(table: Table) -> st.SearchStrategy[list[dict[str, Any]]]:
 def everything() -> st.SearchStrategy[dict[str, list[dict[str, Any]]]]:
     """Some rows for each table that a user or the service writes to, which keep to the rules between them."""
     others = {"sessions", "passkey_challenges", "project_tags", "upvotes", "standings", "tag_counts"}
-    others |= {"user_counts", "user_submissions", "day_counts", "picture_uses", "review_claims"}
+    others |= {"project_fields", "user_counts", "user_submissions", "day_counts", "picture_uses", "review_claims"}
     tables = [t for t in db.metadata.sorted_tables if t.name not in others]
     return st.fixed_dictionaries({table.name: _rows(table) for table in tables}).map(_consistent)
 
@@ -62,6 +71,7 @@ SAME = {
     "saved_replies": {"decision": "reject"},
     "link_checks": {"project_id": FIRST_ID},
     "link_counts": {"state": "ok"},
+    "field_definitions": {"kind": "text", "audience": "public", "state": "present", "choices": []},
     "rule_facts": {"kind": "submission", "account_id": FIRST_ID},
     "rule_actions": {"effect": "mark", "project_id": FIRST_ID},
     "messages": {"project_id": FIRST_ID, "sender": "reviewers", "kind": "note"},
@@ -128,7 +138,7 @@ def _reviews(rows: list[dict[str, Any]], projects: list[dict[str, Any]]) -> list
 def _fixed(n: int) -> dict[str, Any]:
     """What has to be unique, or to point at something, of the nth row."""
     unique = ("username", "email", "slug", "token_hash", "url_key", "webhook_id", "subject", "state_hash")
-    unique += ("credential_id", "name", "digest")
+    unique += ("credential_id", "name", "digest", "host")
     owners = ("user_id", "owner_id", "category_id", "actor_id", "delivery_id", "author_id", "unread_by")
     counters = ("live_projects", "pending_projects", "rejected_projects")
     return (

@@ -181,6 +181,7 @@ class Targets:
             "<id:message_id>": self.message,
             "<id:rule_id>": self.world.rule,
             "<id:reply_id>": self.world.reply,
+            "<field:field>": self.world.field,
             "<id:session_id>": self.session,
             "<id:token_id>": self.token,
             "<id:delivery_id>": self.delivery,

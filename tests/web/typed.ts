@@ -209,6 +209,16 @@ async function votes([first = 0]: number[]): Promise<void> {
   const { items: replies } = await good(admin.GET("/api/review/replies"));
   expect("replies", [replies.find((each) => each.id === reply.id)?.decision, "unpublish"]);
   await good(admin.DELETE("/api/review/replies/{reply_id}", reply_id));
+  const defined = { name: "license", label: "Licence", kind: "choice", choices: [{ value: "mit", label: "MIT" }] } as const;
+  await good(admin.POST("/api/admin/fields", { body: { ...defined, choices: [...defined.choices] } }));
+  const field = { params: { path: { field: "license" } } };
+  await good(admin.PUT("/api/admin/fields/{field}", { ...field, body: { required: false } }));
+  await good(admin.PUT("/api/admin/fields/order", { body: { order: ["license"] } }));
+  const { items: fields } = await good(admin.GET("/api/admin/fields"));
+  expect("fields", [fields.map((each) => each.name), [(await good(admin.GET("/api/admin/fields/{field}", field))).name]]);
+  const { items: shown } = await good(anyone.GET("/api/fields"));
+  expect("shown fields", [shown[0]?.choices, [{ value: "mit", label: "MIT" }]]);
+  await good(admin.DELETE("/api/admin/fields/{field}", field));
   const tags = await good(anyone.GET("/api/tags", { params: { query: { prefix: "la", limit: 1 } } }));
   expect("tags", [tags.items, [{ tag: "lamp", live_projects: 1 }]]);
   const profile = await good(anyone.GET("/api/users/{username}", { params: { path: { username: "ada" } } }));

@@ -36,6 +36,7 @@ BY_ACCESS = {
 ANY_CREDENTIALS: list[dict[str, list[str]]] = [{"cookie": []}, {"bearer": []}]
 
 PATH_SCHEMAS: dict[str, dict[str, Any]] = {
+    "field": {"type": "string", "pattern": "^[a-z][a-z0-9_]*$", "maxLength": 32},
     "slug": {"type": "string", "pattern": f"^{SLUG.pattern}$", "maxLength": CATEGORY_SLUG_MAX},
     "username": {"type": "string", "pattern": f"^{USERNAME.pattern}$"},
     "code": {"type": "string", "enum": list(KINDS)},

@@ -46,6 +46,7 @@ TAGS = {
     "categories": "The categories of projects.",
     "markdown": "Descriptions as the pages show them.",
     "tags": "The tags of projects.",
+    "fields": "The fields that the operator has added to projects.",
     "users": "Members as everybody sees them.",
     "session": "The caller, and the site's settings.",
     "auth": "Accounts, sessions and tokens.",
@@ -166,6 +167,15 @@ FLASK = {"slug": "flask"}
 REASON = {"from": "reviewers", "kind": "rejected", "text": "The link is dead."}
 KEY, SCRIPT = {"name": "Blue security key"}, {"name": "Release script"}
 BUILD = {"version": "0.1.0", "commit": "9da359c3b1f0"}
+LICENSE = {
+    "name": "license",
+    "label": "Licence",
+    "help": "",
+    "kind": "choice",
+    "audience": "public",
+    "categories": None,
+}
+MIT = {"value": "mit", "label": "MIT"}
 FRAMEWORKS = {"description": "Routing, templates and all that answers requests."}
 EXAMPLES_IN: dict[str, dict[str, Any]] = {
     **dict.fromkeys(
@@ -194,6 +204,9 @@ EXAMPLES_IN: dict[str, dict[str, Any]] = {
     "Provider": {"name": "company"},
     **dict.fromkeys(("Rule", "RuleInput", "RuleChanges"), RULE),
     "RuleFact": {"on": ["submission", "edit"], "type": "number", "is": ["=", "<", ">="]},
+    **dict.fromkeys(("AdminField", "FieldInput", "FieldChanges", "ShownField"), LICENSE),
+    **dict.fromkeys(("AdminChoice", "ChoiceInput", "ShownChoice"), MIT),
+    "FieldOrderInput": {"order": ["license", "platforms"]},
     "Language": {"tag": "en", "name": "English"},
     "RedisCheck": {"fallback": False},
     "SessionState": {"passkey_required": False},
@@ -209,6 +222,7 @@ PATHS: dict[str, Any] = {
     "message_id": 17,
     "rule_id": 3,
     "reply_id": 6,
+    "field": "license",
     "username": "ada",
     "provider": "company",
     "identity_id": 3,

@@ -42,18 +42,18 @@ class ProjectRef(Strict):
 
 
 # The values of a project's writable fields: texts, null, the lists of tags and of pictures, and the addresses of a logo
-# by size.
-TEXTS = {
-    "type": ["string", "array", "object", "null"], "items": {"type": ["string", "object"]},
-    "additionalProperties": {"type": "string"},
+# by size; and those of own fields and of their definitions.
+VALUES = {
+    "type": ["string", "number", "boolean", "array", "object", "null"],
+    "items": {"type": ["string", "integer", "object"]}, "additionalProperties": {"type": "string"},
 }  # fmt: skip
 
 
 class Change(Strict):
     """The whole value of a field before an edit and after it; a category is its slug."""
 
-    from_ = fields.Raw(required=True, data_key="from", attribute="from", metadata=TEXTS)
-    to = fields.Raw(required=True, metadata=TEXTS)
+    from_ = fields.Raw(required=True, data_key="from", attribute="from", metadata=VALUES)
+    to = fields.Raw(required=True, metadata=VALUES)
 
 
 class JudgedVotes(Strict):
@@ -90,10 +90,15 @@ class AuditOutput(Strict):
         required=True,
         allow_none=True,
         metadata={
+            "properties": {"fields": {"type": "object", "description": "The changes of own fields, by name."}},
             "description": "The fields that an edit changed, or that wait for review; of a category its fields, always "
-            "with its slug; the delivery that was sent again, or the number of them; the endpoint that was tested; the "
-            "number of faults that were repaired. Otherwise null."
+            "with its slug, and of an own field with its name; the delivery that was sent again, or the number of "
+            "them; the endpoint that was tested; the number of faults that were repaired. Otherwise null.",
         },
+    )
+    field = fields.String(
+        allow_none=True,
+        metadata={"description": "The name of the own field that was changed, null for the order; otherwise absent."},
     )
     rule_id = fields.Integer(
         required=True, allow_none=True, metadata={"description": "The rule that decided; otherwise null."}

@@ -4,6 +4,7 @@ from typing import Any
 
 from marshmallow import ValidationError, fields, validates_schema
 
+from directory.api.schemas.own_filters import Narrowed
 from directory.api.schemas.paging import PageQuery, Pagination
 from directory.api.schemas.projects import STATUSES, USERNAME, CategoryRef, ProjectDetail
 from directory.http.fields import (
@@ -20,6 +21,7 @@ from directory.services.catalog import orders
 from directory.services.catalog.facets import MOST as FACETS
 from directory.services.catalog.nearest import MOST as NEAREST
 from directory.services.catalog.nearest import MOST_WORDS
+from directory.services.catalog.own_filters import MOST as VALUES
 from directory.services.catalog.related import MOST as RELATED
 from directory.services.catalog.search import MOST
 from directory.services.catalog.search_words import MAX_WORD_LENGTH, MAX_WORDS
@@ -82,7 +84,7 @@ class ProjectPage(Strict):
     )
 
 
-class ProjectQuery(PageQuery):
+class ProjectQuery(Narrowed, PageQuery):
     """The public list's parameters."""
 
     status = Word(STATUSES, metadata={"description": "Default live; with owner=me every state."})
@@ -128,8 +130,16 @@ class FacetOfTag(Strict):
     live_projects = fields.Integer(required=True, metadata={"minimum": 1})
 
 
+class FacetOfValue(Strict):
+    """A value of a field, as the filter takes it, and how many projects of the list have it."""
+
+    value = fields.String(required=True)
+    label = fields.String(required=True)
+    live_projects = fields.Integer(required=True, metadata={"minimum": 1})
+
+
 class FacetsOutput(Strict):
-    """The categories and the most used tags of a list."""
+    """The categories, the most used tags and the values of the operator's own fields of a list."""
 
     categories = fields.List(fields.Nested(FacetOfCategory), required=True)
     tags = fields.List(fields.Nested(FacetOfTag), required=True, metadata={"maxItems": FACETS})
@@ -137,6 +147,11 @@ class FacetsOutput(Strict):
         required=True,
         metadata={"description": f"Whether more than {MOST:,} projects match; then the newest {MOST:,} are counted."},
     )
+    fields = fields.Dict(  # type: ignore[assignment]
+        keys=fields.String(), values=fields.List(fields.Nested(FacetOfValue), metadata={"maxItems": VALUES}),
+        required=True,
+        metadata={"description": "Of the operator's own fields that are facets and have choices, by their names."},
+    )  # fmt: skip
 
 
 class RelatedOutput(Strict):

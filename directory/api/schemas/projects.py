@@ -1,11 +1,13 @@
 """The schemas of a project: the fields that callers send and get, and the check before a submission."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 from marshmallow import ValidationError, fields, validates_schema
 
 from directory.http.fields import (
+    Day,
+    Decimals,
     Few,
     Flag,
     Line,
@@ -18,10 +20,13 @@ from directory.http.fields import (
     Strict,
     Timestamp,
     Word,
+    document,
 )
 from directory.language.messages import _
 from directory.models import Asked, LinkState, Status
+from directory.services.catalog import own_fields
 from directory.services.catalog.fields import BODY, FIELDS, OWNED, Field, Kind
+from directory.services.catalog.own_fields import OwnField
 from directory.services.pictures.pictures import WIDE
 from directory.services.text.rules import CATEGORY_SLUG_MAX, TAG_MAX
 from directory.services.text.rules import USERNAME as USERNAMES
@@ -31,6 +36,11 @@ AnyField = fields.Field[Any]
 STATUSES = tuple(Status)
 NEITHER = _("Give url, title or repository_url.")
 USERNAME = USERNAMES.pattern
+CHOICES_MAX = 10
+NO_CHOICE = _("This is not one of the choices.")
+ONE_CHOICE = _("Give the value of a choice.")
+SOME_CHOICES = _("Give a list of one to {number} values of choices.", number=CHOICES_MAX)
+OWN_VALUE = {"type": ["string", "number", "boolean", "array", "null"], "items": {"type": "string"}}
 
 
 def _facts(field: Field) -> dict[str, Any]:
@@ -52,7 +62,51 @@ TAKEN: dict[Kind, Callable[..., AnyField]] = {
     Kind.REPOSITORY: lambda limits, **facts: Repository(**facts),
     Kind.TAGS: lambda limits, **facts: Few(Slug(TAG_MAX), *limits, of="tag", **facts),
     Kind.CATEGORY: lambda limits, **facts: Slug(CATEGORY_SLUG_MAX, **facts),
+    Kind.OWN: lambda _limits, **facts: OwnValues(**facts),
+    Kind.NUMBER: lambda _limits, **facts: Decimals(**facts),
+    Kind.DATE: lambda _limits, **facts: Day(**facts),
+    Kind.TRUTH: lambda _limits, **facts: Flag(**facts),
 }
+
+
+class OwnValues(fields.Field[Any]):
+    """Values of the operator's own fields by name; null, or a list without choices, clears one."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        document(self, type="object", additionalProperties=OWN_VALUE)
+
+    def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> Any:
+        if not isinstance(value, dict):
+            raise ValidationError(_("Not a valid mapping type."))
+        defined = own_fields.present() if value else own_fields.NONE
+        found, faults = dict[str, Any](), dict[str, list[str]]()
+        for name, given in value.items():
+            try:
+                found[name] = None if given in (None, []) else _value_of(defined.get(name), given)
+            except ValidationError as error:
+                said = error.messages
+                faults[name] = said if isinstance(said, list) else [str(said)]
+        if faults:
+            raise ValidationError(faults, valid_data=found)
+        return found
+
+
+def _value_of(field: OwnField | None, given: Any) -> Any:
+    """A valid value of an own field. Raises ValidationError."""
+    if field is None:
+        raise ValidationError(_("Unknown field."))
+    if field.kind not in {Kind.CHOICE, Kind.CHOICES}:
+        return TAKEN[field.kind](field.limits).deserialize(given)
+    is_one = field.kind is Kind.CHOICE
+    if not (isinstance(given, str) if is_one else isinstance(given, list) and all(isinstance(e, str) for e in given)):
+        raise ValidationError(ONE_CHOICE if is_one else SOME_CHOICES)
+    chosen = {given} if is_one else {*given}
+    if not chosen <= field.choices.keys():
+        raise ValidationError(NO_CHOICE)
+    if len(chosen) > CHOICES_MAX:
+        raise ValidationError(SOME_CHOICES)
+    return given if is_one else [each for each in field.choices if each in chosen]
 
 
 def _taken(field: Field) -> AnyField:
@@ -131,6 +185,7 @@ GIVEN: dict[Kind, Callable[..., AnyField]] = {
     Kind.OWNER: lambda **facts: fields.Nested(UserRef, **facts),
     Kind.LOGO: lambda **facts: fields.Nested(LogoOutput, **facts),
     Kind.PICTURES: lambda **facts: fields.List(fields.Nested(PictureOutput), **facts),
+    Kind.OWN: lambda **facts: fields.Dict(keys=fields.String(), values=fields.Raw(metadata=OWN_VALUE), **facts),
     Kind.PICK: lambda **facts: fields.Nested(PickOutput, **facts),
     Kind.REVISION: lambda **facts: fields.Nested(RevisionOutput, **facts),
     Kind.REVIEW: lambda **facts: fields.Nested(WaitsOutput, **facts),

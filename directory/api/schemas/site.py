@@ -6,6 +6,7 @@ from typing import Any
 from marshmallow import fields, missing
 
 from directory.api.schemas.accounts import OwnUser
+from directory.api.schemas.own_filters import Narrowed
 from directory.http.fields import Line, Matching, Prose, Published, Slug, Strict, Tags, Timestamp, Whole, Word
 from directory.language.messages import _
 from directory.services.catalog.fields import NAMES
@@ -119,7 +120,7 @@ class MarkdownOutput(Strict):
     html = fields.String(required=True)
 
 
-class FeedQuery(Strict):
+class FeedQuery(Narrowed):
     """The filters of the feed; an unknown category or tag has no entries. `key` is a member's feed key."""
 
     category = Slug(CATEGORY_SLUG_MAX)

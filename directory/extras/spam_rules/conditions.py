@@ -5,11 +5,12 @@ numbers that stand for them.
 """
 
 import operator
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from math import isfinite
 from typing import Any
 
+from directory.extras.spam_rules import own_facts
 from directory.extras.spam_rules.texts import Words, number, number_of
 from directory.language.messages import _
 from directory.models import Judged, LinkState
@@ -28,8 +29,9 @@ OPERATORS = {
     "truth": ("=",),
     "text": ("=", "in", "not in"),
     "words": ("in", "not in"),
+    "choice": ("=", "in", "not in"),
 }
-# By fact: its type, and what has it.
+# By fact: its type, and what has it. Fields of the operator's own are more (`own_facts`).
 FACTS: dict[str, tuple[str, tuple[Judged, ...]]] = {
     "account_hours": ("number", OF_PROJECTS),
     "email_confirmed": ("truth", ALL),
@@ -55,6 +57,7 @@ FACTS: dict[str, tuple[str, tuple[Judged, ...]]] = {
     "repository_stars": ("number", OF_PROJECTS),
     "repository_license": ("text", OF_PROJECTS),
 }
+NOT_A_NUMBER = _("Not a number.")
 # The facts about links, each with the column of the project that has what was seen. What is unknown is absent.
 OF_LINKS = {"link_state": "links"} | dict.fromkeys(
     (name for name in FACTS if name.startswith("repository_")), "repository"
@@ -88,7 +91,7 @@ def described() -> list[dict[str, Any]]:
     """All facts with what may be asked of each."""
     return [
         {"fact": name, "type": kind, "is": list(OPERATORS[kind]), "on": [each.value for each in judged]}
-        for name, (kind, judged) in FACTS.items()
+        for name, (kind, judged) in {**FACTS, **own_facts.known()}.items()
     ]
 
 
@@ -102,10 +105,13 @@ def refusals(when: list[dict[str, Any]], judges: list[str]) -> Errors:
 
 
 def _refusals(place: str, condition: Mapping[str, Any], judges: list[str]) -> Errors:
-    kind, judged = FACTS[condition["fact"]]
+    known = FACTS.get(condition["fact"]) or own_facts.known().get(condition["fact"])
+    kind, judged = known or ("", ())
     found: Errors = []
     if missing := [each for each in judges if each not in judged]:
         found.append({"pointer": f"{place}/fact", "detail": _("There is no such fact of a {what}.", what=missing[0])})
+    if known is None:
+        return found
     if condition["is"] not in OPERATORS[kind]:
         choices = ", ".join(OPERATORS[kind])
         return [*found, {"pointer": f"{place}/is", "detail": _("Must be one of: {words}.", words=choices)}]
@@ -118,9 +124,12 @@ def _refused_value(place: str, condition: Mapping[str, Any], kind: str) -> Error
         return [] if isinstance(value, bool) else [{"pointer": place, "detail": _("Must be true or false.")}]
     if kind == "number":
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
-        fits = is_number and isfinite(value) and 0 <= value <= MOST
-        refused = _("Must be a number from 0 to {most}.", most=f"{MOST:,}")
+        is_own = fact.startswith(own_facts.OWN)  # which may be below 0
+        fits = is_number and isfinite(value) and (is_own or value >= 0) and abs(value) <= MOST
+        refused = NOT_A_NUMBER if is_own else _("Must be a number from 0 to {most}.", most=f"{MOST:,}")
         return [] if fits else [{"pointer": place, "detail": refused}]
+    if kind == "choice":
+        return _refused_choice(place, value if condition["is"] != "=" else [value], own_facts.choices(fact))
     if condition["is"] == "=":
         return [] if _is_read(fact, value) else [{"pointer": place, "detail": _REASONS[fact]}]
     if not isinstance(value, list) or not 1 <= len(value) <= MOST_VALUES:
@@ -130,6 +139,12 @@ def _refused_value(place: str, condition: Mapping[str, Any], kind: str) -> Error
         for n, each in enumerate(value)
         if not _is_read(fact, each)
     ]
+
+
+def _refused_choice(place: str, given: Any, choices: Collection[str]) -> Errors:
+    if isinstance(given, list) and given and all(isinstance(each, str) and each in choices for each in given):
+        return []
+    return [{"pointer": place, "detail": _("Must be one of: {words}.", words=", ".join(choices))}]
 
 
 def _is_read(fact: str, value: Any) -> bool:
@@ -222,6 +237,8 @@ def _compiled(condition: Mapping[str, Any]) -> Condition:
 
 def _of_known(condition: Mapping[str, Any]) -> Condition:
     name, how, value = condition["fact"], condition["is"], condition["value"]
+    if name.startswith(own_facts.OWN):
+        return _compiled_own(name, how, value)
     kind, _ = FACTS[name]
     if kind in {"number", "truth"}:
         compare = _COMPARED[how]
@@ -237,6 +254,15 @@ def _of_known(condition: Mapping[str, Any]) -> Condition:
     if name == "email_domain":
         return lambda facts, _words: any(each in accepted for each in _named(facts[name])) is is_in
     return lambda facts, _words: (facts[name] in accepted) is is_in
+
+
+def _compiled_own(name: str, how: str, value: Any) -> Condition:
+    """A condition about an own field, which a project without a value never meets."""
+    if how in _COMPARED:
+        compare = _COMPARED[how]
+        return lambda facts, _words: name in facts and compare(facts[name], value)
+    is_in = how == "in"
+    return lambda facts, _words: name in facts and (facts[name] in value) is is_in
 
 
 def _named(domain: str) -> Iterator[str]:

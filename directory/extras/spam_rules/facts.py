@@ -1,7 +1,7 @@
 """The facts of what a member submits, edits or registers: collected by one statement, and stored with it.
 
 Counts leave out the project that is judged, and end at COUNTED_TO, so that what they read is bounded. The stored facts
-have numbers, truths, the mail domain, and of links the state and the licence alone.
+have numbers, truths, choices, the mail domain, and of links the state and the licence alone.
 """
 
 import json
@@ -31,9 +31,12 @@ from directory.db.statements import Prepared
 from directory.extensions import db, modify
 from directory.extras.spam_rules import texts
 from directory.extras.spam_rules.conditions import OF_LINKS, licence
+from directory.extras.spam_rules.own_facts import KINDS, OWN
 from directory.extras.spam_rules.texts import Words
 from directory.models import AuditEntry, Judged, Project, RuleFacts, RuleState, SpamRule, Status, User
 from directory.models.base import UtcDateTime
+from directory.services.catalog import own_fields
+from directory.services.catalog.fields import Kind
 from directory.services.drafts import Draft, Registration
 from directory.services.text.characters import has_lookalikes
 
@@ -75,6 +78,7 @@ def of_project(draft: Draft) -> Facts:
     created_at, email, verified_at, *counts, is_repeated, hour, is_decided = found[:-_PRINTED]
     names = ("domain_live", "domain_rejected", "domain_waiting", "approved", "rejected", "submitted_24h")
     shown = texts.seen(project.description)
+    own, written = _own(project)
     values = {
         "account_hours": round((draft.at - created_at) / HOUR, 4),
         **_of_address(email, is_confirmed=verified_at is not None),
@@ -85,9 +89,20 @@ def of_project(draft: Draft) -> Facts:
         "title_lookalike": has_lookalikes(project.title),
         "has_repository": project.repository_url is not None,
         "burst": round(max(0, hour) / max(1.0, median), 4),
+        **own,
         **_of_links(draft),
     }
-    return Facts(values, texts.words_of(project, shown), bool(is_decided), tuple(found[-_PRINTED:]))
+    return Facts(values, texts.words_of(project, shown, written), bool(is_decided), tuple(found[-_PRINTED:]))
+
+
+def _own(project: Any) -> tuple[dict[str, Any], list[str]]:
+    """The facts of a project by the operator's own fields, and its texts of these, as its category has them."""
+    if not project.fields:
+        return {}, []
+    defined = own_fields.present()
+    shown = own_fields.shown(project.fields, defined, project.category_id, to_all=False)
+    facts = {f"{OWN}{name}": value for name, value in shown.items() if defined[name].kind in KINDS}
+    return facts, [value for name, value in shown.items() if defined[name].kind is Kind.LINE]
 
 
 def _of_links(draft: Draft) -> dict[str, Any]:

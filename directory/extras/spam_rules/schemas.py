@@ -1,6 +1,7 @@
 """The schemas of rules: a rule, its conditions, the facts they may ask for, and the preview."""
 
 import json
+import re
 from typing import Any, ClassVar
 
 from marshmallow import fields
@@ -15,6 +16,7 @@ from directory.models import Effect, Judged, RuleState
 
 JUDGED, EFFECTS, STATES = (tuple(word.value for word in words) for words in (Judged, Effect, RuleState))
 COMPARISONS = tuple(dict.fromkeys(each for some in OPERATORS.values() for each in some))
+OWN_FACT = re.compile(r"^field\.[a-z][a-z0-9_]*$", re.ASCII)
 NAME_MAX, REASON_MAX, DAYS_MAX = 60, 1000, 365
 VALUE = {
     "description": "A number, true or false, a text, or for `in` and `not in` a list of 1 to 1,000 texts, by the type "
@@ -30,6 +32,20 @@ VALUE = {
 }
 
 
+class Fact(Word):
+    """The name of a fact, or of one of the operator's own fields."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(tuple(FACTS), **kwargs)
+        others = {name: value for name, value in self.metadata.items() if name != "enum"}
+        own = {"type": "string", "pattern": OWN_FACT.pattern}
+        self.metadata = {**others, "anyOf": [{"type": "string", "enum": [*FACTS]}, own]}
+
+    def check(self, value: str) -> str:
+        """The name; `conditions.refusals` knows which own fields there are."""
+        return value if OWN_FACT.fullmatch(value) else super().check(value)
+
+
 class RuleCondition(Strict):
     """A condition about a fact."""
 
@@ -37,7 +53,7 @@ class RuleCondition(Strict):
         """The members, one of which has a name that Python does not take."""
 
         include: ClassVar[dict[str, Any]] = {
-            "fact": Word(tuple(FACTS), required=True),
+            "fact": Fact(required=True),
             "is": Word(COMPARISONS, required=True),
             "value": fields.Raw(required=True, metadata=VALUE),
         }
@@ -101,7 +117,7 @@ class RuleFact(Strict):
         """The members, one of which has a name that Python does not take."""
 
         include: ClassVar[dict[str, Any]] = {
-            "fact": Word(tuple(FACTS), required=True),
+            "fact": Fact(required=True),
             "type": Word(tuple(OPERATORS), required=True),
             "is": fields.List(Word(COMPARISONS), required=True),
             "on": fields.List(Word(JUDGED), required=True),

@@ -74,12 +74,14 @@ def _addresses(text: str) -> int:
     return number + len(_WITHOUT_SCHEME.findall(text)) if "www." in text else number
 
 
-def words_of(project: Any, shown: Seen) -> Words:
+def words_of(project: Any, shown: Seen, own: Iterable[str] = ()) -> Words:
     """The whole words of a project: in its texts as they are shown, the words of its pictures, and its host.
+
+    `own` are its texts of the operator's own fields.
 
     Letters that look like Latin ones stand for these too. Of the source of the description it has the other words.
     """
-    texts = [project.title, project.tagline, project.author or "", shown.text]
+    texts = [project.title, project.tagline, project.author or "", shown.text, *own]
     texts += [each for each in shown.behind_links if each not in shown.text]
     texts += [picture["alt"] for picture in project.pictures]
     texts.append(readable_host(urlsplit(project.url).hostname or ""))

@@ -11,7 +11,7 @@ from directory.extensions import db
 from directory.models import AccountStatus, Project
 from directory.services import permissions, turns
 from directory.services.accounts.sessions import Credential
-from directory.services.catalog import orders, queries, readers, search, ways
+from directory.services.catalog import orders, own_fields, queries, readers, search, ways
 from directory.services.catalog.columns import AFTER, DESCRIPTION, ID, NAMES, OWNER
 from directory.services.catalog.filters import Filters
 from directory.services.identity import Caller
@@ -141,12 +141,18 @@ def view(row: Row, viewer: Caller | None, *, reviews: bool = False) -> dict[str,
     project["picked"] = None if picked_at is None else {"at": picked_at, "words": words}
     owner_id = project.pop("owner_id")
     project["owner"] = {"id": owner_id, "username": project.pop("owner_username")}
+    values, stamp = project["fields"], project.pop("fields_stamp")
+    is_inside = reviews or permissions.owns_or_administers(viewer, owner_id)
+    if values:
+        defined = own_fields.of_stamp(stamp)
+        project["fields"] = own_fields.shown(values, defined, project["category_id"], to_all=not is_inside)
     project["owner_has_page"] = project.pop("owner_status") == AccountStatus.ACTIVE  # for pages; no answer shows it
     if not db.shows_links:
         project["repository"] = project["dead_since"] = None
-    if reviews or permissions.owns_or_administers(viewer, owner_id):
+    if is_inside:
         facts = turns.Facts(*row[AFTER[False] : AFTER[True]])
-        project["rejection_reason"], project["revision"] = turns.rejection_reason(facts), turns.revision(facts)
+        project["rejection_reason"] = turns.rejection_reason(facts)
+        project["revision"] = own_fields.in_revision(turns.revision(facts), stamp)
         standing = turns.standing(facts, facts.published_at)
         project["review"], project["links"] = standing.review, turns.links(facts)
         project["standing"] = standing  # for pages; no answer shows it

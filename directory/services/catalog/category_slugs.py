@@ -7,7 +7,7 @@ from sqlalchemy import ColumnElement, CompoundSelect, bindparam, select, union_a
 
 from directory.db.statements import Prepared
 from directory.extensions import db
-from directory.models import Category, CategorySlug
+from directory.models import FIELDS_STAMP, Category, CategorySlug
 
 PRESENT, FORMER = Category.__table__.c, CategorySlug.__table__.c
 
@@ -26,13 +26,18 @@ def id_asked_for() -> ColumnElement[int]:
     return select(asked.c.id).scalar_subquery()
 
 
-_ID = Prepared(select(id_asked_for()))  # each submission asks twice
+_ID = Prepared(select(id_asked_for(), FIELDS_STAMP))  # each submission asks twice
 
 
 def id_of(slug: str) -> int | None:
     """The id of the category that has this slug or had it before; None for no category."""
-    [(found,)] = _ID.all({"category": slug})
-    return found  # type: ignore[no-any-return]
+    return id_and_stamp(slug)[0]
+
+
+def id_and_stamp(slug: str) -> tuple[int | None, int | None]:
+    """The same with the number of the state of the definitions of own fields."""
+    [(category_id, stamp)] = _ID.all({"category": slug})
+    return category_id, stamp
 
 
 def ids(slugs: Collection[str]) -> dict[str, int]:

@@ -16,7 +16,7 @@ from sqlalchemy import (
 from sqlalchemy.sql.operators import custom_op
 
 from directory.db.paging import AnySelect
-from directory.models import Category, Message, Project, Review, Upvote, User
+from directory.models import FIELDS_STAMP, Category, Message, Project, Review, Upvote, User
 from directory.services import turns
 from directory.services.catalog import orders
 from directory.services.catalog.fields import FIELDS, Kind
@@ -40,6 +40,7 @@ COLUMNS = (
     P.owner_id,
     users.c.username.label("owner_username"),
     users.c.status.label("owner_status"),
+    FIELDS_STAMP.label("fields_stamp"),
 )
 NAMES = (*(column.name for column in COLUMNS), "has_upvoted")
 ID, STATUS, OWNER, DESCRIPTION = (NAMES.index(name) for name in ("id", "status", "owner_id", "description"))

@@ -1,14 +1,16 @@
-"""What a list can be narrowed to: the categories and the most used tags of its projects, with their numbers.
+"""What a list can be narrowed to: categories, the most used tags and own fields of its projects, with their numbers.
 
 Of a list with more than `search.MOST` projects the newest ones are counted. They do not depend on votes, and neither
 does an answer that shows them.
 
 Counting takes much longer than reading a page of the list. So the process stores what was counted, with the state of
-the database by then: its number of removals (`search_counts`) and its number of live projects. A change of what facets
-depend on adds a removal or, if a project becomes live, a live project. So a state never comes again once it is past.
+the database by then: its number of removals (`search_counts`), its number of live projects, and the stamp of own
+fields. A change of what facets depend on adds a removal or, if a project becomes live, a live project. So a state never
+comes again once it is past.
 """
 
 from collections import OrderedDict
+from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import lru_cache
@@ -22,9 +24,20 @@ from directory.db.paging import AnySelect, carried, directed, windowed
 from directory.db.statements import Prepared
 from directory.db.transactions import by_index
 from directory.extensions import db
-from directory.models import Category, Project, Status
-from directory.services.catalog import category_slugs, queries, search, search_counts, shapes, tags, ways
+from directory.models import Category, Project, ProjectField, Status
+from directory.services.catalog import (
+    category_slugs,
+    own_fields,
+    own_filters,
+    queries,
+    search,
+    search_counts,
+    shapes,
+    tags,
+    ways,
+)
 from directory.services.catalog.filters import Filters
+from directory.services.catalog.own_fields import OwnField
 
 MOST = 10  # tags
 STORED = 1_000  # lists of a process; the least recently used ones go first
@@ -36,15 +49,21 @@ IN_MEMORY = 100_000
 LISTED = 2_000_000
 LIVE = Filters(status=Status.LIVE)
 P = Project.__table__.c
-State = tuple[int, int]
-TAG, CATEGORY, ALL = "tag", "category", "all"  # the kinds of rows
+State = tuple[int, int, int]
+Fields = Mapping[str, OwnField]
+F = ProjectField.__table__.c
+TAG, CATEGORY, FIELD, ALL = "tag", "category", "field", "all"  # the kinds of rows
 
 
 class Facets(NamedTuple):
-    """The numbers of projects by the category's id and by tag, most first; and whether only some were counted."""
+    """The numbers of projects by the category's id, by tag and by the values of own fields, most first.
+
+    `capped` says whether only some were counted.
+    """
 
     categories: dict[int, int]
     tags: dict[str, int]
+    fields: dict[str, dict[str, int]]
     capped: bool
 
 
@@ -53,16 +72,17 @@ _lock = Lock()
 
 
 def of(filters: Filters, categories: list[Category], found_by: ways.Matched | None = None) -> Facets:
-    """The categories and tags of the live projects that match `filters`, except those that are chosen.
+    """The categories and tags, except the chosen ones, and own fields of the live projects that match `filters`.
 
-    Categories are counted without regard to the category of `filters`. `categories` are all that there are, and
-    `found_by` is what `ways.matched` returns for the filters, where the caller has it. To be called outside of
-    transactions that write.
+    Categories are counted without regard to the category of `filters`, an own field to the filter by it. `categories`
+    are all that there are, and `found_by` is what `ways.matched` returns for the filters, where the caller has it. To
+    be called outside of transactions that write.
     """
-    if filters == LIVE:
-        used = {each["tag"]: each["live_projects"] for each in tags.listed(None, MOST)}
-        return Facets(_sorted(_live(categories), categories), used, capped=False)
-    state = search_counts.state()
+    defined = own_fields.present()
+    fields = own_filters.facets(defined)
+    if filters == LIVE and not fields:
+        return _of_all(categories)
+    state = (*search_counts.state(), defined.stamp)
     with _lock:
         stored = _stored.setdefault(db.engine, OrderedDict())
         if filters in stored:
@@ -70,8 +90,8 @@ def of(filters: Filters, categories: list[Category], found_by: ways.Matched | No
             known, made = stored[filters]
             if known == state:
                 return made
-    _, live = state
-    made = _made(filters, categories, found_by or ways.matched(filters), live)
+    made = _made(filters, categories, found_by or ways.matched(filters), state[1], fields)
+    made = _with_fields(made, filters, fields, state[1])
     with _lock:
         stored[filters] = state, made
         stored.move_to_end(filters)
@@ -80,19 +100,43 @@ def of(filters: Filters, categories: list[Category], found_by: ways.Matched | No
     return made
 
 
-def _made(filters: Filters, categories: list[Category], found_by: ways.Matched | None, live: int) -> Facets:
-    """The facets of a list with a filter, in a directory with `live` live projects."""
+def _made(
+    filters: Filters, categories: list[Category], found_by: ways.Matched | None, live: int, fields: Fields
+) -> Facets:
+    """The facets of a list in a directory with `live` live projects, those of own fields as they are counted."""
+    kinds = (TAG, FIELD) if fields else (TAG,)
+    if filters == LIVE:
+        counted = _counted(filters, found_by, (FIELD,), live, fields)
+        return _of_all(categories)._replace(fields=counted.fields, capped=counted.capped)
     if filters.category is None:
-        narrowed = _counted(filters, found_by, (TAG, CATEGORY), live)
+        narrowed = _counted(filters, found_by, (*kinds, CATEGORY), live, fields)
         return narrowed._replace(categories=_sorted(narrowed.categories, categories))
-    narrowed, wider = _counted(filters, found_by, (TAG,), live), replace(filters, category=None)
+    narrowed, wider = _counted(filters, found_by, kinds, live, fields), replace(filters, category=None)
     all_, capped = _live(categories), False
     if wider != LIVE:
-        all_, _, capped = _counted(wider, ways.matched(wider), (CATEGORY,), live)
+        all_, _, _, capped = _counted(wider, ways.matched(wider), (CATEGORY,), live, fields)
     is_present = any(each.slug == filters.category for each in categories)
     slug = filters.category if is_present else category_slugs.present(filters.category)
     others = [each for each in categories if each.slug != slug]
-    return Facets(_sorted(all_, others), narrowed.tags, narrowed.capped or capped)
+    return narrowed._replace(categories=_sorted(all_, others), capped=narrowed.capped or capped)
+
+
+def _of_all(categories: list[Category]) -> Facets:
+    """The facets of all live projects, by the counters of categories and tags."""
+    used = {each["tag"]: each["live_projects"] for each in tags.listed(None, MOST)}
+    return Facets(_sorted(_live(categories), categories), used, {}, capped=False)
+
+
+def _with_fields(made: Facets, filters: Filters, fields: Fields, live: int) -> Facets:
+    """Facets with those of own fields, each under all filters but its own."""
+    asked, counted, capped = filters.own or (), made.fields, made.capped
+    for each in asked:
+        if fields[each.field].kind in own_filters.COUNTED:
+            wider = replace(filters, own=tuple(other for other in asked if other is not each) or None)
+            without = _counted(wider, ways.matched(wider), (FIELD,), live, fields)
+            counted = {**counted, each.field: without.fields.get(each.field, {})}
+            capped = capped or without.capped
+    return made._replace(fields=own_filters.narrower(counted, fields, asked), capped=capped)
 
 
 def _live(categories: list[Category]) -> dict[int, int]:
@@ -105,10 +149,12 @@ def _sorted(counts: dict[int, int], categories: list[Category]) -> dict[int, int
     return {each: counts[each] for each in found}
 
 
-def _counted(filters: Filters, found_by: ways.Matched | None, kinds: tuple[str, ...], live: int) -> Facets:
+def _counted(
+    filters: Filters, found_by: ways.Matched | None, kinds: tuple[str, ...], live: int, fields: Fields
+) -> Facets:
     """The numbers of these kinds, as one statement counts them."""
     if found_by is None:
-        return Facets({}, {}, capped=False)
+        return Facets({}, {}, {}, capped=False)
     names, dialect, matches = tuple(found_by.narrowing), db.engine.dialect.name, found_by.matches
     is_scan = matches in {shapes.CAPPED, shapes.MANY}
     if filters.tag is not None and not filters.has_several_tags:
@@ -121,13 +167,25 @@ def _counted(filters: Filters, found_by: ways.Matched | None, kinds: tuple[str, 
     shape = shapes.ListShape(names, filters.status, dialect, matches=matches)
     with by_index() if matches in {shapes.TESTED, shapes.COLLECTED} else nullcontext():
         rows = _statement(shape, search.MOST, kinds).all(found_by.given)
-    numbers: dict[str, dict[str, int]] = {TAG: {}, CATEGORY: {}, ALL: {}}
+    numbers: dict[str, dict[str, int]] = {TAG: {}, CATEGORY: {}, FIELD: {}, ALL: {}}
     for kind, key, number in rows:
         numbers[kind][key] = number
     others = numbers[TAG].keys() - {*tags.split(filters.tag or "")}
     used = sorted(others, key=lambda tag: (-numbers[TAG][tag], tag))[:MOST]
     by_category = {int(key): number for key, number in numbers[CATEGORY].items()}
-    return Facets(by_category, {tag: numbers[TAG][tag] for tag in used}, capped=numbers[ALL][""] > search.MOST)
+    used_tags = {tag: numbers[TAG][tag] for tag in used}
+    return Facets(by_category, used_tags, _by_value(numbers[FIELD], fields), capped=numbers[ALL][""] > search.MOST)
+
+
+def _by_value(numbers: Mapping[str, int], fields: Fields) -> dict[str, dict[str, int]]:
+    """The numbers by field and value, of projects whose category has the field."""
+    found: dict[str, dict[str, int]] = {}
+    for key, number in numbers.items():
+        name, category_id, value = key.split(" ")
+        if name in fields and fields[name].is_in(int(category_id)):
+            of_field = found.setdefault(name, {})
+            of_field[value] = of_field.get(value, 0) + number
+    return found
 
 
 def _way(tag: str, names: tuple[str, ...], live: int) -> tuple[str, tuple[str, ...]]:
@@ -154,9 +212,9 @@ def _statement(shape: shapes.ListShape, most: int, kinds: tuple[str, ...]) -> Pr
     first = windowed(ids, by, "top", most).subquery("first")
     number = func.row_number().over(order_by=directed(carried(first, by), by, "top")).label("number")
     matched = select(first.c.id, number).cte("matched").prefix_with("MATERIALIZED")
-    row: Any = select(P.category_id, P.tags).where(P.id == matched.c.id).correlate(matched)
+    row: Any = select(P.id, P.category_id, P.tags).where(P.id == matched.c.id).correlate(matched)
     own = search.looked_up(row) if shape.dialect == "postgresql" else P.id.table
-    counted: Any = select(own.c.category_id, own.c.tags).where(matched.c.number <= most)
+    counted: Any = select(own.c.id, own.c.category_id, own.c.tags).where(matched.c.number <= most)
     counted = counted.join_from(matched, own, true() if shape.dialect == "postgresql" else P.id == matched.c.id)
     counted = counted.cte("counted").prefix_with("MATERIALIZED")
     parts = [_PARTS[kind](counted, shape.dialect) for kind in kinds]
@@ -181,4 +239,16 @@ def _by_category(counted: Any, _dialect: str) -> AnySelect:
     return query.add_columns(func.count().label("number")).group_by(key)
 
 
-_PARTS = {TAG: _by_tag, CATEGORY: _by_category}
+def _by_field(counted: Any, _dialect: str) -> AnySelect:
+    """The numbers by field, category and value, by the index of values."""
+    space: Any = literal_column("' '")
+    category_id = cast(counted.c.category_id, Text)
+    key: Any = F.field.concat(space).concat(category_id).concat(space).concat(F.value)
+    query: AnySelect = select(literal_column(f"'{FIELD}'").label("kind"), key.label("key"))
+    query = query.add_columns(func.count().label("number")).join_from(
+        counted, F.field.table, F.project_id == counted.c.id
+    )
+    return query.where(F.value != literal_column("''")).group_by(F.field, counted.c.category_id, F.value)
+
+
+_PARTS = {TAG: _by_tag, CATEGORY: _by_category, FIELD: _by_field}

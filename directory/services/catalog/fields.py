@@ -27,6 +27,7 @@ class Kind(Enum):
 
     INTEGER, FLAG, TIME, REASON, LINE, PROSE, LINK, REPOSITORY, SLUG, TAGS = range(10)
     CATEGORY, STATUS, OWNER, LOGO, PICTURES, REVISION, REVIEW, PICK, FACTS, LINKS = range(10, 20)
+    OWN, NUMBER, DATE, TRUTH, CHOICE, CHOICES = range(20, 26)
 
 
 class Writer(Enum):
@@ -67,9 +68,13 @@ class Field:
     @property
     def empty(self) -> Any:
         """The value of a field that a submission leaves out."""
-        return None if self.is_nullable else [] if self.kind in {Kind.TAGS, Kind.PICTURES} else ""
+        if self.is_nullable:
+            return None
+        return [] if self.kind in {Kind.TAGS, Kind.PICTURES} else {} if self.kind is Kind.OWN else ""
 
 
+OWN_FIELDS = "fields"  # the member with the values of the operator's own fields
+PREFIX = f"{OWN_FIELDS}."  # where each change has a name, a value of an own field has the field's name behind this
 OWN: Any = {"writer": Writer.OWNER}
 REVIEWED: Any = {**OWN, "is_material": True}
 MAIN: Any = {**REVIEWED, "is_searched": True}
@@ -137,6 +142,11 @@ FIELDS = (
         description="The first approval.",
     ),
     Field(
+        OWN_FIELDS, Kind.OWN, {}, label=_("further facts"),
+        description="The values of the operator's own fields by name (`GET /api/fields`): texts, numbers, true or "
+        "false, or lists of choices; null clears one.", **OWN,
+    ),
+    Field(
         "repository", Kind.FACTS, None, is_nullable=True, in_webhook=False, in_export=False,
         description="What the forge of the repository says of it; null where the service does not ask (LINK_CHECKS).",
     ),
@@ -166,6 +176,31 @@ MATERIAL = frozenset(field.name for field in FIELDS if field.is_material)
 SEARCHED = frozenset(field.name for field in FIELDS if field.is_searched)
 
 
+def flat(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Values, or changes, by field, each own field by a name with PREFIX."""
+    own = values.get(OWN_FIELDS) or {}
+    others = {name: value for name, value in values.items() if name != OWN_FIELDS}
+    return others | {f"{PREFIX}{name}": value for name, value in own.items()}
+
+
+def nested(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The opposite of `flat`."""
+    own = {name.removeprefix(PREFIX): value for name, value in values.items() if name.startswith(PREFIX)}
+    others = {name: value for name, value in values.items() if not name.startswith(PREFIX)}
+    return {**others, OWN_FIELDS: own} if own else others
+
+
+def is_indexed(changes: Iterable[str]) -> bool:
+    """Whether changes of these fields change what a search finds. A category says which own fields a project has."""
+    return any(name in SEARCHED or name == "category" or name.startswith(PREFIX) for name in changes)
+
+
+def in_order(names: Iterable[str]) -> list[str]:
+    """The names of fields that owners write, in the order of the fields; own ones last."""
+    given = {*names}
+    return [name for name in NAMES if name in given] + sorted(name for name in given if name.startswith(PREFIX))
+
+
 def reviewed(review_on_edit: str) -> tuple[str, ...]:
     """The fields of a live project that need review when its owner changes them, by REVIEW_ON_EDIT."""
     names = {"always": frozenset(NAMES), "material": MATERIAL, "never": frozenset[str]()}[review_on_edit]
@@ -174,9 +209,15 @@ def reviewed(review_on_edit: str) -> tuple[str, ...]:
 
 def current(project: Project, names: Iterable[str], category: str | None = None) -> dict[str, Any]:
     """The values of some fields of a project, in the form of input. The slug of its category is read if unknown."""
-    return {
-        name: (category or _category_slug(project)) if name == "category" else getattr(project, name) for name in names
-    }
+    found: dict[str, Any] = {}
+    for name in names:
+        if name == "category":
+            found[name] = category or _category_slug(project)
+        elif name.startswith(PREFIX):
+            found[name] = project.fields.get(name.removeprefix(PREFIX))
+        else:
+            found[name] = getattr(project, name)
+    return found
 
 
 def differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> Changes:
@@ -191,9 +232,16 @@ def with_present_category(given: Mapping[str, Any], shown: Mapping[str, Any]) ->
     return {**given, "category": category_slugs.present(given["category"]) or given["category"]}
 
 
-def columns(fields: Mapping[str, Any], categories: Mapping[str, int] | None = None) -> dict[str, Any]:
-    """Validated fields as columns, including derived ones. `categories` maps slugs to ids if known. Raises Invalid."""
-    found = dict(fields)
+def columns(
+    fields: Mapping[str, Any], categories: Mapping[str, int] | None = None, own: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """Validated fields as columns, including derived ones. `categories` maps slugs to ids if known. Raises Invalid.
+
+    `own` are the values of own fields that a project has already.
+    """
+    found = nested(fields)
+    if OWN_FIELDS in found:
+        found[OWN_FIELDS] = without_cleared({**(own or {}), **found[OWN_FIELDS]})
     if "category" in found:
         slug = found.pop("category")
         found["category_id"] = category_slugs.id_of(slug) if categories is None else categories.get(slug)
@@ -210,20 +258,26 @@ def columns(fields: Mapping[str, Any], categories: Mapping[str, int] | None = No
     return found
 
 
+def without_cleared(own: Mapping[str, Any]) -> dict[str, Any]:
+    """The values of own fields that there are."""
+    return {name: value for name, value in own.items() if value is not None}
+
+
 def filled(given: Mapping[str, Any]) -> dict[str, Any]:
     """The fields of a submission that are columns of the same name; those left out are empty."""
-    return {field.name: given.get(field.name, field.empty) for field in BODY if field.name in WRITTEN}
+    found = {field.name: given.get(field.name, field.empty) for field in BODY if field.name in WRITTEN}
+    return {**found, OWN_FIELDS: without_cleared(found[OWN_FIELDS])}
 
 
-def refusals(fields: Mapping[str, Any]) -> list[dict[str, str]]:
-    """The errors of fields that need the database, in the form of an answer's `errors`.
+def refusals(fields: Mapping[str, Any], category_id: int | None = None) -> list[dict[str, str]]:
+    """The errors of fields that need the database, in the form of an answer's `errors`. `category_id` may be known.
 
     The description is rendered here already: the answer has it, and a judge reads it in the transaction, where it would
     take long.
     """
     if fields.get("description"):
         markdown.html(fields["description"])
-    if "category" not in fields or category_slugs.id_of(fields["category"]) is not None:
+    if "category" not in fields or (category_id or category_slugs.id_of(fields["category"])) is not None:
         return []
     return [{"pointer": "#/category", "detail": NO_CATEGORY}]
 

@@ -7,6 +7,7 @@ from typing import Any
 from directory.models import Status
 from directory.services import permissions
 from directory.services.catalog import tags
+from directory.services.catalog.own_filters import Asked
 from directory.services.identity import Caller
 
 KINDS = {"submission": Status.PENDING, "revision": Status.LIVE}  # what waits for review, and the state of its project
@@ -21,8 +22,9 @@ class Filters:
     projects that wait for review, with `with_owner` those that wait for their owners, with `in_appeal` those about
     which an appeal is open, with `held` those that are held out of the queue, with `answered` those whose owners wrote
     last. `categories` are the ids of those that a reviewer may review. With `first_time` the list contains only
-    projects of owners of whose projects none was decided before. `nothing` is set if no project can match. `added` has
-    the values of the conditions that extras add, by their names.
+    projects of owners of whose projects none was decided before. `nothing` is set if no project can match. `own` are
+    the filters by fields of the operator's own, in the order of their names. `added` has the values of the conditions
+    that extras add, by their names.
     """
 
     status: str | None = None
@@ -42,6 +44,7 @@ class Filters:
     categories: tuple[int, ...] | None = None
     first_time: str | None = None
     nothing: str | None = None
+    own: tuple[Asked, ...] | None = None
     added: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
     def given(self) -> dict[str, Any]:

@@ -38,6 +38,7 @@ from directory.services.catalog.columns import (
     with_case,
 )
 from directory.services.catalog.orders import BEST, SORTS, keys, named
+from directory.services.catalog.own_filters import others
 from directory.services.catalog.shapes import (
     BY_INDEX,
     BY_VOTER,
@@ -59,6 +60,8 @@ projects, categories, tags = Project.__table__, Category.__table__, ProjectTag._
 vote_rankings, upvotes = VoteRanking.__table__, Upvote.__table__
 P, S, R = projects.c, vote_rankings.c, Review.__table__.c
 
+# The filters that need no more of a project than the vote rankings have, besides those by own fields.
+RANKED = {"status", "category", "categories", "tag_of_each", "published", "q", *TAGS[1:]}
 COUNTERS = {
     Status.LIVE: categories.c.live_projects,
     Status.PENDING: categories.c.pending_projects,
@@ -142,7 +145,7 @@ def in_every_state(shape: ListShape) -> tuple[AnySelect, Sort]:
 def standing(shape: ListShape) -> AnySelect:
     """The ids from the vote rankings, joined with the projects if a filter needs a column that the rankings lack."""
     query: AnySelect = select(S.project_id.label("id")).where(*shape.conditions(S))
-    is_enough = set(shape.filters) <= {"status", "category", "categories", "tag_of_each", "published", "q", *TAGS[1:]}
+    is_enough = others(shape.filters) <= RANKED
     return query if is_enough else query.join(projects, P.id == S.project_id)
 
 

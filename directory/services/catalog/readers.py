@@ -27,9 +27,10 @@ from sqlalchemy import (
 
 from directory.db.batched_query import BatchedQuery
 from directory.db.paging import AnySelect
-from directory.models import Project, Role, Status, Upvote, User, role_of
+from directory.models import FIELDS_STAMP, Project, Role, Status, Upvote, User, role_of
 from directory.services import turns
 from directory.services.accounts import sessions
+from directory.services.catalog import own_fields
 from directory.services.catalog.columns import categories, queue_position, reviews, users, with_case
 
 upvotes, P, R = Upvote.__table__, Project.__table__.c, reviews.c
@@ -73,20 +74,31 @@ def _rest(dialect: str) -> AnySelect:
     """The fields of a project that only its owner and administrators see, as JSON."""
     array = func.json_build_array if dialect == "postgresql" else func.json_array
     columns = (func.json(each) if each in _JSON and dialect == "sqlite" else each for each in turns.COLUMNS)
-    return select(array(P.id, *columns)).select_from(P.id.table.outerjoin(reviews, turns.CURRENT))
+    own = func.json(P.fields) if dialect == "sqlite" else P.fields
+    row = array(P.id, P.category_id, own, FIELDS_STAMP, *columns)
+    return select(row).select_from(P.id.table.outerjoin(reviews, turns.CURRENT))
 
 
 def seen_by_owner(own: str | None) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The ids, as texts, and the private members of projects, from the last column of `votes`."""
-    for project_id, *columns in orjson.loads(own or "[]"):
+    """The ids, as texts, and the private members of projects, from the last column of `votes`.
+
+    `fields` is among them where its owner sees more of the operator's own fields than everybody does.
+    """
+    for project_id, category_id, values, stamp, *columns in orjson.loads(own or "[]"):
+        more: dict[str, Any] = {}
+        if values:
+            defined = own_fields.of_stamp(stamp)
+            seen, public = (own_fields.shown(values, defined, category_id, to_all=each) for each in (False, True))
+            more = {} if seen == public else {"fields": seen}
         facts = turns.Facts(*columns[: turns.TIMES_FROM], *map(_instant, columns[turns.TIMES_FROM :]))
         yield (
             str(project_id),
             {
                 "rejection_reason": turns.rejection_reason(facts),
-                "revision": turns.revision(facts),
+                "revision": own_fields.in_revision(turns.revision(facts), stamp),
                 "review": turns.standing(facts, facts.published_at).review,
                 "links": turns.links(facts),
+                **more,
             },
         )
 

@@ -1,20 +1,23 @@
 """The search index: the texts of a project that are indexed, by FTS5 on SQLite and tsvector with GIN on PostgreSQL.
 
-It holds the words of `search_words` in three parts: the title; the tagline, the tags and the author; and the
-description. Both databases have their places, which are the same, so that a query can ask for neighbours. For title and
-tagline the index also holds the words by which a query finds two or three words that it spells as one. Next to the
-title are words for the title as a whole, for its spelling, and for the addresses; the domains of the URL are with the
-tags.
+It holds the words of `search_words` in three parts: the title; the tagline, the tags, the author and own fields that
+are searched; and the description. Both databases have their places, which are the same, so that a query can ask for
+neighbours. For title and tagline the index also holds the words by which a query finds two or three words that it
+spells as one. Next to the title are words for the title as a whole, for its spelling, and for the addresses; the
+domains of the URL are with the tags.
 """
 
 from collections.abc import Iterable
 from typing import Any
 from urllib.parse import urlsplit
 
-from sqlalchemy import text
+from sqlalchemy import column, delete, table, text
 
+from directory.db.paging import AnySelect
 from directory.db.transactions import on_postgresql
 from directory.extensions import db
+from directory.services.catalog import own_fields
+from directory.services.catalog.own_fields import Definitions
 from directory.services.catalog.search_words import (
     BREAK,
     addressed,
@@ -27,6 +30,7 @@ from directory.services.catalog.search_words import (
 )
 from directory.services.text.equal_addresses import url_key
 
+_TABLES = ("project_search", "project_search_brief")  # SQLite's, PostgreSQL has the first one alone
 _UPSERT = (
     "INSERT INTO project_search (project_id, document) VALUES (:id, CAST(:document AS tsvector)) "
     "ON CONFLICT (project_id) DO UPDATE SET document = excluded.document"
@@ -39,11 +43,16 @@ _REPLACE = (
 _REPLACE_BRIEF = "INSERT OR REPLACE INTO project_search_brief (rowid, title, brief) VALUES (:id, :title, :brief)"
 
 
-def index(projects: Iterable[Any]) -> None:
-    """Index the present text of projects (any objects with their text fields), in this transaction."""
-    postgresql = on_postgresql()
-    rows = [{"id": p.id, **(vector(p) if postgresql else columns(p))} for p in projects]
-    for statement in ((_UPSERT,) if postgresql else (_REPLACE, _REPLACE_BRIEF)) if rows else ():
+def index(projects: Iterable[Any], defined: Definitions | None = None) -> None:
+    """Index the present text of projects (any objects with their text fields), in this transaction.
+
+    `defined` are the own fields, where they have changed in this transaction.
+    """
+    given, made = [*projects], vector if on_postgresql() else columns
+    if defined is None:
+        defined = own_fields.present() if any(p.fields for p in given) else own_fields.NONE
+    rows = [{"id": p.id, **made(p, defined)} for p in given]
+    for statement in ((_UPSERT,) if made is vector else (_REPLACE, _REPLACE_BRIEF)) if rows else ():
         db.session.execute(text(statement), rows)
 
 
@@ -54,21 +63,29 @@ def forget(*project_ids: int) -> None:
     """
     if not on_postgresql():
         rows = [{"id": project_id} for project_id in project_ids]
-        for name in ("project_search", "project_search_brief"):
+        for name in _TABLES:
             db.session.execute(text(f"DELETE FROM {name} WHERE rowid = :id"), rows)  # noqa: S608
 
 
-def columns(project: Any) -> dict[str, str]:
+def forget_among(project_ids: AnySelect) -> None:
+    """Remove the projects with the ids of a query from the index, until they are indexed again."""
+    key, names = ("project_id", _TABLES[:1]) if on_postgresql() else ("rowid", _TABLES)
+    for name in names:
+        found: Any = column(key)
+        db.session.execute(delete(table(name, found)).where(found.in_(project_ids)))
+
+
+def columns(project: Any, defined: Definitions = own_fields.NONE) -> dict[str, str]:
     """A project as the columns of the FTS5 table."""
-    title, brief, description = (" ".join(part) for part in _parts(project))
+    title, brief, description = (" ".join(part) for part in _parts(project, defined))
     return {"title": title, "brief": brief, "description": description}
 
 
-def vector(project: Any) -> dict[str, str]:
+def vector(project: Any, defined: Definitions = own_fields.NONE) -> dict[str, str]:
     """A project as the text of a tsvector: each word with its places, and their weights: A title, B brief."""
     places: dict[str, list[str]] = {}
     place = 0
-    for weight, part in zip(("A", "B", ""), _parts(project), strict=True):
+    for weight, part in zip(("A", "B", ""), _parts(project, defined), strict=True):
         for word in part:
             place += 1
             if word != BREAK:
@@ -77,9 +94,10 @@ def vector(project: Any) -> dict[str, str]:
     return {"document": " ".join(f"'{word}':{','.join(found)}" for word, found in places.items())}
 
 
-def _parts(project: Any) -> tuple[list[str], list[str], list[str]]:
+def _parts(project: Any, defined: Definitions) -> tuple[list[str], list[str], list[str]]:
     title, tagline = project.title, project.tagline
-    short = (tagline, *project.tags, *([project.author] if project.author else []))
+    own = own_fields.searched(project.fields, defined, project.category_id) if defined else []
+    short = (tagline, *project.tags, *([project.author] if project.author else []), *own)
     brief = [*indexed_words(*short), *joined_words(tagline), *domain_words(_host(project.url))]
     return (
         [*indexed_words(title), *joined_words(title), *_keys(project)],

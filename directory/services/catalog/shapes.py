@@ -29,6 +29,7 @@ from directory.models.base import UtcDateTime
 from directory.services.catalog import search
 from directory.services.catalog.category_slugs import id_asked_for
 from directory.services.catalog.columns import answered, unindexed
+from directory.services.catalog.own_filters import condition, others
 from directory.services.turns import PENDING, waiting_for
 
 projects, users, tags, upvotes = Project.__table__, User.__table__, ProjectTag.__table__, Upvote.__table__
@@ -118,6 +119,8 @@ class ListShape:
         }
         # The table of waiting projects is the condition.
         names = [name for name in self.filters if name not in without and name != "waiting"]
+        for name in {*names} - others(names):
+            known[name] = partial(condition, name, project_id, columns.category_id, self.dialect)
         return [known[name]() if name in known else db.conditions[name](project_id) for name in names]
 
 

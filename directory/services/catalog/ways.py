@@ -27,7 +27,6 @@ combinations are not counted if a sample of the most voted projects says that ve
 """
 
 from contextlib import nullcontext
-from datetime import datetime
 from typing import Any, NamedTuple
 
 from directory.db.paging import Window
@@ -38,6 +37,7 @@ from directory.models import Status, now
 from directory.services.catalog import (
     best_match,
     orders,
+    own_filters,
     periods,
     queries,
     search,
@@ -196,18 +196,20 @@ def _total(narrowing: dict[str, Any], given: dict[str, Any], matches: str) -> in
 
 def _narrowing(filters: Filters) -> dict[str, Any]:
     """The values of the filters by their names in statements, where each tag has its own, the rarest one the first."""
-    given = filters.given()
+    given = {name: value for name, value in filters.given().items() if name != "own"}
+    given |= own_filters.narrowing(filters.own or ())
     if not filters.has_several_tags:
         return given
     return given | dict(zip(shapes.TAGS, tags.used(tags.split(str(filters.tag))), strict=False))
 
 
-def _bounds(filters: Filters) -> dict[str, datetime]:
-    """The instants that a statement may compare with: the present, and of the period the first and the last."""
+def _bounds(filters: Filters) -> dict[str, Any]:
+    """What a statement may compare with: the present, the first and the last instant of the period, own fields."""
+    given = {"present": now(), **own_filters.parameters(filters.own or ())}
     if filters.published is None:
-        return {"present": now()}
+        return given
     begin, end = periods.parse(filters.published).instants
-    return {"present": now(), "published_from": begin, "published_until": end}
+    return {**given, "published_from": begin, "published_until": end}
 
 
 def _parameters(filters: Filters, narrowing: dict[str, Any], least: int | None) -> dict[str, Any] | None:

@@ -1,7 +1,8 @@
 """Everything of one database into another, of the same kind or not: the rule of `flask copy`.
 
-Tables are copied row by row, with their ids. The target itself makes the tags, standings, uses of pictures and counters
-of the rows, by its triggers, and its search index. Sessions with what belongs to them, and claims, stay behind.
+Tables are copied row by row, with their ids. The target itself makes the tags, the index of own fields, standings, uses
+of pictures and counters of the rows, by its triggers, and its search index. Sessions with what belongs to them, and
+claims, stay behind.
 The source is read in one snapshot; no other session may write to the target until the transaction ends.
 """
 
@@ -44,6 +45,7 @@ from directory.models import (
     PasskeyChallenge,
     PictureUse,
     Project,
+    ProjectField,
     ProjectTag,
     Review,
     ReviewClaim,
@@ -90,7 +92,7 @@ class Comparison:
 
 def tables() -> list[Table]:
     """The tables that are copied row by row, each after those that it refers to."""
-    made = (PictureUse, ProjectTag, VoteRanking, TagCount, UserCount, UserSubmissions)
+    made = (PictureUse, ProjectField, ProjectTag, VoteRanking, TagCount, UserCount, UserSubmissions)
     models = (Session, PasskeyChallenge, ReviewClaim, *made)
     others = {DAY_COUNTS, *(model.__table__ for model in models)}
     return [each for each in db.metadata.sorted_tables if each not in others]
@@ -157,7 +159,9 @@ def copy(source: Connection, each: Table, advance: Callable[[int], None]) -> Con
 
 def compare(source: Connection, copied: dict[str, Content]) -> list[Comparison]:
     """The content of both sides now, without the sessions. Rows that the source got since then are differences."""
-    made = {model.__table__: _content(source, model.__table__) for model in (ProjectTag, PictureUse)}  # by triggers
+    made = {
+        model.__table__: _content(source, model.__table__) for model in (ProjectTag, ProjectField, PictureUse)
+    }  # by triggers
     source.rollback()  # from here on the counts are no longer those of the snapshot
     lift_time_limits(source)
     found = []

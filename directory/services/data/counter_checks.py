@@ -200,8 +200,8 @@ def _repair_changes(faults: list[Fault]) -> None:
         if not fault.right or case.review is None:
             advance(case, Act.WITHDRAW, by=None, at=now())
             continue
-        changes = case.review.changes or {}
-        case.review.changes = {name: value for name, value in changes.items() if name in fault.right}
+        changes = fields.flat(case.review.changes or {})
+        case.review.changes = fields.nested({name: value for name, value in changes.items() if name in fault.right})
         case.review.category = case.review.category if "category" in fault.right else None
 
 

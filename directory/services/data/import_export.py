@@ -16,8 +16,8 @@ from directory.extensions import db
 from directory.models import AccountStatus, Category, Logo, Project, Review, Role, Status, User, now
 from directory.services import audit, turns
 from directory.services.accounts.usernames import is_reserved
-from directory.services.catalog import categories, category_slugs
-from directory.services.catalog.fields import FIELDS, OWNED, filled
+from directory.services.catalog import categories, category_slugs, own_fields
+from directory.services.catalog.fields import FIELDS, OWN_FIELDS, OWNED, filled
 from directory.services.data import wholesale
 from directory.services.data.wholesale import Draft
 from directory.services.identity import Caller
@@ -76,6 +76,10 @@ def given(status: str | None = None, *, pictures: bool = False) -> Iterator[dict
     while rows := [as_dict(row) for row in db.session.execute(query.where(Project.id > last))]:
         if pictures:
             _read_pictures(rows)
+        if any(row[OWN_FIELDS] for row in rows):
+            defined = own_fields.present()
+            for row in rows:
+                row[OWN_FIELDS] = own_fields.stored(row[OWN_FIELDS], defined)
         db.session.rollback()
         yield from rows
         last = rows[-1]["id"]

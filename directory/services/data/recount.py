@@ -1,8 +1,8 @@
 """Compare the copies and counters of each project that triggers maintain with the rows, and repair them.
 
-Counted again are the votes that count, the rank, the standing, the tags, the key of the address, the search entry, and
-the keys that rules count by. Each project has the case that its status says, at its place. `counter_checks` checks all
-else.
+Counted again are the votes that count, the rank, the standing, the tags, the values of own fields, the key of
+the address, the search entry, and the keys that rules count by. Each project has the case that its status says, at its
+place. `counter_checks` checks all else.
 
 A look takes no locks, so what it finds is a suspicion: a vote may come between two of its statements. `confirm` looks
 again under the locks that writers take, and what it finds is a fault.
@@ -38,6 +38,7 @@ from directory.extensions import db, modify
 from directory.models import (
     Outcome,
     Project,
+    ProjectField,
     ProjectTag,
     Review,
     Reviewed,
@@ -48,8 +49,9 @@ from directory.models import (
 )
 from directory.models.base import HIGHEST_ID
 from directory.services import audit, turns
-from directory.services.catalog import search_counts, search_index
+from directory.services.catalog import own_fields, search_counts, search_index
 from directory.services.catalog.orders import hot
+from directory.services.catalog.own_fields import Definitions
 from directory.services.review import submissions
 from directory.services.text.equal_addresses import repository_key, url_keys
 from directory.services.text.keys import keys_of
@@ -131,15 +133,19 @@ def look(scope: Scope) -> Look:
     stands = and_(*(getattr(VoteRanking, name) == getattr(Project, name) for name in _STANDING)).label("stands")
     counters = (Project.id, Project.upvotes, Project.hot, Project.listed_at, Project.status)
     case = (turns.status_of_case().label("reviewed"), turns.is_in_place().label("in_place"))
-    columns = (*counters, Project.tags, *_TEXTS, *_ADDRESS, stands, *case)
+    columns = (*counters, Project.category_id, Project.tags, Project.fields, *_TEXTS, *_ADDRESS, stands, *case)
     found = select(*columns).outerjoin(VoteRanking, VoteRanking.project_id == Project.id)
     found = found.outerjoin(Review, turns.CURRENT)
     in_order = found.where(scope(Project.id.expression)).order_by(Project.id)  # of duplicates the oldest keeps the key
     projects = list(db.session.execute(in_order))
     votes = _votes(scope)
-    tags = _tags(scope)
+    tags, values, kinds = _tags(scope), _values(scope), own_fields.kinds()
     indexed, entries = _indexed(scope, projects)
     faults = [fault for project in projects for fault in _faults(project, votes, tags, indexed)]
+    for project in projects:
+        wanted, there = own_fields.index_of(project.fields, kinds), values.get(project.id, set())
+        if there != wanted:
+            faults.append(Fault("fields", project.id, _written(there), _written(wanted)))
     gone = entries - {project.id for project in projects}
     faults += [Fault("search", project_id, True, False) for project_id in sorted(gone)]
     return Look(len(projects), sum(votes.values()), faults)
@@ -182,10 +188,11 @@ def _tags(scope: Scope) -> dict[int, set[str]]:
 
 def _indexed(scope: Scope, texts: list[Any]) -> tuple[set[int], set[int]]:
     """The projects whose entries have today's words wherever a search looks for them, and all that have any."""
+    defined = own_fields.present()
     if on_postgresql():
-        return _entries_of_postgresql(scope, texts)
+        return _entries_of_postgresql(scope, texts, defined)
     key: ColumnElement[int] = column("rowid")
-    right = {text.id: search_index.columns(text) for text in texts}
+    right = {text.id: search_index.columns(text, defined) for text in texts}
     every: set[int] = set()
     for name, parts in (("project_search", _PARTS), ("project_search_brief", _PARTS[:2])):
         entries: AnySelect = select(key, *map(column, parts)).select_from(table(name)).where(scope(key))
@@ -199,12 +206,12 @@ def _indexed(scope: Scope, texts: list[Any]) -> tuple[set[int], set[int]]:
     return set(right), every
 
 
-def _entries_of_postgresql(scope: Scope, texts: list[Any]) -> tuple[set[int], set[int]]:
+def _entries_of_postgresql(scope: Scope, texts: list[Any], defined: Definitions) -> tuple[set[int], set[int]]:
     entries = table("project_search", column("project_id"), column("live"), column("document"))
     given = (
         func.unnest(
             bindparam("ids", [text.id for text in texts], ARRAY(BigInteger)),
-            bindparam("documents", [search_index.vector(text)["document"] for text in texts], ARRAY(Text)),
+            bindparam("documents", [search_index.vector(text, defined)["document"] for text in texts], ARRAY(Text)),
         )
         .table_valued("id", "document", name="given")
         .render_derived()
@@ -216,6 +223,19 @@ def _entries_of_postgresql(scope: Scope, texts: list[Any]) -> tuple[set[int], se
     )
     found = set(db.session.scalars(right.where(scope(Project.id.expression))))
     return found, found  # a foreign key allows no others
+
+
+def _values(scope: Scope) -> dict[int, set[own_fields.Indexed]]:
+    columns = ProjectField.project_id, ProjectField.field, ProjectField.value, ProjectField.number
+    values: dict[int, set[own_fields.Indexed]] = {}
+    for row in db.session.execute(select(*columns).where(scope(ProjectField.project_id.expression))):
+        values.setdefault(row.project_id, set()).add(own_fields.Indexed(row.field, row.value, row.number))
+    return values
+
+
+def _written(values: set[own_fields.Indexed]) -> list[str]:
+    """Values of the index as a person reads them."""
+    return sorted(f"{field} {value if number is None else f'{number:g}'}".strip() for field, value, number in values)
 
 
 def _faults(project: Any, votes: dict[int, int], tags: dict[int, set[str]], indexed: set[int]) -> Iterator[Fault]:
@@ -279,6 +299,14 @@ def _retag(fault: Fault) -> None:
         db.session.execute(insert(ProjectTag), rows)
 
 
+def _refill(fault: Fault) -> None:
+    modify(delete(ProjectField).where(ProjectField.project_id == fault.project_id))
+    values = db.session.scalar(select(Project.fields).where(Project.id == fault.project_id)) or {}
+    rows = [value._asdict() for value in own_fields.index_of(values, own_fields.kinds())]
+    if rows:
+        db.session.execute(insert(ProjectField), [{**row, "project_id": fault.project_id} for row in rows])
+
+
 def _rekey(fault: Fault) -> None:
     """Give a project the keys of its addresses, or a key apart where it is a duplicate of another of its owner."""
     columns = select(Project.id, Project.owner_id, Project.description, *_ADDRESS)
@@ -333,6 +361,7 @@ def _reindex(fault: Fault) -> None:
 
 
 _REPAIRS = {
-    "upvotes": _recount, "hot": _recount, "standing": _stand, "tags": _retag, "search": _reindex, "url_key": _rekey,
+    "upvotes": _recount, "hot": _recount, "standing": _stand, "tags": _retag, "fields": _refill,
+    "search": _reindex, "url_key": _rekey,
     "repository_key": _rekey, "domain": _rekey, "text_key": _rekey, "case": _review_again, "place": _place,
 }  # fmt: skip

@@ -72,7 +72,7 @@ def write(drafts: Sequence[Draft], *, decided_by: int | None, imported: bool = F
         bulk.load_dicts(Project, [_project(*pair) for pair in zip(drafts, keys, strict=True)])
     written = drafts if drafts[0].id is not None else _numbered(drafts, keys)
     _write_cases(written, decided_by)
-    search_index.index(SimpleNamespace(id=draft.id, **draft.fields) for draft in written)
+    search_index.index(SimpleNamespace(id=draft.id, category_id=draft.category_id, **draft.fields) for draft in written)
     pairs = zip(written, keys, strict=True)
     if imported:
         entries = [_import_entry(*pair) for pair in pairs]

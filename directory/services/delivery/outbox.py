@@ -17,7 +17,7 @@ from directory.events import Event
 from directory.extensions import UNSYNCHRONISED, db, modify
 from directory.models import AccountStatus, Delivery, DeliveryState, Project, User, now
 from directory.services import bulk
-from directory.services.catalog import catalog
+from directory.services.catalog import catalog, fields, own_fields
 from directory.services.catalog.fields import IN_WEBHOOKS
 from directory.services.clock import at_once, database_clock, timestamp
 from directory.services.delivery.channels import MAIL, Endpoint
@@ -255,7 +255,7 @@ def _payload(
     if event.actor is not None:  # who reports is for administrators to know
         data[event.actor] = {"id": by.id, "username": by.username} if by else None
     if changes is not None:
-        data["changes"] = changes
+        data["changes"] = fields.nested(own_fields.public_changes(fields.flat(changes), seen["category_id"]))
     if reason is not None:
         data["reason"] = reason
     if kind is not None:

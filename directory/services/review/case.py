@@ -156,7 +156,8 @@ def changes_of(review: Review | None) -> dict[str, Any]:
     if review is None or review.changes is None or review.outcome is not None:
         return {}
     values = review.changes if review.category is None else {**review.changes, "category": review.category}
-    return {name: values[name] for name in fields.NAMES if name in values}
+    values = fields.flat(values)
+    return {name: values[name] for name in fields.in_order(values)}
 
 
 def move(
@@ -266,7 +267,7 @@ def end(review: Review, outcome: Outcome, by: Caller | None, at: datetime) -> No
 def _reject(review: Review, by: Caller | None, at: datetime, terms: Terms) -> None:
     """Keep a case as a rejected one, with what was written."""
     if review.kind == Reviewed.CHANGES:
-        review.changes, review.category = changes_of(review), None
+        review.changes, review.category = fields.nested(changes_of(review)), None
     by_nobody = Outcome.BY_TIME if terms.is_late else Outcome.REJECTED
     review.outcome = Outcome.BY_RULE if terms.rule_id is not None else by_nobody
     review.turn = review.until = review.asked = review.measured_from = None
@@ -309,7 +310,7 @@ def _facts(case: Case, step: Step, act: Act, at: datetime, changes: Mapping[int,
     """What the entry of the log has of its own. How long it waited is that of an approval or rejection."""
     facts: dict[str, Any] = {"from_state": case.project.status, "to_state": step.status}
     facts["waited_seconds"] = case.waited(at) if act in {Act.APPROVE, Act.REJECT} else None
-    return facts if changes is None else {**facts, "changes": changes[case.id]}
+    return facts if changes is None else {**facts, "changes": fields.nested(changes[case.id])}
 
 
 def _write(cases: list[Case], step: Step, act: Act, at: datetime) -> None:

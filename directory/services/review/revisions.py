@@ -19,7 +19,7 @@ from directory.extensions import db, modify
 from directory.language.messages import _
 from directory.models import Category, Project, Review, Reviewed, Status, now
 from directory.services import audit, permissions
-from directory.services.catalog import catalog, fields, search_index
+from directory.services.catalog import catalog, fields, own_fields, search_index
 from directory.services.catalog.fields import Changes
 from directory.services.delivery import outbox
 from directory.services.delivery.channels import Endpoint
@@ -76,20 +76,21 @@ def plan(
     shown |= {name: change["to"] for name, change in changes.items()}
     kept = {name: value for name, value in before.items() if not (is_replacing and name in given)}
     wanted = kept | {name: given[name] for name in later}
-    after = {name: wanted[name] for name in fields.NAMES if name in wanted and wanted[name] != shown[name]}
+    after = {name: wanted[name] for name in fields.in_order(wanted) if wanted[name] != shown[name]}
     revision_changes = {
         name: {"from": shown[name], "to": after.get(name, shown[name])}
-        for name in fields.NAMES
-        if name in before.keys() | after.keys()
-        and name not in changes
-        and before.get(name, shown[name]) != after.get(name, shown[name])
+        for name in fields.in_order(before.keys() | after.keys())
+        if name not in changes and before.get(name, shown[name]) != after.get(name, shown[name])
     }
     return Plan(changes, before, after, revision_changes)
 
 
 def _to_review(project: Project, given: Mapping[str, Any], review_on_edit: str) -> set[str]:
     """The given fields that need review. An equal URL, in the narrow sense, needs none."""
-    names = fields.reviewed(review_on_edit)
+    names = {*fields.reviewed(review_on_edit)}
+    if review_on_edit != "never" and any(name.startswith(fields.PREFIX) for name in given):
+        defined = own_fields.present().values()
+        names |= {fields.PREFIX + each.name for each in defined if each.is_material or review_on_edit == "always"}
     is_same = "url" in given and needs_no_review(project.url, given["url"])
     return {name for name in given if name in names and not (name == "url" and is_same)}
 
@@ -106,11 +107,11 @@ def hold(case: Case, planned: Plan, *, by: Caller, at: datetime) -> None:
         advance(case, Act.WITHDRAW, by=by, at=at)
     if planned.after:
         review = case.review = case.review or begun(case.project, Reviewed.CHANGES, at)
-        review.changes = {name: value for name, value in planned.after.items() if name != "category"}
+        review.changes = fields.nested({name: value for name, value in planned.after.items() if name != "category"})
         review.category, review.logo = planned.after.get("category"), planned.after.get("logo")
     flush([case])
     if planned.after and planned.revision_changes:
-        changes = planned.revision_changes
+        changes = fields.nested(planned.revision_changes)
         audit.record_project(events.PROJECT_EDIT_HELD, case.project, by=by, at=at, changes=changes, **NO_MOVE)
     elif planned.before and not planned.after and not is_admin:
         audit.record_project(events.PROJECT_EDIT_WITHDRAWN, case.project, by=by, at=at, **NO_MOVE)
@@ -122,7 +123,7 @@ def apply(cases: list[Case], *, by: Caller | None, notify: list[Endpoint]) -> di
     Projects whose owner has another one with the new URL stay as they are, and are left out. The calling function has
     locked them.
     """
-    wanted = {case.id: changes_of(case.review) for case in cases}
+    wanted = {case.id: _wanted(case) for case in cases}
     edited = {each.after.id: each for each in _apply(_edited(wanted), now())}
     applied = {project_id: each.changes for project_id, each in edited.items()}
     for case in cases:
@@ -134,6 +135,14 @@ def apply(cases: list[Case], *, by: Caller | None, notify: list[Endpoint]) -> di
         stored = catalog.all_stored(list(applied))
         outbox.enqueue_each(events.PROJECT_EDITED, stored, by=by, endpoints=notify, changes=applied)
     return applied
+
+
+def _wanted(case: Case) -> dict[str, Any]:
+    """The values of a case that are applied: not those of own fields that are gone meanwhile."""
+    values = changes_of(case.review)
+    if not any(name.startswith(fields.PREFIX) for name in values):
+        return values
+    return fields.flat(own_fields.of_present(fields.nested(values), own_fields.present()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +172,7 @@ def _as_edited(project: Project, slug: str, values: dict[str, Any], categories: 
 def after(project: Project, values: Mapping[str, Any], categories: Mapping[str, int] | None = None) -> SimpleNamespace:
     """A project with other values, as an object with all columns that an edit writes. Raises Invalid."""
     columns = {name: getattr(project, name) for name in ("id", "owner_id", "version", *EDITED)}
-    return SimpleNamespace(**columns | fields.columns(values, categories))
+    return SimpleNamespace(**columns | fields.columns(values, categories, project.fields))
 
 
 def _apply(edited: list[_Edited], at: datetime) -> list[_Edited]:
@@ -182,18 +191,19 @@ def _apply(edited: list[_Edited], at: datetime) -> list[_Edited]:
     except Duplicate:
         half = len(edited) // 2
         return [*_apply(edited[:half], at), *_apply(edited[half:], at)] if half else []
-    search_index.index([each.after for each in edited if not fields.SEARCHED.isdisjoint(each.changes)])
+    search_index.index([each.after for each in edited if fields.is_indexed(each.changes)])
     return edited
 
 
 def write(project: Project, changes: Changes, at: datetime) -> None:
     """Write the changed values into a project and the search index. Raises Invalid, IntegrityError."""
-    for name, value in fields.columns({name: change["to"] for name, change in changes.items()}).items():
+    changed = {name: change["to"] for name, change in changes.items()}
+    for name, value in fields.columns(changed, own=project.fields).items():
         setattr(project, name, value)
     project.updated_at = at
     with refusing(fk_projects_category_id_categories=Invalid.field("category", fields.NO_CATEGORY)):
         db.session.flush()
-    if not fields.SEARCHED.isdisjoint(changes):
+    if fields.is_indexed(changes):
         search_index.index([project])
 
 

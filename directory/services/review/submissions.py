@@ -13,7 +13,7 @@ from directory.extensions import db, modify
 from directory.language.messages import _
 from directory.models import Delivery, Effect, Judged, Project, Reviewed, Status, User, now
 from directory.services import audit, daily_bytes, permissions
-from directory.services.catalog import catalog, counters, fields, search_index
+from directory.services.catalog import catalog, category_slugs, counters, fields, own_fields, search_index
 from directory.services.catalog.orders import hot
 from directory.services.delivery import outbox
 from directory.services.delivery.channels import Endpoint
@@ -22,7 +22,7 @@ from directory.services.identity import Caller, require_active, require_verified
 from directory.services.pictures import logos
 from directory.services.pictures.project_pictures import PictureList
 from directory.services.review import revisions
-from directory.services.review.case import Case, Terms, advance, current, end_appeals, flush, move
+from directory.services.review.case import Case, Terms, advance, changes_of, current, end_appeals, flush, move
 from directory.services.review.steps import Act, Overtaking, Stage
 from directory.services.text.equal_addresses import Address, repository_key, url_key
 
@@ -96,6 +96,7 @@ def edit(
     case, at, is_admin = current(project), now(), permissions.may(editor, "administer")
     if pictures is not None:
         given = {**given, "pictures": pictures(revisions.pictures_of(case, editor))}
+    given = fields.flat(_with_own_fields(given, case))
     review = review_on_edit if project.status == Status.LIVE and not is_admin else "never"
     planned = revisions.plan(project, case.review, given, review, is_replacing=not is_admin)
     is_edit = bool(planned.changes or planned.revision_changes)
@@ -105,6 +106,19 @@ def edit(
         logos.drop_unused(by.id)
     if judge is not None and is_edit and _leaves_waiting(project, planned):
         _have_judged(judge, _draft(project, planned, at), project, by=by, notify=notify)
+
+
+def _with_own_fields(given: dict[str, Any], case: Case) -> dict[str, Any]:
+    """Input whose values of own fields the project may have. Raises Invalid."""
+    own = given.get(fields.OWN_FIELDS)
+    if own is None:
+        return given
+    project, waiting = case.project, fields.nested(changes_of(case.review)).get(fields.OWN_FIELDS, {})
+    slug = given.get("category", changes_of(case.review).get("category"))
+    category_id = project.category_id if slug is None else category_slugs.id_of(slug)
+    held = {name: (project.fields.get(name), waiting.get(name)) for name in own}
+    own_fields.require(own, held, {**project.fields, **waiting, **own}, category_id, own_fields.present())
+    return given
 
 
 def _write_edit(
@@ -125,10 +139,10 @@ def _write_edit(
     )
     if planned.changes:
         _write(project, planned.changes, at)
-        states = {"from_state": was, "to_state": project.status}
-        audit.record_project(events.PROJECT_EDITED, project, by=by, at=at, changes=planned.changes, **states)
+        states, changes = {"from_state": was, "to_state": project.status}, fields.nested(planned.changes)
+        audit.record_project(events.PROJECT_EDITED, project, by=by, at=at, changes=changes, **states)
         if was == Status.LIVE:
-            outbox.enqueue(events.PROJECT_EDITED, case.id, by=by, endpoints=notify, changes=planned.changes)
+            outbox.enqueue(events.PROJECT_EDITED, case.id, by=by, endpoints=notify, changes=changes)
     if not ADDRESS.isdisjoint(planned.revision_changes):
         _require_free(project, planned.after)
     if was == Status.LIVE:

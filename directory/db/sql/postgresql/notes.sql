@@ -66,3 +66,14 @@ ALTER TABLE project_search ENABLE ALWAYS TRIGGER project_search_noted;
 ALTER TABLE tag_counts ENABLE ALWAYS TRIGGER tag_counts_noted;
 ALTER TABLE standings ENABLE ALWAYS TRIGGER standings_noted;
 ALTER TABLE standings ENABLE ALWAYS TRIGGER standings_votes_noted;
+
+-- Whether values of own fields are public follows from the definitions, whose table 0069 makes.
+DO $do$
+BEGIN
+    IF to_regclass('field_definitions') IS NOT NULL THEN
+        CREATE OR REPLACE TRIGGER field_definitions_noted
+            AFTER INSERT OR DELETE OR TRUNCATE OR UPDATE ON field_definitions
+            FOR EACH STATEMENT EXECUTE FUNCTION note_anything();
+        ALTER TABLE field_definitions ENABLE ALWAYS TRIGGER field_definitions_noted;
+    END IF;
+END $do$;

@@ -30,7 +30,7 @@ BEGIN
             SELECT string_agg(quote_ident(attname), ', ' ORDER BY attname) FROM pg_attribute
             WHERE attrelid = 'projects'::regclass AND NOT attisdropped AND attname IN (
                 'status', 'category_id', 'owner_id', 'title', 'tagline', 'author', 'description', 'tags', 'url',
-                'repository_url'
+                'repository_url', 'fields'
             )
         )
     );

@@ -3,7 +3,9 @@
 
 -- The columns that searches and their filters look at.
 CREATE TRIGGER projects_removal_changed
-AFTER UPDATE OF status, category_id, owner_id, title, tagline, author, description, tags, url, repository_url ON projects
+AFTER UPDATE OF
+    status, category_id, owner_id, title, tagline, author, description, tags, url, repository_url, fields
+ON projects
 WHEN OLD.status = 'live'
 BEGIN
     UPDATE project_search_removals SET projects = projects + 1 WHERE rowid = 1;

@@ -32,6 +32,7 @@ export const labels: Record<string, string> = {
   "project.unpicked": "Pick taken back",
   "project.reported": "Project reported",
   "project.link_dead": "Link dead",
+  "project.first_week": "A week in the directory",
   "message.erased": "Message erased",
   "user.role_changed": "Role changed",
   "user.categories_changed": "Categories to review changed",
@@ -70,6 +71,9 @@ export const labels: Record<string, string> = {
   "reply.created": "Reply saved",
   "reply.changed": "Saved reply changed",
   "reply.deleted": "Saved reply deleted",
+  "field.created": "Field created",
+  "field.changed": "Field changed",
+  "field.deleted": "Field deleted",
   "account.password_reset": "Link for a new password",
   "account.email_verification": "Link to confirm an address",
   "account.email_changed": "Notice of a new address",
@@ -169,7 +173,13 @@ export const sentences: Record<Schemas["Audit"]["action"], string | Readonly<Rec
   "rule.deleted": "{operator} deleted the rule “{name.from}”.",
   "reply.created": "{by} saved the reply {name.to}.",
   "reply.changed": "{by} changed the saved reply {name.from}.",
-  "reply.deleted": "{by} deleted the saved reply {name.from}."
+  "reply.deleted": "{by} deleted the saved reply {name.from}.",
+  "field.created": "{operator} created the field {name.to}.",
+  "field.changed": {
+    "order": "{operator} changed the order of the fields.",
+    "": "{operator} changed the field {name.to}."
+  },
+  "field.deleted": "{operator} deleted the field {name.from}."
 };
 
 /** What somebody did, behind the name. */
@@ -220,6 +230,7 @@ export const delivered: readonly string[] = [
   "project.returned",
   "project.appeal_upheld",
   "project.appeal_reversed",
+  "project.first_week",
   "report.settled",
   "account.password_reset",
   "account.email_verification",

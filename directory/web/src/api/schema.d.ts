@@ -113,6 +113,83 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/admin/fields": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List all fields that administrators have added to projects, in their order
+         * @description The ETag is that of their order, which `If-Match` of a change of the order names.
+         *
+         *     Needs an administrator.
+         */
+        get: operations["adminListDefinitions"];
+        put?: never;
+        /**
+         * Add a field to projects, as the last one. There may be 30
+         * @description Needs an administrator.
+         */
+        post: operations["adminAddField"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/admin/fields/order": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Put the fields into another order, which names all of them
+         * @description Needs an administrator.
+         */
+        put: operations["adminOrderFields"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/admin/fields/{field}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show a field
+         * @description Needs an administrator.
+         */
+        get: operations["adminShowField"];
+        /**
+         * Change any of a field's members but its name and its kind
+         * @description A choice that projects have cannot be left out of `choices`, but retired. Where `categories` become fewer, projects
+         *     of others keep their values unseen.
+         *
+         *     Needs an administrator.
+         */
+        put: operations["adminChangeField"];
+        post?: never;
+        /**
+         * Delete a field with all its values. Its name can be used again once these are removed: few are so at once
+         * @description Needs an administrator.
+         */
+        delete: operations["adminRemoveField"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/admin/messages/{message_id}": {
         parameters: {
             query?: never;
@@ -1376,6 +1453,29 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/fields": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the fields that the operator has added to projects, in their order, as far as the caller may see them
+         * @description Members also get those that only reviewers see, which they fill in for their own projects. Retired fields and
+         *     choices are left out.
+         *
+         *     No sign-in is needed.
+         */
+        get: operations["fieldsListFields"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/links/preview": {
         parameters: {
             query?: never;
@@ -1492,7 +1592,9 @@ export interface paths {
          * @description Without `status` only live projects are listed. For `pending` and `rejected` an administrator gets all projects, a
          *     member their own, and an anonymous caller 401. `owner=me` without `status` lists the caller's projects in every
          *     state, each with its place in the queue; `upvoted=me` lists the live projects that the caller has voted for.
-         *     Projects that are equal in the order are listed newest first, so every order is total. A search without a result has
+         *     Projects that are equal in the order are listed newest first, so every order is total. `field.[name]` narrows the
+         *     list by one of the operator's own fields that is a facet: to choices with commas, of which any must match, to `true`
+         *     or `false`, or to a number or a day, or a range of them (`a..b`, `a..`, `..b`). A search without a result has
          *     `suggestions`, and one of several words with fewer than three results has `nearest`.
          *
          *     No sign-in is needed.
@@ -1585,7 +1687,8 @@ export interface paths {
         /**
          * Count the live projects of a list by category and by tag: what it can be narrowed to
          * @description Categories are counted without regard to `category`. Those that are chosen are left out, and those without projects.
-         *     The others come most first, equals by name; of the tags the first ten.
+         *     The others come most first, equals by name; of the tags the first ten. `fields` has the values of each of the
+         *     operator's own fields that is a facet, without regard to its own filter: the chosen ones too, twenty at most.
          *
          *     No sign-in is needed.
          */
@@ -2868,7 +2971,7 @@ export interface components {
              * @description Stable; decide by this.
              * @enum {string}
              */
-            code: "malformed_json" | "bad_request" | "unauthenticated" | "invalid_credentials" | "not_owner" | "own_submission" | "own_decision" | "admin_required" | "reviewer_required" | "passkey_required" | "account_suspended" | "email_not_verified" | "not_admitted" | "passwords_off" | "cross_site_request" | "registration_closed" | "registration_refused" | "sign_in_cancelled" | "sign_in_expired" | "sign_in_refused" | "sign_in_again" | "not_found" | "method_not_allowed" | "invalid_transition" | "not_votable" | "duplicate" | "last_admin" | "category_in_use" | "appeal_not_possible" | "links_off" | "claimed" | "too_many_projects" | "too_many_votes" | "account_deleted" | "address_taken" | "identity_taken" | "too_many_passkeys" | "last_way_in" | "too_many" | "preview_first" | "other_user" | "precondition_failed" | "too_large" | "unsupported_media_type" | "validation_failed" | "rate_limited" | "internal" | "provider_failed" | "unavailable" | "provider_unavailable" | "read_only";
+            code: "malformed_json" | "bad_request" | "unauthenticated" | "invalid_credentials" | "not_owner" | "own_submission" | "own_decision" | "admin_required" | "reviewer_required" | "passkey_required" | "account_suspended" | "email_not_verified" | "not_admitted" | "passwords_off" | "cross_site_request" | "registration_closed" | "registration_refused" | "sign_in_cancelled" | "sign_in_expired" | "sign_in_refused" | "sign_in_again" | "not_found" | "method_not_allowed" | "invalid_transition" | "not_votable" | "duplicate" | "last_admin" | "category_in_use" | "choice_in_use" | "appeal_not_possible" | "links_off" | "claimed" | "too_many_projects" | "too_many_votes" | "account_deleted" | "address_taken" | "identity_taken" | "too_many_passkeys" | "last_way_in" | "too_many" | "preview_first" | "other_user" | "precondition_failed" | "too_large" | "unsupported_media_type" | "validation_failed" | "rate_limited" | "internal" | "provider_failed" | "unavailable" | "provider_unavailable" | "read_only";
             /** @description To be quoted when the problem is reported. */
             request_id: string;
             /** @description With `validation_failed` and `duplicate`: the refused parts, by a JSON Pointer into the body or by the name of a query parameter. */
@@ -2997,10 +3100,10 @@ export interface components {
         };
         /** @description The whole value of a field before an edit and after it; a category is its slug. */
         Change: {
-            from: string | (string | Record<string, never>)[] | {
+            from: string | number | boolean | (string | number | Record<string, never>)[] | {
                 [key: string]: string;
             } | null;
-            to: string | (string | Record<string, never>)[] | {
+            to: string | number | boolean | (string | number | Record<string, never>)[] | {
                 [key: string]: string;
             } | null;
         };
@@ -3013,7 +3116,7 @@ export interface components {
         Audit: {
             id: number;
             /** @enum {string} */
-            action: "project.submitted" | "project.imported" | "project.edited" | "project.edit_held" | "project.edit_approved" | "project.edit_rejected" | "project.edit_withdrawn" | "project.approval_given" | "project.approval_withdrawn" | "project.approved" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.votes_discounted" | "project.votes_counted" | "project.changes_requested" | "project.resubmitted" | "project.released" | "project.returned" | "project.appealed" | "project.appeal_upheld" | "project.appeal_reversed" | "project.picked" | "project.unpicked" | "message.erased" | "user.role_changed" | "user.categories_changed" | "user.status_changed" | "user.signed_out" | "user.deleted" | "user.renamed" | "user.identity_added" | "user.identity_removed" | "user.passkey_added" | "user.passkey_removed" | "user.passkeys_reset" | "user.registered" | "user.signed_in" | "user.signed_in_by_link" | "user.role_unknown" | "user.password_changed" | "user.email_changed" | "user.token_created" | "user.token_revoked" | "user.feed_key_made" | "user.feed_key_deleted" | "users.signed_out" | "users.tokens_revoked" | "category.created" | "category.changed" | "category.deleted" | "webhook.redelivered" | "webhook.tested" | "counters.repaired" | "report.settled" | "rule.created" | "rule.changed" | "rule.deleted" | "reply.created" | "reply.changed" | "reply.deleted";
+            action: "project.submitted" | "project.imported" | "project.edited" | "project.edit_held" | "project.edit_approved" | "project.edit_rejected" | "project.edit_withdrawn" | "project.approval_given" | "project.approval_withdrawn" | "project.approved" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.votes_discounted" | "project.votes_counted" | "project.changes_requested" | "project.resubmitted" | "project.released" | "project.returned" | "project.appealed" | "project.appeal_upheld" | "project.appeal_reversed" | "project.picked" | "project.unpicked" | "message.erased" | "user.role_changed" | "user.categories_changed" | "user.status_changed" | "user.signed_out" | "user.deleted" | "user.renamed" | "user.identity_added" | "user.identity_removed" | "user.passkey_added" | "user.passkey_removed" | "user.passkeys_reset" | "user.registered" | "user.signed_in" | "user.signed_in_by_link" | "user.role_unknown" | "user.password_changed" | "user.email_changed" | "user.token_created" | "user.token_revoked" | "user.feed_key_made" | "user.feed_key_deleted" | "users.signed_out" | "users.tokens_revoked" | "category.created" | "category.changed" | "category.deleted" | "webhook.redelivered" | "webhook.tested" | "counters.repaired" | "report.settled" | "rule.created" | "rule.changed" | "rule.deleted" | "reply.created" | "reply.changed" | "reply.deleted" | "field.created" | "field.changed" | "field.deleted";
             /** Format: date-time */
             at: string;
             actor: components["schemas"]["UserRef"] | null;
@@ -3025,10 +3128,15 @@ export interface components {
             project: components["schemas"]["ProjectRef"] | null;
             /** @description With the name that they have now. */
             user: components["schemas"]["UserRef"] | null;
-            /** @description The fields that an edit changed, or that wait for review; of a category its fields, always with its slug; the delivery that was sent again, or the number of them; the endpoint that was tested; the number of faults that were repaired. Otherwise null. */
-            changes: {
+            /** @description The fields that an edit changed, or that wait for review; of a category its fields, always with its slug, and of an own field with its name; the delivery that was sent again, or the number of them; the endpoint that was tested; the number of faults that were repaired. Otherwise null. */
+            changes: ({
+                /** @description The changes of own fields, by name. */
+                fields?: Record<string, never>;
+            } & {
                 [key: string]: components["schemas"]["Change"];
-            } | null;
+            }) | null;
+            /** @description The name of the own field that was changed, null for the order; otherwise absent. */
+            field?: string | null;
             /** @description The rule that decided; otherwise null. */
             rule_id: number | null;
             /** @description The number and the voters of the votes that a decision changed; otherwise null. */
@@ -3069,6 +3177,117 @@ export interface components {
             name?: string;
             /** @example Routing, templates and a development server, and little else. */
             description?: string;
+        };
+        /** @description A choice, and how many projects have it. */
+        AdminChoice: {
+            value: string;
+            label: string | {
+                [key: string]: string;
+            };
+            retired: boolean;
+            projects: number;
+        };
+        /** @description A field as administrators define it, and how many projects have a value. */
+        AdminField: {
+            name: string;
+            label: string | {
+                [key: string]: string;
+            };
+            help: string | {
+                [key: string]: string;
+            };
+            /** @enum {string} */
+            kind: "text" | "url" | "number" | "date" | "truth" | "choice" | "choices";
+            choices: components["schemas"]["AdminChoice"][];
+            required: boolean;
+            material: boolean;
+            /** @enum {string} */
+            audience: "public" | "reviewers";
+            facet: boolean;
+            in_list: boolean;
+            search: boolean;
+            categories: string[] | null;
+            retired: boolean;
+            projects: number;
+        };
+        /** @description All fields, in their order. */
+        AdminFieldList: {
+            items: components["schemas"]["AdminField"][];
+        };
+        /** @description A choice. One that is `retired` is offered no more, and stays where it is. */
+        ChoiceInput: {
+            /** @example mit */
+            value: string;
+            /** @example Example Inc. */
+            label: string | {
+                [key: string]: string;
+            };
+            /** @default false */
+            retired: boolean;
+        };
+        /** @description A field. `name` and `kind` never change; `choices` are for the kinds that have them, and required there. */
+        FieldInput: {
+            /** @example license */
+            name: string;
+            /** @example Example Inc. */
+            label: string | {
+                [key: string]: string;
+            };
+            help?: string | {
+                [key: string]: string;
+            };
+            /** @enum {string} */
+            kind: "text" | "url" | "number" | "date" | "truth" | "choice" | "choices";
+            choices?: components["schemas"]["ChoiceInput"][];
+            required?: boolean;
+            /** @description Whether an edit by the owner waits for review; true by default. */
+            material?: boolean;
+            /**
+             * @description `reviewers`: the owner, reviewers and administrators alone.
+             * @enum {string}
+             */
+            audience?: "public" | "reviewers";
+            facet?: boolean;
+            in_list?: boolean;
+            search?: boolean;
+            /** @description The categories whose projects have it; null for all. */
+            categories?: string[] | null;
+            /** @description Whether it is offered no more; values stay. */
+            retired?: boolean;
+        };
+        /** @description The names of all fields in their order. */
+        FieldOrderInput: {
+            order: string[];
+        };
+        /** @description A field. `name` and `kind` never change; `choices` are for the kinds that have them, and required there. */
+        FieldChanges: {
+            /** @example license */
+            name?: string;
+            /** @example Example Inc. */
+            label?: string | {
+                [key: string]: string;
+            };
+            help?: string | {
+                [key: string]: string;
+            };
+            /** @enum {string} */
+            kind?: "text" | "url" | "number" | "date" | "truth" | "choice" | "choices";
+            choices?: components["schemas"]["ChoiceInput"][];
+            required?: boolean;
+            /** @description Whether an edit by the owner waits for review; true by default. */
+            material?: boolean;
+            /**
+             * @description `reviewers`: the owner, reviewers and administrators alone.
+             * @enum {string}
+             */
+            audience?: "public" | "reviewers";
+            facet?: boolean;
+            in_list?: boolean;
+            search?: boolean;
+            /** @description The categories whose projects have it; null for all. */
+            categories?: string[] | null;
+            /** @description Whether it is offered no more; values stay. */
+            retired?: boolean;
         };
         /** @description Who has approved the version, and when. */
         GivenApproval: {
@@ -3154,6 +3373,9 @@ export interface components {
             tags?: string[];
             /** @description A category's slug. */
             category?: string;
+            fields?: {
+                [key: string]: string | number | boolean | string[] | null;
+            };
         };
         /** @description What was seen of a link: `since` when it is in this state, and the status of the last answer, null without one. It is `dead` if it was gone or unreachable in three looks in a row, over several days. `final_url` is where a link leads that has `moved`, and null otherwise. */
         Link: {
@@ -3258,6 +3480,9 @@ export interface components {
              * @description The first approval.
              */
             readonly published_at: string | null;
+            fields: {
+                [key: string]: string | number | boolean | string[] | null;
+            };
             /** @description What the forge of the repository says of it; null where the service does not ask (LINK_CHECKS). */
             readonly repository: components["schemas"]["Repository"] | null;
             /**
@@ -3362,6 +3587,9 @@ export interface components {
              * @description The first approval.
              */
             readonly published_at: string | null;
+            fields: {
+                [key: string]: string | number | boolean | string[] | null;
+            };
             /** @description What the forge of the repository says of it; null where the service does not ask (LINK_CHECKS). */
             readonly repository: components["schemas"]["Repository"] | null;
             /**
@@ -3434,6 +3662,9 @@ export interface components {
              * @description The first approval.
              */
             readonly published_at: string | null;
+            fields: {
+                [key: string]: string | number | boolean | string[] | null;
+            };
             /** @description What the forge of the repository says of it; null where the service does not ask (LINK_CHECKS). */
             readonly repository: components["schemas"]["Repository"] | null;
             /**
@@ -3542,11 +3773,8 @@ export interface components {
         };
         /** @description A condition about a fact. */
         RuleCondition: {
-            /**
-             * @example links
-             * @enum {string}
-             */
-            fact: "account_hours" | "email_confirmed" | "email_domain" | "email_disposable" | "approved" | "rejected" | "submitted_24h" | "domain" | "domain_live" | "domain_rejected" | "domain_waiting" | "links" | "words" | "text_of_rejected" | "title_lookalike" | "has_repository" | "burst" | "link_state" | "repository_archived" | "repository_days" | "repository_pushed_days" | "repository_stars" | "repository_license";
+            /** @example links */
+            fact: string | ("account_hours" | "email_confirmed" | "email_domain" | "email_disposable" | "approved" | "rejected" | "submitted_24h" | "domain" | "domain_live" | "domain_rejected" | "domain_waiting" | "links" | "words" | "text_of_rejected" | "title_lookalike" | "has_repository" | "burst" | "link_state" | "repository_archived" | "repository_days" | "repository_pushed_days" | "repository_stars" | "repository_license");
             /**
              * @example >=
              * @enum {string}
@@ -3597,10 +3825,9 @@ export interface components {
         };
         /** @description A fact, what may be asked of it, and what has it. */
         RuleFact: {
+            fact: string | ("account_hours" | "email_confirmed" | "email_domain" | "email_disposable" | "approved" | "rejected" | "submitted_24h" | "domain" | "domain_live" | "domain_rejected" | "domain_waiting" | "links" | "words" | "text_of_rejected" | "title_lookalike" | "has_repository" | "burst" | "link_state" | "repository_archived" | "repository_days" | "repository_pushed_days" | "repository_stars" | "repository_license");
             /** @enum {string} */
-            fact: "account_hours" | "email_confirmed" | "email_domain" | "email_disposable" | "approved" | "rejected" | "submitted_24h" | "domain" | "domain_live" | "domain_rejected" | "domain_waiting" | "links" | "words" | "text_of_rejected" | "title_lookalike" | "has_repository" | "burst" | "link_state" | "repository_archived" | "repository_days" | "repository_pushed_days" | "repository_stars" | "repository_license";
-            /** @enum {string} */
-            type: "number" | "truth" | "text" | "words";
+            type: "number" | "truth" | "text" | "words" | "choice";
             is: ("=" | "<" | ">=" | "in" | "not in")[];
             on: ("submission" | "edit" | "registration")[];
         };
@@ -3909,7 +4136,7 @@ export interface components {
             host: string;
             format: string;
             /** @description The events that are sent to it. */
-            events: ("project.approved" | "project.submitted" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.edited" | "project.changes_requested" | "project.answered" | "project.appealed" | "project.reported" | "webhook.test" | "project.picked" | "project.unpicked" | "project.link_dead" | "project.edit_approved" | "project.edit_rejected" | "project.closing" | "project.message" | "project.returned" | "project.appeal_upheld" | "project.appeal_reversed" | "report.settled")[];
+            events: ("project.approved" | "project.submitted" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.edited" | "project.changes_requested" | "project.answered" | "project.appealed" | "project.reported" | "webhook.test" | "project.picked" | "project.unpicked" | "project.link_dead" | "project.edit_approved" | "project.edit_rejected" | "project.closing" | "project.message" | "project.returned" | "project.appeal_upheld" | "project.appeal_reversed" | "project.first_week" | "report.settled")[];
             deliveries: components["schemas"]["DeliveryCounts"];
         };
         /** @description The endpoints, in the order of the configuration. */
@@ -4104,6 +4331,9 @@ export interface components {
              * @description The first approval.
              */
             readonly published_at: string | null;
+            fields: {
+                [key: string]: string | number | boolean | string[] | null;
+            };
             /** @description What the forge of the repository says of it; null where the service does not ask (LINK_CHECKS). */
             readonly repository: components["schemas"]["Repository"] | null;
             /**
@@ -4361,6 +4591,30 @@ export interface components {
         CategoryList: {
             items: components["schemas"]["Category"][];
         };
+        /** @description A choice that is offered. */
+        ShownChoice: {
+            value: string;
+            label: string;
+        };
+        /** @description A field of projects that the operator has added, with its texts in the language of the answer. */
+        ShownField: {
+            name: string;
+            label: string;
+            help: string;
+            /** @enum {string} */
+            kind: "text" | "url" | "number" | "date" | "truth" | "choice" | "choices";
+            choices: components["schemas"]["ShownChoice"][];
+            required: boolean;
+            facet: boolean;
+            in_list: boolean;
+            categories: string[] | null;
+            /** @enum {string} */
+            audience: "public" | "reviewers";
+        };
+        /** @description The fields that the caller may see or fill in, in their order. */
+        ShownFieldList: {
+            items: components["schemas"]["ShownField"][];
+        };
         /** @description The address of a website or a repository. */
         PreviewInput: {
             /**
@@ -4423,6 +4677,9 @@ export interface components {
              * @description The first approval.
              */
             readonly published_at: string | null;
+            fields: {
+                [key: string]: string | number | boolean | string[] | null;
+            };
             /** @description What the forge of the repository says of it; null where the service does not ask (LINK_CHECKS). */
             readonly repository: components["schemas"]["Repository"] | null;
             /**
@@ -4497,6 +4754,13 @@ export interface components {
              * @example web-frameworks
              */
             category: string;
+            /**
+             * @description The values of the operator's own fields by name (`GET /api/fields`): texts, numbers, true or false, or lists of choices; null clears one.
+             * @example {}
+             */
+            fields?: {
+                [key: string]: string | number | boolean | string[] | null;
+            };
         };
         /** @description A project that is here already. */
         KnownProject: {
@@ -4541,12 +4805,22 @@ export interface components {
             tag: string;
             live_projects: number;
         };
-        /** @description The categories and the most used tags of a list. */
+        /** @description A value of a field, as the filter takes it, and how many projects of the list have it. */
+        FacetOfValue: {
+            value: string;
+            label: string;
+            live_projects: number;
+        };
+        /** @description The categories, the most used tags and the values of the operator's own fields of a list. */
         Facets: {
             categories: components["schemas"]["FacetOfCategory"][];
             tags: components["schemas"]["FacetOfTag"][];
             /** @description Whether more than 10,000 projects match; then the newest 10,000 are counted. */
             capped: boolean;
+            /** @description Of the operator's own fields that are facets and have choices, by their names. */
+            fields: {
+                [key: string]: components["schemas"]["FacetOfValue"][];
+            };
         };
         /** @description A change of a project: any of its fields. */
         ProjectChanges: {
@@ -4592,6 +4866,13 @@ export interface components {
              * @example web-frameworks
              */
             category?: string;
+            /**
+             * @description The values of the operator's own fields by name (`GET /api/fields`): texts, numbers, true or false, or lists of choices; null clears one.
+             * @example {}
+             */
+            fields?: {
+                [key: string]: string | number | boolean | string[] | null;
+            };
             /** @description False leaves what waits for its owner there, so that more can follow; true by default. */
             give_back?: boolean;
         };
@@ -4740,6 +5021,9 @@ export interface components {
              * @description The first approval.
              */
             readonly published_at: string | null;
+            fields: {
+                [key: string]: string | number | boolean | string[] | null;
+            };
             /** @description What the forge of the repository says of it; null where the service does not ask (LINK_CHECKS). */
             readonly repository: components["schemas"]["Repository"] | null;
             /**
@@ -4958,7 +5242,7 @@ export interface components {
             passkey_required?: boolean;
             service?: components["schemas"]["Service"];
             /** @description The fields of the user's live projects that need review when the user changes them. */
-            reviewed_fields?: ("title" | "tagline" | "author" | "description" | "url" | "repository_url" | "logo_url" | "logo" | "pictures" | "tags" | "category")[];
+            reviewed_fields?: ("title" | "tagline" | "author" | "description" | "url" | "repository_url" | "logo_url" | "logo" | "pictures" | "tags" | "category" | "fields")[];
             providers: components["schemas"]["Provider"][];
             /** @description The language of the caller's account; null if none. */
             language: string | null;
@@ -5060,6 +5344,9 @@ export interface components {
              * @description The first approval.
              */
             published_at: string | null;
+            fields: {
+                [key: string]: string | number | boolean | string[] | null;
+            };
             /** @description Since when, and why, it is among the picks of the reviewers. */
             picked: components["schemas"]["Pick"] | null;
         };
@@ -5297,8 +5584,60 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
+        /**
+         * @description - `duplicate`: Something with the same identity exists: a username, an e-mail address, a category's slug, or a project of the same owner with the same URL. Each member of errors points to a value that is taken; existing is your own project that has the URL.
+         *     - `too_many`: There is one more than there may be. The detail says of what, and how many.
+         *     - `other_user`: X-Expected-User named another account than the one that is signed in; nothing was changed. A page sends the id of the account that it shows with each write, because another tab may have changed the session.
+         */
+        DuplicateOrTooManyOrOtherUser: {
+            headers: {
+                "X-Request-ID": components["headers"]["X-Request-ID"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                Vary: components["headers"]["Vary"];
+                "Content-Language": components["headers"]["Content-Language"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
         /** @description - `other_user`: X-Expected-User named another account than the one that is signed in; nothing was changed. A page sends the id of the account that it shows with each write, because another tab may have changed the session. */
         OtherUser: {
+            headers: {
+                "X-Request-ID": components["headers"]["X-Request-ID"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                Vary: components["headers"]["Vary"];
+                "Content-Language": components["headers"]["Content-Language"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description - `precondition_failed`: If-Match named a version of the project that is no longer the current one. */
+        PreconditionFailed: {
+            headers: {
+                "X-Request-ID": components["headers"]["X-Request-ID"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                Vary: components["headers"]["Vary"];
+                "Content-Language": components["headers"]["Content-Language"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /**
+         * @description - `choice_in_use`: Projects have a choice of the field that the request leaves out; projects says how many. Retire the choice: it stays where it is, and is offered no more.
+         *     - `other_user`: X-Expected-User named another account than the one that is signed in; nothing was changed. A page sends the id of the account that it shows with each write, because another tab may have changed the session.
+         */
+        ChoiceInUseOrOtherUser: {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
@@ -5339,21 +5678,6 @@ export interface components {
          *     - `other_user`: X-Expected-User named another account than the one that is signed in; nothing was changed. A page sends the id of the account that it shows with each write, because another tab may have changed the session.
          */
         InvalidTransitionOrDuplicateOrOtherUser: {
-            headers: {
-                "X-Request-ID": components["headers"]["X-Request-ID"];
-                "Cache-Control": components["headers"]["Cache-Control"];
-                Vary: components["headers"]["Vary"];
-                "Content-Language": components["headers"]["Content-Language"];
-                RateLimit: components["headers"]["RateLimit"];
-                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["Problem"];
-            };
-        };
-        /** @description - `precondition_failed`: If-Match named a version of the project that is no longer the current one. */
-        PreconditionFailed: {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 "Cache-Control": components["headers"]["Cache-Control"];
@@ -6141,25 +6465,6 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /**
-         * @description - `duplicate`: Something with the same identity exists: a username, an e-mail address, a category's slug, or a project of the same owner with the same URL. Each member of errors points to a value that is taken; existing is your own project that has the URL.
-         *     - `too_many`: There is one more than there may be. The detail says of what, and how many.
-         *     - `other_user`: X-Expected-User named another account than the one that is signed in; nothing was changed. A page sends the id of the account that it shows with each write, because another tab may have changed the session.
-         */
-        DuplicateOrTooManyOrOtherUser: {
-            headers: {
-                "X-Request-ID": components["headers"]["X-Request-ID"];
-                "Cache-Control": components["headers"]["Cache-Control"];
-                Vary: components["headers"]["Vary"];
-                "Content-Language": components["headers"]["Content-Language"];
-                RateLimit: components["headers"]["RateLimit"];
-                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["Problem"];
-            };
-        };
     };
     parameters: never;
     requestBodies: never;
@@ -6172,7 +6477,7 @@ export interface components {
         "Cache-Control": string;
         /** @description The request's headers on which the answer depends. */
         Vary: string;
-        /** @description The language of a problem's `title` and `detail`, by `Accept-Language`; not where the site has English alone. */
+        /** @description The language of an answer's texts, such as a problem's `title`, by `Accept-Language`; not where the site has English alone. */
         "Content-Language": string;
         /** @description The name of the file to save the answer as. */
         "Content-Disposition": string;
@@ -6305,7 +6610,7 @@ export interface operations {
     adminLog: {
         parameters: {
             query?: {
-                action?: "project.submitted" | "project.imported" | "project.edited" | "project.edit_held" | "project.edit_approved" | "project.edit_rejected" | "project.edit_withdrawn" | "project.approval_given" | "project.approval_withdrawn" | "project.approved" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.votes_discounted" | "project.votes_counted" | "project.changes_requested" | "project.resubmitted" | "project.released" | "project.returned" | "project.appealed" | "project.appeal_upheld" | "project.appeal_reversed" | "project.picked" | "project.unpicked" | "message.erased" | "user.role_changed" | "user.categories_changed" | "user.status_changed" | "user.signed_out" | "user.deleted" | "user.renamed" | "user.identity_added" | "user.identity_removed" | "user.passkey_added" | "user.passkey_removed" | "user.passkeys_reset" | "user.registered" | "user.signed_in" | "user.signed_in_by_link" | "user.role_unknown" | "user.password_changed" | "user.email_changed" | "user.token_created" | "user.token_revoked" | "user.feed_key_made" | "user.feed_key_deleted" | "users.signed_out" | "users.tokens_revoked" | "category.created" | "category.changed" | "category.deleted" | "webhook.redelivered" | "webhook.tested" | "counters.repaired" | "report.settled" | "rule.created" | "rule.changed" | "rule.deleted" | "reply.created" | "reply.changed" | "reply.deleted";
+                action?: "project.submitted" | "project.imported" | "project.edited" | "project.edit_held" | "project.edit_approved" | "project.edit_rejected" | "project.edit_withdrawn" | "project.approval_given" | "project.approval_withdrawn" | "project.approved" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.votes_discounted" | "project.votes_counted" | "project.changes_requested" | "project.resubmitted" | "project.released" | "project.returned" | "project.appealed" | "project.appeal_upheld" | "project.appeal_reversed" | "project.picked" | "project.unpicked" | "message.erased" | "user.role_changed" | "user.categories_changed" | "user.status_changed" | "user.signed_out" | "user.deleted" | "user.renamed" | "user.identity_added" | "user.identity_removed" | "user.passkey_added" | "user.passkey_removed" | "user.passkeys_reset" | "user.registered" | "user.signed_in" | "user.signed_in_by_link" | "user.role_unknown" | "user.password_changed" | "user.email_changed" | "user.token_created" | "user.token_revoked" | "user.feed_key_made" | "user.feed_key_deleted" | "users.signed_out" | "users.tokens_revoked" | "category.created" | "category.changed" | "category.deleted" | "webhook.redelivered" | "webhook.tested" | "counters.repaired" | "report.settled" | "rule.created" | "rule.changed" | "rule.deleted" | "reply.created" | "reply.changed" | "reply.deleted" | "field.created" | "field.changed" | "field.deleted";
                 project_id?: number;
                 /** @description The id of the user that the entry is about. */
                 user_id?: number;
@@ -6371,6 +6676,7 @@ export interface operations {
                      *           },
                      *           "user": null,
                      *           "changes": null,
+                     *           "field": null,
                      *           "rule_id": 1,
                      *           "votes": null
                      *         }
@@ -6396,7 +6702,7 @@ export interface operations {
     adminLogFile: {
         parameters: {
             query?: {
-                action?: "project.submitted" | "project.imported" | "project.edited" | "project.edit_held" | "project.edit_approved" | "project.edit_rejected" | "project.edit_withdrawn" | "project.approval_given" | "project.approval_withdrawn" | "project.approved" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.votes_discounted" | "project.votes_counted" | "project.changes_requested" | "project.resubmitted" | "project.released" | "project.returned" | "project.appealed" | "project.appeal_upheld" | "project.appeal_reversed" | "project.picked" | "project.unpicked" | "message.erased" | "user.role_changed" | "user.categories_changed" | "user.status_changed" | "user.signed_out" | "user.deleted" | "user.renamed" | "user.identity_added" | "user.identity_removed" | "user.passkey_added" | "user.passkey_removed" | "user.passkeys_reset" | "user.registered" | "user.signed_in" | "user.signed_in_by_link" | "user.role_unknown" | "user.password_changed" | "user.email_changed" | "user.token_created" | "user.token_revoked" | "user.feed_key_made" | "user.feed_key_deleted" | "users.signed_out" | "users.tokens_revoked" | "category.created" | "category.changed" | "category.deleted" | "webhook.redelivered" | "webhook.tested" | "counters.repaired" | "report.settled" | "rule.created" | "rule.changed" | "rule.deleted" | "reply.created" | "reply.changed" | "reply.deleted";
+                action?: "project.submitted" | "project.imported" | "project.edited" | "project.edit_held" | "project.edit_approved" | "project.edit_rejected" | "project.edit_withdrawn" | "project.approval_given" | "project.approval_withdrawn" | "project.approved" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.votes_discounted" | "project.votes_counted" | "project.changes_requested" | "project.resubmitted" | "project.released" | "project.returned" | "project.appealed" | "project.appeal_upheld" | "project.appeal_reversed" | "project.picked" | "project.unpicked" | "message.erased" | "user.role_changed" | "user.categories_changed" | "user.status_changed" | "user.signed_out" | "user.deleted" | "user.renamed" | "user.identity_added" | "user.identity_removed" | "user.passkey_added" | "user.passkey_removed" | "user.passkeys_reset" | "user.registered" | "user.signed_in" | "user.signed_in_by_link" | "user.role_unknown" | "user.password_changed" | "user.email_changed" | "user.token_created" | "user.token_revoked" | "user.feed_key_made" | "user.feed_key_deleted" | "users.signed_out" | "users.tokens_revoked" | "category.created" | "category.changed" | "category.deleted" | "webhook.redelivered" | "webhook.tested" | "counters.repaired" | "report.settled" | "rule.created" | "rule.changed" | "rule.deleted" | "reply.created" | "reply.changed" | "reply.deleted" | "field.created" | "field.changed" | "field.deleted";
                 project_id?: number;
                 /** @description The id of the user that the entry is about. */
                 user_id?: number;
@@ -6608,6 +6914,476 @@ export interface operations {
             503: components["responses"]["UnavailableOrReadOnly"];
         };
     };
+    adminListDefinitions: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description ETags of answers that the caller has: if one is current, the answer is 304. */
+                "If-None-Match"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description All fields, in their order. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    ETag: components["headers"]["ETag"];
+                    Vary: components["headers"]["Vary"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "name": "license",
+                     *           "label": "Licence",
+                     *           "help": "",
+                     *           "kind": "choice",
+                     *           "choices": [
+                     *             {
+                     *               "value": "mit",
+                     *               "label": "MIT",
+                     *               "retired": true,
+                     *               "projects": 0
+                     *             }
+                     *           ],
+                     *           "required": true,
+                     *           "material": true,
+                     *           "audience": "public",
+                     *           "facet": true,
+                     *           "in_list": true,
+                     *           "search": true,
+                     *           "categories": null,
+                     *           "retired": true,
+                     *           "projects": 0
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["AdminFieldList"];
+                };
+            };
+            /** @description Unchanged since the ETag given. */
+            304: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    ETag: components["headers"]["ETag"];
+                    Vary: components["headers"]["Vary"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["AdminRequiredOrPasskeyRequiredOrEmailNotVerified"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    adminAddField: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `id` of the account that the page shows. If another account is signed in, the answer is 409 `other_user` and nothing changes. */
+                "X-Expected-User"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "license",
+                 *       "label": "Licence",
+                 *       "help": "",
+                 *       "kind": "choice",
+                 *       "choices": [
+                 *         {
+                 *           "value": "mit",
+                 *           "label": "MIT",
+                 *           "retired": true
+                 *         }
+                 *       ],
+                 *       "required": true,
+                 *       "material": true,
+                 *       "audience": "public",
+                 *       "facet": true,
+                 *       "in_list": true,
+                 *       "search": true,
+                 *       "categories": null,
+                 *       "retired": true
+                 *     }
+                 */
+                "application/json": components["schemas"]["FieldInput"];
+            };
+        };
+        responses: {
+            /** @description A field as administrators define it, and how many projects have a value. */
+            201: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Location: components["headers"]["Location"];
+                    ETag: components["headers"]["ETag"];
+                    Vary: components["headers"]["Vary"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "name": "license",
+                     *       "label": "Licence",
+                     *       "help": "",
+                     *       "kind": "choice",
+                     *       "choices": [
+                     *         {
+                     *           "value": "mit",
+                     *           "label": "MIT",
+                     *           "retired": true,
+                     *           "projects": 0
+                     *         }
+                     *       ],
+                     *       "required": true,
+                     *       "material": true,
+                     *       "audience": "public",
+                     *       "facet": true,
+                     *       "in_list": true,
+                     *       "search": true,
+                     *       "categories": null,
+                     *       "retired": true,
+                     *       "projects": 0
+                     *     }
+                     */
+                    "application/json": components["schemas"]["AdminField"];
+                };
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["AdminRequiredOrPasskeyRequiredOrEmailNotVerifiedOrCrossSiteRequest"];
+            409: components["responses"]["DuplicateOrTooManyOrOtherUser"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["UnavailableOrReadOnly"];
+        };
+    };
+    adminOrderFields: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The project's ETag, or its `version` in quotes: if its current version is another one, the answer is 412 and nothing changes. */
+                "If-Match"?: string;
+                /** @description The `id` of the account that the page shows. If another account is signed in, the answer is 409 `other_user` and nothing changes. */
+                "X-Expected-User"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "order": [
+                 *         "license",
+                 *         "platforms"
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["FieldOrderInput"];
+            };
+        };
+        responses: {
+            /** @description All fields, in their order. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    ETag: components["headers"]["ETag"];
+                    Vary: components["headers"]["Vary"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "name": "license",
+                     *           "label": "Licence",
+                     *           "help": "",
+                     *           "kind": "choice",
+                     *           "choices": [
+                     *             {
+                     *               "value": "mit",
+                     *               "label": "MIT",
+                     *               "retired": true,
+                     *               "projects": 0
+                     *             }
+                     *           ],
+                     *           "required": true,
+                     *           "material": true,
+                     *           "audience": "public",
+                     *           "facet": true,
+                     *           "in_list": true,
+                     *           "search": true,
+                     *           "categories": null,
+                     *           "retired": true,
+                     *           "projects": 0
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["AdminFieldList"];
+                };
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["AdminRequiredOrPasskeyRequiredOrEmailNotVerifiedOrCrossSiteRequest"];
+            409: components["responses"]["OtherUser"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["UnavailableOrReadOnly"];
+        };
+    };
+    adminShowField: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description ETags of answers that the caller has: if one is current, the answer is 304. */
+                "If-None-Match"?: string;
+            };
+            path: {
+                /** @example license */
+                field: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A field as administrators define it, and how many projects have a value. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    ETag: components["headers"]["ETag"];
+                    Vary: components["headers"]["Vary"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "name": "license",
+                     *       "label": "Licence",
+                     *       "help": "",
+                     *       "kind": "choice",
+                     *       "choices": [
+                     *         {
+                     *           "value": "mit",
+                     *           "label": "MIT",
+                     *           "retired": true,
+                     *           "projects": 0
+                     *         }
+                     *       ],
+                     *       "required": true,
+                     *       "material": true,
+                     *       "audience": "public",
+                     *       "facet": true,
+                     *       "in_list": true,
+                     *       "search": true,
+                     *       "categories": null,
+                     *       "retired": true,
+                     *       "projects": 0
+                     *     }
+                     */
+                    "application/json": components["schemas"]["AdminField"];
+                };
+            };
+            /** @description Unchanged since the ETag given. */
+            304: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    ETag: components["headers"]["ETag"];
+                    Vary: components["headers"]["Vary"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["AdminRequiredOrPasskeyRequiredOrEmailNotVerified"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    adminChangeField: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The project's ETag, or its `version` in quotes: if its current version is another one, the answer is 412 and nothing changes. */
+                "If-Match"?: string;
+                /** @description The `id` of the account that the page shows. If another account is signed in, the answer is 409 `other_user` and nothing changes. */
+                "X-Expected-User"?: string;
+            };
+            path: {
+                /** @example license */
+                field: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "license",
+                 *       "label": "Licence",
+                 *       "help": "",
+                 *       "kind": "choice",
+                 *       "choices": [
+                 *         {
+                 *           "value": "mit",
+                 *           "label": "MIT",
+                 *           "retired": true
+                 *         }
+                 *       ],
+                 *       "required": true,
+                 *       "material": true,
+                 *       "audience": "public",
+                 *       "facet": true,
+                 *       "in_list": true,
+                 *       "search": true,
+                 *       "categories": null,
+                 *       "retired": true
+                 *     }
+                 */
+                "application/json": components["schemas"]["FieldChanges"];
+            };
+        };
+        responses: {
+            /** @description A field as administrators define it, and how many projects have a value. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    ETag: components["headers"]["ETag"];
+                    Vary: components["headers"]["Vary"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "name": "license",
+                     *       "label": "Licence",
+                     *       "help": "",
+                     *       "kind": "choice",
+                     *       "choices": [
+                     *         {
+                     *           "value": "mit",
+                     *           "label": "MIT",
+                     *           "retired": true,
+                     *           "projects": 0
+                     *         }
+                     *       ],
+                     *       "required": true,
+                     *       "material": true,
+                     *       "audience": "public",
+                     *       "facet": true,
+                     *       "in_list": true,
+                     *       "search": true,
+                     *       "categories": null,
+                     *       "retired": true,
+                     *       "projects": 0
+                     *     }
+                     */
+                    "application/json": components["schemas"]["AdminField"];
+                };
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["AdminRequiredOrPasskeyRequiredOrEmailNotVerifiedOrCrossSiteRequest"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["ChoiceInUseOrOtherUser"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["UnavailableOrReadOnly"];
+        };
+    };
+    adminRemoveField: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The project's ETag, or its `version` in quotes: if its current version is another one, the answer is 412 and nothing changes. */
+                "If-Match"?: string;
+                /** @description The `id` of the account that the page shows. If another account is signed in, the answer is 409 `other_user` and nothing changes. */
+                "X-Expected-User"?: string;
+            };
+            path: {
+                /** @example license */
+                field: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Delete a field with all its values. Its name can be used again once these are removed: few are so at once. */
+            204: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["AdminRequiredOrPasskeyRequiredOrEmailNotVerifiedOrCrossSiteRequest"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["OtherUser"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["UnavailableOrReadOnly"];
+        };
+    };
     adminEraseMessage: {
         parameters: {
             query?: never;
@@ -6777,6 +7553,7 @@ export interface operations {
                      *           "updated_at": "2026-11-20T10:00:00.123456Z",
                      *           "submitted_at": "2026-11-20T10:00:00.123456Z",
                      *           "published_at": "2026-11-20T14:30:00.000000Z",
+                     *           "fields": {},
                      *           "repository": null,
                      *           "dead_since": null,
                      *           "picked": null,
@@ -6918,6 +7695,7 @@ export interface operations {
                      *             "updated_at": "2026-11-20T10:00:00.123456Z",
                      *             "submitted_at": "2026-11-20T10:00:00.123456Z",
                      *             "published_at": "2026-11-20T14:30:00.000000Z",
+                     *             "fields": {},
                      *             "repository": null,
                      *             "dead_since": null,
                      *             "picked": null,
@@ -7021,6 +7799,7 @@ export interface operations {
                      *           "updated_at": "2026-11-20T10:00:00.123456Z",
                      *           "submitted_at": "2026-11-20T10:00:00.123456Z",
                      *           "published_at": "2026-11-20T14:30:00.000000Z",
+                     *           "fields": {},
                      *           "repository": null,
                      *           "dead_since": null,
                      *           "picked": null,
@@ -7152,6 +7931,7 @@ export interface operations {
                      *       "updated_at": "2026-11-20T10:00:00.123456Z",
                      *       "submitted_at": "2026-11-20T10:00:00.123456Z",
                      *       "published_at": "2026-11-20T14:30:00.000000Z",
+                     *       "fields": {},
                      *       "repository": null,
                      *       "dead_since": null,
                      *       "picked": null,
@@ -7235,6 +8015,7 @@ export interface operations {
                      *           },
                      *           "user": null,
                      *           "changes": null,
+                     *           "field": null,
                      *           "rule_id": 1,
                      *           "votes": null
                      *         }
@@ -7351,6 +8132,7 @@ export interface operations {
                      *       "updated_at": "2026-11-20T10:00:00.123456Z",
                      *       "submitted_at": "2026-11-20T10:00:00.123456Z",
                      *       "published_at": "2026-11-20T14:30:00.000000Z",
+                     *       "fields": {},
                      *       "repository": null,
                      *       "dead_since": null,
                      *       "picked": null,
@@ -7473,6 +8255,7 @@ export interface operations {
                      *       "updated_at": "2026-11-20T10:00:00.123456Z",
                      *       "submitted_at": "2026-11-20T10:00:00.123456Z",
                      *       "published_at": "2026-11-20T14:30:00.000000Z",
+                     *       "fields": {},
                      *       "repository": null,
                      *       "dead_since": null,
                      *       "picked": null,
@@ -7595,6 +8378,7 @@ export interface operations {
                      *       "updated_at": "2026-11-20T10:00:00.123456Z",
                      *       "submitted_at": "2026-11-20T10:00:00.123456Z",
                      *       "published_at": "2026-11-20T14:30:00.000000Z",
+                     *       "fields": {},
                      *       "repository": null,
                      *       "dead_since": null,
                      *       "picked": null,
@@ -8656,6 +9440,7 @@ export interface operations {
                      *           },
                      *           "user": null,
                      *           "changes": null,
+                     *           "field": null,
                      *           "rule_id": 1,
                      *           "votes": null
                      *         }
@@ -8861,7 +9646,7 @@ export interface operations {
                 state?: "pending" | "delivered" | "dead";
                 /** @description An endpoint's name; an unknown one finds nothing. */
                 endpoint?: string;
-                event?: "project.approved" | "project.submitted" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.edited" | "project.changes_requested" | "project.answered" | "project.appealed" | "project.reported" | "webhook.test" | "project.picked" | "project.unpicked" | "project.link_dead" | "project.edit_approved" | "project.edit_rejected" | "project.closing" | "project.message" | "project.returned" | "project.appeal_upheld" | "project.appeal_reversed" | "report.settled" | "account.password_reset" | "account.email_verification" | "account.email_changed" | "account.password_changed" | "account.passkey_added" | "account.passkey_removed";
+                event?: "project.approved" | "project.submitted" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.edited" | "project.changes_requested" | "project.answered" | "project.appealed" | "project.reported" | "webhook.test" | "project.picked" | "project.unpicked" | "project.link_dead" | "project.edit_approved" | "project.edit_rejected" | "project.closing" | "project.message" | "project.returned" | "project.appeal_upheld" | "project.appeal_reversed" | "project.first_week" | "report.settled" | "account.password_reset" | "account.email_verification" | "account.email_changed" | "account.password_changed" | "account.passkey_added" | "account.passkey_removed";
                 project_id?: number;
             };
             header?: never;
@@ -9758,6 +10543,7 @@ export interface operations {
                      *           "updated_at": "2026-11-20T10:00:00.123456Z",
                      *           "submitted_at": "2026-11-20T10:00:00.123456Z",
                      *           "published_at": "2026-11-20T14:30:00.000000Z",
+                     *           "fields": {},
                      *           "repository": null,
                      *           "dead_since": null,
                      *           "picked": null,
@@ -10929,6 +11715,62 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    fieldsListFields: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The fields that the caller may see or fill in, in their order. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    /** @description The language of an answer's texts, such as a problem's `title`, by `Accept-Language`; not where the site has English alone. */
+                    "Content-Language"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "name": "license",
+                     *           "label": "Licence",
+                     *           "help": "",
+                     *           "kind": "choice",
+                     *           "choices": [
+                     *             {
+                     *               "value": "mit",
+                     *               "label": "MIT"
+                     *             }
+                     *           ],
+                     *           "required": true,
+                     *           "facet": true,
+                     *           "in_list": true,
+                     *           "categories": null,
+                     *           "audience": "public"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ShownFieldList"];
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["EmailNotVerified"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     linksPreview: {
         parameters: {
             query?: never;
@@ -11146,7 +11988,7 @@ export interface operations {
             };
             path: {
                 /** @example not_found */
-                code: "malformed_json" | "bad_request" | "unauthenticated" | "invalid_credentials" | "not_owner" | "own_submission" | "own_decision" | "admin_required" | "reviewer_required" | "passkey_required" | "account_suspended" | "email_not_verified" | "not_admitted" | "passwords_off" | "cross_site_request" | "registration_closed" | "registration_refused" | "sign_in_cancelled" | "sign_in_expired" | "sign_in_refused" | "sign_in_again" | "not_found" | "method_not_allowed" | "invalid_transition" | "not_votable" | "duplicate" | "last_admin" | "category_in_use" | "appeal_not_possible" | "links_off" | "claimed" | "too_many_projects" | "too_many_votes" | "account_deleted" | "address_taken" | "identity_taken" | "too_many_passkeys" | "last_way_in" | "too_many" | "preview_first" | "other_user" | "precondition_failed" | "too_large" | "unsupported_media_type" | "validation_failed" | "rate_limited" | "internal" | "provider_failed" | "unavailable" | "provider_unavailable" | "read_only";
+                code: "malformed_json" | "bad_request" | "unauthenticated" | "invalid_credentials" | "not_owner" | "own_submission" | "own_decision" | "admin_required" | "reviewer_required" | "passkey_required" | "account_suspended" | "email_not_verified" | "not_admitted" | "passwords_off" | "cross_site_request" | "registration_closed" | "registration_refused" | "sign_in_cancelled" | "sign_in_expired" | "sign_in_refused" | "sign_in_again" | "not_found" | "method_not_allowed" | "invalid_transition" | "not_votable" | "duplicate" | "last_admin" | "category_in_use" | "choice_in_use" | "appeal_not_possible" | "links_off" | "claimed" | "too_many_projects" | "too_many_votes" | "account_deleted" | "address_taken" | "identity_taken" | "too_many_passkeys" | "last_way_in" | "too_many" | "preview_first" | "other_user" | "precondition_failed" | "too_large" | "unsupported_media_type" | "validation_failed" | "rate_limited" | "internal" | "provider_failed" | "unavailable" | "provider_unavailable" | "read_only";
             };
             cookie?: never;
         };
@@ -11287,6 +12129,7 @@ export interface operations {
                      *           "updated_at": "2026-11-20T10:00:00.123456Z",
                      *           "submitted_at": "2026-11-20T10:00:00.123456Z",
                      *           "published_at": "2026-11-20T14:30:00.000000Z",
+                     *           "fields": {},
                      *           "repository": null,
                      *           "dead_since": null,
                      *           "picked": null,
@@ -11355,6 +12198,7 @@ export interface operations {
                      *           "updated_at": "2026-11-20T10:00:00.123456Z",
                      *           "submitted_at": "2026-11-20T10:00:00.123456Z",
                      *           "published_at": "2026-11-20T14:30:00.000000Z",
+                     *           "fields": {},
                      *           "repository": null,
                      *           "dead_since": null,
                      *           "picked": null,
@@ -11422,7 +12266,8 @@ export interface operations {
                  *         "python",
                  *         "web"
                  *       ],
-                 *       "category": "web-frameworks"
+                 *       "category": "web-frameworks",
+                 *       "fields": {}
                  *     }
                  */
                 "application/json": components["schemas"]["ProjectInput"];
@@ -11490,6 +12335,7 @@ export interface operations {
                      *       "updated_at": "2026-11-20T10:00:00.123456Z",
                      *       "submitted_at": "2026-11-20T10:00:00.123456Z",
                      *       "published_at": "2026-11-20T14:30:00.000000Z",
+                     *       "fields": {},
                      *       "repository": null,
                      *       "dead_since": null,
                      *       "picked": null,
@@ -11718,7 +12564,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The categories and the most used tags of a list. */
+            /** @description The categories, the most used tags and the values of the operator's own fields of a list. */
             200: {
                 headers: {
                     "X-Request-ID": components["headers"]["X-Request-ID"];
@@ -11727,6 +12573,8 @@ export interface operations {
                     Vary: components["headers"]["Vary"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    /** @description The language of an answer's texts, such as a problem's `title`, by `Accept-Language`; not where the site has English alone. */
+                    "Content-Language"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -11745,7 +12593,8 @@ export interface operations {
                      *           "live_projects": 7
                      *         }
                      *       ],
-                     *       "capped": true
+                     *       "capped": true,
+                     *       "fields": {}
                      *     }
                      */
                     "application/json": components["schemas"]["Facets"];
@@ -11847,6 +12696,7 @@ export interface operations {
                      *       "updated_at": "2026-11-20T10:00:00.123456Z",
                      *       "submitted_at": "2026-11-20T10:00:00.123456Z",
                      *       "published_at": "2026-11-20T14:30:00.000000Z",
+                     *       "fields": {},
                      *       "repository": null,
                      *       "dead_since": null,
                      *       "picked": null,
@@ -11915,6 +12765,7 @@ export interface operations {
                  *         "web"
                  *       ],
                  *       "category": "web-frameworks",
+                 *       "fields": {},
                  *       "give_back": true
                  *     }
                  */
@@ -11982,6 +12833,7 @@ export interface operations {
                      *       "updated_at": "2026-11-20T10:00:00.123456Z",
                      *       "submitted_at": "2026-11-20T10:00:00.123456Z",
                      *       "published_at": "2026-11-20T14:30:00.000000Z",
+                     *       "fields": {},
                      *       "repository": null,
                      *       "dead_since": null,
                      *       "picked": null,
@@ -12209,6 +13061,7 @@ export interface operations {
                      *       "updated_at": "2026-11-20T10:00:00.123456Z",
                      *       "submitted_at": "2026-11-20T10:00:00.123456Z",
                      *       "published_at": "2026-11-20T14:30:00.000000Z",
+                     *       "fields": {},
                      *       "repository": null,
                      *       "dead_since": null,
                      *       "picked": null,
@@ -12321,6 +13174,7 @@ export interface operations {
                      *       "updated_at": "2026-11-20T10:00:00.123456Z",
                      *       "submitted_at": "2026-11-20T10:00:00.123456Z",
                      *       "published_at": "2026-11-20T14:30:00.000000Z",
+                     *       "fields": {},
                      *       "repository": null,
                      *       "dead_since": null,
                      *       "picked": null,
@@ -12417,7 +13271,7 @@ export interface operations {
                     Vary: components["headers"]["Vary"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    /** @description The language of a problem's `title` and `detail`, by `Accept-Language`; not where the site has English alone. */
+                    /** @description The language of an answer's texts, such as a problem's `title`, by `Accept-Language`; not where the site has English alone. */
                     "Content-Language"?: string;
                     [name: string]: unknown;
                 };
@@ -12663,6 +13517,7 @@ export interface operations {
                      *       "updated_at": "2026-11-20T10:00:00.123456Z",
                      *       "submitted_at": "2026-11-20T10:00:00.123456Z",
                      *       "published_at": "2026-11-20T14:30:00.000000Z",
+                     *       "fields": {},
                      *       "repository": null,
                      *       "dead_since": null,
                      *       "picked": null,
@@ -12778,6 +13633,7 @@ export interface operations {
                      *       "updated_at": "2026-11-20T10:00:00.123456Z",
                      *       "submitted_at": "2026-11-20T10:00:00.123456Z",
                      *       "published_at": "2026-11-20T14:30:00.000000Z",
+                     *       "fields": {},
                      *       "repository": null,
                      *       "dead_since": null,
                      *       "picked": null,
@@ -12895,6 +13751,7 @@ export interface operations {
                      *       "updated_at": "2026-11-20T10:00:00.123456Z",
                      *       "submitted_at": "2026-11-20T10:00:00.123456Z",
                      *       "published_at": "2026-11-20T14:30:00.000000Z",
+                     *       "fields": {},
                      *       "repository": null,
                      *       "dead_since": null,
                      *       "picked": null,
@@ -13042,6 +13899,7 @@ export interface operations {
                      *           "updated_at": "2026-11-20T10:00:00.123456Z",
                      *           "submitted_at": "2026-11-20T10:00:00.123456Z",
                      *           "published_at": "2026-11-20T14:30:00.000000Z",
+                     *           "fields": {},
                      *           "repository": null,
                      *           "dead_since": null,
                      *           "picked": null,
@@ -13505,6 +14363,7 @@ export interface operations {
                      *           "updated_at": "2026-11-20T10:00:00.123456Z",
                      *           "submitted_at": "2026-11-20T10:00:00.123456Z",
                      *           "published_at": "2026-11-20T14:30:00.000000Z",
+                     *           "fields": {},
                      *           "repository": null,
                      *           "dead_since": null,
                      *           "picked": null,
@@ -13646,6 +14505,7 @@ export interface operations {
                      *             "updated_at": "2026-11-20T10:00:00.123456Z",
                      *             "submitted_at": "2026-11-20T10:00:00.123456Z",
                      *             "published_at": "2026-11-20T14:30:00.000000Z",
+                     *             "fields": {},
                      *             "repository": null,
                      *             "dead_since": null,
                      *             "picked": null,
@@ -13782,6 +14642,7 @@ export interface operations {
                      *       "updated_at": "2026-11-20T10:00:00.123456Z",
                      *       "submitted_at": "2026-11-20T10:00:00.123456Z",
                      *       "published_at": "2026-11-20T14:30:00.000000Z",
+                     *       "fields": {},
                      *       "repository": null,
                      *       "dead_since": null,
                      *       "picked": null,
@@ -13920,6 +14781,7 @@ export interface operations {
                      *       "updated_at": "2026-11-20T10:00:00.123456Z",
                      *       "submitted_at": "2026-11-20T10:00:00.123456Z",
                      *       "published_at": "2026-11-20T14:30:00.000000Z",
+                     *       "fields": {},
                      *       "repository": null,
                      *       "dead_since": null,
                      *       "picked": null,
@@ -14082,6 +14944,7 @@ export interface operations {
                      *       "updated_at": "2026-11-20T10:00:00.123456Z",
                      *       "submitted_at": "2026-11-20T10:00:00.123456Z",
                      *       "published_at": "2026-11-20T14:30:00.000000Z",
+                     *       "fields": {},
                      *       "repository": null,
                      *       "dead_since": null,
                      *       "picked": null,
@@ -14265,6 +15128,7 @@ export interface operations {
                      *           },
                      *           "user": null,
                      *           "changes": null,
+                     *           "field": null,
                      *           "rule_id": 1,
                      *           "votes": null
                      *         }
@@ -14421,6 +15285,7 @@ export interface operations {
                      *       "updated_at": "2026-11-20T10:00:00.123456Z",
                      *       "submitted_at": "2026-11-20T10:00:00.123456Z",
                      *       "published_at": "2026-11-20T14:30:00.000000Z",
+                     *       "fields": {},
                      *       "repository": null,
                      *       "dead_since": null,
                      *       "picked": null,
@@ -14474,7 +15339,7 @@ export interface operations {
                     Vary: components["headers"]["Vary"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    /** @description The language of a problem's `title` and `detail`, by `Accept-Language`; not where the site has English alone. */
+                    /** @description The language of an answer's texts, such as a problem's `title`, by `Accept-Language`; not where the site has English alone. */
                     "Content-Language"?: string;
                     [name: string]: unknown;
                 };
@@ -14674,6 +15539,7 @@ export interface operations {
                      *       "updated_at": "2026-11-20T10:00:00.123456Z",
                      *       "submitted_at": "2026-11-20T10:00:00.123456Z",
                      *       "published_at": "2026-11-20T14:30:00.000000Z",
+                     *       "fields": {},
                      *       "repository": null,
                      *       "dead_since": null,
                      *       "picked": null,
@@ -14835,6 +15701,7 @@ export interface operations {
                      *       "updated_at": "2026-11-20T10:00:00.123456Z",
                      *       "submitted_at": "2026-11-20T10:00:00.123456Z",
                      *       "published_at": "2026-11-20T14:30:00.000000Z",
+                     *       "fields": {},
                      *       "repository": null,
                      *       "dead_since": null,
                      *       "picked": null,
@@ -14946,6 +15813,7 @@ export interface operations {
                      *       "updated_at": "2026-11-20T10:00:00.123456Z",
                      *       "submitted_at": "2026-11-20T10:00:00.123456Z",
                      *       "published_at": "2026-11-20T14:30:00.000000Z",
+                     *       "fields": {},
                      *       "repository": null,
                      *       "dead_since": null,
                      *       "picked": null,
@@ -15067,6 +15935,7 @@ export interface operations {
                      *       "updated_at": "2026-11-20T10:00:00.123456Z",
                      *       "submitted_at": "2026-11-20T10:00:00.123456Z",
                      *       "published_at": "2026-11-20T14:30:00.000000Z",
+                     *       "fields": {},
                      *       "repository": null,
                      *       "dead_since": null,
                      *       "picked": null,
@@ -15189,6 +16058,7 @@ export interface operations {
                      *       "updated_at": "2026-11-20T10:00:00.123456Z",
                      *       "submitted_at": "2026-11-20T10:00:00.123456Z",
                      *       "published_at": "2026-11-20T14:30:00.000000Z",
+                     *       "fields": {},
                      *       "repository": null,
                      *       "dead_since": null,
                      *       "picked": null,
@@ -16061,6 +16931,7 @@ export interface operations {
                  *           "updated_at": "2026-11-20T10:00:00.123456Z",
                  *           "submitted_at": "2026-11-20T10:00:00.123456Z",
                  *           "published_at": "2026-11-20T14:30:00.000000Z",
+                 *           "fields": {},
                  *           "picked": null
                  *         },
                  *         "approved_by": {
@@ -16179,6 +17050,7 @@ export interface operations {
                  *           "updated_at": "2026-11-20T10:00:00.123456Z",
                  *           "submitted_at": "2026-11-20T10:00:00.123456Z",
                  *           "published_at": "2026-11-20T14:30:00.000000Z",
+                 *           "fields": {},
                  *           "picked": null
                  *         },
                  *         "submitted_by": {
@@ -16297,6 +17169,7 @@ export interface operations {
                  *           "updated_at": "2026-11-20T10:00:00.123456Z",
                  *           "submitted_at": "2026-11-20T10:00:00.123456Z",
                  *           "published_at": "2026-11-20T14:30:00.000000Z",
+                 *           "fields": {},
                  *           "picked": null
                  *         },
                  *         "rejected_by": {
@@ -16418,6 +17291,7 @@ export interface operations {
                  *           "updated_at": "2026-11-20T10:00:00.123456Z",
                  *           "submitted_at": "2026-11-20T10:00:00.123456Z",
                  *           "published_at": "2026-11-20T14:30:00.000000Z",
+                 *           "fields": {},
                  *           "picked": null
                  *         },
                  *         "unpublished_by": {
@@ -16539,6 +17413,7 @@ export interface operations {
                  *           "updated_at": "2026-11-20T10:00:00.123456Z",
                  *           "submitted_at": "2026-11-20T10:00:00.123456Z",
                  *           "published_at": "2026-11-20T14:30:00.000000Z",
+                 *           "fields": {},
                  *           "picked": null
                  *         },
                  *         "deleted_by": {
@@ -16657,6 +17532,7 @@ export interface operations {
                  *           "updated_at": "2026-11-20T10:00:00.123456Z",
                  *           "submitted_at": "2026-11-20T10:00:00.123456Z",
                  *           "published_at": "2026-11-20T14:30:00.000000Z",
+                 *           "fields": {},
                  *           "picked": null
                  *         },
                  *         "edited_by": {
@@ -16780,6 +17656,7 @@ export interface operations {
                  *           "updated_at": "2026-11-20T10:00:00.123456Z",
                  *           "submitted_at": "2026-11-20T10:00:00.123456Z",
                  *           "published_at": "2026-11-20T14:30:00.000000Z",
+                 *           "fields": {},
                  *           "picked": null
                  *         },
                  *         "requested_by": {
@@ -16901,6 +17778,7 @@ export interface operations {
                  *           "updated_at": "2026-11-20T10:00:00.123456Z",
                  *           "submitted_at": "2026-11-20T10:00:00.123456Z",
                  *           "published_at": "2026-11-20T14:30:00.000000Z",
+                 *           "fields": {},
                  *           "picked": null
                  *         },
                  *         "answered_by": {
@@ -17022,6 +17900,7 @@ export interface operations {
                  *           "updated_at": "2026-11-20T10:00:00.123456Z",
                  *           "submitted_at": "2026-11-20T10:00:00.123456Z",
                  *           "published_at": "2026-11-20T14:30:00.000000Z",
+                 *           "fields": {},
                  *           "picked": null
                  *         },
                  *         "appealed_by": {
@@ -17143,6 +18022,7 @@ export interface operations {
                  *           "updated_at": "2026-11-20T10:00:00.123456Z",
                  *           "submitted_at": "2026-11-20T10:00:00.123456Z",
                  *           "published_at": "2026-11-20T14:30:00.000000Z",
+                 *           "fields": {},
                  *           "picked": null
                  *         },
                  *         "kind": "broken_link"
@@ -17352,6 +18232,7 @@ export interface operations {
                  *           "updated_at": "2026-11-20T10:00:00.123456Z",
                  *           "submitted_at": "2026-11-20T10:00:00.123456Z",
                  *           "published_at": "2026-11-20T14:30:00.000000Z",
+                 *           "fields": {},
                  *           "picked": null
                  *         },
                  *         "picked_by": {
@@ -17470,6 +18351,7 @@ export interface operations {
                  *           "updated_at": "2026-11-20T10:00:00.123456Z",
                  *           "submitted_at": "2026-11-20T10:00:00.123456Z",
                  *           "published_at": "2026-11-20T14:30:00.000000Z",
+                 *           "fields": {},
                  *           "picked": null
                  *         },
                  *         "unpicked_by": {
@@ -17588,6 +18470,7 @@ export interface operations {
                  *           "updated_at": "2026-11-20T10:00:00.123456Z",
                  *           "submitted_at": "2026-11-20T10:00:00.123456Z",
                  *           "published_at": "2026-11-20T14:30:00.000000Z",
+                 *           "fields": {},
                  *           "picked": null
                  *         },
                  *         "link": {

@@ -12,7 +12,7 @@ import { addressOf } from "../state/queue-address.ts";
 import { approve, askReason } from "../state/queue-decisions.ts";
 import { isMine } from "../state/queue-approvals.ts";
 import { showNew, story } from "../state/queue-history.ts";
-import { differences, heldChanges, newlyHeld, picturesOf, since, waits } from "../state/queue-story.ts";
+import { differences, heldChanges, newlyHeld, picturesOf, since, valuesOf, waits } from "../state/queue-story.ts";
 import { changed, current, type Item, item, linked, queue, selected } from "../state/queue.ts";
 import { wasLive } from "../state/queue-record.ts";
 import { personAt, readOnly } from "../state/session.ts";
@@ -141,7 +141,7 @@ async function showVersion(): Promise<void> {
   }
 }
 
-const ELSEWHERE = ["title", "tagline", "description", "category", "tags", "logo", "pictures"]; // fields that are shown in another way
+const ELSEWHERE = ["title", "tagline", "description", "category", "tags", "logo", "pictures", "fields"]; // fields that are shown in another way
 
 function Facts({ item: shown }: { item: Item }) {
   const { category, tags, owner, owner_stats, submitted_at } = shown;
@@ -153,6 +153,7 @@ function Facts({ item: shown }: { item: Item }) {
         <dt key={name}>{r.fields[name]}</dt>,
         <dd key={`${name} text`} dir="auto">{name.endsWith("url") ? <Address url={String(texts[name])} /> : String(texts[name])}</dd>,
       ])}
+      {valuesOf(shown).map(([name, text]) => [<dt key={name}>{r.field(name)}</dt>, <dd key={`${name} text`} dir="auto">{added.own?.labelOfValue(name, text) ?? text}</dd>])}
       <dt>{r.category}</dt><dd>{category.name}</dd>
       <dt>{r.tags}</dt><dd class="chips">{tags.length ? tags.map((tag) => <span class="tag" key={tag}>{tag}</span>) : <span class="muted">{r.noTags}</span>}</dd>
       <dt>{r.owner}</dt><dd><a href={personAt(owner)}>{owner.username}</a> <span class="muted">{r.record(owner_stats)}</span></dd>

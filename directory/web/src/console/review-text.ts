@@ -1,6 +1,7 @@
 // Everything that the review queue says.
 import type { Schemas } from "../api/client.ts";
 import { did } from "../api/events.ts";
+import { added } from "../extras/extra.ts";
 import { count, ended, t } from "../text.ts";
 
 type Decision = "approve" | "reject" | "request_changes";
@@ -18,6 +19,8 @@ const warnings: Record<string, { sign: string; text: string }> = {
   owner_suspended: { sign: "Owner suspended", text: "The owner is suspended" },
   same_repository: { sign: "Same repository", text: "Another project has the same repository" },
 };
+
+const capital = (text: string): string => (text[0]?.toUpperCase() ?? "") + text.slice(1);
 
 export const r = {
   queue: "Review queue",
@@ -95,10 +98,10 @@ export const r = {
   /** The fields of a project in the order of a comparison; one without a label does not compile. */
   fields: {
     title: "Title", tagline: "Tagline", author: "Author", url: "Website", repository_url: "Source code", logo_url: "Address of the logo",
-    logo: "Logo", pictures: "Pictures", category: "Category", tags: "Tags", description: "Description",
+    logo: "Logo", pictures: "Pictures", category: "Category", tags: "Tags", description: "Description", fields: "Own fields",
   } satisfies Record<keyof Schemas["RevisionChanges"], string> as Record<string, string>,
   /** What a field of the log is called; what the API alone names is made a word of. */
-  field: (name: string): string => r.fields[name] ?? (name[0]?.toUpperCase() ?? "") + name.slice(1).replaceAll("_", " "),
+  field: (name: string): string => r.fields[name] ?? added.own?.labelOf(name) ?? capital(name.replace(/^fields\./, "").replaceAll("_", " ")),
   everyCategory: "All categories",
   changedFields: (names: string[]) => `Changed: ${names.join(", ").toLowerCase()}`,
   others: "Other submissions of this URL",

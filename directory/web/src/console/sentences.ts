@@ -22,6 +22,7 @@ export function sentence(entry: Entry, projectAt?: string): Part[] {
 function holds(when: string, { actor, user_id, from, to, changes }: Entry): boolean {
   if (when === "own") return actor?.id === user_id;
   if (when === "returned") return to === "pending" && from !== "pending";
+  if (when === "order") return Boolean(changes?.order);
   if (when === "changed") return Boolean(changes);
   if (when === "several") return Boolean(changes?.deliveries);
   return !when || to === when;

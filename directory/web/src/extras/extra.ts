@@ -53,6 +53,8 @@ export interface Extra {
   picks?: { Pick: (props: { item: Item }) => ComponentChildren };
   /** What the pane of an item shows of its links, and the sign of a dead one on the row of a project. */
   links?: Record<"Seen" | "Sign", (props: { item: Item }) => ComponentChildren>;
+  /** What people read of the operator's own fields, by their places such as "fields.license", and of their values. */
+  own?: { labelOf: (place: string) => string | undefined; labelOfValue: (place: string, text: string) => string };
   /** Whether owners may appeal, and what settles the appeal that is open about an item of the queue. */
   appeals?: { areOn: () => boolean; Settle: (props: { item: Item }) => ComponentChildren };
   /** Who looks at an item: whether that can be said of it, what is known, and what is shown above it, among its actions and on its row. */
@@ -60,4 +62,4 @@ export interface Extra {
 }
 
 /** What one of the extras adds. It is here, and filled by index.ts, since modules that the extras import read it too. */
-export const added: Pick<Extra, "keys" | "saved" | "appeals" | "claims" | "picks" | "links"> = {};
+export const added: Pick<Extra, "keys" | "saved" | "appeals" | "claims" | "picks" | "links" | "own"> = {};

@@ -4,7 +4,7 @@ import { decided, decidedChanges, edits } from "../api/events.ts";
 import { r } from "../console/review-text.ts";
 
 export type Entry = Schemas["Audit"];
-type Shown = Pick<Schemas["QueueItem"], (typeof FIELDS)[number]>;
+type Shown = Pick<Schemas["QueueItem"], keyof Schemas["RevisionChanges"]>;
 export interface Change {
   field: string;
   from: string;
@@ -81,20 +81,22 @@ function isOver({ action, at }: Entry, own: readonly Entry[], review: Schemas["Q
 
 /** Whether an edit of the changes that wait is part of those that are shown. */
 function isShown({ action, changes }: Entry, held: Record<string, unknown>): boolean {
-  return action === "project.edit_held" && Object.entries(changes ?? {}).every(([field, { from, to }]) => written(field in held ? held[field] : from) === written(to));
+  const waits = flat(held);
+  return action === "project.edit_held" && changesIn(changes).every(([field, { from, to }]) => written(field in waits ? waits[field] : from) === written(to));
 }
 
 /** The changes of a live project that wait, from what it shows. */
 export function heldChanges(project: Shown & Pick<Schemas["QueueItem"], "revision">): Change[] {
-  const held: Record<string, unknown> = project.revision?.changes ?? {};
-  return FIELDS.filter((field) => field in held).map((field) => ({ field, from: textOf(project, field), to: written(held[field]) }));
+  const held = flat(project.revision?.changes ?? {});
+  return [...FIELDS, ...ownIn(held)].filter((field) => field in held).map((field) => ({ field, from: textOf(project, field), to: written(held[field]) }));
 }
 
 /** What waits now in another way than when the reviewer looked. */
 export function newlyHeld(seen: Parameters<typeof heldChanges>[0], now: Parameters<typeof heldChanges>[0]): Change[] {
   const [before, after] = [heldChanges(seen), heldChanges(now)];
   const toOf = (changes: Change[], field: string) => changes.find((each) => each.field === field)?.to;
-  return FIELDS.map((field) => ({ field, from: toOf(before, field) ?? textOf(seen, field), to: toOf(after, field) ?? textOf(now, field) }))
+  const own = [...before, ...after].map(({ field }) => field).filter((field) => field.startsWith(OWN));
+  return [...new Set([...FIELDS, ...own])].map((field) => ({ field, from: toOf(before, field) ?? textOf(seen, field), to: toOf(after, field) ?? textOf(now, field) }))
     .filter((each) => each.from !== each.to && (toOf(before, each.field) ?? toOf(after, each.field)) !== undefined);
 }
 
@@ -102,7 +104,7 @@ export function newlyHeld(seen: Parameters<typeof heldChanges>[0], now: Paramete
 export function changesOf(edits: readonly Entry[]): Change[] {
   const found = new Map<string, Change>();
   for (const { changes } of [...edits].reverse()) {
-    for (const [field, { from, to }] of Object.entries(changes ?? {})) {
+    for (const [field, { from, to }] of changesIn(changes)) {
       const none = field === "review_categories" ? r.everyCategory : "";
       found.set(field, { field, from: found.get(field)?.from ?? (written(from) || none), to: written(to) || none });
     }
@@ -121,15 +123,36 @@ function othersOf(entries: readonly Entry[], id: number): Other[] {
   return [...found.values()];
 }
 
-const FIELDS = Object.keys(r.fields) as (keyof Schemas["RevisionChanges"])[];
+const OWN = "fields."; // what stands before the name of an own field
+const FIELDS = Object.keys(r.fields).filter((field) => field !== "fields");
+
+/** Values, or changes, by field, each own field by its name behind OWN. */
+function flat(values: object): Record<string, unknown> {
+  const { fields, ...others } = values as Record<string, unknown>;
+  return { ...others, ...Object.fromEntries(Object.entries(fields ?? {}).map(([name, value]) => [OWN + name, value])) };
+}
+
+/** The values of own fields, as texts. */
+export function valuesOf({ fields }: Pick<Shown, "fields">): [string, string][] {
+  return Object.entries(flat({ fields })).map(([name, value]) => [name, written(value)]);
+}
+
+function ownIn(values: Record<string, unknown>): string[] {
+  return Object.keys(values).filter((field) => field.startsWith(OWN));
+}
+
+function changesIn(changes: Entry["changes"]): [string, { from?: unknown; to?: unknown }][] {
+  return Object.entries(flat(changes ?? {})) as [string, { from?: unknown; to?: unknown }][];
+}
 
 /** The fields in which two versions of a project differ. */
 export function differences(from: Shown, to: Shown): Change[] {
-  return FIELDS.map((field) => ({ field, from: textOf(from, field), to: textOf(to, field) })).filter((each) => each.from !== each.to);
+  const own = [from, to].flatMap((each) => ownIn(flat({ fields: each.fields })));
+  return [...new Set([...FIELDS, ...own])].map((field) => ({ field, from: textOf(from, field), to: textOf(to, field) })).filter((each) => each.from !== each.to);
 }
 
-function textOf(project: Shown, field: (typeof FIELDS)[number]): string {
-  return written(field === "category" ? project.category.slug : project[field]);
+function textOf(project: Shown, field: string): string {
+  return written(field === "category" ? project.category.slug : flat(project)[field]);
 }
 
 /** A list of pictures as a text: a line for each, with its address and its words. */
