@@ -32,6 +32,7 @@ from directory.services.catalog import catalog
 from directory.services.catalog.filters import Filters
 from directory.services.site import Site, path_of
 from directory.services.text import links, markdown
+from directory.services.turn_words import instant
 
 bp = Blueprint("pages", __name__)
 # What programs get at "/".
@@ -339,8 +340,8 @@ def init_app(app: Flask) -> None:
     """Register the filters and functions of the templates."""
     app.extensions["environments"] = {}
     app.jinja_env.filters |= {
-        "day": _day, "number": "{:,}".format, "letters": letters, "tint": _tint, "markdown": _markdown,
-        "path": path_of, "host": _host, "repository": _repository,
+        "day": _day, "instant": instant, "number": "{:,}".format, "letters": letters, "tint": _tint,
+        "markdown": _markdown, "path": path_of, "host": _host, "repository": _repository,
         "in_list": own_values.in_list, "enumerated": COMMA.join, "inline": str.lower, "category": str,
     }  # fmt: skip
     app.jinja_env.globals |= {

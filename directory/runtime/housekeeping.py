@@ -74,7 +74,8 @@ def by_clock(app: Flask) -> dict[str, Callable[[int], int]]:
     They are for a clock that has not jumped (`clock.confirm`).
     """
     notify = app.extensions["webhooks"]
-    due = {"holds": holding.release_due, "weeks": partial(first_week.tell, notify=notify)}
+    due: dict[str, Callable[[int], int]] = {"holds": holding.release_due}
+    due["weeks"] = partial(first_week.tell, notify=notify)
     if not app.config["CHANGES_DAYS"]:
         return {**due, "promises": deadlines.promise_nothing}
     closing = {"projects": partial(deadlines.close, notify=notify)}
