@@ -21,7 +21,7 @@ from directory.http.client import prefers_json
 from directory.http.endpoint import HTML, Operation, operation, tag
 from directory.http.exchange import current
 from directory.language.catalogues import ENGLISH, Catalogue
-from directory.language.messages import CATEGORY, _
+from directory.language.messages import CATEGORY, Message, _
 from directory.language.templates import TranslatedEnvironment
 from directory.pages import script_words, translated
 from directory.pages.build import Build
@@ -139,6 +139,7 @@ def _rendered(
     is_outside = access.is_closed() and by is None and not values.get("is_shell")
     shown_in = language or languages.chosen()
     facts |= {"own_pages": _own_pages(shown_in.tag, is_outside=is_outside), "is_outside": is_outside}
+    facts["more_lists"] = more_lists()
     facts |= {"assets": "" if files else docs.assets(), "sends_mail": receivers.configured_mail_server() is not None}
     varying = languages.varying(languages.of_app()) if language is None else {}
     if varying:
@@ -209,6 +210,11 @@ def slots(place: str) -> list[Any]:
 def slot_values(place: str, *given: Any) -> dict[str, Any]:
     """The values of what extras show at a place of a page about the given."""
     return {name: value for slot in slots(place) for name, value in slot.values(*given).items()}
+
+
+def more_lists() -> dict[str, Message]:
+    """The lists that are no order of all projects, by their paths, for the tabs, the footer and the sitemap."""
+    return {"/best": _("Best"), **slot_values("lists")}
 
 
 def said_at(place: str) -> dict[str, tuple[str, Any]]:
