@@ -202,8 +202,8 @@ def _speaking(environment: Any, language: Catalogue) -> TranslatedEnvironment:
 
 
 def slots(place: str) -> list[Any]:
-    """What extras show at a place of a page: each with its `template`."""
-    found: list[Any] = current_app.extensions["slots"].get(place, [])
+    """What extras show at a place of a page: each with its `template`. While the pages are tried out there are none."""
+    found: list[Any] = current_app.extensions.get("slots", {}).get(place, [])
     return found
 
 
