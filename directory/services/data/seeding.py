@@ -107,5 +107,5 @@ def _past(submission: Submission, number: int, category_ids: dict[str, int]) -> 
         submitted_at=submission.submitted_at,
         decided_at=submission.decided_at,
         rejection_reason=submission.reason,
-        picked=submission.picked_at and (submission.picked_at, submission.fields["pick"]),
+        picked=(submission.picked_at, submission.fields["pick"]) if submission.picked_at else None,
     )
