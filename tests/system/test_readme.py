@@ -28,11 +28,11 @@ END_OF_STEP = "---- end of a step of the tour ----"
 SHORT = ('"status": "pending"', '"status": "live"', '"title": "Lanternfish"', '"upvoted":true,"upvotes":1')
 LONG = (
     '"status": "pending"',
-    '"queue_position": 9',
+    '"queue_position": 7',
     '"status": "rejected"',
     '"rejection_reason": "Please',
     '"status": "pending"',
-    '"queue_position": 9',
+    '"queue_position": 7',
     '"status": "live"',
     '"title": "Lanternfish"',
     '"upvoted":true,"upvotes":1',
