@@ -67,3 +67,10 @@ def edited(walk: Any) -> dict[str, Any]:
             (one, {"alt": "A window", "do": "words"}),
         ]
     }
+
+
+def pressed(_walk: Any) -> dict[str, Any]:
+    """The form of a submission, sent with words and a file that is no picture."""
+    lamp = {"title": "Pictured", "tagline": "A tool", "url": "https://pictured.example/", "category": "tools"}
+    file = (io.BytesIO(b"x"), "a.png")
+    return {"pictures": [("/submit/pictures", {**lamp, "another": "true", "picture_alt": "A window", "picture": file})]}
