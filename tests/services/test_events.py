@@ -324,7 +324,7 @@ def _shows(scene: Scene, event: Event) -> None:
     name = event.timeline_name or event.word
     assert (name in line) is (event.timeline is not None)
     if event.timeline:
-        assert event.timeline in page
+        assert (event.thread or event.timeline) in page
         assert ("reason" in line[name]) is event.has_reason
     if event.kind:
         assert event.kind in [item["kind"] for item in done(scene.owner.get(f"{path}/messages"))["items"]]
