@@ -61,7 +61,7 @@ const SHOWN: Record<string, typeof Logos> = { logo: Logos, pictures: PictureList
 
 function Shown({ field, from, to }: Change) {
   const Part = SHOWN[field] ?? Difference;
-  return <Part from={from} to={to} />;
+  return <Part from={r.value(field, from)} to={r.value(field, to)} />;
 }
 
 /** Fields that changed, each with its words. */

@@ -41,6 +41,8 @@ export interface Extra {
   ranking?: { load: () => void; view: () => ComponentChildren };
   /** Where an administrator sees who voted for a project, and what that link says. */
   votes?: (project: { id: number; title: string; upvotes: number }) => { href: string; label: string };
+  /** What people read of an own field and of a value of it, by the name of the field. */
+  own?: { labelOf: (name: string) => string | undefined; wordsOf: (name: string, text: string) => string };
   /** Texts to choose from, of a decision: those that were read, what one says about a project, and a menu of them. */
   saved?: {
     title: string;
@@ -60,4 +62,4 @@ export interface Extra {
 }
 
 /** What one of the extras adds. It is here, and filled by index.ts, since modules that the extras import read it too. */
-export const added: Pick<Extra, "keys" | "saved" | "appeals" | "claims" | "picks" | "links"> = {};
+export const added: Pick<Extra, "keys" | "own" | "saved" | "appeals" | "claims" | "picks" | "links"> = {};

@@ -3,6 +3,7 @@ import { filters } from "../state/queue-address.ts";
 import { appeals } from "./appeals/index.ts";
 import { claims } from "./claims/index.ts";
 import { added, type Extra } from "./extra.ts";
+import { fields } from "./fields/index.ts";
 import { links } from "./links/index.ts";
 import { picks } from "./picks/index.ts";
 import { replies } from "./replies/index.ts";
@@ -18,6 +19,7 @@ const all: readonly Extra[] = [
   claims,
   reports,
   spamRules,
+  fields,
   replies,
   voteReview,
   picks,

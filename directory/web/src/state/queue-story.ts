@@ -132,6 +132,11 @@ function flat(values: object): Record<string, unknown> {
   return { ...others, ...Object.fromEntries(Object.entries(fields ?? {}).map(([name, value]) => [OWN + name, value])) };
 }
 
+/** The own fields of which a project has values, and these as texts. */
+export function ownOf({ fields }: Pick<Shown, "fields">): [string, string][] {
+  return Object.entries(flat({ fields })).map(([field, value]) => [field, written(value)]);
+}
+
 function ownIn(values: Record<string, unknown>): string[] {
   return Object.keys(values).filter((field) => field.startsWith(OWN));
 }

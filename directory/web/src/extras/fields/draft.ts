@@ -4,6 +4,7 @@ import { api, ask, Problem, type Schemas } from "../../api/client.ts";
 import { loadCategories } from "../../state/categories.ts";
 import { Resource } from "../../state/resource.ts";
 import { afterSession, isAdministrator, onNewCaller, session, withSession } from "../../state/session.ts";
+import { forgetLabels } from "./labels.ts";
 
 export type Field = Schemas["AdminField"];
 export type Words = Field["label"];
@@ -35,7 +36,7 @@ export function said(words: Words): string {
 
 /** The languages of the site, its own one first. */
 export function languages(): readonly Schemas["Language"][] {
-  return session.value?.site.languages ?? [];
+  return session.value?.languages ?? [];
 }
 
 /** A text with another one in a language. One without any others is a text alone. */
@@ -90,6 +91,12 @@ export function removeRow(key: number): void {
   rows.value = rows.peek().filter((each) => each.key !== key);
 }
 
+/** What a label spells as a value or a name. */
+export function slug(words: Words, between: string): string {
+  const text = said(words).normalize("NFKD").toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-+|-+$/g, "");
+  return text.replaceAll("-", between).slice(0, 40);
+}
+
 export function moveRow(place: number, by: number): void {
   const list = [...rows.peek()];
   list.splice(place + by, 0, ...list.splice(place, 1));
@@ -103,6 +110,7 @@ export async function saveField(): Promise<Field | null> {
   const flags = Object.fromEntries(Object.entries(WITHOUT).filter(([, kinds]) => kinds.includes(kind)).map(([flag]) => [flag, false]));
   const given = { ...others, ...flags, ...(WITH_CHOICES.includes(kind) ? { choices } : {}) };
   refused.value = null;
+  forgetLabels();
   try {
     if (!saved.data.peek()) return await ask(api.POST("/api/admin/fields", { body: { ...given, name, kind } }));
     return await ask(api.PUT("/api/admin/fields/{field}", { params: { path: { field: name } }, body: given }));
@@ -113,9 +121,9 @@ export async function saveField(): Promise<Field | null> {
   }
 }
 
-/** Why the field was refused, by the place in it, such as "choices/0/value". */
-export function errorAt(place: string): string | undefined {
+/** Why the field was refused, by the place in it, such as "choices/0"; also for what lies below, unless it is `alone`. */
+export function errorAt(place: string, alone = false): string | undefined {
   const errors: { pointer?: string; detail: string }[] = refused.value?.body.errors ?? [];
-  const found = errors.filter(({ pointer = "" }) => pointer === `#/${place}` || pointer.startsWith(`#/${place}/`));
+  const found = errors.filter(({ pointer = "" }) => pointer === `#/${place}` || (!alone && pointer.startsWith(`#/${place}/`)));
   return found.length ? found.map((each) => each.detail).join(" ") : undefined;
 }

@@ -1,26 +1,44 @@
 // What people read of fields and choices, where the console has names and values.
-import { api, ask, type Schemas } from "../../api/client.ts";
-import { Resource } from "../../state/resource.ts";
+import { signal } from "@preact/signals";
+import { api, ask, Problem, type Schemas } from "../../api/client.ts";
+import { w } from "../../console/text.ts";
 import { onNewCaller } from "../../state/session.ts";
 
-const known = new Resource<readonly Schemas["ShownField"][]>(true);
-onNewCaller(() => known.clear());
+const known = signal<readonly Schemas["ShownField"][]>([]);
+let asked = false;
+onNewCaller(forgetLabels);
 
-/** Read the fields. If that fails, those of the last time stay. */
-export function loadLabels(): Promise<void> {
-  return known.load("fields", async (signal) => (await ask(api.GET("/api/fields", { signal }))).items);
+/** Read the labels again when the next one is needed. */
+export function forgetLabels(): void {
+  asked = false;
 }
 
-function fieldOf(name: string): Schemas["ShownField"] | undefined {
-  return known.data.value?.find((each) => each.name === name);
-}
-
+/** The label of a field; undefined until it is read, and for a field that is offered no more. */
 export function labelOf(name: string): string | undefined {
   return fieldOf(name)?.label;
 }
 
 /** A value, or several with commas, in words; as it is where it has none. */
-export function labelOfValue(name: string, text: string): string {
-  const choices = fieldOf(name)?.choices ?? [];
+export function wordsOf(name: string, text: string): string {
+  const { kind, choices = [] } = fieldOf(name) ?? {};
+  if (kind === "truth") return { true: w.yes, false: w.no }[text] ?? text;
   return choices.length ? text.split(", ").map((each) => choices.find(({ value }) => value === each)?.label ?? each).join(", ") : text;
+}
+
+// They are read for the first name that is shown, so that a directory without such fields asks for nothing.
+function fieldOf(name: string): Schemas["ShownField"] | undefined {
+  if (!asked) {
+    asked = true;
+    queueMicrotask(() => void read());
+  }
+  return known.value.find((each) => each.name === name);
+}
+
+/** If this fails, names stand in place of labels. */
+async function read(): Promise<void> {
+  try {
+    known.value = (await ask(api.GET("/api/fields"))).items;
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error;
+  }
 }

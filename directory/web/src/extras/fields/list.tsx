@@ -10,6 +10,7 @@ import type { Page } from "../../state/router.ts";
 import { readOnly } from "../../state/session.ts";
 import { t } from "../../text.ts";
 import { type Field, said } from "./draft.ts";
+import { Movers } from "./movers.tsx";
 import { f } from "./text.ts";
 
 const listing = new Listing<Field>("fields", [], (_wanted, signal) => ask(api.GET("/api/admin/fields", { signal })));
@@ -34,7 +35,7 @@ export const list: Page = {
 
 function uses(field: Field): string {
   const flags = (Object.keys(f.short) as (keyof typeof f.short)[]).filter((name) => field[name]).map((name) => f.short[name]);
-  return [...flags, ...(field.audience === "reviewers" ? [f.audiences.reviewers] : []), ...(field.categories ?? [])].join(", ");
+  return [...flags, ...(field.audience === "reviewers" ? [f.forReviewers] : []), ...(field.categories ?? [])].join(", ");
 }
 
 /** How many projects have a value, and on demand each choice. */
@@ -53,8 +54,7 @@ function Actions({ field }: { field: Field }) {
   const [place, label] = [all.indexOf(field), said(field.label)];
   return (
     <span class="acts">
-      <button type="button" class="link" aria-label={f.earlierOf(label)} disabled={readOnly.value || place === 0} onClick={() => void move(all, place, -1)}>{f.earlier}</button>
-      <button type="button" class="link" aria-label={f.laterOf(label)} disabled={readOnly.value || place === all.length - 1} onClick={() => void move(all, place, 1)}>{f.later}</button>
+      <Movers label={label} isFirst={place === 0} isLast={place === all.length - 1} move={(by) => move(all, place, by)} />
       <button type="button" class="link" aria-label={w.deleteOf(label)} disabled={readOnly.value} onClick={() => remove(field)}>{w.delete}</button>
     </span>
   );
@@ -71,7 +71,7 @@ async function move(all: readonly Field[], place: number, by: number): Promise<v
     if (!(error instanceof Problem)) throw error;
     say(error.detail);
   }
-  void listing.again();
+  await listing.again();
 }
 
 function remove({ name, label, projects }: Field): void {

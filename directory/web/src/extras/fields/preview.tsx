@@ -4,19 +4,17 @@ import { w } from "../../console/text.ts";
 import { draft, rows, said } from "./draft.ts";
 import { f } from "./text.ts";
 
-const TYPES: Record<string, string> = { date: "date", url: "url" };
-
 export function Preview() {
   const { label, help, kind, required } = draft.value;
   return (
-    <fieldset class="field own-preview" disabled>
-      <legend>{f.preview}</legend>
-      <div class="field">
-        <div class="label"><span dir="auto">{said(label) || f.label}</span>{!required && <span class="muted small">{t.optional}</span>}</div>
+    <section class="card" aria-labelledby="own-preview">
+      <h2 id="own-preview">{f.preview}</h2>
+      <fieldset class="field" disabled>
+        <legend class="label"><span dir="auto">{said(label) || f.label}</span>{!required && <span class="muted small">{t.optional}</span>}</legend>
         <Input kind={kind} label={said(label) || f.label} />
         {said(help) && <p class="hint" dir="auto">{said(help)}</p>}
-      </div>
-    </fieldset>
+      </fieldset>
+    </section>
   );
 }
 
@@ -26,5 +24,5 @@ function Input({ kind, label }: { kind: string; label: string }) {
   if (kind === "choice" || kind === "truth") {
     return <select aria-label={label}>{[f.notGiven, ...(kind === "truth" ? [w.yes, w.no] : offered)].map((each, place) => <option key={place}>{each}</option>)}</select>;
   }
-  return <input aria-label={label} type={TYPES[kind] ?? "text"} inputMode={kind === "number" ? "decimal" : undefined} />;
+  return kind === "date" ? <input aria-label={label} type="date" /> : <input aria-label={label} />;
 }
