@@ -99,6 +99,7 @@ def index(query: dict[str, Any]) -> Any:
 
 @bp.get("/facets")
 @public
+@documented(optional_headers=("Content-Language",))
 @operation(
     query=FacetsQuery(), answer=FacetsOutput(), tier="read", etag=True,
     cache=CachePolicy(tags=lambda *_: CacheTags(())),

@@ -160,7 +160,7 @@ class FormBody(Body):
         fields = take_form()
         write_checks.refuse_other_user(current().aside.get(EXPECTED_USER))
         own = {name: value for name, value in fields if name.startswith(PREFIX)}
-        given: dict[str, Any] = {name: value for name, value in fields if value and name not in own}
+        given: dict[str, Any] = {name: value for name, value in fields if value and name not in {*own, OWN_FIELDS}}
         given |= {OWN_FIELDS: own} if own else {}
         for name in given:
             if isinstance(self.schema.fields.get(name), Flag):

@@ -71,7 +71,7 @@ SAME = {
     "saved_replies": {"decision": "reject"},
     "link_checks": {"project_id": FIRST_ID},
     "link_counts": {"state": "ok"},
-    "field_definitions": {"kind": "text", "audience": "public", "state": "present"},
+    "field_definitions": {"kind": "text", "audience": "public", "state": "present", "choices": []},
     "rule_facts": {"kind": "submission", "account_id": FIRST_ID},
     "rule_actions": {"effect": "mark", "project_id": FIRST_ID},
     "messages": {"project_id": FIRST_ID, "sender": "reviewers", "kind": "note"},
@@ -138,7 +138,7 @@ def _reviews(rows: list[dict[str, Any]], projects: list[dict[str, Any]]) -> list
 def _fixed(n: int) -> dict[str, Any]:
     """What has to be unique, or to point at something, of the nth row."""
     unique = ("username", "email", "slug", "token_hash", "url_key", "webhook_id", "subject", "state_hash")
-    unique += ("credential_id", "name", "digest")
+    unique += ("credential_id", "name", "digest", "host")
     owners = ("user_id", "owner_id", "category_id", "actor_id", "delivery_id", "author_id", "unread_by")
     counters = ("live_projects", "pending_projects", "rejected_projects")
     return (

@@ -32,7 +32,8 @@ HEADERS: dict[str, dict[str, Any]] = {
     "Cache-Control": _header("Which caches may store it, and for how long."),
     "Vary": _header("The request's headers on which the answer depends."),
     "Content-Language": _header(
-        "The language of a problem's `title` and `detail`, by `Accept-Language`; not where the site has English alone.",
+        "The language of an answer's texts, such as a problem's `title`, by `Accept-Language`; not where the site has "
+        "English alone.",
         is_required=False,
     ),
     "Content-Disposition": _header(

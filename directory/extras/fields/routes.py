@@ -25,6 +25,7 @@ for address in ("/admin/fields", "/admin/fields/new", "/admin/fields/of/<field:f
 
 @of_all.get("")
 @public
+@documented(optional_headers=("Content-Language",))
 @operation(answer=ShownFieldList(), tier="read")  # without an ETag, so that no language gets another one's answer
 def list_fields() -> Any:
     """List the fields that the operator has added to projects, in their order, as far as the caller may see them.

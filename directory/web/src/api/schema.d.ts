@@ -6477,7 +6477,7 @@ export interface components {
         "Cache-Control": string;
         /** @description The request's headers on which the answer depends. */
         Vary: string;
-        /** @description The language of a problem's `title` and `detail`, by `Accept-Language`; not where the site has English alone. */
+        /** @description The language of an answer's texts, such as a problem's `title`, by `Accept-Language`; not where the site has English alone. */
         "Content-Language": string;
         /** @description The name of the file to save the answer as. */
         "Content-Disposition": string;
@@ -11732,6 +11732,8 @@ export interface operations {
                     Vary: components["headers"]["Vary"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    /** @description The language of an answer's texts, such as a problem's `title`, by `Accept-Language`; not where the site has English alone. */
+                    "Content-Language"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -12571,6 +12573,8 @@ export interface operations {
                     Vary: components["headers"]["Vary"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    /** @description The language of an answer's texts, such as a problem's `title`, by `Accept-Language`; not where the site has English alone. */
+                    "Content-Language"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -13267,7 +13271,7 @@ export interface operations {
                     Vary: components["headers"]["Vary"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    /** @description The language of a problem's `title` and `detail`, by `Accept-Language`; not where the site has English alone. */
+                    /** @description The language of an answer's texts, such as a problem's `title`, by `Accept-Language`; not where the site has English alone. */
                     "Content-Language"?: string;
                     [name: string]: unknown;
                 };
@@ -15335,7 +15339,7 @@ export interface operations {
                     Vary: components["headers"]["Vary"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    /** @description The language of a problem's `title` and `detail`, by `Accept-Language`; not where the site has English alone. */
+                    /** @description The language of an answer's texts, such as a problem's `title`, by `Accept-Language`; not where the site has English alone. */
                     "Content-Language"?: string;
                     [name: string]: unknown;
                 };

@@ -1,4 +1,5 @@
 // What differs between two texts, with the words marked; a screen reader hears which were removed and which added.
+import { added } from "../extras/extra.ts";
 import { diff, shortened } from "../state/queue-diff.ts";
 import type { Change } from "../state/queue-story.ts";
 import { r } from "./review-text.ts";
@@ -61,7 +62,8 @@ const SHOWN: Record<string, typeof Logos> = { logo: Logos, pictures: PictureList
 
 function Shown({ field, from, to }: Change) {
   const Part = SHOWN[field] ?? Difference;
-  return <Part from={r.value(field, from)} to={r.value(field, to)} />;
+  const said = (text: string) => added.own?.labelOfValue(field, text) ?? text;
+  return <Part from={said(from)} to={said(to)} />;
 }
 
 /** Fields that changed, each with its words. */

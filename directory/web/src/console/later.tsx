@@ -1,4 +1,4 @@
-// A page whose code is loaded when it is opened first, because few people open it.
+// A page whose code is loaded when it is opened first, so that the queue has less to load.
 import { Problem } from "../api/client.ts";
 import { Failed, Skeleton } from "../parts/states.tsx";
 import { Resource } from "../state/resource.ts";

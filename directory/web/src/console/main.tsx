@@ -8,7 +8,6 @@ import { startApp } from "../parts/app.tsx";
 import { startConsoleKeys } from "../state/queue-keys.ts";
 import { startPending } from "../state/queue-pending.ts";
 import { keepClearOfFocus } from "./clear-of-focus.ts";
-import { dashboard } from "./dashboard.tsx";
 import { KeyHelp } from "./key-help.tsx";
 import { later } from "./later.tsx";
 import { DecisionBar } from "./queue-outcomes.tsx";
@@ -23,7 +22,7 @@ startPending();
 keepClearOfFocus();
 // The line on the last decision stands outside of the page, so that a screen reader hears it also when another page opens.
 startApp([
-  { pattern: /^\/admin$/, page: dashboard },
+  { pattern: /^\/admin$/, page: later(w.pages["/admin"], async () => (await import("./dashboard.tsx")).dashboard) },
   { pattern: /^\/admin\/queue$/, page: reviewQueue },
   { pattern: /^\/admin\/queue\/(\d{1,19})$/, page: reviewQueue },
   { pattern: /^\/admin\/projects$/, page: later(w.pages["/admin/projects"], async () => (await rare()).projects) },

@@ -12,7 +12,7 @@ import { addressOf } from "../state/queue-address.ts";
 import { approve, askReason } from "../state/queue-decisions.ts";
 import { isMine } from "../state/queue-approvals.ts";
 import { showNew, story } from "../state/queue-history.ts";
-import { differences, heldChanges, newlyHeld, ownOf, picturesOf, since, waits } from "../state/queue-story.ts";
+import { differences, heldChanges, newlyHeld, picturesOf, since, valuesOf, waits } from "../state/queue-story.ts";
 import { changed, current, type Item, item, linked, queue, selected } from "../state/queue.ts";
 import { wasLive } from "../state/queue-record.ts";
 import { personAt, readOnly } from "../state/session.ts";
@@ -153,7 +153,7 @@ function Facts({ item: shown }: { item: Item }) {
         <dt key={name}>{r.fields[name]}</dt>,
         <dd key={`${name} text`} dir="auto">{name.endsWith("url") ? <Address url={String(texts[name])} /> : String(texts[name])}</dd>,
       ])}
-      {ownOf(shown).map(([name, text]) => [<dt key={name}>{r.field(name)}</dt>, <dd key={`${name} text`} dir="auto">{text.startsWith("http") ? <Address url={text} /> : r.value(name, text)}</dd>])}
+      {valuesOf(shown).map(([name, text]) => [<dt key={name}>{r.field(name)}</dt>, <dd key={`${name} text`} dir="auto">{text.startsWith("http") ? <Address url={text} /> : added.own?.labelOfValue(name, text) ?? text}</dd>])}
       <dt>{r.category}</dt><dd>{category.name}</dd>
       <dt>{r.tags}</dt><dd class="chips">{tags.length ? tags.map((tag) => <span class="tag" key={tag}>{tag}</span>) : <span class="muted">{r.noTags}</span>}</dd>
       <dt>{r.owner}</dt><dd><a href={personAt(owner)}>{owner.username}</a> <span class="muted">{r.record(owner_stats)}</span></dd>

@@ -17,7 +17,6 @@ import { since } from "../state/queue-story.ts";
 import { address, type Page } from "../state/router.ts";
 import { isAdministrator, readOnly, user } from "../state/session.ts";
 import { t } from "../text.ts";
-import { Filters } from "./filters.tsx";
 import { Frame } from "./frame.tsx";
 import { ItemPane, once } from "./queue-item.tsx";
 import { Lanes, rulesOf } from "./queue-held.tsx";
@@ -26,6 +25,7 @@ import { ApprovalDialog } from "./queue-approve.tsx";
 import { ReasonDialog } from "./queue-reason.tsx";
 import { TeamSigns, TooFew } from "./queue-team.tsx";
 import { r } from "./review-text.ts";
+import { Filters } from "./table.tsx";
 import { w } from "./text.ts";
 import "../styles/console-queue.css";
 

@@ -20,8 +20,6 @@ const warnings: Record<string, { sign: string; text: string }> = {
   same_repository: { sign: "Same repository", text: "Another project has the same repository" },
 };
 
-/** The name of an own field, which the log has behind "fields."; of others their name. */
-const ownName = (field: string): string => field.replace(/^fields\./, "");
 const capital = (text: string): string => (text[0]?.toUpperCase() ?? "") + text.slice(1);
 
 export const r = {
@@ -103,9 +101,7 @@ export const r = {
     logo: "Logo", pictures: "Pictures", category: "Category", tags: "Tags", description: "Description", fields: "Own fields",
   } satisfies Record<keyof Schemas["RevisionChanges"], string> as Record<string, string>,
   /** What a field of the log is called; what the API alone names is made a word of. */
-  field: (name: string): string => r.fields[name] ?? added.own?.labelOf(ownName(name)) ?? capital(ownName(name).replaceAll("_", " ")),
-  /** A value of a field of the log in words. */
-  value: (field: string, text: string): string => (ownName(field) !== field && added.own?.wordsOf(ownName(field), text)) || text,
+  field: (name: string): string => r.fields[name] ?? added.own?.labelOf(name) ?? capital(name.replace(/^fields\./, "").replaceAll("_", " ")),
   everyCategory: "All categories",
   changedFields: (names: string[]) => `Changed: ${names.join(", ").toLowerCase()}`,
   others: "Other submissions of this URL",

@@ -41,8 +41,6 @@ export interface Extra {
   ranking?: { load: () => void; view: () => ComponentChildren };
   /** Where an administrator sees who voted for a project, and what that link says. */
   votes?: (project: { id: number; title: string; upvotes: number }) => { href: string; label: string };
-  /** What people read of an own field and of a value of it, by the name of the field. */
-  own?: { labelOf: (name: string) => string | undefined; wordsOf: (name: string, text: string) => string };
   /** Texts to choose from, of a decision: those that were read, what one says about a project, and a menu of them. */
   saved?: {
     title: string;
@@ -55,6 +53,8 @@ export interface Extra {
   picks?: { Pick: (props: { item: Item }) => ComponentChildren };
   /** What the pane of an item shows of its links, and the sign of a dead one on the row of a project. */
   links?: Record<"Seen" | "Sign", (props: { item: Item }) => ComponentChildren>;
+  /** What people read of the operator's own fields, by their places such as "fields.license", and of their values. */
+  own?: { labelOf: (place: string) => string | undefined; labelOfValue: (place: string, text: string) => string };
   /** Whether owners may appeal, and what settles the appeal that is open about an item of the queue. */
   appeals?: { areOn: () => boolean; Settle: (props: { item: Item }) => ComponentChildren };
   /** Who looks at an item: whether that can be said of it, what is known, and what is shown above it, among its actions and on its row. */
@@ -62,4 +62,4 @@ export interface Extra {
 }
 
 /** What one of the extras adds. It is here, and filled by index.ts, since modules that the extras import read it too. */
-export const added: Pick<Extra, "keys" | "own" | "saved" | "appeals" | "claims" | "picks" | "links"> = {};
+export const added: Pick<Extra, "keys" | "saved" | "appeals" | "claims" | "picks" | "links" | "own"> = {};

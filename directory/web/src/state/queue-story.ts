@@ -123,7 +123,7 @@ function othersOf(entries: readonly Entry[], id: number): Other[] {
   return [...found.values()];
 }
 
-const OWN = "fields.";
+const OWN = "fields."; // what stands before the name of an own field
 const FIELDS = Object.keys(r.fields).filter((field) => field !== "fields");
 
 /** Values, or changes, by field, each own field by its name behind OWN. */
@@ -132,9 +132,9 @@ function flat(values: object): Record<string, unknown> {
   return { ...others, ...Object.fromEntries(Object.entries(fields ?? {}).map(([name, value]) => [OWN + name, value])) };
 }
 
-/** The own fields of which a project has values, and these as texts. */
-export function ownOf({ fields }: Pick<Shown, "fields">): [string, string][] {
-  return Object.entries(flat({ fields })).map(([field, value]) => [field, written(value)]);
+/** The values of own fields, as texts. */
+export function valuesOf({ fields }: Pick<Shown, "fields">): [string, string][] {
+  return Object.entries(flat({ fields })).map(([name, value]) => [name, written(value)]);
 }
 
 function ownIn(values: Record<string, unknown>): string[] {
