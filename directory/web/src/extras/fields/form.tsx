@@ -132,7 +132,7 @@ function Choice({ row: { key, kept, value, label, retired, projects }, place }: 
       <label class="check small"><input type="checkbox" aria-label={f.retiredOf(shown)} checked={retired} onChange={(event) => changeRow(key, { retired: event.currentTarget.checked })} /> <span>{f.retired}</span></label>
       <span class="muted small">{projects ? f.used(projects) : f.unused}</span>
       <span class="acts small">
-        <Movers label={shown} isFirst={place === 0} isLast={place === rows.value.length - 1} move={(by) => moveRow(place, by)} />
+        <Movers id={String(key)} label={shown} isFirst={place === 0} isLast={place === rows.value.length - 1} move={(by) => moveRow(place, by)} />
         <button type="button" class="link" aria-label={f.removeOf(shown)} disabled={projects > 0 || rows.value.length === 1} onClick={() => removeRow(key)}>{f.remove}</button>
       </span>
       {error && <p class="error" id={`choice-${key}-error`}>{error}</p>}

@@ -54,24 +54,32 @@ function Actions({ field }: { field: Field }) {
   const [place, label] = [all.indexOf(field), said(field.label)];
   return (
     <span class="acts">
-      <Movers label={label} isFirst={place === 0} isLast={place === all.length - 1} move={(by) => move(all, place, by)} />
+      <Movers id={field.name} label={label} isFirst={place === 0} isLast={place === all.length - 1} move={(by) => move(all, place, by)} />
       <button type="button" class="link" aria-label={w.deleteOf(label)} disabled={readOnly.value} onClick={() => remove(field)}>{w.delete}</button>
     </span>
   );
 }
 
-async function move(all: readonly Field[], place: number, by: number): Promise<void> {
-  const order = all.map(({ name }) => name);
-  const [name = ""] = order.splice(place, 1);
-  order.splice(place + by, 0, name);
+let sending: Promise<void> = Promise.resolve();
+
+/** Show the new order, and save it after those before it, so that fast keys end as they are shown. */
+function move(all: readonly Field[], place: number, by: number): void {
+  const items = [...all];
+  items.splice(place + by, 0, ...items.splice(place, 1));
+  const shown = listing.rows.data.peek();
+  if (shown) listing.rows.set({ ...shown, items });
+  sending = sending.then(() => save(items.map(({ name }) => name), f.moved(said(all[place]!.label), place + by + 1)));
+}
+
+async function save(order: string[], done: string): Promise<void> {
   try {
     await ask(api.PUT("/api/admin/fields/order", { body: { order } }));
-    say(f.moved(said(all[place]!.label), place + by + 1));
+    say(done);
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
-    say(error.detail);
+    say(error.detail, { bad: true });
+    void listing.again();
   }
-  await listing.again();
 }
 
 function remove({ name, label, projects }: Field): void {
