@@ -268,6 +268,12 @@ PROJECT_LINK_DEAD = Event(
         _("This site has looked at a link of your project {title} several times, and it does not work:"),
     ),
 )
+PROJECT_FIRST_WEEK = Event(
+    "project.first_week", "A week in the directory",
+    mail=(
+        _("The first week of {title}"), _("Your project {title} has been in the directory for a week."),
+    ),
+)
 MESSAGE_ERASED = Event("message.erased", "Message erased", "{by} erased a message about {project}.")
 
 # --- Users ------------------------------------------------------------------------------------------------------------

@@ -14,8 +14,8 @@ from directory.services.deleting import MostWouldGo
 from directory.services.delivery.schedule import DeliveryPolicy
 
 DONE = {
-    "holds": "{} released", "projects": "{} rejected without an answer in time",
-    "reminders": "{} owners reminded", "promises": "{} that never close any more",
+    "holds": "{} released", "weeks": "{} owners told of their first week", "reminders": "{} owners reminded",
+    "projects": "{} rejected without an answer in time", "promises": "{} that never close any more",
 }  # fmt: skip
 
 

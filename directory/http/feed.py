@@ -58,7 +58,7 @@ def document(site: Site, query: Mapping[str, Any], language: Catalogue = ENGLISH
         page = site.address(path_of(project)) if with_pages else ""
         category = project["category"]["slug"], language.text(project["category"]["name"], CATEGORY)
         entry = SubElement(root, "entry")
-        _entry(entry, project, page, html, project["author"] or site.name, category)
+        _entry(entry, project, page, html, project["author"] or site.name, category, is_pick="picked" in narrowed)
         for field, value in _choices(project):
             about = {"term": value, "label": _possible(own_values.word(field, value, language))}
             SubElement(entry, "category", {**about, "scheme": site.address(f"/api/fields#{field.name}")})
@@ -95,8 +95,9 @@ def _page(narrowed: dict[str, str], own: dict[str, str]) -> str:
 
 
 def _entry(
-    entry: Element, project: dict[str, Any], page: str, html: str, author: str, category: tuple[str, str]
-) -> None:
+    entry: Element, project: dict[str, Any], page: str, html: str, author: str, category: tuple[str, str],
+    *, is_pick: bool,
+) -> None:  # fmt: skip
     _add(entry, "id", feed.name_of(project).urn)
     _add(entry, "title", project["title"])
     _add(entry, "updated", timestamp(project["updated_at"]))
@@ -108,7 +109,7 @@ def _entry(
         SubElement(entry, "link", {"rel": "related", "href": website})
     slug, label = category
     SubElement(entry, "category", {"term": slug, "label": _possible(label)})
-    _add(entry, "summary", project["tagline"])
+    _add(entry, "summary", f"{project['picked']['words']}\n{project['tagline']}" if is_pick else project["tagline"])
     if project["description"]:
         _add(entry, "content", html, type="html")
 

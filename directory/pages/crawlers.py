@@ -11,7 +11,7 @@ from directory.http import docs
 from directory.http.access import is_closed, public
 from directory.http.endpoint import operation
 from directory.models import now
-from directory.pages.layout import tagged
+from directory.pages.layout import more_lists, tagged
 from directory.services.catalog import sitemap
 from directory.services.clock import timestamp
 from directory.services.site import Site
@@ -111,12 +111,19 @@ def sitemap_part(number: int) -> Response:
 @public
 @operation(tier="read", page=True)
 def sitemap_lists() -> Response:
-    """List the first page, the operator's pages, and those of categories, tags and past periods with a live project."""
+    """List the lists, the operator's pages, and those of categories, tags and past periods with a live project."""
     site, (slugs, tags) = _require_mapped(), sitemap.lists()
     # Slugs and tags are of a-z, 0-9 and hyphens.
-    own = [page.path for page in current_app.extensions["own_site"].pages]
+    own = [*more_lists(), *(page.path for page in current_app.extensions["own_site"].pages)]
     past = [f"/best/{period}" for period in sitemap.past_periods()]
-    paths = ["/", *own, *past, *(f"/categories/{slug}" for slug in slugs), *(f"/tags/{tag}" for tag in tags)]
+    paths = [
+        "/",
+        *more_lists(),
+        *own,
+        *past,
+        *(f"/categories/{slug}" for slug in slugs),
+        *(f"/tags/{tag}" for tag in tags),
+    ]
     return _xml("urlset", [f"<url><loc>{escape(site.address(path))}</loc></url>" for path in paths])
 
 

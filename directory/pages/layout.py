@@ -21,7 +21,7 @@ from directory.http.client import prefers_json
 from directory.http.endpoint import HTML, Operation, operation, tag
 from directory.http.exchange import current
 from directory.language.catalogues import ENGLISH, Catalogue
-from directory.language.messages import CATEGORY, _
+from directory.language.messages import CATEGORY, Message, _
 from directory.language.templates import TranslatedEnvironment
 from directory.pages import script_words, translated
 from directory.pages.build import Build
@@ -32,6 +32,7 @@ from directory.services.catalog import catalog
 from directory.services.catalog.filters import Filters
 from directory.services.site import Site, path_of
 from directory.services.text import links, markdown
+from directory.services.turn_words import instant
 
 bp = Blueprint("pages", __name__)
 # What programs get at "/".
@@ -138,6 +139,7 @@ def _rendered(
     is_outside = access.is_closed() and by is None and not values.get("is_shell")
     shown_in = language or languages.chosen()
     facts |= {"own_pages": _own_pages(shown_in.tag, is_outside=is_outside), "is_outside": is_outside}
+    facts["more_lists"] = more_lists()
     facts |= {"assets": "" if files else docs.assets(), "sends_mail": receivers.configured_mail_server() is not None}
     varying = languages.varying(languages.of_app()) if language is None else {}
     if varying:
@@ -200,14 +202,19 @@ def _speaking(environment: Any, language: Catalogue) -> TranslatedEnvironment:
 
 
 def slots(place: str) -> list[Any]:
-    """What extras show at a place of a page: each with its `template`."""
-    found: list[Any] = current_app.extensions["slots"].get(place, [])
+    """What extras show at a place of a page: each with its `template`. While the pages are tried out there are none."""
+    found: list[Any] = current_app.extensions.get("slots", {}).get(place, [])
     return found
 
 
 def slot_values(place: str, *given: Any) -> dict[str, Any]:
     """The values of what extras show at a place of a page about the given."""
     return {name: value for slot in slots(place) for name, value in slot.values(*given).items()}
+
+
+def more_lists() -> dict[str, Message]:
+    """The lists that are no order of all projects, by their paths, for the tabs, the footer and the sitemap."""
+    return {"/best": _("Best"), **slot_values("lists")}
 
 
 def said_at(place: str) -> dict[str, tuple[str, Any]]:
@@ -339,8 +346,8 @@ def init_app(app: Flask) -> None:
     """Register the filters and functions of the templates."""
     app.extensions["environments"] = {}
     app.jinja_env.filters |= {
-        "day": _day, "number": "{:,}".format, "letters": letters, "tint": _tint, "markdown": _markdown,
-        "path": path_of, "host": _host, "repository": _repository,
+        "day": _day, "instant": instant, "number": "{:,}".format, "letters": letters, "tint": _tint,
+        "markdown": _markdown, "path": path_of, "host": _host, "repository": _repository,
         "in_list": own_values.in_list, "enumerated": COMMA.join, "inline": str.lower, "category": str,
     }  # fmt: skip
     app.jinja_env.globals |= {

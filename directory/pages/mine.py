@@ -4,6 +4,7 @@ import logging
 import re
 from collections.abc import Mapping
 from dataclasses import replace
+from operator import itemgetter
 from types import MappingProxyType
 from typing import Any, cast
 
@@ -27,7 +28,7 @@ from directory.models import Status
 from directory.pages.forms import EMPTY, NO_STORE, Form, same_as, see_other, shows
 from directory.pages.head import Head
 from directory.pages.layout import PageAnswer, address_with, bp, page_number, said_at, show, slot_values
-from directory.pages.project_words import ENTRIES, EVENTS, FIELDS, SENDERS, revised, state, states
+from directory.pages.project_words import ENTRIES, EVENTS, FIELDS, KINDS, SENDERS, revised, state, states
 from directory.pages.sign_in_form import again, asks_to_sign_in
 from directory.services import audit, permissions
 from directory.services.catalog import additions, catalog
@@ -137,14 +138,14 @@ def own_project(
     permissions.require_editor(by, catalog.whose(project_id))
     is_owner = permissions.owns(by, project["owner"]["id"])
     found = _thread(project_id, query.get("before", "")) if is_owner else Slice([], None, None)
-    events = audit.timeline(project_id, Window(100, page=None), naming_fields=True).items
     page, headers = show(
         "mine_project.html", Head(project["title"], indexed=False), here=f"{HERE}/{project_id}", entry="forms",
-        project=project, events=events, event_names=EVENTS, labels=FIELDS, revised=revised(project),
+        project=project, event_names=EVENTS, labels=FIELDS, revised=revised(project),
         state=state(project, by), said=_said(query.get("done", ""), project),
         **slot_values("own_project", project) | of_slots,
         form=form, is_owner=is_owner,
-        entries=found.items, earlier=found.previous, entry_names=ENTRIES, senders=SENDERS,
+        lines=_with_events(project_id, found, is_last="before" not in query),
+        earlier=found.previous, entry_names=ENTRIES, senders=SENDERS,
         answer_max=ANSWER_MAX,
     )  # fmt: skip
     return page, {**headers, **NO_STORE}
@@ -162,6 +163,24 @@ def _thread(project_id: int, before: str) -> Slice:
     """The last entries of the thread of a project of the caller, or those before an id."""
     given = {"before": int(before)} if NUMBER.fullmatch(before) else {}
     return thread.latest(project_id, ENTRIES_MAX, by=caller(), naming=shows_reviewers(), **given)
+
+
+def _with_events(project_id: int, entries: Slice, *, is_last: bool) -> list[dict[str, Any]]:
+    """The entries of a page of a thread, and what happened to the project meanwhile, unless an entry tells of it.
+
+    The first page begins with the project; `is_last` is whether the last one is shown.
+    """
+    shown = [each["at"] for each in entries.items]
+    first, last = shown[0] if entries.previous else None, shown[-1] if shown and not is_last else None
+    told = {(each["at"], each["kind"]) for each in entries.items}
+    events = [
+        each
+        for each in audit.timeline(project_id, Window(100, page=None), naming_fields=True).items
+        if (each["at"], KINDS[each["event"]]) not in told
+        and (first is None or each["at"] >= first)
+        and (last is None or each["at"] <= last)
+    ]
+    return sorted([*events, *entries.items], key=itemgetter("at"))
 
 
 @bp.get("/mine/<id:project_id>")

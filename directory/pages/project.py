@@ -26,6 +26,7 @@ from directory.pages.project_form import VersionForm
 from directory.pages.project_words import EVENTS, FIELDS, revised, state
 from directory.pages.sign_in_form import refused
 from directory.services import audit, permissions
+from directory.services.accounts import accounts
 from directory.services.catalog import catalog, related
 from directory.services.review import submissions
 from directory.services.site import path_of
@@ -182,6 +183,7 @@ def finish_vote(project_id: int, query: dict[str, str]) -> Any:
         is_counted=is_counted,
         back=back,
         trending=trending() if is_counted else [],
+        account=accounts.get(caller().id),
     )
     return page, {**headers, **NO_STORE, **(vote_cookie(None) if is_counted else {})}
 

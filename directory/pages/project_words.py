@@ -23,6 +23,7 @@ _NAMES: dict[str, str] = {
 }  # fmt: skip
 FIELDS = {field.name: field.label or _NAMES.get(field.name, field.name) for field in OWNED}
 EVENTS = {name: event.timeline for event, name in TIMELINE.items()}
+KINDS = {name: event.kind for event, name in TIMELINE.items()}  # of the entries in the thread that tell of them
 # The entries of a thread, by kind; of a message the sender says who wrote it.
 ENTRIES = {each.kind: each.thread for each in events.TABLE if each.kind}
 SENDERS = {"owner": _("You"), "reviewers": _("Reviewers"), "service": _("The service")}

@@ -38,6 +38,7 @@ from directory.pages.layout import (
     trending,
     with_page,
 )
+from directory.pages.paged_lists import NAMES
 from directory.pages.translated import by_name
 from directory.services.accounts import users
 from directory.services.catalog import (
@@ -60,7 +61,6 @@ from directory.services.text.characters import fold
 from directory.services.text.rules import CATEGORY_SLUG_MAX, SLUG, TAG_MAX, USERNAME, typed_tags
 
 SIZE = 20
-NAMES = {"best": _("Best match"), "newest": _("New"), "popular": _("Trending"), "upvotes": _("Top")}
 SORTS = {sort: NAMES[sort] for sort in ("best", *PUBLIC)}  # each public order has a name
 MEANINGS = {
     "newest": _("Listed last first"), "popular": _("Votes weighed against age: ten times the votes are worth one week"),

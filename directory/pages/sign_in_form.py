@@ -19,6 +19,7 @@ from directory.pages.forms import EMPTY, Form, see_other
 from directory.pages.head import Head
 from directory.pages.layout import PageAnswer, address_with, own_address, own_path, show, slot_values
 from directory.pages.translated import in_same_language
+from directory.services import turn_words
 from directory.services.accounts import users
 
 
@@ -34,6 +35,7 @@ def sign_in_form(form: Form = EMPTY, query: dict[str, str] | None = None, reason
         "next": to, "reason": reason, "can_reset": password_reset(),
         "has_passwords": are_on(),
         "endings": accepted(), **slot_values("sign_in"),
+        **({"submits": True, "takes": turn_words.review_takes()} if to.partition("?")[0] == "/submit" else {}),
         "kept": kept, "texts": _texts_of(kept), "beyond": in_same_language(to),
     }  # fmt: skip
     return show("sign_in.html", Head(_("Sign in"), indexed=False), here=to, form=form, **facts)

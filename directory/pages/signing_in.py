@@ -10,7 +10,7 @@ from werkzeug.exceptions import HTTPException
 from directory.api import auth
 from directory.errors import DirectoryError, Invalid
 from directory.http import languages, receivers
-from directory.http.access import public
+from directory.http.access import needs_verified, public
 from directory.http.authentication import become, viewer
 from directory.http.exchange import current
 from directory.http.request_body import parse_json
@@ -106,7 +106,10 @@ def sign_up_page(query: dict[str, str]) -> Any:
 @shows(sign_up_form)
 @same_as(auth.register)
 def sign_up(query: dict[str, str], body: dict[str, Any]) -> Any:
-    """Open an account, sign in, and go on to `next`; first, where mail is sent, to the page that says so."""
+    """Open an account, sign in, and go on to `next`; first, where mail is sent, to the page that says so.
+
+    A vote that needs no confirmed address is counted at once: its page says so of the mail.
+    """
     _require_https()
     to = next_page(query)
     given = {
@@ -114,7 +117,8 @@ def sign_up(query: dict[str, str], body: dict[str, Any]) -> Any:
         "language": languages.of_visitor(current().query),
     }
     signed = auth.register.view(body=body, **given)  # type: ignore[attr-defined]
-    if receivers.configured_mail_server():
+    votes = to.startswith("/voted/") and not (needs_verified("vote") or current_app.config["SIGNUP_DOMAINS"])
+    if receivers.configured_mail_server() and not votes:
         to = address_with("/verify", sent=1, next=to if to != "/" else "")
     return see_other(to, signed)
 

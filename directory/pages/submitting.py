@@ -41,7 +41,7 @@ from directory.pages.project_form import (
 from directory.pages.project_words import FIELDS, revised, state
 from directory.pages.sign_in_form import again, asks_to_sign_in
 from directory.pages.translated import by_name
-from directory.services import permissions
+from directory.services import permissions, turn_words
 from directory.services.catalog import catalog, categories, category_slugs, own_fields, similar
 from directory.services.catalog.fields import OWN_FIELDS, PREFIX
 from directory.services.pictures import logos
@@ -58,7 +58,8 @@ def submit_form(form: Form = EMPTY, found: dict[str, Any] | None = None, *, more
     """The form of a new project, and the similar projects that were found; with `more_fields` of another category."""
     if form.code == "unauthenticated":
         return again(form)
-    facts = {"found": found, "more_fields": more_fields, **slot_values("submit_form")}
+    facts = {"found": found, "more_fields": more_fields, "takes": turn_words.review_takes()}
+    facts |= slot_values("submit_form")
     return _form(Head(_("Submit a project"), path="/submit"), form, action="/submit", **facts)
 
 

@@ -4,10 +4,10 @@ and audit entries.
 It also deletes approvals of earlier versions, unused pictures, and values of own fields that were deleted.
 
 It also does what is due by the clock: it counts the votes of days that have ended, reminds owners of what they have to
-answer, rejects what they did not answer in time, and releases what rules held for long enough. A deliverer does it, and
-where none runs with the server, a thread of each worker. They may do it at once. A clock may be wrong: after a jump
-ahead nothing is due, and a table that would lose more than half of its rows keeps them, until a person runs
-`flask tidy --all`.
+answer, rejects what they did not answer in time, releases what rules held for long enough, and tells owners of the
+first week of what went live. A deliverer does it, and where none runs with the server, a thread of each worker. They
+may do it at once. A clock may be wrong: after a jump ahead nothing is due, and a table that would lose more than half
+of its rows keeps them, until a person runs `flask tidy --all`.
 """
 
 import logging
@@ -27,7 +27,7 @@ from directory.services import audit, clock, day_counts, drafts, kept_links
 from directory.services.accounts import mail_links, sessions
 from directory.services.catalog import own_values
 from directory.services.deleting import MostWouldGo
-from directory.services.delivery import leases
+from directory.services.delivery import first_week, leases
 from directory.services.delivery.deliverer import Deliverer
 from directory.services.delivery.schedule import DeliveryPolicy
 from directory.services.people import kept_reports
@@ -73,7 +73,9 @@ def by_clock(app: Flask) -> dict[str, Callable[[int], int]]:
 
     They are for a clock that has not jumped (`clock.confirm`).
     """
-    notify, due = app.extensions["webhooks"], {"holds": holding.release_due}
+    notify = app.extensions["webhooks"]
+    due: dict[str, Callable[[int], int]] = {"holds": holding.release_due}
+    due["weeks"] = partial(first_week.tell, notify=notify)
     if not app.config["CHANGES_DAYS"]:
         return {**due, "promises": deadlines.promise_nothing}
     closing = {"projects": partial(deadlines.close, notify=notify)}

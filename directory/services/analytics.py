@@ -96,7 +96,7 @@ def _review(since: datetime, counted: Counts, reviewers: list[dict[str, Any]]) -
         "waiting_for_owner": with_owners,
         "appeals": {"open": appeals, **settled},
         "oldest_submitted_at": oldest,
-        "median_seconds_to_decision": _median_wait(since),
+        "median_seconds_to_decision": median_wait(since),
         "approval_rate": approvals / decisions if decisions else None,
     }
 
@@ -111,7 +111,7 @@ def _review_query() -> AnySelect:
     return select(*(query.scalar_subquery() for query in queries))
 
 
-def _median_wait(since: datetime) -> float | None:
+def median_wait(since: datetime) -> float | None:
     """The median time from submission to decision since then, in seconds; None without a decision."""
     seconds: float | None = db.session.scalar(_median_query(postgresql=on_postgresql()), {"since": since})
     return seconds

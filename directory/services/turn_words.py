@@ -3,11 +3,13 @@
 The pages, the form of an edit and the mails look them up here, and the console gets them from here.
 """
 
-from datetime import UTC, datetime
+import math
+from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
-from directory.language.messages import Message, _, pgettext
-from directory.models import Asked, Outcome, Turn
+from directory.language.messages import Message, _, ngettext, pgettext
+from directory.models import Asked, Outcome, Turn, now
+from directory.services import analytics
 from directory.services.catalog.periods import MONTHS
 from directory.services.turns import Standing
 
@@ -108,3 +110,22 @@ def instant(at: datetime) -> Message:
     at = at.astimezone(UTC)
     facts = {"day": at.day, "month": MONTHS[at.month - 1], "year": at.year, "time": f"{at:%H:%M}"}
     return _("{day} {month} {year}, {time} UTC").filled(**facts)
+
+
+def review_takes() -> Message | None:
+    """How long the reviews of the last 30 days took; None without any."""
+    seconds = analytics.median_wait(now() - timedelta(days=30))
+    if seconds is None:
+        return None
+    hours = math.ceil(seconds / 3600) or 1
+    if hours <= 48:
+        return ngettext(
+            "Half of the latest reviews took up to {number} hour.",
+            "Half of the latest reviews took up to {number} hours.",
+            hours,
+        )
+    return ngettext(
+        "Half of the latest reviews took up to {number} day.",
+        "Half of the latest reviews took up to {number} days.",
+        math.ceil(hours / 24),
+    )

@@ -14,9 +14,10 @@ from directory.db.transactions import transaction
 from directory.extensions import db
 from directory.models import Project
 from directory.pages import best as best_page
-from directory.pages import reading
+from directory.pages import paged_lists, reading
 from directory.services.catalog import front, sitemap
 from directory.services.catalog.orders import hot
+from directory.services.catalog.periods import parse
 from tests.conftest import Statements
 from tests.support.extras import ON
 from tests.support.factories import Api, World
@@ -74,9 +75,11 @@ def test_a_period_has_its_projects_by_votes_with_numbers_and_links_to_periods_wi
     assert titles(api, "/best/2026-11-26") == ["Votes 2"]
     assert titles(api, "/best/2026-W01") == ["Votes 4"]
     page = api.get("/best").text
-    assert "<h1>Best of Week 48 of 2026</h1>" in page
+    assert "<h1>Best of the week, 23–29 November</h1>" in page
     assert re.findall(r'class="rank(?: best)?">(\d+)', page) == ["1", "2", "3"]
     assert '<link rel="canonical" href="/best/2026-W48">' in page
+    assert "<h1>Best of the week, 29 December – 4 January</h1>" in api.get("/best/2026-W01").text
+    assert best_page._title(parse("2025-W45"), clock.at.date()) == "Best of the week, 3–9 November 2025"
     assert links(api, "/best", "Other periods") == ["/best/2026-W45"]
     assert links(api, "/best/2026-W45", "Other periods") == ["/best/2026-W01", "/best/2026-W48"]
     assert links(api, "/best/2026-11", "Other periods") == ["/best/2025-12"]
@@ -127,7 +130,7 @@ def test_what_is_no_period_and_one_without_projects_is_404_but_the_present_one(
 def test_a_list_of_many_has_pages_and_goes_on_with_its_numbers(
     world: World, api: Api, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(best_page, "SIZE", 2)
+    monkeypatch.setattr(paged_lists, "SIZE", 2)
     published(world, dict.fromkeys(range(5), "2026-11-26T10:00:00"))
     second = api.get("/best/2026-W48?page=2").text
     assert re.findall(r'class="rank(?: best)?">(\d+)', second) == ["3", "4"]
@@ -233,7 +236,7 @@ def test_the_projects_of_a_period_without_votes_have_a_heading_and_no_numbers(
     def shown(path: str) -> list[str]:
         return ["".join(found) for found in parts.findall(api.get(path).text)]
 
-    monkeypatch.setattr(best_page, "SIZE", 3)
+    monkeypatch.setattr(paged_lists, "SIZE", 3)
     published(world, {2: "2026-11-26T10:00:00", 1: "2026-11-25T10:00:00"})
     published(world, dict.fromkeys([0], "2026-11-24T10:00:00"))
     published(world, dict.fromkeys([0], "2026-11-23T10:00:00"))

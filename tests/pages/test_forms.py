@@ -124,6 +124,32 @@ def test_a_vote_that_was_pressed_before_signing_in_is_counted_after_it_once(app,
     assert world.stored(project)["upvotes"] == 0
 
 
+@pytest.mark.parametrize("mail", [{}, {"MAIL_URL": "smtp://127.0.0.1:1", "MAIL_FROM": "a@b.example"}])
+def test_a_visitor_votes_for_the_first_time_in_three_pages_and_is_back_at_the_project(make_app, world, mail):
+    project, browser = world.project(title="Lamp"), Browser(make_app(**mail))
+    [action] = re.findall(rf'action="(/votes/{project}\?[^"]*)"', browser.get(f"/p/{project}/lamp").text)
+    first = browser.post(unescape(action), data={"vote": "cast"})
+    [link] = re.findall(r'href="(/sign-up[^"]*)"', first.text)
+    second = browser.get(unescape(link))
+    [form] = re.findall(r'action="(/sign-up[^"]*)"', second.text)
+    fields = {"username": "bob", "email": "bob@example.org", "password": PASSWORD}
+    third = browser.get(browser.post(unescape(form), data=fields).headers["Location"])
+    assert "Counted" in text_of(third)
+    assert ("bob@example.org is not confirmed yet." in text_of(third)) == bool(mail)
+    assert world.stored(project)["upvotes"] == 1
+    back = browser.get(unescape(re.search('href="([^"]+)">Go back', third.text)[1]))
+    assert 'value="withdraw"' in back.text
+    assert "Lamp" in text_of(back)
+
+
+@pytest.mark.parametrize("needed", [{"REQUIRE_VERIFIED_EMAIL": "vote"}, {"SIGNUP_DOMAINS": "example.org"}])
+def test_where_a_vote_needs_a_confirmed_address_the_mail_is_said_first(make_app, world, needed):
+    app = make_app(MAIL_URL="smtp://127.0.0.1:1", MAIL_FROM="a@b.example", **needed)
+    fields = {"username": "bob", "email": "bob@example.org", "password": PASSWORD}
+    signed = Browser(app).post(f"/sign-up?next=/voted/{world.project()}", data=fields)
+    assert signed.headers["Location"].startswith("/verify?sent=1&next=")
+
+
 def test_no_link_and_no_other_site_makes_a_person_vote(app, world):
     world.user("ada")
     project, other = world.project(), world.project()

@@ -109,7 +109,7 @@ def test_a_long_list_has_pages(world, ada, browser):
 def test_one_project_shows_its_state_and_its_timeline(world, ada, browser):
     rejected = world.project(ada, "rejected", title="Red lamp")
     said = text_of(browser.get(f"/mine/{rejected}"))
-    for text in ("This project was rejected", "Reason: Not yet.", "History Submitted", "Rejected"):
+    for text in ("This project was rejected", "Reason: Not yet.", "Messages Submitted", "Rejected"):
         assert text in said
     live = world.project(ada, title="Lamp", votes=2)
     said = text_of(browser.get(f"/mine/{live}"))

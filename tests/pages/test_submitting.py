@@ -1,11 +1,13 @@
 """Submitting and editing a project by a form, without JavaScript."""
 
 import re
+from datetime import timedelta
 from html import unescape
 
 import pytest
 from markupsafe import escape
 
+from directory.models import now
 from directory.services.catalog.fields import OWNED
 from tests.pages.conftest import text_of
 from tests.support.browsers import Browser
@@ -49,6 +51,26 @@ def send(browser, path, **fields):
         parts.append(f'--x\r\nContent-Disposition: form-data; name="{name}"{file}\r\n\r\n'.encode() + content + b"\r\n")
     body = b"".join(parts) + b"--x--\r\n"
     return browser.post(path, data=body, content_type="multipart/form-data; boundary=x")
+
+
+def test_who_wants_to_submit_reads_before_signing_in_what_it_takes_and_how_long(make_app, tmp_path, world, ada):
+    (tmp_path / "pages").mkdir()
+    (tmp_path / "pages" / "guidelines.md").write_text("# What gets listed\n\nTools.")
+    app = make_app(SITE_DIR=str(tmp_path))
+    asked = Browser(app).get("/submit").headers["Location"]
+    needs, half = "You need an account, and of the project its address", "Half of the latest reviews took up to"
+    for path in (asked, "/submit"):
+        browser = Browser(app).sign_in("ada") if path == "/submit" else Browser(app)
+        before = browser.get(path).text
+        assert '<p><a href="/guidelines">What gets listed</a></p>' in before
+        assert (needs in before, half in before) == (path == asked, False)
+    root = world.admin()
+    for hours, said in ((1.5, "2 hours."), (160, "4 days.")):
+        project = world.project(ada, "pending")
+        world.age(project, place=now() - timedelta(hours=hours))
+        world.caller(root).put(f"/api/admin/projects/{project}/approve")
+        assert f"{half} {said}" in Browser(app).get(asked).text
+    assert half not in Browser(app).get("/sign-in?next=/mine").text
 
 
 def test_who_is_not_signed_in_is_asked_to_and_comes_back(app, world, ada):

@@ -13,10 +13,11 @@ from directory import events
 from directory.db.transactions import transaction
 from directory.events import Event
 from directory.extensions import db
-from directory.models import AuditEntry, Delivery, MailLink, Review, Status, now
+from directory.models import AuditEntry, Delivery, MailLink, Project, Review, Status, now
 from directory.services.accounts import accounts, mail_links
 from directory.services.catalog import fields
 from directory.services.data import wholesale
+from directory.services.delivery import first_week
 from directory.services.delivery.channels import MAIL
 from directory.services.delivery.leases import Lease
 from directory.services.delivery.mail import messages
@@ -110,6 +111,11 @@ class Scene:
         times = {"since": now() - timedelta(days=20), "until": now() + timedelta(days=3)}
         self.run(lambda: db.session.execute(update(Review).values(**times)))
         assert self.run(lambda: deadlines.remind(9, notify=self.notify)) == 1
+
+    def week(self) -> None:
+        self.live()
+        self.run(lambda: db.session.execute(update(Project).values(published_at=now() - timedelta(days=8))))
+        assert self.run(lambda: first_week.tell(9, notify=self.notify)) == 1
 
     def judge(self, *decisions: str) -> None:
         self.live()
@@ -223,6 +229,7 @@ CAUSES: dict[Event, Callable[[Scene], Any]] = {
     ),
     events.PROJECT_RESUBMITTED: lambda s: done(s.owner.post(f"{s.asked()}/messages", {**TEXT, "resubmit": True})),
     events.PROJECT_RELEASED: lambda s: (s.hold(), done(s.admin.put(f"/api/review/projects/{s.project}/release"))),
+    events.PROJECT_FIRST_WEEK: Scene.week,
     events.MESSAGE_ERASED: Scene.erase_message,
     events.USER_ROLE_CHANGED: lambda s: s.administer(role="reviewer"),
     events.USER_CATEGORIES_CHANGED: Scene.categorise,

@@ -71,7 +71,7 @@ def test_the_mail_server_is_listed_among_the_endpoints_without_its_password(admi
     answer = admin.get(f"{PATH}/endpoints")
     words = (
         "appeal_reversed", "appeal_upheld", "approved", "changes_requested", "closing", "edit_approved",
-        "edit_rejected", "link_dead", "message", "picked", "rejected", "returned", "unpublished",
+        "edit_rejected", "first_week", "link_dead", "message", "picked", "rejected", "returned", "unpublished",
     )  # fmt: skip
     events = [f"project.{word}" for word in words]
     nothing = {"pending": 0, "delivered": 0, "dead": 0}

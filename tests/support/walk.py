@@ -12,6 +12,7 @@ from werkzeug.exceptions import HTTPException
 
 from directory import errors, events
 from directory.http.problem_kinds import KINDS
+from directory.language.messages import ngettext
 from directory.models import ReportOutcome
 from directory.pages import account, mine
 from directory.services.delivery.mail import templates
@@ -218,6 +219,7 @@ class Walk:
         failures = (f"/sign-in?sign-in&reason={reason}" for reason in rows("failures"))
         for path in (*ENTERING.split(), *failures):
             yield self.ask("entering", path)
+        yield self.ask("entering", "/sign-in?next=/submit")
         yield self.ask("entering", "/sign-in", login="ada", password="wrong horse")
         yield self.ask("entering", "/sign-in", login="ada", password="")
         yield self.ask("entering", "/sign-up", username="A!", email="x", password="short")
@@ -387,6 +389,10 @@ class Walk:
             standing = Standing(Turn.OWNER, until=until, asked=asked, **state)
             facts = (events.PROJECT_CLOSING, "ada", project, "Because.", off, language)
             yield _mail("project.closing", templates.decision(site, *facts, standing=standing))
+        facts = (events.PROJECT_FIRST_WEEK, "ada", project, None, off, language)
+        figures = (ngettext("It has {number} vote.", "It has {number} votes.", 2),)
+        week = templates.decision(site, *facts, figures=figures)
+        yield _mail(events.PROJECT_FIRST_WEEK, week)
         for event, outcome in product(
             (events.PROJECT_REJECTED, events.PROJECT_EDIT_REJECTED), (Outcome.BY_RULE, Outcome.BY_TIME, None)
         ):

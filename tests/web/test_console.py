@@ -342,3 +342,20 @@ def test_every_table_says_why_it_is_empty_and_why_it_failed(chromium, app, grace
         page.unroute(re.compile("/api/(admin|review)/"))
         person.button("Try again").click()
         expect(page.get_by_text("Nothing here matches these filters.")).to_be_visible()
+
+
+def test_a_new_directory_has_five_boxes_to_tick_until_something_is_live(chromium, make_app, world, grace):
+    app = make_app(SITE_NAME="Makers")
+    with served(app) as site, visitor(chromium, site) as person:
+        page = person.enter("grace").open("/admin").page
+        boxes = page.locator(".first-start input")
+        expect(boxes).to_have_count(5)
+        assert [boxes.nth(n).is_checked() for n in range(5)] == [False, True, False, False, False]
+        world.category("tools")
+        world.reviewer("tools")
+        page.reload()
+        expect(page.locator(".first-start :checked")).to_have_count(3)
+        world.project()
+        page.reload()
+        expect(page.locator(".figures.of-site")).to_be_visible()
+        expect(boxes).to_have_count(0)

@@ -9,5 +9,5 @@ from directory.extras.picks import pages, routes
 extra = Extra(
     blueprints=(routes.bp,),
     pages=(pages.bp,),
-    slots={"shelf": Slot("", pages.shelf)},
+    slots={"shelf": Slot("", pages.shelf), "lists": Slot("", pages.listed)},
 )

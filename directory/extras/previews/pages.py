@@ -3,10 +3,8 @@
 from typing import Any
 
 from flask import Blueprint, Response, current_app, request
-from sqlalchemy import and_, func, or_, select
 
 from directory.db.paging import Window
-from directory.extensions import db
 from directory.extras.previews import cards
 from directory.extras.previews.badge_drawing import DARK, LIGHT, drawn, snippet
 from directory.http import languages
@@ -14,11 +12,11 @@ from directory.http.access import for_other_sites, is_closed, public
 from directory.http.cache_policy import CacheTags
 from directory.http.endpoint import operation, tag
 from directory.language.messages import _, ngettext
-from directory.models import Project, Status, now
+from directory.models import now
 from directory.pages.layout import PAGE, Page, PageAnswer, here, letters
-from directory.services.catalog import catalog, periods
+from directory.services.catalog import best, catalog, periods
 from directory.services.catalog.filters import Filters
-from directory.services.catalog.periods import WEEK, Period
+from directory.services.catalog.periods import WEEK
 from directory.services.pictures import logos
 
 bp = Blueprint("pages", __name__)
@@ -33,10 +31,9 @@ def for_owner(project: dict[str, Any]) -> dict[str, Any]:
     """What the owner of a live project shows to others: its card, its address and badge, and with a vote its place."""
     if project["status"] != "live" or is_closed():
         return {"is_shown": False, "badge": None}
-    week = periods.containing(project["published_at"].date(), WEEK)
-    place = _place(project, week) if project["upvotes"] else None
-    shown = {"is_shown": True, "badge": snippet(project, here())}
-    return {**shown, "week": week, "place": place, "week_is_over": now().date() > week.last}
+    week, place = best.place(project["id"], project["upvotes"], project["published_at"])
+    shown = {"is_shown": True, "badge": snippet(project, here()), "place": project["upvotes"] and place}
+    return {**shown, "week": week, "week_is_over": now().date() > week.last}
 
 
 @bp.get("/p/<id:project_id>/card.png")
@@ -76,14 +73,6 @@ def badge(project_id: int, query: dict[str, str]) -> PageAnswer:
     # Another project becomes the first only by a vote that moves it to as many votes as the first one has, or past it.
     page.tags = CacheTags((project_id, first["id"]), first["upvotes"], first["upvotes"])
     return page, for_other_sites()
-
-
-def _place(project: dict[str, Any], week: Period) -> int:
-    """The place of a project among those that were published in its week: its votes of now, as the list has it."""
-    votes, first_and_last = project["upvotes"], week.instants
-    is_more = or_(Project.upvotes > votes, and_(Project.upvotes == votes, Project.id > project["id"]))
-    of_week = (Project.status == Status.LIVE, Project.listed_at.between(*first_and_last))
-    return 1 + (db.session.scalar(select(func.count()).select_from(Project).where(*of_week, is_more)) or 0)
 
 
 def _first(week: str) -> dict[str, Any] | None:

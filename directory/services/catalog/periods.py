@@ -47,6 +47,15 @@ class Period:
         return _("{month} {year}", month=month, year=year) if self.kind == MONTH else str(year)
 
     @property
+    def days(self) -> str:
+        """The first and the last day of a week, as "23–29 November"."""
+        first, last = self.first, self.last
+        month, other = MONTHS[first.month - 1], MONTHS[last.month - 1]
+        if first.month == last.month:
+            return _("{first}–{last} {month}", first=first.day, last=last.day, month=month)
+        return _("{first} {month} – {last} {other}", first=first.day, month=month, last=last.day, other=other)
+
+    @property
     def instants(self) -> tuple[datetime, datetime]:
         """The first and the last instant of the period, both part of it."""
         return instants(self.first, self.last)

@@ -2,6 +2,7 @@
 
 import re
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -11,7 +12,9 @@ from directory.models import now
 from tests.support.factories import Api, World
 
 
-def test_the_page_has_the_picks_with_their_words_the_latest_first(world: World, api: Api, admin: Api) -> None:
+def test_the_page_has_the_picks_with_their_words_the_latest_first(
+    make_app: Any, world: World, api: Api, admin: Api
+) -> None:
     empty = api.get("/picked")
     assert empty.status_code == 200
     assert "The reviewers have picked nothing yet." in empty.text
@@ -26,6 +29,13 @@ def test_the_page_has_the_picks_with_their_words_the_latest_first(world: World, 
     assert "Spoon" not in page
     assert 'rel="canonical" href="/picked"' in page
     assert "projects.atom?picked=true" in page
+    feed = api.get("/api/projects.atom?picked=true").text
+    assert "<summary>It &lt;b&gt;shines&lt;/b&gt;.\n" in feed
+    assert "shines" not in api.get("/api/projects.atom").text
+    for place in ("/", "/best", "/picked"):
+        assert api.get(place).text.count('href="/picked"') >= 2  # in the tabs and the footer
+    assert "/picked" in Api(make_app(SITE_URL="https://a.example")).get("/sitemap-lists.xml").text
+    assert "/picked" not in Api(make_app(EXTRAS="-picks")).get("/").text
     assert [api.get(f"/picked?page={page}").status_code for page in (2, 9_999)] == [404, 404]  # past the last, too deep
     assert "It holds." in world.caller(world.user()).get("/picked").text
     assert "It holds." not in api.get("/").text
@@ -35,7 +45,7 @@ def test_the_first_shelf_has_the_latest_six_of_ninety_days_with_their_words_if_t
     world: World, api: Api, admin: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def shelf() -> list[tuple[str, str]]:
-        shown = text().partition('<a href="/picked">Picked</a>')[2].partition("</section>")[0]
+        shown = text().partition(">Picked</h2>")[2].partition("</section>")[0]
         return re.findall(r'<h3 dir="auto"><a[^>]*>([^<]*).*?class="picked" dir="auto">([^<]*)', shown, re.DOTALL)
 
     def text() -> str:
@@ -51,9 +61,9 @@ def test_the_first_shelf_has_the_latest_six_of_ninety_days_with_their_words_if_t
     assert "Best of this week" not in text()  # two are left
     world.project(title="Jar", votes=1)
     page = text()
-    assert page.index("Picked</a>") < page.index("Best of this week</a>")
+    assert page.index(">Picked</h2>") < page.index(">Best of this week</h2>")
     assert shelf() == [(f"Lamp {n}", f"Why {n}.") for n in (7, 6, 5, 4, 3, 2)]
-    best = page.partition("Best of this week</a>")[2].partition("</section>")[0]
+    best = page.partition(">Best of this week</h2>")[2].partition("</section>")[0]
     assert re.findall(r'<h3 dir="auto"><a[^>]*>([^<]*)', best) == ["Jar", "Lamp 1", "Lamp 0"]
     admin.delete(f"/api/review/projects/{made[7]}/pick")
     assert [name for name, _ in shelf()] == [f"Lamp {n}" for n in (6, 5, 4, 3, 2, 1)]

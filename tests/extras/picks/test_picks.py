@@ -108,6 +108,18 @@ def test_a_reviewer_picks_a_live_project_says_why_in_other_words_and_takes_it_ba
         assert elsewhere.call(call, path(lamp), {"words": "x"} if call == "PUT" else None).status_code == 404
 
 
+def test_an_owner_who_wants_no_mail_gets_none_about_a_pick(make_app: Any, world: World, mailbox: Mailbox) -> None:
+    app = make_app(WEBHOOK_ENDPOINTS=HOOK, **mailbox.settings)
+    ada, bob = world.user("ada"), world.user("bob")
+    world.change(ada, notify=False)
+    admin = Api(app, world.caller(world.admin()).token)
+    quiet, loud = world.project(ada), world.project(bob)
+    for project in (quiet, loud):
+        assert admin.put(path(project), {"words": "Good."}).status_code == 200
+    told = [(endpoint, data["project"]["id"]) for _event, endpoint, data in deliveries(app)]
+    assert sorted(told) == [("hook", quiet), ("hook", loud), (MAIL, loud)]
+
+
 def test_what_is_not_live_is_not_picked_and_what_leaves_keeps_its_pick_and_is_not_listed(
     app: Flask, world: World, api: Api, admin: Api
 ) -> None:

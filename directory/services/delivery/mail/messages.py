@@ -19,11 +19,14 @@ from directory import events
 from directory.events import Event
 from directory.extensions import db
 from directory.language.catalogues import Catalogue
-from directory.models import AccountStatus, Delivery, MailLink, MessageKind, Sender, User, now
+from directory.language.messages import Message as Words
+from directory.language.messages import _, ngettext
+from directory.models import AccountStatus, Delivery, MailLink, MessageKind, Project, Sender, Status, User, now
 from directory.models import Message as ThreadMessage
 from directory.models.base import HIGHEST_ID
 from directory.services import service_words, turns
 from directory.services.accounts import mail_links
+from directory.services.catalog import best
 from directory.services.delivery.channels import MailServer, NotToBeSent
 from directory.services.delivery.leases import Lease
 from directory.services.delivery.mail import templates
@@ -133,8 +136,22 @@ def _decision(lease: Lease, event: Event, data: dict[str, Any], server: MailServ
     else:
         reason = language.say(service_words.said(data["reason"])) if data.get("reason") else None
     facts = (owner.username, data["project"], reason, address, language)
-    mail = templates.decision(server.site, event, *facts, standing=standing, by_nobody=by_nobody)
+    figures = _figures(data["project"]["id"], language) if event == events.PROJECT_FIRST_WEEK else ()
+    mail = templates.decision(server.site, event, *facts, standing=standing, by_nobody=by_nobody, figures=figures)
     return _with_switch(message(mail, to=owner.email, server=server, message_id=lease.webhook_id), address)
+
+
+def _figures(project_id: int, language: Catalogue) -> tuple[Words, ...]:
+    """The votes of a project, and with one its place in its week. Raises NotToBeSent if it is not live any more."""
+    columns = select(Project.id, Project.upvotes, Project.published_at)
+    found = db.session.execute(columns.where(Project.id == project_id, Project.status == Status.LIVE)).one_or_none()
+    if found is None:
+        raise NotToBeSent("the project is not live any more")
+    number, (week, place) = language.locale.number, best.place(found.id, found.upvotes, found.published_at)
+    votes = ngettext("It has {number} vote.", "It has {number} votes.", found.upvotes, number=number(found.upvotes))
+    if not found.upvotes:
+        return (votes,)
+    return votes, _("It was number {place} of {period}.", place=number(place), period=week.name)
 
 
 def _standing(event: Event, project_id: int) -> Standing:

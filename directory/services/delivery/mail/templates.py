@@ -9,7 +9,7 @@ from urllib.parse import quote
 from directory import events
 from directory.events import Event
 from directory.language.catalogues import ENGLISH, Catalogue
-from directory.language.messages import END_ISOLATE, ISOLATE, _
+from directory.language.messages import END_ISOLATE, ISOLATE, Message, _
 from directory.models import Asked, Turn
 from directory.services import turn_words
 from directory.services.site import Site, path_of
@@ -110,17 +110,19 @@ def decision(
     *,
     standing: Standing = GONE,
     by_nobody: bool = False,
+    figures: tuple[Message, ...] = (),
 ) -> Mail:
     """The mail to the owner of a project about a decision, with its reason and the link that switches mail off.
 
     `standing` is where the project stands now: while it waits for its owner, the mail says until when, unless it is
-    about a decision that another one has overtaken. `by_nobody` is whether no person has decided.
+    about a decision that another one has overtaken. `by_nobody` is whether no person has decided. `figures` say how the
+    project does.
     """
     subject, text = event.mail
     if by_nobody and event.mail_if:
         subject, text = event.mail_if.get(standing.outcome or "", event.mail_if[""])
     title = _quoted(project["title"])
-    is_for_all = event.decision == "approve" or event == events.PROJECT_PICKED
+    is_for_all = event.decision == "approve" or event in {events.PROJECT_PICKED, events.PROJECT_FIRST_WEEK}
     path = path_of(project) if is_for_all else f"/mine/{project['id']}"
     first, end, rest = (reason or "").partition("\n")  # only the first line is a part of our sentence
     said = f"{isolated(first)}{end}{rest}"
@@ -137,7 +139,7 @@ def decision(
         where = _("Its state, and your messages with the reviewers: {address}", address=where)
     off = _("You get this mail as the owner of the project. Switch such mail off here: {address}", address=switch_off)
     texts = (subject.filled(title=title), _greeting(username), text.filled(title=title))
-    return compose(site, *texts, *reasons, *to_do, where, off, language=language)
+    return compose(site, *texts, *reasons, *figures, *to_do, where, off, language=language)
 
 
 def report_settled(

@@ -4136,7 +4136,7 @@ export interface components {
             host: string;
             format: string;
             /** @description The events that are sent to it. */
-            events: ("project.approved" | "project.submitted" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.edited" | "project.changes_requested" | "project.answered" | "project.appealed" | "project.reported" | "webhook.test" | "project.picked" | "project.unpicked" | "project.link_dead" | "project.edit_approved" | "project.edit_rejected" | "project.closing" | "project.message" | "project.returned" | "project.appeal_upheld" | "project.appeal_reversed" | "report.settled")[];
+            events: ("project.approved" | "project.submitted" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.edited" | "project.changes_requested" | "project.answered" | "project.appealed" | "project.reported" | "webhook.test" | "project.picked" | "project.unpicked" | "project.link_dead" | "project.edit_approved" | "project.edit_rejected" | "project.closing" | "project.message" | "project.returned" | "project.appeal_upheld" | "project.appeal_reversed" | "project.first_week" | "report.settled")[];
             deliveries: components["schemas"]["DeliveryCounts"];
         };
         /** @description The endpoints, in the order of the configuration. */
@@ -9646,7 +9646,7 @@ export interface operations {
                 state?: "pending" | "delivered" | "dead";
                 /** @description An endpoint's name; an unknown one finds nothing. */
                 endpoint?: string;
-                event?: "project.approved" | "project.submitted" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.edited" | "project.changes_requested" | "project.answered" | "project.appealed" | "project.reported" | "webhook.test" | "project.picked" | "project.unpicked" | "project.link_dead" | "project.edit_approved" | "project.edit_rejected" | "project.closing" | "project.message" | "project.returned" | "project.appeal_upheld" | "project.appeal_reversed" | "report.settled" | "account.password_reset" | "account.email_verification" | "account.email_changed" | "account.password_changed" | "account.passkey_added" | "account.passkey_removed";
+                event?: "project.approved" | "project.submitted" | "project.rejected" | "project.unpublished" | "project.deleted" | "project.edited" | "project.changes_requested" | "project.answered" | "project.appealed" | "project.reported" | "webhook.test" | "project.picked" | "project.unpicked" | "project.link_dead" | "project.edit_approved" | "project.edit_rejected" | "project.closing" | "project.message" | "project.returned" | "project.appeal_upheld" | "project.appeal_reversed" | "project.first_week" | "report.settled" | "account.password_reset" | "account.email_verification" | "account.email_changed" | "account.password_changed" | "account.passkey_added" | "account.passkey_removed";
                 project_id?: number;
             };
             header?: never;

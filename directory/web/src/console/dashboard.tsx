@@ -4,13 +4,14 @@ import { api, ask, type Schemas } from "../api/client.ts";
 import { extras } from "../extras/index.ts";
 import { Failed, Skeleton, Stale } from "../parts/states.tsx";
 import { ago, Time } from "../parts/time.tsx";
-import { categories, loadCategories } from "../state/categories.ts";
+import { loadCategories } from "../state/categories.ts";
 import { summary } from "../state/queue-pending.ts";
 import { Resource } from "../state/resource.ts";
 import { navigate, query, withQuery, type Page } from "../state/router.ts";
 import { afterSession, isAdministrator, mayReview, onNewCaller, withSession } from "../state/session.ts";
 import { t } from "../text.ts";
 import { Charts, type Panel } from "./chart.tsx";
+import { FirstStart, loadFirstStart } from "./first-start.tsx";
 import { Frame } from "./frame.tsx";
 import { r } from "./review-text.ts";
 import { w } from "./text.ts";
@@ -37,7 +38,7 @@ export const dashboard: Page = {
     if (isAdministrator.peek()) load(daysOf(asked));
     else if (mayReview.peek()) navigate("/admin/queue", { replace: true });
   }),
-  view: () => <Frame title={w.pages["/admin"]}><NoCategories /><Needed /><Dashboard /></Frame>,
+  view: () => <Frame title={w.pages["/admin"]}><Needed /><Dashboard /></Frame>,
   title: () => w.pages["/admin"],
 };
 
@@ -49,15 +50,10 @@ export function daysOf(asked: URLSearchParams): number {
 
 function load(days: number): void {
   loadCategories();
+  loadFirstStart();
   void endpoints.load("console dead deliveries", async (signal) => (await withSession(ask(api.GET("/api/admin/webhooks/endpoints", { signal })))).items);
   extras.forEach(({ ranking }) => ranking?.load());
   void figures.load(`console analytics ${days}`, (signal) => withSession(ask(api.GET("/api/admin/analytics", { params: { query: { days } }, signal }))));
-}
-
-/** Until there is a category nothing can be submitted. */
-function NoCategories() {
-  if (categories.data.value?.length !== 0) return null;
-  return <p class="banner pending">{w.noCategories} <a class="button small" href="/admin/categories">{w.addCategory}</a></p>;
 }
 
 /** What needs somebody: each a number that leads there. */
@@ -91,6 +87,7 @@ function Dashboard() {
   return (
     <div aria-busy={figures.busy.value}>
       {problem && <Stale problem={problem} again={again} />}
+      {shown.totals.projects.live === 0 && <FirstStart mailed={endpoints.data.value ? endpoints.data.value.some(({ format }) => format === "mail") : null} />}
       <Numbers figures={shown} />
       <nav class="tabs periods" aria-label={w.periods}>
         {PERIODS.map((each) => (

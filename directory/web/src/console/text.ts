@@ -200,7 +200,6 @@ export const w = {
   slugHint: "It is part of addresses: a-z, 0-9 and hyphens.",
   description: "Description",
   categoriesNone: { title: "No categories yet", why: "Members choose a category for each project that they submit. Add one." },
-  noCategories: "There are no categories yet, so nothing can be submitted.",
   addCategory: "Add a category",
   add: "Add",
   added: (name: string) => `${name} is added.`,

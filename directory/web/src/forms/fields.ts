@@ -1,12 +1,12 @@
-// Small help at the fields of a project: how many characters are left, the scheme of an address, a text that was saved.
+// Small help at fields: how many characters there are of how many; at those of a project the scheme of an address, a text that was saved.
 import { element, fieldOf, projectForm, withScheme } from "./project.ts";
 
-const number = new Intl.NumberFormat("en");
+const number = new Intl.NumberFormat(document.documentElement.lang || "en");
 
 export function startFields(): void {
+  for (const field of document.querySelectorAll<HTMLInputElement>("[data-most]")) count(field, Number(field.dataset.most));
   const form = projectForm();
   if (!form) return;
-  for (const field of form.querySelectorAll<HTMLInputElement>("[data-most]")) countLeft(field, Number(field.dataset.most));
   for (const name of ["url", "repository_url"]) {
     const field = fieldOf(form, name);
     field.addEventListener("change", () => (field.value = withScheme(field.value)));
@@ -22,15 +22,13 @@ export function startFields(): void {
   }
 }
 
-/** Show it from seven tenths of the limit on. */
-function countLeft(field: HTMLInputElement, most: number): void {
+function count(field: HTMLInputElement, most: number): void {
   const line = element("span");
   field.closest(".field")?.querySelector(".label")?.append(line);
   const show = () => {
-    const left = most - [...field.value].length;
-    line.hidden = left > most * 0.3;
-    line.className = `left small ${left < 0 ? "over" : "muted"}`;
-    line.textContent = left < 0 ? `${number.format(-left)} too many` : `${number.format(left)} left`;
+    const length = [...field.value].length;
+    line.className = `left small ${length > most ? "over" : "muted"}`;
+    line.textContent = `${number.format(length)} / ${number.format(most)}`;
   };
   field.addEventListener("input", show);
   show();
