@@ -69,6 +69,7 @@ class Story:
     """All that the demo directory will hold. `people` begins with its administrator."""
 
     categories: list[dict[str, str]]
+    fields: list[dict[str, Any]]
     people: list[Person]
     submissions: list[Submission]
 
@@ -98,7 +99,7 @@ def compose(seed: int) -> Story:
             {"alt": picture["alt"], "picture": drawings.made(picture["drawing"], picture["colour"])}
             for picture in submission.fields.get("pictures", ())
         ]
-    return Story(demo["categories"], people, submissions)
+    return Story(demo["categories"], demo["fields"], people, submissions)
 
 
 def _people(names: list[str], rng: random.Random, at: datetime) -> list[Person]:
