@@ -19,10 +19,22 @@ from typing import Any
 
 from sqlalchemy.engine import make_url
 
-from bench import search
+from bench import own_fields, search
 from bench.distance import distance
 from bench.filling import age, flask, prepare
-from bench.load import GROWING, ONCE, OPERATIONS, SIGNED_IN, VISITED, Subjects, fresh, measure, requests, wait_for
+from bench.load import (
+    FIELDS,
+    GROWING,
+    ONCE,
+    OPERATIONS,
+    SIGNED_IN,
+    VISITED,
+    Subjects,
+    fresh,
+    measure,
+    requests,
+    wait_for,
+)
 from bench.report import growth, table
 from tests.support import servers
 from tests.support.processes import free_port
@@ -35,6 +47,11 @@ DURABLE = {
     "max_wal_size": "4GB", "shared_buffers": f"{QUARTER}GB",
 }  # fmt: skip
 OTHERS = {"flask_const": "bench.ceilings:flask_app", "wsgi_const": "bench.ceilings:wsgi_app"}
+WITH_FIELDS = "with_fields"  # the service over the same directory with fields of the operator's own
+ASKED = {
+    **dict.fromkeys(OTHERS, ("list", "one", "vote", "analytics")),
+    WITH_FIELDS: (*FIELDS, "one", "vote", "mixed"),
+}
 
 
 def main() -> None:
@@ -47,7 +64,7 @@ def main() -> None:
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--sqlite", action="store_true", help="the embedded form: SQLite and one process")
     parser.add_argument("--alone", action="store_true", help="without the ceilings: where only growth is asked for")
-    every = [*OPERATIONS, *ONCE, *SIGNED_IN, *VISITED, *GROWING]
+    every = [*OPERATIONS, *ONCE, *SIGNED_IN, *VISITED, *GROWING, *FIELDS]
     parser.add_argument("--ops", nargs="+", default=every, choices=every)
     parser.add_argument("--distance", type=float, default=0.0, metavar="MS", help="to PostgreSQL, each way")
     parser.add_argument(
@@ -71,8 +88,14 @@ def main() -> None:
         if postgres is not None and given.distance:
             far = stack.enter_context(distance(make_url(postgres.url).port or 5432, given.distance))
         names = ["ours", *([] if given.alone else OTHERS)]
+        sites = [[(name, each) for name in names] for each in directories]
+        if {*FIELDS} & {*given.ops}:
+            directories += (fuller := [own_fields.filled(each, postgres) for each in directories])
+            for site, each in zip(sites, fuller, strict=True):
+                site.append((WITH_FIELDS, each))
         for round_ in range(given.rounds + 1):
-            done = play(round_, names, [moved(each, far) for each in directories], given, postgres)
+            nearby = [[(name, moved(each, far)) for name, each in site] for site in sites]
+            done = play(round_, nearby, given, postgres)
             results += done if round_ else []  # the first fills the memories, and does not count
             for directory in directories:
                 flask(directory.environment, "recount", "--check")
@@ -132,15 +155,15 @@ def moved(directory: Filled, port: int | None) -> Filled:
     return Filled(directory.size, environment, directory.subjects)
 
 
-def play(round_: int, names: list[str], directories: list[Filled], given: Any, postgres: Any) -> list[dict[str, Any]]:
+def play(round_: int, sites: list[list[tuple[str, Filled]]], given: Any, postgres: Any) -> list[dict[str, Any]]:
     """A round: each operation of all sizes and servers right after one another, for the machine's own pace changes."""
     rows = []
     with ExitStack() as stack:
-        serving = [[stack.enter_context(served(name, directory, given)) for name in names] for directory in directories]
+        serving = [[stack.enter_context(served(*each, given)) for each in site] for site in sites]
         for n, operation in enumerate(given.ops):
             # Work that the database puts off falls on the next server measured, so they take turns.
             for server in itertools.chain.from_iterable(serving[:: 1 if (round_ + n) % 2 else -1]):
-                if server.name != "ours" and operation not in {"list", "one", "vote", "analytics"}:
+                if operation not in ASKED.get(server.name, {*given.ops} - {*FIELDS}):
                     continue
                 row = asked(operation, server, given, postgres)
                 rows.append({"round": round_, "op": operation, **row})

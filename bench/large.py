@@ -25,7 +25,8 @@ from bench.webhooks import BACKENDS, database
 from directory.db.statements import _CompiledForPostgresql, _CompiledForSqlite
 from directory.extensions import db
 from directory.models import now
-from directory.services.catalog import facets, orders, periods, search_counts
+from directory.services.catalog import facets, orders, periods, search_counts, ways
+from directory.services.catalog.stored_counts import StoredCounts
 from tests.conftest import build, migrate
 from tests.support.factories import Api
 
@@ -69,8 +70,19 @@ def asked_of(api: Api) -> dict[str, str]:
                 asked[f"a {kind}, {sort}, by cursor there"] = f"{path}&cursor={cursor}"
     for n, item in enumerate(api.get(f"{LIST}?sort=upvotes&limit=3").json["items"], 1):
         asked[f"related, {n}"] = f"{LIST}/{item['id']}/related"
+    asked |= narrowed_by_fields(api)
     for n, words in enumerate((f"{COMMON}+free+{NONE}", f"a+{COMMON}+free+software+help+{NONE}"), 1):
         asked[f"nearest, {n}"] = f"{LIST}?q={words}"
+    return asked
+
+
+def narrowed_by_fields(api: Api) -> dict[str, str]:
+    """Those by fields of the operator's own, where there are such (see bench/own_fields.py)."""
+    asked: dict[str, str] = {}
+    for field in (each for each in api.get("/api/fields").json["items"] if each["facet"]):
+        value = field["choices"][0]["value"] if field["choices"] else {"number": "700..999"}.get(field["kind"])
+        for name, path in (("facets", FACETS), ("list", LIST)) if value else ():
+            asked[f"{name}, {field['name']}"] = f"{path}?field.{field['name']}={value}"
     return asked
 
 
@@ -108,8 +120,12 @@ def _of_its_process(connection: Any) -> int:
 def cost_of(api: Api, path: str) -> Cost:
     """What the statements of a request cost. Nothing of it is stored."""
     costs: list[float] = []
-    facets._stored.clear()
-    with counted(costs), patch.object(facets, "STORED", 0), patch.object(search_counts, "STORED", 0):
+    with (
+        counted(costs),
+        patch.object(facets, "stored", StoredCounts(0)),
+        patch.object(ways, "totals", StoredCounts(0)),
+        patch.object(search_counts, "STORED", 0),
+    ):
         answer = api.get(path)
     assert answer.status_code == 200, (path, answer.status_code)
     return tuple(costs)
@@ -131,22 +147,20 @@ def beside(api: Api, only: str) -> None:
     tag = api.get("/api/tags?limit=1").json["items"][0]["tag"]
     first = api.get(f"{LIST}?sort=upvotes&limit=1").json["items"][0]
     page, project, of_tag = "/?page=2", f"/p/{first['id']}/{first['slug']}", f"/tags/{tag}"
-    bare = {"of": lambda *_: facets.Facets({}, {}, capped=False)}
-    ways: dict[str, tuple[str, dict[str, Any]]] = {
+    bare = {"of": lambda *_: facets.Facets({}, {}, {}, capped=False)}
+    turns: dict[str, tuple[str, dict[str, Any]]] = {
         "list": (page, bare),
-        "list with facets": (page, {"STORED": 0}),
+        "list with facets": (page, {"stored": StoredCounts(0)}),
         "project with related": (project, {}),
         "list of a tag": (of_tag, bare),
-        "list of a tag with facets": (of_tag, {"STORED": 0}),
+        "list of a tag with facets": (of_tag, {"stored": StoredCounts(0)}),
         "list of a tag with stored facets": (of_tag, {}),
     }
-    took: dict[str, list[float]] = {name: [] for name in ways}
+    took: dict[str, list[float]] = {name: [] for name in turns}
     for turn in range(-3, 10 * ROUNDS):
-        for name in sorted(ways, key=lambda name: hash((turn, name))):
-            path, patches = ways[name]
-            if "STORED" in patches:
-                facets._stored.clear()
-            elif not patches:
+        for name in sorted(turns, key=lambda name: hash((turn, name))):
+            path, patches = turns[name]
+            if not patches:
                 api.get(path)  # the facets are stored
             costs: list[float] = []
             with patch.multiple(facets, **patches) if patches else nullcontext(), counted(costs):

@@ -32,6 +32,10 @@ VISITED = ("front", "facets", "related")
 GROWING = (
     "cursor", "search", "search_common", "queue", "queue_page", "users", "tags", "check", "session", "fresh_analytics",
 )  # fmt: skip
+# What a directory with ten fields of the operator's own (bench/own_fields.py) is asked for: the first page and the
+# counts, from memory, and by an administrator lists narrowed by a choice and by a number, beside those of a category.
+FIELDS = ("list_fields", "facets_fields", "filter_category", "filter_choice", "filter_number")
+CHOICES = ("one", "two", "three", "four", "five", "six", "seven", "eight")
 SCRIPT = Path(__file__).parent / "replay.lua"
 
 
@@ -84,12 +88,13 @@ def requests(operation: str, subjects: Subjects) -> list[str]:
         )
         return [f"POST /api/projects/{next(drawn)}/upvote {caller}" for caller in rng.sample(crowd, len(crowd))]
     first_page = "GET /api/projects?status=live&sort=newest&page=1&limit=20"
-    if operation == "list":
+    if operation in {"list", "list_fields"}:
         return [f"{first_page} -"]
     if operation == "analytics":
         return [f"GET /api/admin/analytics {subjects.admin}"]
-    if operation in VISITED:
-        paths = {"facets": "/api/projects/facets", "related": f"/api/projects/{popular[0]}/related"}
+    if operation in {*VISITED, "facets_fields"}:
+        counts = dict.fromkeys(("facets", "facets_fields"), "/api/projects/facets")
+        paths = {**counts, "related": f"/api/projects/{popular[0]}/related"}
         return [f"GET {paths.get(operation, '/')} -"]
     admin = subjects.admin
     makers: dict[str, Callable[[], str]] = {
@@ -100,6 +105,9 @@ def requests(operation: str, subjects: Subjects) -> list[str]:
         "tags": lambda: f"GET /api/tags?prefix={rng.choice(string.ascii_lowercase)} -",
         "check": lambda: f"GET /api/projects/check?{check(rng, subjects.words)} {rng.choice(subjects.tokens)}",
         "session": lambda: f"GET /api/session cookie:{rng.choice(subjects.cookies)}",
+        "filter_category": lambda: f"GET /api/projects?category={rng.choices(slugs, shares)[0]} {admin}",
+        "filter_choice": lambda: f"GET /api/projects?field.license={rng.choice(CHOICES)} {admin}",
+        "filter_number": lambda: f"GET /api/projects?field.price={rng.randrange(900)}..999 {admin}",
         "users": lambda: f"GET /api/admin/users?page={rng.randint(1, 10)} {admin}",
         "list_mix": page,
         "one": one,

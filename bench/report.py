@@ -53,7 +53,8 @@ def growth(rows: Rows) -> str:
     lines[-1] += " | last to first (min-max) |"
     lines.append("|---" * (len(sizes) + 2) + "|")
     for op in dict.fromkeys(row["op"] for row in rows):
-        mine = [row for row in rows if (row["server"], row["op"]) == ("ours", op)]
+        mine = [row for row in rows if row["op"] == op]
+        mine = [row for row in mine if row["server"] == "ours"] or mine  # those of fields are asked of another server
         costs = [[_cost(row) for row in mine if row["size"] == size] for size in sizes]
         multiples = [last / first for first, last in zip(costs[0], costs[-1], strict=True)]
         spread = f"{statistics.median(multiples):.2f} ({min(multiples):.2f}-{max(multiples):.2f})"

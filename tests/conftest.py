@@ -19,7 +19,7 @@ import config
 from directory import create_app
 from directory.extensions import db
 from directory.services.catalog import search_frequency
-from tests.support import answers, extras, pooler, quick, servers
+from tests.support import answers, extras, outside, pooler, quick, servers
 from tests.support.caching import close_snapshots
 from tests.support.factories import Api, World
 from tests.support.variants import ENVIRONMENT, OF_THE_RUN, counts, databases_of, reason_to_skip
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 def pytest_configure(config: pytest.Config) -> None:
     os.environ["FLASK_SKIP_DOTENV"] = "1"  # what a developer's `.env` says is not tested
     quick.configure()
+    outside.watch()
     event.listen(Engine, "connect", order_nothing)
     answers.record(config)
 
@@ -56,6 +57,12 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 def pytest_runtest_setup(item: pytest.Item) -> None:
     if reason := reason_to_skip(item):
         pytest.skip(reason)
+
+
+def pytest_runtest_teardown() -> None:
+    asked = [*outside.connected]
+    outside.connected.clear()
+    assert asked == [], "this test connects to the outside"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

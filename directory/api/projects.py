@@ -76,8 +76,9 @@ def index(query: dict[str, Any]) -> Any:
     state, each with its place in the queue; `upvoted=me` lists the live projects that the caller has voted for.
     Projects that are equal in the order are listed newest first, so every order is total. `field.[name]` narrows the
     list by one of the operator's own fields that is a facet: to choices with commas, of which any must match, to `true`
-    or `false`, or to a number or a day, or a range of them (`a..b`, `a..`, `..b`). A search without a result has
-    `suggestions`, and one of several words with fewer than three results has `nearest`.
+    or `false`, or to a number or a day, or a range of them (`a..b`, `a..`, `..b`); such a parameter is not listed here,
+    for in OpenAPI each has a fixed name. A search without a result has `suggestions`, and one of several words with
+    fewer than three results has `nearest`.
     """
     names = ("status", "category", "tag", "owner", "q", "upvoted", "published", "picked", "own")
     by, sort = viewer(), order(query)
@@ -109,7 +110,8 @@ def show_facets(query: dict[str, Any]) -> Any:
 
     Categories are counted without regard to `category`. Those that are chosen are left out, and those without projects.
     The others come most first, equals by name; of the tags the first ten. `fields` has the values of each of the
-    operator's own fields that is a facet, without regard to its own filter: the chosen ones too, twenty at most.
+    operator's own fields that is a facet, without regard to its own filter (`field.[name]`, as the list has it): the
+    chosen ones too, twenty at most.
     """
     filters, listed = Filters(status=Status.LIVE, **query), categories.listed()
     found, by_id = facets.of(filters, listed), {each.id: each for each in listed}

@@ -125,6 +125,7 @@ def problem(code: str) -> Response:
 def atom(query: dict[str, Any]) -> Response:
     """Follow the 50 newest live projects as an Atom feed: all, or those of a category, of tags or of a period.
 
+    It takes `field.[name]` as the list of projects does.
     With `key` (`POST /api/auth/feed-key`) a feed reader, which cannot sign in, reads it as a member.
     """
     site, has_pages = current_app.extensions["site"], current_app.config["WEB_ENABLED"]

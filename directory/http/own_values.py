@@ -37,13 +37,18 @@ def each_of(project: Mapping[str, Any]) -> Iterator[tuple[OwnField, list[Any]]]:
 def in_list(project: Mapping[str, Any]) -> list[str]:
     """The values that a row of a list shows."""
     shown = (pair for pair in each_of(project) if pair[0].is_in_list)
-    return [_in_row(field, word(field, value)) for field, values in shown for value in values]
+    return [alone(field, word(field, value)) for field, values in shown for value in values]
 
 
-def _in_row(field: OwnField, text: str) -> str:
-    """A value in a row, where it stands without its label, unless it says nothing without."""
+def alone(field: OwnField, text: str) -> str:
+    """What a value is called where its label does not stand beside it; without the label if it says enough."""
     is_named = field.kind in {Kind.NUMBER, Kind.DATE, Kind.TRUTH}
-    return _("{subject}: {description}", subject=title(field), description=text) if is_named else text
+    return labelled(field, text) if is_named else text
+
+
+def labelled(field: OwnField, text: str) -> str:
+    """A value with the label of its field."""
+    return _("{subject}: {description}", subject=title(field), description=text)
 
 
 def properties(project: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -44,13 +44,21 @@ def with_text(own: Iterable[Asked], name: str, text: str) -> tuple[Asked, ...]:
 
 
 def words(own: Iterable[Asked]) -> list[tuple[str, str, str]]:
-    """The filters in words: the name of each field, its label, and what it is narrowed to."""
+    """The filters in words: the name of each field, what it is narrowed to with its label, and without one beside."""
     defined, found, comma = own_fields.latest(), [], chosen().say(COMMA)
     for each in own:
         field = defined[each.field]
-        said = [own_values.word(field, value) for value in each.values] or [each.text.replace(TO, "–")]
-        found.append((each.field, own_values.title(field), comma.join(said)))
+        said = comma.join(own_values.word(field, value) for value in each.values) or _range(each.text)
+        found.append((each.field, own_values.labelled(field, said), own_values.alone(field, said)))
     return found
+
+
+def _range(text: str) -> str:
+    """A range of numbers or days. An open one has a sign, for a dash would look like a minus."""
+    first, is_range, last = text.partition(TO)
+    if not is_range or (first and last):
+        return text.replace(TO, "–")
+    return f"≥ {first}" if first else f"≤ {last}"
 
 
 def narrower(counted: Mapping[str, Mapping[str, int]], own: Iterable[Asked]) -> list[dict[str, Any]]:

@@ -1,7 +1,7 @@
 """The lists of projects: all of them, of a category, of a tag, of a member, and what a search finds."""
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date, timedelta
 from functools import partial, reduce
 from typing import Any
@@ -34,12 +34,13 @@ from directory.pages.layout import (
     page_of,
     page_view,
     show,
-    slot_values,
     trending,
     with_page,
 )
 from directory.pages.paged_lists import NAMES
+from directory.pages.shelves import shelves_of_first_page, with_shelves
 from directory.pages.translated import by_name
+from directory.pages.wanted import Wanted, category_name
 from directory.services.accounts import users
 from directory.services.catalog import (
     catalog,
@@ -55,7 +56,6 @@ from directory.services.catalog import (
 from directory.services.catalog.category_slugs import present
 from directory.services.catalog.filters import Filters
 from directory.services.catalog.orders import PUBLIC
-from directory.services.catalog.own_filters import Asked
 from directory.services.catalog.periods import MONTH, MONTHS, WEEK, containing
 from directory.services.text.characters import fold
 from directory.services.text.rules import CATEGORY_SLUG_MAX, SLUG, TAG_MAX, USERNAME, typed_tags
@@ -81,101 +81,6 @@ class SearchRefused(Invalid):
 @bp.errorhandler(SearchRefused)
 def _search_again(error: SearchRefused) -> Response:
     return with_page(problem_details.answer(error), error.answer)
-
-
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """The list that an address asks for: filters, an order and a page; or the projects of a `user`."""
-
-    category: str | None = None
-    tags: tuple[str, ...] = ()
-    q: str | None = None
-    sort: str = "newest"
-    page: int = 1
-    user: str | None = None
-    own: tuple[Asked, ...] = ()
-
-    @property
-    def path(self) -> str:
-        """The path of its address."""
-        if self.user:
-            return f"/users/{self.user}"
-        if self.category:
-            return f"/categories/{self.category}"
-        return f"/tags/{self.tags[0]}" if len(self.tags) == 1 else "/"
-
-    @property
-    def tag(self) -> str | None:
-        """The tags, separated by commas, for the parameter `tag`; None where the path names the only one."""
-        return tags.SEPARATOR.join(self.tags) if self.category or len(self.tags) > 1 else None
-
-    @property
-    def address(self) -> str:
-        """Its address; what is the default is left out."""
-        sort = None if self.sort == order({"q": self.q}) else self.sort
-        page = self.page if self.page > 1 else None
-        return address_with(self.path, q=self.q, tag=self.tag, **own_filters.texts(self.own), sort=sort, page=page)
-
-    @property
-    def filters(self) -> int:
-        """The number of filters."""
-        return len(self.tags) + bool(self.category) + bool(self.q) + len(self.own)
-
-    @property
-    def is_combined(self) -> bool:
-        """Whether it has more than one filter, or an own field's.
-
-        There are so many such lists that crawlers shall not follow to them.
-        """
-        return self.filters > 1 or bool(self.own)
-
-    def neighbours(self, pages: int) -> dict[str, Any]:
-        """The addresses of the pages before and after this one, of so many."""
-        previous, following = replace(self, page=self.page - 1), replace(self, page=self.page + 1)
-        return {
-            "previous": previous.address if self.page > 1 else "",
-            "next": following.address if self.page < pages else "",
-        }
-
-    def sorted(self, sort: str) -> "Wanted":
-        """The first page in another order."""
-        return replace(self, sort=sort, page=1)
-
-    def searching(self, q: str | None) -> "Wanted":
-        """The first page for another search; without one it has the default order."""
-        return replace(self, q=q, sort=self.sort if q else order({}), page=1)
-
-    def within(self, category: str | None) -> "Wanted":
-        """The first page of the same list in another category, or in all."""
-        return replace(self, category=category, page=1)
-
-    def toggling(self, tag: str) -> "Wanted":
-        """The first page of the same list with another tag, or without it if it has the tag."""
-        return replace(self, tags=tuple(sorted({*self.tags} ^ {tag})), page=1)
-
-    def toggling_value(self, name: str, value: str) -> "Wanted":
-        """The first page of the same list with another value of an own field, or without it if it has the value."""
-        return replace(self, own=own_values.toggled(self.own, name, value), page=1)
-
-    def without(self, name: str) -> "Wanted":
-        """The first page of the same list without the filter by an own field."""
-        return replace(self, own=own_values.with_text(self.own, name, ""), page=1)
-
-    def kept(self, name: str = "") -> list[tuple[str, str]]:
-        """The parameters that a form of the list's page keeps, except those of the search and of an own field."""
-        own = own_filters.texts(each for each in self.own if each.field != name)
-        return [*([("tag", self.tag)] if self.tag else []), *own.items()]
-
-    def narrowed(self, chosen: Any) -> list[tuple[str, "Wanted"]]:
-        """The filters of the list: the text of each, and the wider list without it."""
-        searched = [(_("for “{query}”", query=self.q), self.searching(None))] if self.q else []
-        within = [(_("in {category}", category=_name(chosen)), self.within(None))] if chosen else []
-        tagged = [(_("tagged {tag}", tag=tag), self.toggling(tag)) for tag in self.tags]
-        own = [
-            (_("{subject}: {description}", subject=label, description=said), self.without(name))
-            for name, label, said in own_values.words(self.own)
-        ]
-        return [*searched, *within, *tagged, *own]
 
 
 list_view = page_of(*QUERY.fields, "category", "tag", "page", own_filters.PARAMETER)
@@ -312,14 +217,14 @@ def _list(at: Wanted, query: dict[str, str]) -> PageAnswer:
     tagged = page_tags(shown, {"q": wanted.q, "sort": wanted.sort})
     site = current_app.extensions["site"]
     is_front = wanted == Wanted() and not query.get("sort")
-    shelves = _shelves(listed) if is_front else []
+    shelves = shelves_of_first_page(listed) if is_front else []
     is_empty = not total and not searched.get("near")
     cards = trending() if is_empty and not refused else []
     if cards:
         tagged = None  # any vote may change them
     page, headers = show(
         "list.html", _head(wanted, chosen, found, pages),
-        tags=_with_shelves(tagged, shelves) if is_front and tagged else tagged, shelves=shelves,
+        tags=with_shelves(tagged, shelves) if is_front and tagged else tagged, shelves=shelves,
         came=front.published() if is_front and not (site.headline or site.tagline) else 0,
         front=current_app.extensions["own_site"].front(language().tag) if is_front else "",
         wanted=wanted, around=wanted if total else Wanted(), trending=cards, chosen=chosen,
@@ -348,27 +253,6 @@ def _heading(day: date, today: date) -> tuple[str, str]:
     return (str(month), MONTHS[day.month - 1]) if month.first <= day else (str(day.year), str(day.year))
 
 
-def _shelves(listed: list[Category]) -> list[front.Shelf]:
-    """The shelves of the first page: that of an extra comes before the others."""
-    first = slot_values("shelf", viewer()).get("shelf")
-    return front.shelves([first] if first else [], listed, viewer=viewer())
-
-
-def _with_shelves(listed: CacheTags, shelves: list[front.Shelf]) -> CacheTags | None:
-    """The cache tags of the newest projects with shelves; None where these show a rank, which any vote may change.
-
-    Any vote among those of the best may change these; unless it is the full shelf of the week, so may the first vote of
-    any project.
-    """
-    if any(shelf.kind == "category" for shelf in shelves):
-        return None
-    votes = [each["upvotes"] for shelf in shelves if shelf.kind in {"week", "thirty"} for each in shelf.projects]
-    is_full = any(shelf.kind == "week" and len(shelf.projects) == front.BEST for shelf in shelves)
-    lowest, highest = min(votes) if is_full else 0, max(votes, default=0)
-    shown = (each["id"] for shelf in shelves for each in shelf.projects)
-    return CacheTags((*listed.projects, *shown), lowest, highest)
-
-
 def _of_search(wanted: Wanted, filters: Filters, found: Slice, listed: list[Category]) -> dict[str, Any]:
     """What the page of a search has in addition: what is near to it, other spellings, and what it names."""
     query, total = wanted.q or "", found.total or 0
@@ -384,18 +268,14 @@ def _of_search(wanted: Wanted, filters: Filters, found: Slice, listed: list[Cate
 def _named(query: str, listed: list[Category]) -> list[tuple[str, str, Wanted]]:
     """The categories and tags that a whole query names: what each is, its name, and its list."""
     key, say = _key(query), language().say
-    named = [each for each in listed if key in {_key(each.name), _key(say(_name(each))), each.slug}]
+    named = [each for each in listed if key in {_key(each.name), _key(say(category_name(each))), each.slug}]
     spelled = typed_tags(query)
     possible = [tag for tag in dict.fromkeys((key, *(spelled if len(spelled) == 1 else ()))) if _fits(tag, TAG_MAX)]
     used = sorted(tag for tag, number in tags.used(possible).items() if number)
     return [
-        *(("category", _name(each), Wanted(category=each.slug)) for each in named),
+        *(("category", category_name(each), Wanted(category=each.slug)) for each in named),
         *(("tag", tag, Wanted(tags=(tag,))) for tag in used),
     ]
-
-
-def _name(category: Category) -> str:
-    return of_operator(CATEGORY, category.name)
 
 
 def _key(text: str) -> str:
@@ -440,15 +320,15 @@ def _head(wanted: Wanted, chosen: Any, found: Slice, pages: int) -> head.Head:
 def _subject(wanted: Wanted, chosen: Any) -> str:
     """The filters of the list, in words."""
     if wanted.own:
-        own = language().say(own_values.COMMA).join(said for _name, _label, said in own_values.words(wanted.own))
+        own = language().say(own_values.COMMA).join(alone for _name, _said, alone in own_values.words(wanted.own))
         others = _subject(replace(wanted, own=()), chosen)
         return _("{subject}: {description}", subject=others, description=own) if others else own
     if not wanted.tags:
-        return _name(chosen) if chosen else ""
+        return category_name(chosen) if chosen else ""
     tagged = reduce(lambda some, other: _("{some} and {other}", some=some, other=other), wanted.tags)
     if chosen is None:
         return _("Projects tagged {tags}", tags=tagged)
-    return _("{category}, tagged {tags}", category=_name(chosen), tags=tagged)
+    return _("{category}, tagged {tags}", category=category_name(chosen), tags=tagged)
 
 
 def _title(wanted: Wanted, subject: str) -> str:

@@ -1,13 +1,16 @@
 """flask seed without numbers: the demo directory."""
 
 import random
+from datetime import datetime, timedelta
 from typing import Any
+from zipfile import ZipFile
 
 import pytest
 from flask import Flask
 from sqlalchemy import func, select
 from sqlalchemy.orm import aliased
 
+from bench import drawings
 from directory.db.transactions import transaction
 from directory.extensions import db
 from directory.models import (
@@ -16,6 +19,7 @@ from directory.models import (
     FieldDefinition,
     Project,
     ProjectField,
+    Report,
     Review,
     Status,
     Upvote,
@@ -24,7 +28,8 @@ from directory.models import (
 )
 from directory.services.accounts import accounts
 from directory.services.accounts.passwords import verify_password
-from directory.services.data import demo, drawings, seeding
+from directory.services.data import demo, seeding
+from directory.services.identity import Caller
 from tests.conftest import ENVIRONMENT
 from tests.support.factories import PASSWORD, Api, World
 
@@ -73,7 +78,7 @@ def test_some_projects_have_pictures_which_are_served_and_say_that_they_belong_t
     run()
     projects = api.get("/api/projects?limit=100").json["items"]
     lists = [project["pictures"] for project in projects if project["pictures"]]
-    assert len(projects) > len(lists) >= 12
+    assert len(projects) > len(lists) >= 30
     assert {len(pictures) for pictures in lists} == {1, 2, 3}
     for picture in (picture for pictures in lists for picture in pictures):
         assert picture["alt"].startswith("A drawing for the demo: ")
@@ -92,6 +97,43 @@ def test_each_kind_of_drawing_is_used_and_is_the_same_each_time() -> None:
     for kind in drawings.KINDS:
         assert drawings.drawn(kind, "#0b6b62") == drawings.drawn(kind, "#0b6b62")
     assert drawings.drawn("bars", "#0b6b62") != drawings.drawn("bars", "#a8552f")
+
+
+def test_all_that_the_demo_names_is_drawn_and_nothing_else() -> None:
+    projects = demo.data("demo")["projects"]
+    names = {name for project in projects for name in demo.logo_names(project["title"])}
+    names |= {demo.picture_name(each) for project in projects for each in project.get("pictures", ())}
+    with ZipFile(demo.DRAWN) as drawn:
+        assert set(drawn.namelist()) == names
+    assert demo.DRAWN.stat().st_size < 450_000
+    small, large = drawings.made_logo("Flask")
+    assert drawings.made_logo("Flask") == (small, large) != drawings.made_logo("Django")
+
+
+def test_the_demo_has_what_is_new_picked_asked_held_appealed_and_reported(
+    app: Flask, run: Any, api: Api, world: World
+) -> None:
+    run()
+    newest = [item["published_at"] for item in api.get("/api/projects?limit=3").json["items"]]
+    ages = [now() - datetime.fromisoformat(at) for at in newest]
+    assert ages[0] < timedelta(hours=2)
+    assert ages[1] < timedelta(days=1) < ages[2]
+    picks = api.get("/api/projects?picked=true").json["items"]
+    assert len(picks) == demo.PICKS
+    assert [each["picked"]["at"] for each in picks] == sorted((each["picked"]["at"] for each in picks), reverse=True)
+    with app.app_context():
+        reviewer = accounts.find("admin")
+        assert reviewer is not None
+    admin = world.caller(Caller(reviewer.id, "admin", "admin"))
+    waits = admin.get("/api/review/summary").json
+    assert (waits["held"], waits["waiting_for_appeal"], waits["messages"]) == (1, 1, 3)
+    assert size(app, Report, Report.outcome.is_(None)) == 1
+    asked = admin.get("/api/review/projects?waiting_for=owner").json["items"]
+    assert [each["review"]["waiting_for"] for each in asked] == ["owner"]
+    thread = admin.get(f"/api/review/projects/{asked[0]['id']}/messages").json["items"]
+    assert [(each["from"], each["kind"]) for each in thread] == [
+        ("reviewers", "changes_requested"), ("owner", "message"),
+    ]  # fmt: skip
 
 
 def test_counters_ranks_tags_and_search_are_right_afterwards(app: Flask, run: Any) -> None:
@@ -171,7 +213,8 @@ def test_the_log_tells_of_every_submission_and_decision(app: Flask, run: Any) ->
         assert [entry.at for entry in entries] == sorted(entry.at for entry in entries)
         by_project: dict[Any, list[AuditEntry]] = {}
         for entry in entries:
-            by_project.setdefault(entry.project_id, []).append(entry)
+            if entry.action in {"project.submitted", "project.approved", "project.rejected"}:
+                by_project.setdefault(entry.project_id, []).append(entry)
         projects = list(db.session.scalars(select(Project)))
         reasons = dict(db.session.execute(select(Review.project_id, Review.reason)).all())
         assert by_project.keys() == {project.id for project in projects}

@@ -552,7 +552,7 @@ def test_the_lists_of_a_period_and_the_shelf_read_its_range_of_an_index(many: Fl
 def test_several_tags_facets_and_what_is_near_are_found_by_indexes_and_no_table_is_read_whole(
     many: Flask, world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(facets, "STORED", 0)  # they are counted again
+    monkeypatch.setattr(facets.stored, "most", 0)  # they are counted again
     admin = world.caller(world.admin())
     rare, other = (each["tag"] for each in admin.get("/api/tags?limit=100").json["items"][-2:])
     owner, name = world.user(), "Xylophone quokka"
@@ -580,7 +580,7 @@ def test_the_total_of_a_tag_is_a_counter_and_a_frequent_one_is_looked_up_in_memo
     many: Flask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(facets, "LOOK", 0)
-    monkeypatch.setattr(facets, "STORED", 0)
+    monkeypatch.setattr(facets.stored, "most", 0)
     tag = Api(many).get("/api/tags?limit=1").json["items"][0]["tag"]
     found = plans(many, Api(many), f"/api/projects?tag={tag}")
     assert any("tag_counts" in plan for plan in found)

@@ -89,7 +89,7 @@ def _expected(
 def test_facets_follow_every_change_and_are_counted_again_only_then(
     app: Flask, world: World, statements: Statements, monkeypatch: Any
 ) -> None:
-    monkeypatch.setattr(facets, "STORED", 6)
+    monkeypatch.setattr(facets.stored, "most", 6)
     rng, owner = random.Random(5), world.user()
     made = [one._replace(tags=rng.choice([(), ("ab",), ("x", "ab")])) for one in made_up(rng, 60)]
     for slug in ("tools", "games", "web"):

@@ -20,10 +20,11 @@ from flask import Flask
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 import config
+from bench import drawings
 from directory import create_app
 from directory.db.transactions import transaction
 from directory.services.accounts import passwords
-from directory.services.data import demo, drawings, seeding
+from directory.services.data import demo, seeding
 from tests.support.chromium import QUIET, chromium_program, served
 from tests.support.factories import PASSWORD, World
 

@@ -51,6 +51,7 @@ class Made(NamedTuple):
     description: str
     category: str
     tags: tuple[str, ...] = ()
+    own: Mapping[str, Any] = {}
 
     def matches(self, query: str, part: str, *, beginnings: bool, same: Same = NONE) -> bool:
         """Whether all words of a query are in a part, or for each one that means the same."""
@@ -131,6 +132,7 @@ def written(made: list[Made], owner: int, categories: dict[str, int]) -> None:
                 {
                     "title": one.title, "tagline": one.brief, "description": one.description,
                     "url": f"https://example.org/{one.id}", "tags": list(one.tags),
+                    "fields": dict(one.own),
                 }
             ),
             decided_at=None if one.status == "pending" else one.at,

@@ -1,5 +1,6 @@
 """Whose turn it is at a host: one request at a time over all processes, and a second between the starts of two."""
 
+import math
 import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -28,12 +29,15 @@ class Turns:
     pause: Callable[[float], Any]
     clock: Callable[[], datetime] = database_clock
 
-    def __call__(self, host: str) -> Callable[[float], None]:
-        """Take the turn at a host, and return what gives it back. Raises HostBusy if it is not free soon."""
-        token, waited = secrets.token_hex(16), 0.0
+    def __call__(self, host: str, left: float = math.inf) -> Callable[[float], None]:
+        """Take the turn at a host, and return what gives it back.
+
+        Raises HostBusy if it is not free within PATIENCE, or within the seconds that are `left`.
+        """
+        token, waited, patience = secrets.token_hex(16), 0.0, min(PATIENCE, left)
         with self.context():
             while (seconds := transaction(lambda: self._take(host, token))) > 0:
-                if seconds > PATIENCE - waited:
+                if seconds > patience - waited:
                     raise HostBusy(seconds)
                 self.pause(seconds)
                 waited += seconds

@@ -71,8 +71,9 @@ class Answer:
     moved_to: str | None = None
 
 
-# Takes a host for one request, and returns what gives it back, with the seconds that it asked to wait for.
-Turn = Callable[[str], Callable[[float], None]]
+# Takes a host for one request, within so many seconds. What it returns gives the host back, with the seconds for which
+# that asked to be left alone.
+Turn = Callable[[str, float], Callable[[float], None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +118,7 @@ class Asking:
             check_url(url, internal=self.internal)
         except ValueError:
             raise NotPublic from None
-        release, began = self.turn(host_of(url)), time.monotonic()
+        release, began = self.turn(host_of(url), self.ends_at - time.monotonic()), time.monotonic()
         exchange = _Exchange(str(parsed(url).href), self, reads, {**self._headers(), **headers})
         try:
             return exchange.done(min(left, self.ends_at - began)), time.monotonic() - began

@@ -3,22 +3,16 @@
 Of a list with more than `search.MOST` projects the newest ones are counted. They do not depend on votes, and neither
 does an answer that shows them.
 
-Counting takes much longer than reading a page of the list. So the process stores what was counted, with the state of
-the database by then: its number of removals (`search_counts`), its number of live projects, and the stamp of own
-fields. A change of what facets depend on adds a removal or, if a project becomes live, a live project. So a state never
-comes again once it is past.
+Counting takes much longer than reading a page of the list. So the process stores what was counted.
 """
 
-from collections import OrderedDict
 from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import lru_cache
-from threading import Lock
 from typing import Any, NamedTuple
-from weakref import WeakKeyDictionary
 
-from sqlalchemy import Engine, Text, cast, func, literal_column, select, true, union_all
+from sqlalchemy import Text, cast, func, literal_column, select, true, union_all
 
 from directory.db.paging import AnySelect, carried, directed, windowed
 from directory.db.statements import Prepared
@@ -31,16 +25,15 @@ from directory.services.catalog import (
     own_filters,
     queries,
     search,
-    search_counts,
     shapes,
     tags,
     ways,
 )
 from directory.services.catalog.filters import Filters
 from directory.services.catalog.own_fields import OwnField
+from directory.services.catalog.stored_counts import StoredCounts
 
 MOST = 10  # tags
-STORED = 1_000  # lists of a process; the least recently used ones go first
 LOOK = 0.06  # what reading one project of a list takes, as so many times the look at one that an index of tags names
 # Projects with a tag. PostgreSQL would compare with more than 131,072 one by one, where work_mem is 4 MB.
 IN_MEMORY = 100_000
@@ -49,7 +42,6 @@ IN_MEMORY = 100_000
 LISTED = 2_000_000
 LIVE = Filters(status=Status.LIVE)
 P = Project.__table__.c
-State = tuple[int, int, int]
 Fields = Mapping[str, OwnField]
 F = ProjectField.__table__.c
 TAG, CATEGORY, FIELD, ALL = "tag", "category", "field", "all"  # the kinds of rows
@@ -67,8 +59,7 @@ class Facets(NamedTuple):
     capped: bool
 
 
-_stored: WeakKeyDictionary[Engine, OrderedDict[Filters, tuple[State, Facets]]] = WeakKeyDictionary()
-_lock = Lock()
+stored = StoredCounts[Facets](1_000)
 
 
 def of(filters: Filters, categories: list[Category], found_by: ways.Matched | None = None) -> Facets:
@@ -82,22 +73,12 @@ def of(filters: Filters, categories: list[Category], found_by: ways.Matched | No
     fields = own_filters.facets(defined)
     if filters == LIVE and not fields:
         return _of_all(categories)
-    state = (*search_counts.state(), defined.stamp)
-    with _lock:
-        stored = _stored.setdefault(db.engine, OrderedDict())
-        if filters in stored:
-            stored.move_to_end(filters)
-            known, made = stored[filters]
-            if known == state:
-                return made
-    made = _made(filters, categories, found_by or ways.matched(filters), state[1], fields)
-    made = _with_fields(made, filters, fields, state[1])
-    with _lock:
-        stored[filters] = state, made
-        stored.move_to_end(filters)
-        if len(stored) > STORED:
-            stored.popitem(last=False)
-    return made
+
+    def make(live: int) -> Facets:
+        made = _made(filters, categories, found_by or ways.matched(filters), live, fields)
+        return _with_fields(made, filters, fields, live)
+
+    return stored.of(filters, defined.stamp, make)
 
 
 def _made(

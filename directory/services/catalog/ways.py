@@ -31,12 +31,13 @@ from typing import Any, NamedTuple
 
 from directory.db.paging import Window
 from directory.db.statements import Row
-from directory.db.transactions import by_index
+from directory.db.transactions import by_index, in_transaction
 from directory.extensions import db
 from directory.models import Status, now
 from directory.services.catalog import (
     best_match,
     orders,
+    own_fields,
     own_filters,
     periods,
     queries,
@@ -49,11 +50,14 @@ from directory.services.catalog import (
 )
 from directory.services.catalog.columns import AFTER, ID, STATUS
 from directory.services.catalog.filters import Filters
+from directory.services.catalog.stored_counts import StoredCounts
 from directory.services.identity import Caller
 
 # Of a period SHORT projects, or one in SPARSE of all, are read and sorted. Of a longer one the ranking is read, where
 # a look at one project costs as much as LOOKUP of those.
 SHORT, SPARSE, LOOKUP = 10_000, 10, 5
+STORED_BY = {"status", "category", "tag", "published", "own"}  # filters of lists whose numbers are stored
+totals = StoredCounts[int](1_000)
 RELATED = 3  # times as many projects as expected may have all words of a query, since words occur together
 
 
@@ -115,7 +119,7 @@ def rows(
     if found and total is None:
         total = found[0][AFTER[viewer is not None]]
     if total is None:
-        total = search.MOST + 1 if matches == shapes.CAPPED else _total(narrowing, given, matches)
+        total = search.MOST + 1 if matches == shapes.CAPPED else _number(filters, narrowing, given, matches)
     if counted is not None and matches == shapes.MANY:
         counted.store(int(total))
     return found, int(total)
@@ -182,6 +186,14 @@ def _best(asked: best_match.Search, window: Window, viewed: dict[str, Any]) -> l
     if len(by_id) < len(matches):  # one has left the state
         return None
     return [(*by_id[match.id], search.MOST + 1, *match) for match in matches]
+
+
+def _number(filters: Filters, narrowing: dict[str, Any], given: dict[str, Any], matches: str) -> int:
+    """The number of projects that match; of live ones with values of own fields, which no counters have, as stored."""
+    is_stored = filters.own is not None and filters.status == Status.LIVE and {*filters.given()} <= STORED_BY
+    if not is_stored or in_transaction():
+        return _total(narrowing, given, matches)
+    return totals.of(filters, own_fields.present().stamp, lambda _live: _total(narrowing, given, matches))
 
 
 def _total(narrowing: dict[str, Any], given: dict[str, Any], matches: str) -> int:

@@ -1,6 +1,7 @@
 """The story behind the demo directory: which people join, submit, are approved or rejected, and vote, and when.
 
-Pure: nothing here touches the database. The projects are real, the people and the pictures are invented.
+Pure: nothing here touches the database. The projects are real, the people and the pictures are invented. These are
+drawn by bench/drawings.py, once, and stand in demo.zip.
 """
 
 import json
@@ -11,12 +12,16 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile
 
 from directory.models import Role, Status, now
 from directory.services.accounts.passwords import hash_password
-from directory.services.data import drawings
+from directory.services.pictures.pictures import MadePicture
+from directory.services.text.rules import slugify
 
 DATA = Path(__file__).resolve().parents[2] / "data"
+DRAWN = DATA / "demo.zip"
+PICTURE = (640, 400)  # pixels of a picture: so small it needs no second size
 ADMIN = "admin"
 PENDING = 8
 REASONS = (
@@ -31,6 +36,8 @@ FIRST_SIGNUP, LAST_SIGNUP = 300.0, 4.0
 FIRST_SUBMISSION, LAST_DECIDED_SUBMISSION, LAST_SUBMISSION = 280.0, 3.0, 0.05
 LONGEST_WAIT = 2.5
 EXPONENT = 0.7  # of Zipf's law
+JUST_NOW = (timedelta(hours=1), timedelta(hours=9))  # since the latest projects are live: two of the last day
+PICKS, PICK_EVERY = 6, timedelta(days=4, hours=5)
 LOGO_EVERY = 10  # the projects of which one has no logo
 SHOWN = 2  # people whose password is shown; the others have none
 VOTERS = 156  # people who only vote, named by a given name and a letter
@@ -51,7 +58,10 @@ class Person:
 
 @dataclass(slots=True)
 class Submission:
-    """A project to be: its fields, its owner, and what became of it. Each picture has `alt` and `picture`."""
+    """A project to be: its fields, its owner, and what became of it. Each picture has `alt` and `picture`.
+
+    `picked_at` is when it was picked; the words are those of its fields.
+    """
 
     fields: dict[str, Any]
     owner: Person
@@ -62,6 +72,7 @@ class Submission:
     votes: list[tuple[Person, datetime]] = field(default_factory=list)
     logo: tuple[bytes, bytes] | None = None
     pictures: list[dict[str, Any]] = field(default_factory=list)
+    picked_at: datetime | None = None
 
 
 @dataclass(slots=True)
@@ -82,24 +93,53 @@ def data(name: str) -> Any:
 def compose(seed: int) -> Story:
     """The story as of now, the same for the same seed but for its passwords.
 
-    It hashes and draws, so it does not belong in a transaction.
+    It hashes, so it does not belong in a transaction.
     """
     demo = data("demo")
     rng, at = random.Random(seed), now()  # noqa: S311 (a story, no secret)
     people = _people(demo["people"], rng, at)
     submissions = _submissions(demo["projects"], people[1:], rng, at)
     people += _voters(rng, at)
-    _vote([s for s in submissions if s.status is Status.LIVE], people[1:], rng, at)
+    live = [s for s in submissions if s.status is Status.LIVE]
+    _make_new(live, at)
+    _vote(live, people[1:], rng, at)
+    submissions.sort(key=lambda each: each.submitted_at)
+    _pick(live, at)
     for person in people[:SHOWN]:
         person.password_hash = hash_password(person.password)
-    for n, submission in enumerate(submissions):
-        if n % LOGO_EVERY:
-            submission.logo = drawings.made_logo(submission.fields["title"])
-        submission.pictures = [
-            {"alt": picture["alt"], "picture": drawings.made(picture["drawing"], picture["colour"])}
-            for picture in submission.fields.get("pictures", ())
-        ]
+    with ZipFile(DRAWN) as drawn:
+        for n, submission in enumerate(submissions):
+            if n % LOGO_EVERY:
+                small, large = map(drawn.read, logo_names(submission.fields["title"]))
+                submission.logo = small, large
+            for each in submission.fields.get("pictures", ()):
+                file = drawn.read(picture_name(each))
+                submission.pictures.append({"alt": each["alt"], "picture": MadePicture((file, file), *PICTURE)})
     return Story(demo["categories"], demo["fields"], people, submissions)
+
+
+def logo_names(title: str) -> tuple[str, str]:
+    """The files of the logo of a project, the small one first."""
+    return f"{slugify(title)}-64.webp", f"{slugify(title)}-256.webp"
+
+
+def picture_name(picture: dict[str, str]) -> str:
+    """The file of a picture of demo.json."""
+    return f"{picture['drawing']}-{picture['colour'].removeprefix('#')}.webp"
+
+
+def _make_new(live: list[Submission], at: datetime) -> None:
+    """Have the projects that went live last be live since JUST_NOW."""
+    latest = sorted(live, key=lambda each: each.decided_at or at)[-len(JUST_NOW) :]
+    for submission, ago in zip(reversed(latest), JUST_NOW, strict=True):
+        submission.submitted_at, submission.decided_at = at - ago - timedelta(hours=7), at - ago
+
+
+def _pick(live: list[Submission], at: datetime) -> None:
+    """Pick the oldest of the projects that have words for it, one every few days."""
+    with_words = [each for each in live if "pick" in each.fields][:PICKS]
+    for n, submission in enumerate(reversed(with_words)):
+        submission.picked_at = max(at - n * PICK_EVERY - timedelta(hours=3), submission.decided_at or at)
 
 
 def _people(names: list[str], rng: random.Random, at: datetime) -> list[Person]:

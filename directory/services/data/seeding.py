@@ -13,7 +13,7 @@ from directory.services import bulk
 from directory.services.accounts.accounts import TAKEN
 from directory.services.catalog import category_slugs
 from directory.services.catalog.fields import OWN_FIELDS, filled
-from directory.services.data import wholesale
+from directory.services.data import under_way, wholesale
 from directory.services.data.demo import Person, Story, Submission
 from directory.services.text.equal_addresses import url_key
 
@@ -54,6 +54,7 @@ def plant(story: Story) -> Planted:
     wholesale.write(drafts, decided_by=decided_by)
     votes = [(voter.id, number, at) for number, s in numbered for voter, at in s.votes]
     wholesale.write_votes(votes)
+    under_way.plant(numbered, admin if decided_by else None)
     return Planted(new_categories, new_people, [s.status for s in new], len(votes))
 
 
@@ -122,4 +123,5 @@ def _past(
         submitted_at=submission.submitted_at,
         decided_at=submission.decided_at,
         rejection_reason=submission.reason,
+        picked=(submission.picked_at, submission.fields["pick"]) if submission.picked_at else None,
     )

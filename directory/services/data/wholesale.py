@@ -37,7 +37,8 @@ class Draft(NamedTuple):
     """A project to write. `decided_at` is None while it is pending, `id` unless it is reserved.
 
     `fields` are those that its owner writes, as `fields.filled` returns them, without the category.
-    The other times are derived where they are None. `logged_at` is when the log says that it was imported.
+    The other times are derived where they are None. `logged_at` is when the log says that it was imported,
+    `picked` when it was picked, and why.
     """
 
     owner_id: int
@@ -55,6 +56,7 @@ class Draft(NamedTuple):
     logged_at: datetime | None = None
     logo: dict[str, str] | None = None
     pictures: Sequence[dict[str, Any]] = ()
+    picked: tuple[datetime, str] | None = None
 
 
 def write(drafts: Sequence[Draft], *, decided_by: int | None, imported: bool = False) -> list[int]:
@@ -142,6 +144,7 @@ def _project(draft: Draft, key: str) -> dict[str, Any]:
         "updated_at": draft.updated_at or draft.decided_at or draft.submitted_at,
         "submitted_at": draft.submitted_at,
         "published_at": published,
+        **dict(zip(("picked_at", "picked_words"), draft.picked or (None, None), strict=True)),
     }
     return columns if draft.id is None else {"id": draft.id, **columns}
 
@@ -187,3 +190,8 @@ def _entries(draft: Draft, key: str, decided_by: int | None) -> Iterator[dict[st
         }
         action = events.PROJECT_APPROVED if draft.status is Status.LIVE else events.PROJECT_REJECTED
         yield _entry(action, draft.decided_at, draft, key, **decision)
+    if draft.picked is not None:
+        live = Status.LIVE.value
+        yield _entry(
+            events.PROJECT_PICKED, draft.picked[0], draft, key, actor_id=decided_by, from_state=live, to_state=live
+        )

@@ -1,6 +1,5 @@
 """The definitions of own fields: administrators write them, everybody reads them in their own language."""
 
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -118,19 +117,6 @@ def test_labels_are_in_the_language_of_the_answer(make_app: Any, world: World, a
         assert answer.headers["Content-Language"] == ("de" if language == "de" else "en")
         assert "Accept-Language" in answer.headers["Vary"]
     assert "Content-Language" not in Api(admin.app).get("/api/fields").headers
-
-
-def test_of_those_who_change_one_field_at_once_one_wins(app: Flask, world: World, admin: Api) -> None:
-    define(admin, OTHERS[0])
-    etag = admin.get(f"{FIELDS}/team").headers["ETag"]
-    callers = [world.caller(world.admin()) for _ in range(8)]
-
-    def change(number: int) -> int:
-        body, headers = {"label": f"Team {number}"}, {"If-Match": etag}
-        return int(callers[number].put(f"{FIELDS}/team", body, headers=headers).status_code)
-
-    with ThreadPoolExecutor(8) as pool:
-        assert sorted(pool.map(change, range(8))) == [200] + [412] * 7
 
 
 def test_without_the_extra_values_are_kept_unseen(make_app: Any, world: World, admin: Api) -> None:

@@ -12,7 +12,6 @@ from directory.db.transactions import transaction
 from directory.extensions import db
 from directory.services.catalog import own_fields, own_values
 from directory.services.catalog.fields import Kind
-from tests.api.test_public_walk import public_reads
 from tests.support.browsers import Browser
 from tests.support.factories import Api, World
 from tests.support.reviewing import NOTIFYING, outbox
@@ -37,7 +36,6 @@ VALUES: dict[str, Any] = {
     "docs": "https://docs.example/", "since": "2026-11-26", "free": True,
 }  # fmt: skip
 PUBLIC = {name: value for name, value in VALUES.items() if name != "score"}
-SECRET = "hush-7431"
 
 
 @pytest.fixture
@@ -219,26 +217,6 @@ def test_many_values_go_later_in_portions_and_the_name_is_taken_until_then(
         assert [transaction(lambda: own_values.purge(1)) for _ in range(3)] == [1, 1, 0]
         assert transaction(lambda: own_values.purge(1)) == 0
     define(admin, LICENSE)
-
-
-def test_values_for_reviewers_are_in_no_public_answer(app: Flask, world: World, admin: Api, ada: Api) -> None:
-    define(admin, {**OTHERS[0], "audience": "reviewers"}, {**LICENSE, "audience": "reviewers"})
-    path = submit(ada, admin, team=SECRET, license="gpl")
-    ada.put(path, {"fields": {"license": "mit"}, "title": "Lamp II"})
-    slug, number = ada.get(path).json["slug"], path.rpartition("/")[2]
-    values = {"<id:project_id>": number, "<title>": slug, "<username>": "ada", "<slug>": "tools", "<id:number>": "1"}
-    for caller in (Api(app), world.caller(world.user())):
-        for rule in public_reads(app):
-            for parameter, value in values.items():
-                rule = rule.replace(parameter, value)
-            answer = caller.get(rule.replace("<username:username>", "ada"))
-            assert SECRET.encode() not in answer.data, rule
-            assert b'"gpl"' not in answer.data or rule == "/api/fields", rule
-        for query in ("", "?q=lamp", "?category=tools", "?owner=ada"):
-            assert [each["fields"] for each in caller.get(f"/api/projects{query}").json["items"]] == [{}]
-        assert caller.get(path).json["fields"] == {}
-    assert Api(app).get("/api/fields").json["items"] == []
-    assert SECRET in ada.get("/api/auth/me/export").text
 
 
 def test_the_form_asks_for_the_fields_and_keeps_what_was_typed(app: Flask, admin: Api, ada: Api) -> None:

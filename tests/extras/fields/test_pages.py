@@ -60,6 +60,7 @@ def test_pages_narrow_lists_and_show_values(app: Flask, world: World) -> None:
     alone = page("/?field.license=mit")
     assert "<title>MIT" in alone
     assert 'href="/?field.license=gpl,mit" rel="nofollow"' in alone
+    assert "<title>Price: ≤ 1.5, Since: ≥ 2026-01-01" in page("/?field.price=..1.5&field.since=2026-01-01..")
     in_category = page("/categories/tools?field.free=true&field.nothing=x")
     assert "projects.atom?category=tools&field.free=true" in in_category
     assert ": Yes" in in_category

@@ -8,7 +8,7 @@ from sqlalchemy import select
 
 from directory.extensions import db
 from directory.models import RuleAction
-from tests.extras.fields.test_fields import CHOICES, LICENSE, OTHERS, PROJECT, SCORE, define
+from tests.extras.fields.test_fields import LICENSE, OTHERS, PROJECT, SCORE, define
 from tests.support.factories import Api, World
 
 pytest.importorskip("directory.extras.spam_rules")
@@ -55,8 +55,11 @@ def test_rules_ask_for_own_fields(app: Flask, world: World) -> None:
         given = {**PROJECT, "url": f"https://{number}.example/", "category": category, "fields": values}
         made = ada.post("/api/projects", given)
         assert made.status_code == 201, made.json
+        return actions(made.json["id"])
+
+    def actions(project_id: int) -> set[str]:
         with app.app_context():
-            names = select(RuleAction.rule_name).where(RuleAction.project_id == made.json["id"])
+            names = select(RuleAction.rule_name).where(RuleAction.project_id == project_id)
             return {*db.session.scalars(names)}
 
     assert matched(1) == set()
@@ -64,4 +67,9 @@ def test_rules_ask_for_own_fields(app: Flask, world: World) -> None:
     assert matched(3, license="gpl") == {"field.license not in", "field.license ="}
     assert matched(4, score=-1.5, free=False) == {"field.score <", "field.free ="}
     assert matched(5, team="Casino team") == {"words in"}
-    assert len(CHOICES) == 2
+    live = ada.get("/api/projects?owner=me").json["items"][-1]["id"]  # whose license is not set
+    assert admin.put(f"/api/admin/projects/{live}/approve").status_code == 200
+    assert actions(live) == set()
+    # What waits is judged as it would be.
+    assert ada.put(f"/api/projects/{live}", {"fields": {"license": "gpl", "score": -2}}).json["fields"] == {}
+    assert actions(live) == {"field.license not in", "field.license =", "field.score <"}

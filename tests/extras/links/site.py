@@ -125,7 +125,7 @@ class Turns:
         self.hosts: list[str] = []
         self.waits: list[float] = []
 
-    def __call__(self, host: str) -> Callable[[float], None]:
+    def __call__(self, host: str, _left: float) -> Callable[[float], None]:
         self.hosts.append(host)
         return self.waits.append
 

@@ -37,6 +37,12 @@ def test_beside_an_item_stands_what_was_seen_and_a_press_takes_a_moved_address_o
         page.get_by_role("link", name="Dead links").click()
         expect(page.get_by_role("row")).to_have_count(2)
         expect(page.get_by_role("row").last).to_contain_text("Jar Dead link")
+        page.get_by_label("Select all").check()
+        grace.button("Take down 1").click()
+        page.get_by_role("dialog").get_by_label("Reason").fill("Its website is gone.")
+        page.get_by_role("dialog").get_by_role("button", name="Take down 1").click()
+        expect(page.get_by_text("1 project taken down.")).to_be_visible()
+        assert world.row(dead).status == "pending"
 
 
 def test_the_form_is_filled_in_and_what_is_typed_stays(chromium, directory, site, monkeypatch):

@@ -99,9 +99,9 @@ def test_all_ends_in_time_however_slow_the_other_side_is(site: Site, monkeypatch
     assert 0.7 < time.monotonic() - began < 2
     waiting = Turns()
 
-    def slow(host: str) -> Any:
+    def slow(host: str, left: float) -> Any:
         time.sleep(1)
-        return waiting(host)
+        return waiting(host, left)
 
     site.asked.clear()
     with pytest.raises(Invalid):
@@ -112,7 +112,7 @@ def test_all_ends_in_time_however_slow_the_other_side_is(site: Site, monkeypatch
 def test_two_are_read_at_once_and_a_host_that_may_not_be_asked_is_not(site: Site) -> None:
     entered, go = threading.Semaphore(0), threading.Event()
 
-    def turn(host: str) -> Any:
+    def turn(_host: str, _left: float) -> Any:
         entered.release()
         go.wait(10)
         return lambda _seconds: None
@@ -130,7 +130,7 @@ def test_two_are_read_at_once_and_a_host_that_may_not_be_asked_is_not(site: Site
     for thread in threads:
         thread.join()
 
-    def not_yet(_host: str) -> Any:
+    def not_yet(_host: str, _left: float) -> Any:
         raise HostBusy(41.5)
 
     with pytest.raises(LinksBusy) as busy:

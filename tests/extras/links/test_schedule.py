@@ -1,12 +1,14 @@
 """Who looks at what and when, and what everybody reads of it, with a site on loopback and no waiting."""
 
+import csv
+import io
 import json
 from datetime import UTC, datetime, timedelta
 from threading import Barrier, Event, Thread
 from typing import Any
 
 import pytest
-from sqlalchemy import func, select, update
+from sqlalchemy import delete, func, select, update
 
 from directory import events
 from directory.db.transactions import transaction
@@ -211,6 +213,25 @@ def test_the_worker_looks_at_what_is_due_in_threads_of_its_own_until_it_is_to_st
     thread.join()
 
 
+def test_it_looks_at_eight_projects_at_once_at_most(directory: Directory, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker, "POLL", 0.02)
+    begun, ending = list[int](), Event()
+
+    def look(_app: Any, watch: schedule.Watch, _asking: Any) -> None:
+        begun.append(watch.project_id)
+        ending.wait()
+
+    monkeypatch.setattr(worker, "look", look)
+    ids = [directory.world.project(status="pending") for _ in range(10)]
+    looking = worker.Worker(directory.app)
+    try:
+        assert [looking.turn(asking()) for _ in ids] == [1] * 8 + [0] * 2
+        until(lambda: len(begun) == 8)
+    finally:
+        ending.set()
+    until(lambda: looking.turn(asking()) == 1)
+
+
 def test_the_worker_does_nothing_while_the_service_only_reads(make_app: Any) -> None:
     app = make_app(**ON, READ_ONLY="true")
     assert worker.Worker(app).turn(asking()) == 0
@@ -248,6 +269,11 @@ def test_a_host_is_asked_by_one_at_a_time_a_second_apart_and_left_alone_as_long_
         turns("a.example:443")
     assert 0 < busy.value.seconds <= 1
     release(0)
+    turns("a.example:443")(0)
+    waited = [*clock.waited]
+    with pytest.raises(HostBusy):
+        turns("a.example:443", 0.4)  # who has less time does not wait
+    assert clock.waited == waited
     began = clock.at
     turns("a.example:443")(120.0)
     assert clock.at - began <= timedelta(seconds=1)
@@ -274,7 +300,7 @@ def test_hosts_are_forgotten_after_a_while(directory: Directory) -> None:
 def test_a_busy_host_is_asked_later(directory: Directory, site: Site) -> None:
     project = directory.world.project(status="pending", url=site.url("/1"), repository_url=site.url("/2"))
 
-    def busy(_host: str) -> Any:
+    def busy(_host: str, _left: float) -> Any:
         raise HostBusy(30.0)
 
     [watch] = directory.take()
@@ -355,3 +381,24 @@ def test_what_a_forge_says_of_a_repository_is_shown_to_everybody(
     directory.world.revise(project, ada, repository_url=None)
     directory.world.approve(project, directory.world.admin(), required=1)
     assert Api(directory.app).get(path).json["repository"] is None
+
+
+@pytest.mark.parametrize("form", ["jsonl", "csv"])
+def test_an_export_says_since_when_a_website_is_dead_and_an_import_passes_over_it(
+    directory: Directory, site: Site, form: str
+) -> None:
+    world = directory.world
+    world.category("tools")
+    project = world.project(world.admin("boss"), title="Lamp", category="tools", url=site.url("/404"))
+    for _ in range(3):
+        directory.look_again(project)
+    since = Api(directory.app).get(f"/api/projects/{project}").json["dead_since"]
+    runner = directory.app.test_cli_runner(catch_exceptions=False)
+    text = runner.invoke(args=["export", "--format", form]).stdout
+    row = json.loads(text) if form == "jsonl" else next(csv.DictReader(io.StringIO(text)))
+    assert row["dead_since"] == since
+    directory.run(lambda: db.session.execute(delete(Project)))
+    imported = runner.invoke(args=["import", "-", "--format", form], input=text)
+    assert imported.stdout == "imported 1, unchanged 0, refused 0\n"
+    [kept] = directory.run(lambda: db.session.execute(select(Project.title, Project.dead_since, Project.links)).all())
+    assert tuple(kept) == ("Lamp", None, None)

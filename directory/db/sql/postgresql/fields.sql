@@ -2,7 +2,7 @@
 
 CREATE OR REPLACE FUNCTION projects_fields_indexed() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    IF TG_OP = 'UPDATE' THEN
+    IF TG_OP = 'UPDATE' AND OLD.fields IS NOT NULL THEN
         DELETE FROM project_fields WHERE project_id = NEW.id;
     END IF;
     INSERT INTO project_fields (field, value, project_id, number)

@@ -1594,8 +1594,9 @@ export interface paths {
          *     state, each with its place in the queue; `upvoted=me` lists the live projects that the caller has voted for.
          *     Projects that are equal in the order are listed newest first, so every order is total. `field.[name]` narrows the
          *     list by one of the operator's own fields that is a facet: to choices with commas, of which any must match, to `true`
-         *     or `false`, or to a number or a day, or a range of them (`a..b`, `a..`, `..b`). A search without a result has
-         *     `suggestions`, and one of several words with fewer than three results has `nearest`.
+         *     or `false`, or to a number or a day, or a range of them (`a..b`, `a..`, `..b`); such a parameter is not listed here,
+         *     for in OpenAPI each has a fixed name. A search without a result has `suggestions`, and one of several words with
+         *     fewer than three results has `nearest`.
          *
          *     No sign-in is needed.
          */
@@ -1621,7 +1622,8 @@ export interface paths {
         };
         /**
          * Follow the 50 newest live projects as an Atom feed: all, or those of a category, of tags or of a period
-         * @description With `key` (`POST /api/auth/feed-key`) a feed reader, which cannot sign in, reads it as a member.
+         * @description It takes `field.[name]` as the list of projects does.
+         *     With `key` (`POST /api/auth/feed-key`) a feed reader, which cannot sign in, reads it as a member.
          *
          *     No sign-in is needed.
          */
@@ -1688,7 +1690,8 @@ export interface paths {
          * Count the live projects of a list by category and by tag: what it can be narrowed to
          * @description Categories are counted without regard to `category`. Those that are chosen are left out, and those without projects.
          *     The others come most first, equals by name; of the tags the first ten. `fields` has the values of each of the
-         *     operator's own fields that is a facet, without regard to its own filter: the chosen ones too, twenty at most.
+         *     operator's own fields that is a facet, without regard to its own filter (`field.[name]`, as the list has it): the
+         *     chosen ones too, twenty at most.
          *
          *     No sign-in is needed.
          */

@@ -1,14 +1,18 @@
-"""The demo's pictures and logos, drawn by rules: invented windows, with "Demo" in the title bar, and invented signs."""
+"""Draws the demo's pictures and logos by rules: invented windows, with "Demo" in the title bar, and invented signs.
+
+`python -m bench.drawings` writes all that demo.json names into `demo.zip` next to it, which `flask seed` reads.
+"""
 
 import random
 from collections.abc import Callable, Sequence
-from functools import cache
 from io import BytesIO
 from typing import Any
+from zipfile import ZIP_STORED, ZipFile, ZipInfo
 
-from directory.services.pictures.pictures import LARGE, MadePicture, as_logo, as_picture
+from directory.services.data import demo
+from directory.services.pictures.pictures import LARGE, as_logo, as_picture
 
-SIZE = (640, 400)  # pixels: enough for the pages, and quickly converted
+SIZE = demo.PICTURE  # pixels
 SCALE = 2  # drawn so much larger, and then reduced, so that slanted edges are smooth
 BAR = 0.1  # of the shorter side: the height of the title bar
 PAPER, INK, LINE, FAINT, BUTTONS = "#f4f2ec", "#2b2f36", "#c9c6bd", "#e2dfd6", ("#ed6a5e", "#f5bf4f", "#62c554")
@@ -129,22 +133,15 @@ KINDS: dict[str, Callable[[Window, random.Random], None]] = {
 def drawn(kind: str, colour: str, size: tuple[int, int] = SIZE) -> bytes:
     """A picture of one of KINDS in PNG, the same for the same arguments. `colour` is #rrggbb, `size` in pixels."""
     window = Window(size, colour)
-    KINDS[kind](window, random.Random(f"{kind} {colour}"))  # noqa: S311 (a drawing, no secret)
+    KINDS[kind](window, random.Random(f"{kind} {colour}"))
     return window.png()
 
 
-@cache
-def made(kind: str, colour: str) -> MadePicture:
-    """Such a picture as an upload of it is stored."""
-    return as_picture(drawn(kind, colour))
-
-
-@cache
 def made_logo(name: str) -> tuple[bytes, bytes]:
     """A sign that shows no real logo, in a colour of the name's own, the same for the same name, as it is stored."""
     from PIL import Image, ImageDraw
 
-    rng = random.Random(name)  # noqa: S311 (a drawing, no secret)
+    rng = random.Random(name)
     hue, side = rng.randrange(360), LARGE
     image = Image.new("RGB", (side, side), f"hsl({hue}, 55%, 40%)")
     draw: Any = ImageDraw.Draw(image)
@@ -155,3 +152,19 @@ def made_logo(name: str) -> tuple[bytes, bytes]:
     file = BytesIO()
     image.save(file, "PNG", compress_level=1)
     return as_logo(file.getvalue())
+
+
+def write() -> None:
+    """Draw everything, and write it in the order of its names, without times: the same bytes for the same drawings."""
+    made = {}
+    for project in demo.data("demo")["projects"]:
+        made |= zip(demo.logo_names(project["title"]), made_logo(project["title"]), strict=True)
+        for each in project.get("pictures", ()):
+            made[demo.picture_name(each)] = as_picture(drawn(each["drawing"], each["colour"])).files[0]
+    with ZipFile(demo.DRAWN, "w", ZIP_STORED) as file:
+        for name in sorted(made):
+            file.writestr(ZipInfo(name), made[name])
+
+
+if __name__ == "__main__":
+    write()

@@ -1,0 +1,52 @@
+"""What a process has counted of lists of live projects, with the state of the database by then.
+
+The state is the number of removals (`search_counts`), the number of live projects, and the stamp of own fields. A
+change of what is counted adds a removal or, if a project becomes live, a live project. So a state never comes again
+once it is past.
+"""
+
+from collections import OrderedDict
+from collections.abc import Callable
+from threading import Lock
+from typing import Generic, TypeVar
+from weakref import WeakKeyDictionary
+
+from sqlalchemy import Engine
+
+from directory.extensions import db
+from directory.services.catalog import search_counts
+from directory.services.catalog.filters import Filters
+
+T = TypeVar("T")
+State = tuple[int, int, int]
+
+
+class StoredCounts(Generic[T]):
+    """Counts by the filters of their lists, at most so many; the least recently used ones go first."""
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self._stored: WeakKeyDictionary[Engine, OrderedDict[Filters, tuple[State, T]]] = WeakKeyDictionary()
+        self._lock = Lock()
+
+    def of(self, filters: Filters, stamp: int, make: Callable[[int], T]) -> T:
+        """What is stored of a list, or what `make` counts by the number of live projects. `stamp` is own fields'.
+
+        To be called outside of transactions that write.
+        """
+        removals, live = search_counts.state()
+        state = removals, live, stamp
+        with self._lock:
+            stored = self._stored.setdefault(db.engine, OrderedDict())
+            if filters in stored:
+                stored.move_to_end(filters)
+                known, made = stored[filters]
+                if known == state:
+                    return made
+        made = make(live)
+        with self._lock:
+            stored[filters] = state, made
+            stored.move_to_end(filters)
+            if len(stored) > self.most:
+                stored.popitem(last=False)
+        return made
