@@ -42,7 +42,7 @@ def plant(story: Story) -> Planted:
     """Add what of the story is not there yet; accounts and categories that are there stay as they are."""
     bulk.begin()
     category_ids, new_categories = add_categories(story.categories)
-    without = {} if _add_fields(story.fields) else {OWN_FIELDS: {}}
+    without: dict[str, Any] = {} if _add_fields(story.fields) else {OWN_FIELDS: {}}
     new_people = _add_people(story.people)
     new = _not_there(story.submissions)
     first = bulk.reserve(Project, len(new))
