@@ -70,6 +70,14 @@ def others(names: Collection[str]) -> set[str]:
     return {name for name in names if not name.startswith(_CONDITION)}
 
 
+def by_each(names: Iterable[str]) -> tuple[str, ...]:
+    """The names of conditions with values looked up for each project, instead of a list of all projects with these."""
+    ways = {f"{_CONDITION}{what}_": f"{_CONDITION}{what}-of-each_" for what in ("values", "between")}
+    return tuple(
+        next((each + name[len(one) :] for one, each in ways.items() if name.startswith(one)), name) for name in names
+    )
+
+
 def condition(name: str, project_id: Any, category_id: Any, dialect: str) -> ColumnElement[bool]:
     """The condition of that name on the projects of a list.
 
@@ -79,12 +87,15 @@ def condition(name: str, project_id: Any, category_id: Any, dialect: str) -> Col
     if what == "within":
         found: ColumnElement[bool] = among(category_id, dialect, name)
         return found
+    what, is_of_each, _ = what.partition("-")
     ids = select(F.project_id).where(F.field == bindparam(f"{_CONDITION}field_{number}"))
     if what == "values":
-        ids = ids.where(among(F.value, dialect, name, Text))
+        ids = ids.where(among(F.value, dialect, f"{_CONDITION}values_{number}", Text))
     else:
         first, last = (bindparam(f"{_CONDITION}{end}_{number}", type_=Float(53)) for end in ("first", "last"))
         ids = ids.where(F.number.between(first, last))
+    if is_of_each:
+        return ids.where(F.project_id == project_id).correlate(project_id.table).exists()
     return project_id.in_(ids)  # type: ignore[no-any-return]
 
 

@@ -58,6 +58,7 @@ from directory.services.identity import Caller
 SHORT, SPARSE, LOOKUP = 10_000, 10, 5
 STORED_BY = {"status", "category", "tag", "published", "own"}  # filters of lists whose numbers are stored
 totals = StoredCounts[int](1_000)
+COLLECTED = 5_000  # up to so many projects with values of own fields are collected for a page
 RELATED = 3  # times as many projects as expected may have all words of a query, since words occur together
 
 
@@ -93,7 +94,25 @@ def matched(filters: Filters, least: int | None = None) -> Matched | None:
     is_search = filters.q is not None
     counted = search_counts.Matches(names, filters.status, given, db.engine.dialect.name) if is_search else None
     total = _total(narrowing, given, "") if filters.has_several_tags and counted is None else None
-    return Matched(narrowing, given, _way(counted, total), counted, total)
+    way = _way(counted, total)
+    if filters.own is not None and db.engine.dialect.name == "sqlite":
+        narrowing, total = _by_each(filters, narrowing, given, total)
+    return Matched(narrowing, given, way, counted, total)
+
+
+def _by_each(
+    filters: Filters, narrowing: dict[str, Any], given: dict[str, Any], total: int | None
+) -> tuple[dict[str, Any], int | None]:
+    """The filters with own fields looked up for each project, and the number of the list if it was counted.
+
+    So SQLite finds the first of many soonest, and those of a list that other filters make short. It would begin each
+    page with a list of all projects with the values. PostgreSQL chooses by itself.
+    """
+    if _is_stored(filters):
+        total = _number(filters, narrowing, given, "") if total is None else total
+        if total <= COLLECTED:
+            return narrowing, total
+    return dict(zip(own_filters.by_each(narrowing), narrowing.values(), strict=True)), total
 
 
 def rows(
@@ -190,10 +209,13 @@ def _best(asked: best_match.Search, window: Window, viewed: dict[str, Any]) -> l
 
 def _number(filters: Filters, narrowing: dict[str, Any], given: dict[str, Any], matches: str) -> int:
     """The number of projects that match; of live ones with values of own fields, which no counters have, as stored."""
-    is_stored = filters.own is not None and filters.status == Status.LIVE and {*filters.given()} <= STORED_BY
-    if not is_stored or in_transaction():
+    if filters.own is None or not _is_stored(filters) or in_transaction():
         return _total(narrowing, given, matches)
     return totals.of(filters, own_fields.present().stamp, lambda _live: _total(narrowing, given, matches))
+
+
+def _is_stored(filters: Filters) -> bool:
+    return filters.status == Status.LIVE and {*filters.given()} <= STORED_BY
 
 
 def _total(narrowing: dict[str, Any], given: dict[str, Any], matches: str) -> int:

@@ -12,7 +12,7 @@ from directory.api.schemas.own_filters import read
 from directory.db.paging import Window
 from directory.db.transactions import transaction
 from directory.extensions import db
-from directory.services.catalog import catalog, categories, facets, own_filters, search, search_counts
+from directory.services.catalog import catalog, categories, facets, own_filters, search, search_counts, ways
 from directory.services.catalog.filters import Filters
 from tests.extras.fields.test_fields import FIELDS, define
 from tests.support.factories import World
@@ -77,6 +77,7 @@ def test_lists_and_facets_are_what_a_look_at_each_project_gives(
 ) -> None:
     monkeypatch.setattr(search, "MOST", most)
     monkeypatch.setattr(search_counts, "SPARE", 2)
+    monkeypatch.setattr(ways, "COLLECTED", min(most, 60))
     rng, owner, admin = random.Random(most), world.user(), world.caller(world.admin())
     for slug in ("tools", "games"):
         world.category(slug)

@@ -10,8 +10,9 @@ from sqlalchemy import select
 
 from directory.extensions import db
 from directory.extras.links.looking import seen_at
-from directory.models import LinkCheck, LinkState
+from directory.models import LinkCheck, LinkState, User
 from tests.extras.links.site import Names, asking, serving
+from tests.support.mailbox import Mailbox
 from tests.support.outbox import endpoint, put, states
 from tests.support.receiver import Receiver, status
 from tests.system.chaos import Outcome, scenario
@@ -32,7 +33,7 @@ def lying(host: str, *_: Any, **_more: Any) -> Any:
 
 @scenario(
     "Websites send a byte at a time, never end, close without an answer; name servers sleep and lie",
-    "webhooks leave meanwhile as ever, each look is over in time with its state, no private address is connected to",
+    "webhooks and mail leave meanwhile, each look is over in time with its state, no private address is connected to",
     short={"sites": 9, "deliveries": 20},
     long={"sites": 24, "deliveries": 500},
 )
@@ -43,7 +44,8 @@ def websites(sites: int, deliveries: int) -> Outcome:
         at = stack.enter_context(stage("sqlite", WEBHOOK_URL=receiver.url))
         app = stack.enter_context(watching(at))
         at.stop()
-        at.settings |= ON
+        mailbox = stack.enter_context(Mailbox())
+        at.settings |= {**ON, **mailbox.settings}
         at.start()
         ways, began = {}, time.monotonic()
         for number, site in enumerate(running):
@@ -58,7 +60,12 @@ def websites(sites: int, deliveries: int) -> Outcome:
             for number in range(deliveries):
                 put(endpoint(receiver.url), webhook_id=f"meanwhile-{number}")
         receiver.wait(lambda _: states(app).keys() == {"delivered"}, 60)
-        took = time.monotonic() - told
+        took, told = time.monotonic() - told, time.monotonic()
+        with app.app_context():
+            name = db.session.scalar(select(User.username).where(User.id == at.members[0].id))
+        assert at.ask("POST", "/api/auth/password/forgot", None, {"login": name}).status == 202
+        mailbox.wait(1)
+        mailed = time.monotonic() - told
         _wait(lambda: _seen(app, ways) == ways, 60)
         looked = time.monotonic() - began
     for host in ("slow.example", "inside.example"):
@@ -67,7 +74,7 @@ def websites(sites: int, deliveries: int) -> Outcome:
         assert (seen.state, time.monotonic() - began < 3) == (LinkState.UNREACHABLE, True), host
     return Outcome(
         f"{sites} websites, {deliveries} notifications meanwhile",
-        f"all told after {took:.1f} s, all looked at after {looked:.1f} s",
+        f"all told after {took:.1f} s, mail after {mailed:.1f} s, all looked at after {looked:.1f} s",
     )
 
 
