@@ -27,7 +27,7 @@ def show() -> Any:
 
     The answer is 200 for anonymous callers too, and for callers whose cookie is no longer valid.
     """
-    user, site, config = viewer(), current_app.extensions["site"], current_app.config
+    user, site, config, known = viewer(), current_app.extensions["site"], current_app.config, languages.of_app()
     account = None if user is None else {**accounts.own(user), "unread": thread.unread(user.id)}
     state = {
         "user": account,
@@ -39,7 +39,7 @@ def show() -> Any:
         "passkeys": has_passkeys(),
         "providers": providers(),
         "language": None if account is None else account["language"],
-        "languages": languages.of_app().described,
+        "languages": sorted(known.described, key=lambda each: each["tag"] != known.default),
     }
     if user is not None:
         # An administrator's edit applies at once, unless nobody may review their own.

@@ -30,7 +30,7 @@ short = Blueprint("short", __name__)  # of a service without pages (WEB_ENABLED=
 @bp.get("/admin/audit")
 @public
 @operation(tier=None, page=True, etag=True, cache=PAGE)
-def console_page(**_path: int) -> PageAnswer:
+def console_page(**_path: object) -> PageAnswer:
     """Show a page of the console."""
     return shell("console", Head("Console", indexed=False))
 

@@ -1,5 +1,6 @@
 """Submitting a project, and editing one: forms over the API's own routes."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -47,6 +48,7 @@ from directory.services.catalog.fields import OWN_FIELDS, PREFIX
 from directory.services.pictures import logos
 from directory.services.review import conversation, submissions
 
+Added = Callable[[int], None] | None  # what is done with a new project, if anything
 PRESSED_TWICE = timedelta(minutes=1)
 SIMILAR = ("same", "same_repository", "similar")
 # The rules open their own transactions: no picture is decoded and no page rendered within one.
@@ -59,7 +61,7 @@ def submit_form(form: Form = EMPTY, found: dict[str, Any] | None = None, *, more
     if form.code == "unauthenticated":
         return again(form)
     facts = {"found": found, "more_fields": more_fields, "takes": turn_words.review_takes()}
-    facts |= slot_values("submit_form")
+    facts |= slot_values("submit_form") | slot_values("submit_fields")
     return _form(Head(_("Submit a project"), path="/submit"), form, action="/submit", **facts)
 
 
@@ -91,6 +93,15 @@ def submit_page(query: dict[str, str]) -> PageAnswer:
 @replace(same_as(projects.create, NewForm(), ("logo",)), **form_of)
 def submit(query: dict[str, str], body: dict[str, Any]) -> Response:
     """Submit a project for review; first, if others have similar ones, show them once."""
+    return submitted(body)
+
+
+def submitted(body: dict[str, Any], prepared: Callable[[], Added] = lambda: None) -> Response:
+    """The answer to the form of a new project.
+
+    What `prepared` returns gets the id of the project in the transaction that adds it. It is called before that, once
+    nothing is asked any more.
+    """
     given = filled(body)
     own = _own(given)
     if _is_sent_just_now(own, given):
@@ -101,20 +112,25 @@ def submit(query: dict[str, str], body: dict[str, Any]) -> Response:
         found = similar.check(given["url"], given["title"], given["repository_url"], by=caller())
         if any(found.get(kind) for kind in SIMILAR):
             return _asking(submit_form(_typed(), found))
-    logo = chosen_logo()
+    logo, added = chosen_logo(), prepared()
     rate_limits.hit("submission")
 
-    def work() -> Any:
-        stored = {"logo": logos.store(logo, by=caller().id)} if logo else {}
-        return projects.create.view(body={**given, **stored})[0]  # type: ignore[attr-defined]
-
     try:
-        return _to_project(transaction(work)["id"], "submitted")
+        return _to_project(transaction(lambda: _add(given, logo, added)), "submitted")
     except Duplicate:
         own = _own(given)
         if not _is_sent_just_now(own, given):
             raise
         return _to_project(own.id, "submitted")
+
+
+def _add(given: dict[str, Any], logo: tuple[bytes, bytes] | None, added: Added) -> int:
+    """Add a project with its logo, in the transaction of the caller, and return its id."""
+    stored = {"logo": logos.store(logo, by=caller().id)} if logo else {}
+    project_id: int = projects.create.view(body={**given, **stored})[0]["id"]  # type: ignore[attr-defined]
+    if added is not None:
+        added(project_id)
+    return project_id
 
 
 def _typed() -> Form:

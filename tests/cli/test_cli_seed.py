@@ -13,7 +13,19 @@ from sqlalchemy.orm import aliased
 from bench import drawings
 from directory.db.transactions import transaction
 from directory.extensions import db
-from directory.models import AuditEntry, Category, Project, Report, Review, Status, Upvote, User, now
+from directory.models import (
+    AuditEntry,
+    Category,
+    FieldDefinition,
+    Project,
+    ProjectField,
+    Report,
+    Review,
+    Status,
+    Upvote,
+    User,
+    now,
+)
 from directory.services.accounts import accounts
 from directory.services.accounts.passwords import verify_password
 from directory.services.data import demo, seeding
@@ -58,6 +70,8 @@ def test_the_demo_is_a_directory_in_use(app: Flask, run: Any, api: Api) -> None:
     assert api.get(logos[0]).content_type == "image/webp"
     [flask, *_] = api.get("/api/projects?q=flask").json["items"]
     assert (flask["title"], flask["author"]) == ("Flask", "Pallets")
+    assert size(app, FieldDefinition) == 3
+    assert size(app, ProjectField, ProjectField.field == "license") == 63
 
 
 def test_some_projects_have_pictures_which_are_served_and_say_that_they_belong_to_the_demo(run: Any, api: Api) -> None:
@@ -251,6 +265,14 @@ def test_a_forced_second_run_adds_nothing(app: Flask, run: Any) -> None:
     expected = "Seeded 0 categories, 0 users, 0 projects (0 live, 0 pending, 0 rejected) and 0 votes.\n"
     assert (result.exit_code, result.output) == (0, expected)
     assert [size(app, model) for model in (Project, User, Upvote, Category, AuditEntry)] == before
+
+
+def test_fields_that_are_there_keep_those_of_the_demo_out(app: Flask, run: Any, world: World) -> None:
+    name = world.field("license")
+    run()
+    assert scalar(app, select(FieldDefinition.name)) == name
+    assert size(app, FieldDefinition) == 1
+    assert size(app, ProjectField) == 0
 
 
 def test_an_administrator_who_is_there_stays_and_has_decided_nothing(app: Flask, run: Any, world: World) -> None:

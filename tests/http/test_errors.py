@@ -91,6 +91,8 @@ def example(kind):
         errors.DayIsFull: (7,),
         errors.ReportsSettled: ("acted",),
         errors.NoAppeal: ("live",),
+        errors.LinkNotMoved: ("live",),
+        errors.LinksBusy: (7,),
         errors.RegistrationRefused: (SimpleNamespace(reason="No."),),
         **rows("errors"),
     }

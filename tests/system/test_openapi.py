@@ -142,6 +142,7 @@ def test_the_headers_of_single_routes_are_documented(document):
     assert "Set-Cookie" in headers("/api/auth/login", "post", 200)
 
 
+@pytest.mark.extra("appeals", "claims", "fields", "links", "passkeys", "providers", "spam_rules")
 def test_every_refusal_is_a_problem_with_its_codes(document):
     told = set()
     for operation in operations(document).values():

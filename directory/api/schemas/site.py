@@ -85,7 +85,9 @@ class SessionState(Strict):
         required=True, allow_none=True, metadata={"description": "The language of the caller's account; null if none."}
     )
     languages = fields.List(
-        fields.Nested(LanguageOutput), required=True, metadata={"description": "The languages of the site."}
+        fields.Nested(LanguageOutput),
+        required=True,
+        metadata={"description": "The languages of the site, its own one first."},
     )
 
 

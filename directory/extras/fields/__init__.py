@@ -5,6 +5,7 @@ from directory.extras.fields import definitions, page, routes
 
 extra = Extra(
     blueprints=(routes.of_administrators, routes.of_all),
+    pages=(routes.pages,),
     commands={"": {"fields": "fields"}},
     slots={
         "project_fields": Slot("project_form_fields.html", page.inputs),

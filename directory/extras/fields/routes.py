@@ -1,4 +1,4 @@
-"""The routes of own fields: administrators define them, everybody reads which ones there are."""
+"""The routes of own fields, which administrators define and everybody reads, and their pages in the console."""
 
 from typing import Any
 
@@ -14,9 +14,13 @@ from directory.http.endpoint import documented, operation, versions_allowed
 from directory.http.own_values import spoken
 from directory.http.validation import JsonBody
 from directory.models import Audience
+from directory.pages.shells import console_page
 
 of_administrators = Blueprint("admin", __name__, url_prefix="/api/admin")
 of_all = Blueprint("fields", __name__, url_prefix="/api/fields")
+pages = Blueprint("pages", __name__)
+for address in ("/admin/fields", "/admin/fields/new", "/admin/fields/of/<field:field>"):
+    pages.add_url_rule(address, view_func=console_page)
 
 
 @of_all.get("")

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from flask import Blueprint, Response
-from marshmallow import ValidationError
+from marshmallow import EXCLUDE, ValidationError
 
 from directory.errors import Invalid
 from directory.extensions import db
@@ -71,7 +71,8 @@ def take_over(project_id: int, query: dict[str, str], body: dict[str, Any]) -> A
 @shows(submit_form)
 @login_required
 @operation(
-    body=FormBody(TextForm(), files=("logo",)), tier="preview", transactional=False, page=True, parameters=True,
+    body=FormBody(TextForm(unknown=EXCLUDE), files=("logo", "picture")), tier="preview", transactional=False,
+    page=True, parameters=True,
     when=routes.require_links,
 )  # fmt: skip
 def fill(query: dict[str, str], body: dict[str, Any]) -> Response:

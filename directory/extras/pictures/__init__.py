@@ -9,5 +9,8 @@ from directory.extras.pictures import page, routes
 extra = Extra(
     blueprints=(routes.bp,),
     pages=(page.bp,),
-    slots={"project_form": Slot("project_form_pictures.html", page.section)},
+    slots={
+        "project_form": Slot("project_form_pictures.html", page.section),
+        "submit_fields": Slot("submit_fields_picture.html", page.fields),
+    },
 )

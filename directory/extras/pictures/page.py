@@ -1,27 +1,30 @@
-"""The forms of a project's pictures, below the form of its edit."""
+"""The forms of a project's pictures, below the form of its edit, and the fields of the first one of a submission."""
 
 from dataclasses import replace
 from typing import Any
 
 from flask import Blueprint, Response
 
+from directory.api import projects
 from directory.db.transactions import transaction
 from directory.errors import Invalid
 from directory.extras.pictures import lists, routes
 from directory.http import rate_limits
-from directory.http.access import owner_required
+from directory.http.access import login_required, owner_required
 from directory.http.authentication import viewer
 from directory.http.fields import Line, Strict, Word
 from directory.language.messages import _
 from directory.pages.forms import BLANK, EMPTY, Form, same_as, see_other, shows
 from directory.pages.layout import PageAnswer
-from directory.pages.project_form import chosen
+from directory.pages.project_form import NewForm, chosen
 from directory.pages.sign_in_form import again
-from directory.pages.submitting import edit_form, form_of
+from directory.pages.submitting import Added, edit_form, form_of, submit_form, submitted
 from directory.services.pictures import pictures
+from directory.services.pictures.pictures import MadePicture
 from directory.services.pictures.project_pictures import ALT_MAX, PICTURES_MAX, PictureList
 
 bp = Blueprint("pages", __name__)
+SUBMIT = "/submit/pictures"
 MOVES = {"words": 0, "earlier": -1, "later": 1}  # places by which a button moves a picture
 
 
@@ -36,6 +39,41 @@ class PictureForm(Strict):
 
     alt = Line(1, ALT_MAX)
     do = Word((*MOVES, "delete"), required=True)
+
+
+class SubmissionForm(NewForm):
+    """A submission, and the words of its first picture, whose file is not a field."""
+
+    picture_alt = Line(1, ALT_MAX)
+
+
+def fields() -> dict[str, Any]:
+    """What the form of a submission has for its first picture: another address, too."""
+    return {"submit_action": SUBMIT, "alt_max": ALT_MAX}
+
+
+@bp.post(SUBMIT)
+@shows(submit_form)
+@login_required
+@replace(same_as(projects.create, SubmissionForm(), ("logo", "picture")), **form_of)
+def submit_with_picture(query: dict[str, str], body: dict[str, Any]) -> Response:
+    """Submit a project for review, as /submit does, with a picture if one was chosen."""
+    alt = body.pop("picture_alt", "")
+
+    def prepared() -> Added:
+        made = _chosen_picture()
+        if made is None:
+            return None
+        if not alt:
+            raise Invalid.field("picture_alt", BLANK)
+        return lambda project_id: routes.add(project_id, made, alt)
+
+    return submitted(body, prepared)
+
+
+def _chosen_picture() -> MadePicture | None:
+    refusal = _("This file cannot be a picture here. {why}")
+    return chosen("picture", pictures.PICTURE_MAX, pictures.as_picture, refusal)
 
 
 def section() -> dict[str, Any]:
@@ -58,8 +96,7 @@ def refused(form: Form, *, project_id: int, picture_id: int | None = None) -> Pa
 @replace(same_as(routes.add_picture, NewPictureForm(), ("picture",)), **form_of)
 def add_picture(project_id: int, query: dict[str, str], body: dict[str, Any]) -> Response:
     """Add a picture with its words to a project."""
-    refusal = _("This file cannot be a picture here. {why}")
-    made = chosen("picture", pictures.PICTURE_MAX, pictures.as_picture, refusal)
+    made = _chosen_picture()
     if made is None:
         raise Invalid.field("picture", _("Choose a file."))
     transaction(lambda: routes.add(project_id, made, body["alt"]))

@@ -80,6 +80,7 @@ class Story:
     """All that the demo directory will hold. `people` begins with its administrator."""
 
     categories: list[dict[str, str]]
+    fields: list[dict[str, Any]]
     people: list[Person]
     submissions: list[Submission]
 
@@ -114,7 +115,7 @@ def compose(seed: int) -> Story:
             for each in submission.fields.get("pictures", ()):
                 file = drawn.read(picture_name(each))
                 submission.pictures.append({"alt": each["alt"], "picture": MadePicture((file, file), *PICTURE)})
-    return Story(demo["categories"], people, submissions)
+    return Story(demo["categories"], demo["fields"], people, submissions)
 
 
 def logo_names(title: str) -> tuple[str, str]:

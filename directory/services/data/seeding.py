@@ -1,17 +1,18 @@
 """Putting the demo directory into the database: the rows of its story that are not there yet."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from sqlalchemy import select
 
 from directory.db.errors import refusing
 from directory.errors import Duplicate
 from directory.extensions import db
-from directory.models import Category, Project, Status, User
+from directory.models import Audience, Category, FieldDefinition, Project, Status, User
 from directory.services import bulk
 from directory.services.accounts.accounts import TAKEN
 from directory.services.catalog import category_slugs
-from directory.services.catalog.fields import filled
+from directory.services.catalog.fields import OWN_FIELDS, filled
 from directory.services.data import under_way, wholesale
 from directory.services.data.demo import Person, Story, Submission
 from directory.services.text.equal_addresses import url_key
@@ -41,13 +42,14 @@ def plant(story: Story) -> Planted:
     """Add what of the story is not there yet; accounts and categories that are there stay as they are."""
     bulk.begin()
     category_ids, new_categories = add_categories(story.categories)
+    without: dict[str, Any] = {} if _add_fields(story.fields) else {OWN_FIELDS: {}}
     new_people = _add_people(story.people)
     new = _not_there(story.submissions)
     first = bulk.reserve(Project, len(new))
     numbered = list(enumerate(new, first))
     admin = story.people[0]
     decided_by = admin.id if admin in new_people else None  # another account of that name decided nothing
-    drafts = [_past(s, n, category_ids) for n, s in numbered]
+    drafts = [_past(s, n, category_ids, without) for n, s in numbered]
     drafts = wholesale.with_pictures(drafts, [{"logo": s.logo, "pictures": s.pictures} for s in new])
     wholesale.write(drafts, decided_by=decided_by)
     votes = [(voter.id, number, at) for number, s in numbered for voter, at in s.votes]
@@ -63,6 +65,18 @@ def add_categories(wanted: list[dict[str, str]]) -> tuple[dict[str, int], int]:
     db.session.add_all(missing)
     db.session.flush()  # for their ids
     return there | {category.slug: category.id for category in missing}, len(missing)
+
+
+def _add_fields(wanted: list[dict[str, Any]]) -> bool:
+    """Add own fields, which lists can be narrowed by, unless there are some or were; whether they are added."""
+    if db.session.scalar(select(FieldDefinition.id).limit(1)) is not None:
+        return False
+    flags = {**dict.fromkeys(("required", "search", "retired"), False), "material": True, "facet": True}
+    about = {**flags, "audience": Audience.PUBLIC, "categories": None, "version": 1}
+    rows = [FieldDefinition(**about, **field, place=place, stamp=place) for place, field in enumerate(wanted, 1)]
+    db.session.add_all(rows)
+    db.session.flush()
+    return True
 
 
 def _add_people(people: list[Person]) -> list[Person]:
@@ -96,12 +110,14 @@ def _not_there(submissions: list[Submission]) -> list[Submission]:
     return [s for s in submissions if (s.owner.id, url_key(s.fields["url"])) not in there]
 
 
-def _past(submission: Submission, number: int, category_ids: dict[str, int]) -> wholesale.Draft:
+def _past(
+    submission: Submission, number: int, category_ids: dict[str, int], without: dict[str, Any]
+) -> wholesale.Draft:
     return wholesale.Draft(
         id=number,
         owner_id=submission.owner.id,
         category_id=category_ids[submission.fields["category"]],
-        fields=filled(submission.fields),
+        fields=filled({**submission.fields, **without}),
         status=submission.status,
         upvotes=len(submission.votes),
         submitted_at=submission.submitted_at,

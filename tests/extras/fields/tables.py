@@ -14,6 +14,7 @@ ALL, FIELDS = "/api/fields", "/api/admin/fields"
 FIELD, ORDER = f"{FIELDS}/<field:field>", f"{FIELDS}/order"
 SHOW_ALL, LIST, ADD = f"GET {ALL}", f"GET {FIELDS}", f"POST {FIELDS}"
 SHOW, CHANGE, REMOVE, SORT = f"GET {FIELD}", f"PUT {FIELD}", f"DELETE {FIELD}", f"PUT {ORDER}"
+PAGES = ("/admin/fields", "/admin/fields/new", "/admin/fields/of/<field:field>")
 TEXT = {"label": "A field", "kind": "text"}
 
 
@@ -22,12 +23,13 @@ def access(t: Any) -> dict[str, Any]:
     return {
         SHOW_ALL: t.PUBLIC, LIST: t.ADMIN, SHOW: t.ADMIN, CHANGE: t.ADMIN, ADD: t.states("401 403 403 403 401 201"),
         REMOVE: t.states("401 403 403 403 401 204"), SORT: t.ADMIN,
+        **dict.fromkeys((f"GET {page}" for page in PAGES), t.PUBLIC),
     }  # fmt: skip
 
 
 def addresses() -> dict[str, list[str]]:
     """What follows the beginning of its public addresses (tests/api/test_revisions_public.py)."""
-    return {ALL: [""]}
+    return {ALL: [""], **{page: ["/field" if "<" in page else ""] for page in PAGES}}
 
 
 def bodies() -> dict[str, Any]:

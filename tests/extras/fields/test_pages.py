@@ -6,6 +6,8 @@ from typing import Any
 
 from flask import Flask
 
+from directory.db.transactions import transaction
+from directory.services.data import demo, seeding
 from tests.extras.fields.test_fields import FIELDS, LICENSE, OTHERS, PLATFORMS, PROJECT, SCORE, define
 from tests.extras.fields.test_filters import FREE, NUMBER, SINCE
 from tests.support.factories import Api, World
@@ -41,7 +43,7 @@ def test_pages_narrow_lists_and_show_values(app: Flask, world: World) -> None:
     for shown in (
         '<a href="/categories/tools?field.license=mit" rel="nofollow"><span dir="auto">MIT</span> <span class="count">',
         'name="field.price.from" value=""', 'type="date" inputmode="decimal" name="field.since.to"',
-        '<span dir="auto">MIT</span>', '<span dir="auto">Since: 2026-01-01</span>', ">Yes</span>",
+        '<span><bdi>MIT</bdi></span>', '<span><bdi>Since: 2026-01-01</bdi></span>', ">Yes</span>",
     ):  # fmt: skip
         assert shown in first, shown
     assert "Score" not in first
@@ -80,3 +82,18 @@ def test_pages_narrow_lists_and_show_values(app: Flask, world: World) -> None:
         assert f'<a href="/?{shown}" rel="nofollow">' in project
     admin.put(f"{FIELDS}/license", {"retired": True})
     assert "field.license" not in page("/categories/tools")
+
+
+def test_the_demo_shows_what_fields_are_for(app: Flask) -> None:
+    with app.app_context():
+        story = demo.compose(1)
+        transaction(lambda: seeding.plant(story))
+    visitor = Api(app)
+    first = visitor.get("/").text
+    for label in ("Licence", "Platforms", "Free of charge"):
+        assert f'<h2 dir="auto">{label}</h2>' in first
+    assert ">Apache 2.0</bdi>" in first
+    found = visitor.get("/api/projects?field.license=mit,bsd&field.free=true&field.platforms=web").json["items"]
+    assert [each["title"] for each in found if "web" not in each["fields"]["platforms"]] == []
+    for each in visitor.get("/api/projects/facets").json["fields"].values():
+        assert len(each) > 1

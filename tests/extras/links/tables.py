@@ -6,7 +6,6 @@ from unittest.mock import patch
 from flask import Flask
 
 from directory import events
-from directory.errors import LinkNotMoved, LinksBusy
 from directory.extensions import db
 from directory.extras.links import pages, schedule
 from directory.extras.links.states import Days, Looked, Seen, after
@@ -33,11 +32,6 @@ def _die(scene: Any) -> None:
         db.session.flush()
 
     scene.run(see)
-
-
-def errors() -> dict[Any, Any]:
-    """What its errors are made of (tests/http/test_errors.py)."""
-    return {LinkNotMoved: ("live",), LinksBusy: (7,)}
 
 
 def unlogged_commands() -> dict[str, str]:

@@ -7,6 +7,7 @@ from typing import Any
 _numbers = count(1)
 PICTURES, PICTURE = "/api/projects/<id:project_id>/pictures", "/api/projects/<id:project_id>/pictures/<id:picture_id>"
 ADD, ORDER, DESCRIBE, DELETE = f"POST {PICTURES}", f"PUT {PICTURES}", f"PUT {PICTURE}", f"DELETE {PICTURE}"
+SUBMIT = "POST /submit/pictures"
 ADD_FORM = "POST /mine/<id:project_id>/pictures"
 CHANGE_FORM = "POST /mine/<id:project_id>/pictures/<id:picture_id>"
 
@@ -14,7 +15,8 @@ CHANGE_FORM = "POST /mine/<id:project_id>/pictures/<id:picture_id>"
 def access(t: Any) -> dict[str, Any]:
     """Who may call what (tests/api/test_access.py)."""
     statuses = {ADD: "201", ORDER: "200", DESCRIBE: "200", DELETE: "204", ADD_FORM: "422", CHANGE_FORM: "303"}
-    return {
+    submitted = {SUBMIT: t.states("401 303 303 303 401 303")}
+    return submitted | {
         name: t.states(f"401 403 {status} 403 401 {status}", pending=f"401 404 {status} 404 401 {status}")
         for name, status in statuses.items()
     }
@@ -32,7 +34,10 @@ def bodies() -> dict[str, Any]:
 
 def forms() -> dict[str, Any]:
     """The fields of its forms; of a new picture without its file."""
-    return {ADD_FORM: {"alt": "A window"}, CHANGE_FORM: {"alt": f"Words {next(_numbers)}", "do": "words"}}
+    number = next(_numbers)
+    project = {"title": f"Pictured {number}", "tagline": "A tool", "url": f"https://pictured.example/{number}"}
+    new = {**project, "category": "tools", "another": "true"}
+    return {SUBMIT: new, ADD_FORM: {"alt": "A window"}, CHANGE_FORM: {"alt": f"Words {next(_numbers)}", "do": "words"}}
 
 
 def members() -> dict[str, Any]:
@@ -62,3 +67,10 @@ def edited(walk: Any) -> dict[str, Any]:
             (one, {"alt": "A window", "do": "words"}),
         ]
     }
+
+
+def pressed(_walk: Any) -> dict[str, Any]:
+    """The form of a submission, sent with words and a file that is no picture."""
+    lamp = {"title": "Pictured", "tagline": "A tool", "url": "https://pictured.example/", "category": "tools"}
+    file = (io.BytesIO(b"x"), "a.png")
+    return {"pictures": [("/submit/pictures", {**lamp, "another": "true", "picture_alt": "A window", "picture": file})]}

@@ -135,3 +135,27 @@ def test_while_an_appeal_is_open_the_form_says_that_a_button_ends_it(app, world,
     assert words not in text_of(browser.get(f"/mine/{project}/edit"))
     world.appeal(project, ada)
     assert words in text_of(browser.get(f"/mine/{project}/edit"))
+
+
+def test_a_submission_has_a_first_picture_with_its_words(world, app, ada):
+    world.category("tools")
+    browser = Browser(app).sign_in("ada")
+    form = browser.get("/submit").text
+    assert 'action="/submit/pictures"' in form
+    assert form.index('name="picture_alt"') < form.index("Send for review")
+    lamp = {"title": "Lamp", "tagline": "Lights a desk", "url": "https://lamp.example/", "category": "tools"}
+    wordless = send(browser, "/submit/pictures", **lamp, picture=RED)
+    assert (wordless.status_code, 'id="picture_alt-about"' in wordless.text) == (422, True)
+    broken = send(browser, "/submit/pictures", **lamp, picture=b"x", picture_alt="A window")
+    assert (broken.status_code, "This file cannot be a picture here." in broken.text) == (422, True)
+    assert world.caller(ada).get("/api/projects?owner=me").json["items"] == []
+    sent = send(browser, "/submit/pictures", **lamp, picture=RED, picture_alt="A window")
+    assert sent.status_code == 303
+    project = int(re.search(r"/mine/(\d+)", sent.headers["Location"])[1])
+    assert [each["alt"] for each in shown(world, ada, project)["pictures"]] == ["A window"]
+    jar = {**lamp, "title": "Jar", "url": "https://jar.example/"}
+    plain = send(browser, "/submit/pictures", **jar, picture_alt="Words of no picture")
+    assert plain.status_code == 303
+    same = send(browser, "/submit/pictures", **{**lamp, "title": "Light"}, picture=RED, picture_alt="A window")
+    assert (same.status_code, "You sent this on" in text_of(same)) == (409, True)
+    assert text_of(same).count("Please choose the file again") == 2  # the logo's field says so, too

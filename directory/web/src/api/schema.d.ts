@@ -5249,7 +5249,7 @@ export interface components {
             providers: components["schemas"]["Provider"][];
             /** @description The language of the caller's account; null if none. */
             language: string | null;
-            /** @description The languages of the site. */
+            /** @description The languages of the site, its own one first. */
             languages: components["schemas"]["Language"][];
         };
         /** @description A tag, and how many live projects carry it. */

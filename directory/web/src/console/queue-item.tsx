@@ -153,7 +153,7 @@ function Facts({ item: shown }: { item: Item }) {
         <dt key={name}>{r.fields[name]}</dt>,
         <dd key={`${name} text`} dir="auto">{name.endsWith("url") ? <Address url={String(texts[name])} /> : String(texts[name])}</dd>,
       ])}
-      {valuesOf(shown).map(([name, text]) => [<dt key={name}>{r.field(name)}</dt>, <dd key={`${name} text`} dir="auto">{added.own?.labelOfValue(name, text) ?? text}</dd>])}
+      {valuesOf(shown).map(([name, text]) => [<dt key={name}>{r.field(name)}</dt>, <dd key={`${name} text`} dir="auto">{text.startsWith("http") ? <Address url={text} /> : added.own?.labelOfValue(name, text) ?? text}</dd>])}
       <dt>{r.category}</dt><dd>{category.name}</dd>
       <dt>{r.tags}</dt><dd class="chips">{tags.length ? tags.map((tag) => <span class="tag" key={tag}>{tag}</span>) : <span class="muted">{r.noTags}</span>}</dd>
       <dt>{r.owner}</dt><dd><a href={personAt(owner)}>{owner.username}</a> <span class="muted">{r.record(owner_stats)}</span></dd>

@@ -19,11 +19,11 @@ const all: readonly Extra[] = [
   claims,
   reports,
   spamRules,
+  fields,
   replies,
   voteReview,
   picks,
   links,
-  fields,
 ];
 
 export const extras = all.filter(({ name }) => !off.includes(name));

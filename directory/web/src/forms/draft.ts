@@ -23,6 +23,11 @@ function startDraft(form: HTMLFormElement): void {
 
 /** Take over what is kept, with the version that it began from: if another one was saved since, both are shown. */
 function fill(form: HTMLFormElement, texts: Record<string, string>): void {
+  const names = Object.keys(texts);
+  // The boxes of a choice that the draft has are ticked as they were.
+  for (const box of form.querySelectorAll<HTMLInputElement>(".check input[type=checkbox]")) {
+    if (names.some((name) => box.name.startsWith(`${name}.`))) box.checked = box.name in texts;
+  }
   for (const [name, text] of Object.entries(texts)) {
     const field = fieldOf(form, name);
     if (!field || typeof text !== "string") continue;

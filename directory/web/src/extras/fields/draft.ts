@@ -91,6 +91,12 @@ export function removeRow(key: number): void {
   rows.value = rows.peek().filter((each) => each.key !== key);
 }
 
+/** What a label spells as a value or a name. */
+export function slug(words: Words, between: string): string {
+  const text = said(words).normalize("NFKD").toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-+|-+$/g, "");
+  return text.replaceAll("-", between).slice(0, 40);
+}
+
 export function moveRow(place: number, by: number): void {
   const list = [...rows.peek()];
   list.splice(place + by, 0, ...list.splice(place, 1));
@@ -115,9 +121,9 @@ export async function saveField(): Promise<Field | null> {
   }
 }
 
-/** Why the field was refused, by the place in it, such as "choices/0/value". */
-export function errorAt(place: string): string | undefined {
+/** Why the field was refused, by the place in it, such as "choices/0"; also for what lies below, unless it is `alone`. */
+export function errorAt(place: string, alone = false): string | undefined {
   const errors: { pointer?: string; detail: string }[] = refused.value?.body.errors ?? [];
-  const found = errors.filter(({ pointer = "" }) => pointer === `#/${place}` || pointer.startsWith(`#/${place}/`));
+  const found = errors.filter(({ pointer = "" }) => pointer === `#/${place}` || (!alone && pointer.startsWith(`#/${place}/`)));
   return found.length ? found.map((each) => each.detail).join(" ") : undefined;
 }

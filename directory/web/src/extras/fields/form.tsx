@@ -8,9 +8,10 @@ import { say } from "../../state/notice.ts";
 import { navigate, type Page } from "../../state/router.ts";
 import { readOnly } from "../../state/session.ts";
 import {
-  addRow, change, changeRow, type Draft, draft, enterField, errorAt, languages, moveRow, refused, removeRow, type Row, rows, said, saved, saveField, WITH_CHOICES,
+  addRow, change, changeRow, type Draft, draft, enterField, errorAt, languages, moveRow, refused, removeRow, type Row, rows, said, saved, saveField, slug, WITH_CHOICES,
   WITHOUT, type Words, withWords,
 } from "./draft.ts";
+import { Movers } from "./movers.tsx";
 import { Preview } from "./preview.tsx";
 import { f } from "./text.ts";
 
@@ -30,7 +31,7 @@ function Content() {
   const { data: { value: found }, problem: { value: problem } } = saved;
   if (problem?.status === 404) return <Empty title={f.gone} why={f.goneWhy}><a class="button" href="/admin/fields">{f.back}</a></Empty>;
   if (problem) return <Failed problem={problem} again={() => void saved.again()} />;
-  return found === undefined ? <Skeleton rows={3} /> : <Form isNew={found === null} />;
+  return found === undefined || saved.busy.value ? <Skeleton rows={3} /> : <Form isNew={found === null} />;
 }
 
 function Form({ isNew }: { isNew: boolean }) {
@@ -40,7 +41,7 @@ function Form({ isNew }: { isNew: boolean }) {
     <form class="form rule" noValidate onSubmit={submit}>
       <p class="small"><a href="/admin/fields">{f.back}</a></p>
       {whole && <p class="banner bad" role="alert" tabIndex={-1} ref={showHere}>{whole.detail}</p>}
-      <InLanguages name="label" label={f.label} hint={f.labelHint} words={label} most={60} take={(words) => change({ label: words })} />
+      <InLanguages name="label" label={f.label} hint={f.labelHint} words={label} most={60} take={(words) => change({ label: words, ...(isNew && spelled(label) === name ? { name: spelled(words) } : {}) })} />
       <TextField name="name" label={f.name} hint={f.nameHint} error={errorAt("name")} value={name} maxLength={32} autocomplete="off" autocapitalize="none"
         spellcheck={false} {...{ readOnly: !isNew }} onInput={(event) => change({ name: event.currentTarget.value })} />
       <Labelled name="kind" label={f.kind} hint={f.kindHint} error={errorAt("kind")}>
@@ -88,7 +89,7 @@ function InLanguages({ name, label, hint, optional, words, most, take }: TextPro
     <>
       {languages().map(({ tag, name: language }, place) => (
         <TextField key={tag} name={place ? `${name}-${tag}` : name} label={languages().length > 1 ? f.inLanguage(label, language) : label} hint={place ? undefined : hint}
-          optional={optional || place > 0} error={place ? undefined : errorAt(name)} value={inLanguage(words, tag, place)} maxLength={most} autocomplete="off"
+          optional={optional || place > 0} error={errorAt(`${name}/${tag}`) ?? (place ? undefined : errorAt(name, true))} value={inLanguage(words, tag, place)} maxLength={most} autocomplete="off"
           onInput={(event) => take(withWords(words, tag, event.currentTarget.value))} />
       ))}
     </>
@@ -105,35 +106,36 @@ function Check({ label, checked, take }: { label: string; checked: boolean; take
 }
 
 function Choices() {
-  const error = errorAt("choices");
+  const error = errorAt("choices", true);
   return (
     <fieldset class="field">
       <legend>{f.choices}</legend>
-      {error && <p class="error" id="choices-error">{error}</p>}
+      {error && <p class="error">{error}</p>}
       <ol class="own-choices">{rows.value.map((row, place) => <Choice key={row.key} row={row} place={place} />)}</ol>
-      {rows.value.length < 100 && <button type="button" class="button small start" onClick={addRow}>{f.addChoice}</button>}
+      {rows.value.length < 100 && <p><button type="button" class="button small" onClick={addRow}>{f.addChoice}</button></p>}
     </fieldset>
   );
 }
 
 function Choice({ row: { key, kept, value, label, retired, projects }, place }: { row: Row; place: number }) {
   const shown = said(label) || value || String(place + 1);
-  const wrong = errorAt(`choices/${place}`) ? { "aria-invalid": true, "aria-describedby": "choices-error" } : {};
+  const error = errorAt(`choices/${place}`);
+  const wrong = error ? { "aria-invalid": true, "aria-describedby": `choice-${key}-error` } : {};
   return (
     <li>
       {languages().map(({ tag, name }, at) => (
         <input key={tag} aria-label={at ? f.inLanguage(f.labelOf(place + 1), name) : f.labelOf(place + 1)} placeholder={at ? name : f.label} {...wrong} value={inLanguage(label, tag, at)}
-          maxLength={60} dir="auto" autocomplete="off" onInput={(event) => typed(key, label, tag, event.currentTarget.value, at === 0 && !kept && slug(said(label)) === value)} />
+          maxLength={60} dir="auto" autocomplete="off" onInput={(event) => typed(key, label, tag, event.currentTarget.value, at === 0 && !kept && slug(label, "-") === value)} />
       ))}
-      <input aria-label={f.valueOf(place + 1)} placeholder="value" {...wrong} value={value} readOnly={kept} maxLength={40} autocomplete="off" autocapitalize="none" spellcheck={false}
+      <input aria-label={f.valueOf(place + 1)} placeholder={f.value} {...wrong} value={value} readOnly={kept} maxLength={40} autocomplete="off" autocapitalize="none" spellcheck={false}
         onInput={(event) => changeRow(key, { value: event.currentTarget.value })} />
       <label class="check small"><input type="checkbox" aria-label={f.retiredOf(shown)} checked={retired} onChange={(event) => changeRow(key, { retired: event.currentTarget.checked })} /> <span>{f.retired}</span></label>
       <span class="muted small">{projects ? f.used(projects) : f.unused}</span>
       <span class="acts small">
-        <button type="button" class="link" aria-label={f.earlierOf(shown)} disabled={place === 0} onClick={() => moveRow(place, -1)}>{f.earlier}</button>
-        <button type="button" class="link" aria-label={f.laterOf(shown)} disabled={place === rows.value.length - 1} onClick={() => moveRow(place, 1)}>{f.later}</button>
+        <Movers id={String(key)} label={shown} isFirst={place === 0} isLast={place === rows.value.length - 1} move={(by) => moveRow(place, by)} />
         <button type="button" class="link" aria-label={f.removeOf(shown)} disabled={projects > 0 || rows.value.length === 1} onClick={() => removeRow(key)}>{f.remove}</button>
       </span>
+      {error && <p class="error" id={`choice-${key}-error`}>{error}</p>}
     </li>
   );
 }
@@ -141,11 +143,11 @@ function Choice({ row: { key, kept, value, label, retired, projects }, place }: 
 /** A new choice has the value that its label spells, until somebody writes another one. */
 function typed(key: number, label: Words, tag: string, text: string, spells: boolean): void {
   const words = withWords(label, tag, text);
-  changeRow(key, { label: words, ...(spells ? { value: slug(said(words)) } : {}) });
+  changeRow(key, { label: words, ...(spells ? { value: slug(words, "-") } : {}) });
 }
 
-function slug(text: string): string {
-  return text.normalize("NFKD").toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-+|-+$/g, "").slice(0, 40);
+function spelled(words: Words): string {
+  return slug(words, "_").replace(/^\d+_*/, "").slice(0, 32);
 }
 
 function Categories() {

@@ -1,5 +1,6 @@
 // What people read of fields and choices, where the console has names and values.
 import { api, ask, type Schemas } from "../../api/client.ts";
+import { w } from "../../console/text.ts";
 import { Resource } from "../../state/resource.ts";
 import { onNewCaller } from "../../state/session.ts";
 
@@ -28,11 +29,9 @@ export function labelOf(place: string): string | undefined {
   return fieldOf(place)?.label;
 }
 
-const TRUTHS: Record<string, string> = { true: "Yes", false: "No" };
-
 /** A value, or several with commas, in words; as it is where it has none. */
 export function labelOfValue(place: string, text: string): string {
   const { kind, choices } = fieldOf(place) ?? { choices: [] };
-  if (kind === "truth") return TRUTHS[text] ?? text;
+  if (kind === "truth") return { true: w.yes, false: w.no }[text] ?? text;
   return choices.length ? text.split(", ").map((each) => choices.find(({ value }) => value === each)?.label ?? each).join(", ") : text;
 }

@@ -10,6 +10,7 @@ import type { Page } from "../../state/router.ts";
 import { readOnly } from "../../state/session.ts";
 import { t } from "../../text.ts";
 import { type Field, said } from "./draft.ts";
+import { Movers } from "./movers.tsx";
 import { f } from "./text.ts";
 
 const listing = new Listing<Field>("fields", [], (_wanted, signal) => ask(api.GET("/api/admin/fields", { signal })));
@@ -34,7 +35,7 @@ export const list: Page = {
 
 function uses(field: Field): string {
   const flags = (Object.keys(f.short) as (keyof typeof f.short)[]).filter((name) => field[name]).map((name) => f.short[name]);
-  return [...flags, ...(field.audience === "reviewers" ? [f.audiences.reviewers] : []), ...(field.categories ?? [])].join(", ");
+  return [...flags, ...(field.audience === "reviewers" ? [f.forReviewers] : []), ...(field.categories ?? [])].join(", ");
 }
 
 /** How many projects have a value, and on demand each choice. */
@@ -53,25 +54,32 @@ function Actions({ field }: { field: Field }) {
   const [place, label] = [all.indexOf(field), said(field.label)];
   return (
     <span class="acts">
-      <button type="button" class="link" aria-label={f.earlierOf(label)} disabled={readOnly.value || place === 0} onClick={() => void move(all, place, -1)}>{f.earlier}</button>
-      <button type="button" class="link" aria-label={f.laterOf(label)} disabled={readOnly.value || place === all.length - 1} onClick={() => void move(all, place, 1)}>{f.later}</button>
+      <Movers id={field.name} label={label} isFirst={place === 0} isLast={place === all.length - 1} move={(by) => move(all, place, by)} />
       <button type="button" class="link" aria-label={w.deleteOf(label)} disabled={readOnly.value} onClick={() => remove(field)}>{w.delete}</button>
     </span>
   );
 }
 
-async function move(all: readonly Field[], place: number, by: number): Promise<void> {
-  const order = all.map(({ name }) => name);
-  const [name = ""] = order.splice(place, 1);
-  order.splice(place + by, 0, name);
+let sending: Promise<void> = Promise.resolve();
+
+/** Show the new order, and save it after those before it, so that fast keys end as they are shown. */
+function move(all: readonly Field[], place: number, by: number): void {
+  const items = [...all];
+  items.splice(place + by, 0, ...items.splice(place, 1));
+  const shown = listing.rows.data.peek();
+  if (shown) listing.rows.set({ ...shown, items });
+  sending = sending.then(() => save(items.map(({ name }) => name), f.moved(said(all[place]!.label), place + by + 1)));
+}
+
+async function save(order: string[], done: string): Promise<void> {
   try {
     await ask(api.PUT("/api/admin/fields/order", { body: { order } }));
-    say(f.moved(said(all[place]!.label), place + by + 1));
+    say(done);
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
-    say(error.detail);
+    say(error.detail, { bad: true });
+    void listing.again();
   }
-  void listing.again();
 }
 
 function remove({ name, label, projects }: Field): void {
