@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from sqlalchemy import Text, cast, func, literal_column, select, true, union_all
+from sqlalchemy import Text, bindparam, cast, func, literal_column, select, true, union_all
 
 from directory.db.paging import AnySelect, carried, directed, windowed
 from directory.db.statements import Prepared
@@ -29,6 +29,7 @@ from directory.services.catalog import (
     tags,
     ways,
 )
+from directory.services.catalog.columns import unindexed
 from directory.services.catalog.filters import Filters
 from directory.services.catalog.own_fields import OwnField
 from directory.services.catalog.stored_counts import StoredCounts
@@ -45,6 +46,7 @@ P = Project.__table__.c
 Fields = Mapping[str, OwnField]
 F = ProjectField.__table__.c
 TAG, CATEGORY, FIELD, ALL = "tag", "category", "field", "all"  # the kinds of rows
+ONE_FIELD = "one_field"  # rows as of FIELD, of the field that `counted` names alone
 
 
 class Facets(NamedTuple):
@@ -114,7 +116,7 @@ def _with_fields(made: Facets, filters: Filters, fields: Fields, live: int) -> F
     for each in asked:
         if fields[each.field].kind in own_filters.COUNTED:
             wider = replace(filters, own=tuple(other for other in asked if other is not each) or None)
-            without = _counted(wider, ways.matched(wider), (FIELD,), live, fields)
+            without = _counted(wider, ways.matched(wider), (ONE_FIELD,), live, {each.field: fields[each.field]})
             counted = {**counted, each.field: without.fields.get(each.field, {})}
             capped = capped or without.capped
     return made._replace(fields=own_filters.narrower(counted, fields, asked), capped=capped)
@@ -147,7 +149,7 @@ def _counted(
         names = tuple("q_in_memory" if name == "q" else name for name in names)
     shape = shapes.ListShape(names, filters.status, dialect, matches=matches)
     with by_index() if matches in {shapes.TESTED, shapes.COLLECTED} else nullcontext():
-        rows = _statement(shape, search.MOST, kinds).all(found_by.given)
+        rows = _statement(shape, search.MOST, kinds).all({**found_by.given, "counted": next(iter(fields), None)})
     numbers: dict[str, dict[str, int]] = {TAG: {}, CATEGORY: {}, FIELD: {}, ALL: {}}
     for kind, key, number in rows:
         numbers[kind][key] = number
@@ -232,4 +234,9 @@ def _by_field(counted: Any, _dialect: str) -> AnySelect:
     return query.where(F.value != literal_column("''")).group_by(F.field, counted.c.category_id, F.value)
 
 
-_PARTS = {TAG: _by_tag, CATEGORY: _by_category, FIELD: _by_field}
+def _by_one_field(counted: Any, dialect: str) -> AnySelect:
+    """The same of one field, which is looked up for each project: not all projects that have it are read."""
+    return _by_field(counted, dialect).where(unindexed(F.field, dialect) == bindparam("counted"))
+
+
+_PARTS = {TAG: _by_tag, CATEGORY: _by_category, FIELD: _by_field, ONE_FIELD: _by_one_field}
