@@ -186,7 +186,7 @@ def test_what_is_here_already_is_shown_while_one_writes_and_the_description_is_p
         person.button("Write").click()
         expect(page.get_by_label("Description", exact=True)).to_be_visible()
         fill(page, title="x" * 90)
-        expect(page.locator(".field", has=page.get_by_label("Title", exact=True))).to_contain_text("10 left")
+        expect(page.locator(".field", has=page.get_by_label("Title", exact=True))).to_contain_text("90 / 100")
     assert world.stored(blue)["upvotes"] == 1
 
 
