@@ -162,6 +162,8 @@ class Fuzzer:
         operation = self.operations[case.operation.label]
         self._lead_to_what_exists(case)
         self._lead_to_a_reply(case.path_parameters)
+        if "field" in case.path_parameters and not next(self.numbers) % 4:
+            case.path_parameters["field"] = self.world.field()
         self._make_unique(case.body)
         self._name_the_caller(case)
         case.headers["Accept-Encoding"] = "identity"  # the client within this process decodes nothing
@@ -172,6 +174,9 @@ class Fuzzer:
             _mend_query(case, operation)
             _mend_body(case, operation)
             _mend_rule(case.body, operation)
+            _mend_fields(case.body, operation)
+            if operation.path == "/api/admin/fields/order":
+                case.body = {"order": [self.world.field()]}  # the names of all that there are
         else:
             spoil_body(case.body, operation)
             texts = {name: value for name, value in case.query.items() if isinstance(value, str)}
@@ -330,6 +335,23 @@ def _mend_rule(body: Any, operation: Route) -> None:
         body["rule"] = rule
     else:
         body.update({name: value for name, value in rule.items() if name in body})
+
+
+def _mend_fields(body: Any, operation: Route) -> None:
+    """Have a field be one whose members agree, and a project have no values of fields that are not there."""
+    if not isinstance(body, dict):
+        return
+    if operation.path.startswith("/api/admin/fields"):
+        body.pop("choices", None)
+        mended = {"label": "Label", "help": "", "kind": "text", "required": False, "facet": False, "categories": []}
+        body.update({name: value for name, value in mended.items() if name in body})
+        if operation.method.upper() == "PUT":
+            body.pop("name", None)
+            body.pop("kind", None)
+        elif "name" in body:
+            body["name"] = f"f{secrets.token_hex(8)}"
+    elif "fields" in body:
+        body["fields"] = {}
 
 
 def spoil_body(body: Any, operation: Route) -> None:
