@@ -16,6 +16,8 @@ from urllib.parse import urlencode
 
 import psutil
 
+from directory import extras
+
 OPERATIONS = ("list", "list_mix", "one", "vote", "mixed", "analytics")
 # Votes of 20,000 members, one each, by how long ago they were here: by a token, or as a browser does.
 ONCE = {
@@ -34,7 +36,8 @@ GROWING = (
 )  # fmt: skip
 # What a directory with ten fields of the operator's own (bench/own_fields.py) is asked for: the first page and the
 # counts, from memory, and by an administrator lists narrowed by a choice and by a number, beside those of a category.
-FIELDS = ("list_fields", "facets_fields", "filter_category", "filter_choice", "filter_number")
+OF_FIELDS = ("list_fields", "facets_fields", "filter_category", "filter_choice", "filter_number")
+FIELDS = OF_FIELDS if "fields" in extras.NAMES else ()
 CHOICES = ("one", "two", "three", "four", "five", "six", "seven", "eight")
 SCRIPT = Path(__file__).parent / "replay.lua"
 

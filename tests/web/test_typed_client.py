@@ -9,6 +9,11 @@ from tests.conftest import ENVIRONMENT
 from tests.support.serving import serving
 from tests.support.web import DENO, ROOT, require_pages
 
+# The extras whose operations the story calls: without one of them it is another story.
+pytestmark = pytest.mark.extra(
+    "appeals", "claims", "feed_keys", "fields", "links", "passkeys", "picks", "pictures", "previews", "providers",
+    "replies", "reports", "spam_rules", "vote_review",
+)  # fmt: skip
 TOOLS, PACKAGES = ROOT / "tests" / "web" / "node_modules", ROOT / "directory" / "web" / "node_modules"
 STORY = ROOT / "tests" / "web" / "typed.ts"
 HOOK = [{
