@@ -190,9 +190,12 @@ def nested(values: Mapping[str, Any]) -> dict[str, Any]:
     return {**others, OWN_FIELDS: own} if own else others
 
 
-def is_indexed(changes: Iterable[str]) -> bool:
-    """Whether changes of these fields change what a search finds. A category says which own fields a project has."""
-    return any(name in SEARCHED or name == "category" or name.startswith(PREFIX) for name in changes)
+def is_indexed(changes: Iterable[str], own: Mapping[str, Any] | None) -> bool:
+    """Whether changes of these fields change what a search finds of a project with these values of own fields.
+
+    Its category says which of them are seen.
+    """
+    return any(name in SEARCHED or name.startswith(PREFIX) or (name == "category" and own) for name in changes)
 
 
 def in_order(names: Iterable[str]) -> list[str]:

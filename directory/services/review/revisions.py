@@ -191,7 +191,7 @@ def _apply(edited: list[_Edited], at: datetime) -> list[_Edited]:
     except Duplicate:
         half = len(edited) // 2
         return [*_apply(edited[:half], at), *_apply(edited[half:], at)] if half else []
-    search_index.index([each.after for each in edited if fields.is_indexed(each.changes)])
+    search_index.index([each.after for each in edited if fields.is_indexed(each.changes, each.after.fields)])
     return edited
 
 
@@ -203,7 +203,7 @@ def write(project: Project, changes: Changes, at: datetime) -> None:
     project.updated_at = at
     with refusing(fk_projects_category_id_categories=Invalid.field("category", fields.NO_CATEGORY)):
         db.session.flush()
-    if fields.is_indexed(changes):
+    if fields.is_indexed(changes, project.fields):
         search_index.index([project])
 
 

@@ -306,15 +306,17 @@ def test_values_of_fields_that_went_in_between_are_left_out_and_refused() -> Non
     assert [error["pointer"] for error in found] == ["#/fields/gone", "#/fields/license"]
 
 
-def test_the_index_of_values_is_checked_and_repaired(app: Flask, admin: Api, ada: Api) -> None:
+def test_the_index_of_values_is_checked_and_repaired(app: Flask, world: World, admin: Api, ada: Api) -> None:
     define(admin, LICENSE, PLATFORMS, SCORE, *OTHERS)
     path = submit(ada, **VALUES)
+    without = world.project()
     run = app.test_cli_runner(catch_exceptions=False).invoke
     assert "all is right" in run(args=["recount", "--check"]).output
     for damage, said in (
         ("DELETE FROM project_fields", "fields none instead of docs, free true, license mit, platforms linux, "),
         ("UPDATE project_fields SET number = 7 WHERE field = 'score'", "score 7, since 20783, team instead of "),
         ("INSERT INTO project_fields VALUES ('none', '', 1, NULL)", "license mit, none, platforms linux"),
+        (f"INSERT INTO project_fields VALUES ('odd', '', {without}, NULL)", "fields odd instead of none"),
     ):
         with app.app_context():
             transaction(lambda damage=damage: db.session.execute(text(damage)))
