@@ -118,7 +118,6 @@ def sitemap_lists() -> Response:
     past = [f"/best/{period}" for period in sitemap.past_periods()]
     paths = [
         "/",
-        *more_lists(),
         *own,
         *past,
         *(f"/categories/{slug}" for slug in slugs),

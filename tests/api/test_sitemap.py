@@ -8,6 +8,7 @@ import pytest
 from directory.extensions import db
 from directory.services.catalog import sitemap
 from tests.conftest import Statements
+from tests.support import extras
 from tests.support.factories import Api, World
 
 SITE = "https://projects.example"
@@ -68,12 +69,13 @@ def test_parts_hold_every_live_project_once_and_empty_ones_are_left_out(
 
 def test_categories_and_tags_with_a_live_project_are_listed(world: World, site: Api) -> None:
     world.category("empty")
-    assert locations(site.get("/sitemap-lists.xml"), "urlset") == [f"{SITE}/"]
+    lists = ["/", "/best", *(["/picked"] if "picks" in extras.ON else [])]
+    assert locations(site.get("/sitemap-lists.xml"), "urlset") == [f"{SITE}{path}" for path in lists]
     world.project(category="web", tags=["csv", "charts"])
     world.project(category="web", tags=["csv"])
     world.project(status="pending", category="secret", tags=["hidden"])
     found = locations(site.get("/sitemap-lists.xml"), "urlset")
-    assert found == [f"{SITE}{path}" for path in ("/", "/categories/web", "/tags/csv", "/tags/charts")]
+    assert found == [f"{SITE}{path}" for path in (*lists, "/categories/web", "/tags/csv", "/tags/charts")]
     assert LISTS in locations(site.get("/sitemap.xml"), "sitemapindex")
     assert all(site.get(address.removeprefix(SITE)).status_code == 200 for address in found)
 
