@@ -65,6 +65,7 @@ def paths(app: Flask, project: int, cursors: dict[str, str]) -> Iterator[str]:
                 .replace("<published>", THIS_YEAR)
                 .replace("<slug>", "tools")
                 .replace("<tag>", "a")
+                .replace("<field:field>", "a_field")
                 .replace("<published>", THIS_YEAR)
             )
             yield re.sub("<(username:)?username>", "someone", path)

@@ -19,8 +19,9 @@ from directory.pages.shells import console_page
 of_administrators = Blueprint("admin", __name__, url_prefix="/api/admin")
 of_all = Blueprint("fields", __name__, url_prefix="/api/fields")
 pages = Blueprint("pages", __name__)
-for address in ("/admin/fields", "/admin/fields/new", "/admin/fields/of/<field:field>"):
-    pages.add_url_rule(address, view_func=console_page)
+pages.add_url_rule("/admin/fields", view_func=console_page)
+pages.add_url_rule("/admin/fields/new", view_func=console_page)
+pages.add_url_rule("/admin/fields/of/<field:field>", view_func=console_page)
 
 
 @of_all.get("")
