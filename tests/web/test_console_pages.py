@@ -66,7 +66,18 @@ def test_one_navigation_leads_to_every_page_and_counts_what_waits(chromium, app,
     with served(app) as site, visitor(chromium, site) as person:
         page = person.enter("grace").open("/admin").page
         expect(nav(page).get_by_role("link")).to_have_count(len(EMPTY))
-        names = ["Dashboard", "Projects", "Users", "Categories", "Rules", "Replies", "Deliveries", "Log", QUEUE]
+        names = [
+            "Dashboard",
+            "Projects",
+            "Users",
+            "Categories",
+            "Rules",
+            "Replies",
+            "Fields",
+            "Deliveries",
+            "Log",
+            QUEUE,
+        ]
         for name in names:
             nav(page).get_by_role("link", name=name).click()
             expect(page.locator("h1")).to_have_text(name)

@@ -110,6 +110,19 @@ def unlogged_commands() -> dict[str, str]:
     }
 
 
+def console() -> dict[str, Any]:
+    """What its page says in an empty directory (tests/web/test_console_pages.py)."""
+    return {PAGES[0]: "No fields yet"}
+
+
+def hostile_texts(admin: Any, texts: list[str]) -> dict[str, Any]:
+    """Make one of hostile texts."""
+    choices = [{"value": f"v-{number}", "label": text[:60]} for number, text in enumerate(texts)]
+    field = {"name": "hostile", "label": texts[0][:60], "help": texts[1][:200], "kind": "choice", "choices": choices}
+    assert admin.post(FIELDS, field).status_code == 201
+    return {}
+
+
 def causes() -> dict[Any, Any]:
     """What causes its events (tests/services/test_events.py)."""
     return {
