@@ -310,7 +310,7 @@ def test_what_is_ones_own_with_its_state_and_history(chromium, app, world):
         rejected = page.locator("article", has_text="Red Lamp")
         expect(rejected).to_contain_text("Not yet.")
         rejected.get_by_role("link", name="State and history of Red Lamp").click()
-        expect(page.locator(".timeline li")).to_have_count(2)
+        expect(page.locator(".thread li")).to_have_count(2)
         page.get_by_role("main").get_by_role("link", name="Your projects").click()
         page.get_by_role("link", name="Voted for").click()
         expect(page.get_by_role("button", name="Upvote Loved, 2 votes")).to_have_attribute("aria-pressed", "true")
