@@ -43,11 +43,11 @@ class ChoiceInput(Strict):
 
     value = Slug(VALUE_MAX, required=True, metadata={"examples": ["mit"]})
     label = Words(1, LABEL_MAX, required=True)
-    retired = Flag(load_default=False)
+    retired = Flag(metadata={"description": "False by default."})
 
     def load(self, data: Any, **kwargs: Any) -> Any:
         """A whole choice, also where a change has some members of the field alone. Raises ValidationError."""
-        return super().load(data, **{**kwargs, "partial": False})
+        return {"retired": False, **super().load(data, **{**kwargs, "partial": False})}
 
 
 class FieldInput(Strict):

@@ -3225,8 +3225,8 @@ export interface components {
             label: string | {
                 [key: string]: string;
             };
-            /** @default false */
-            retired: boolean;
+            /** @description False by default. */
+            retired?: boolean;
         };
         /** @description A field. `name` and `kind` never change; `choices` are for the kinds that have them, and required there. */
         FieldInput: {
