@@ -377,7 +377,8 @@ class Few(fields.List[Any]):
     def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> list[Any]:
         if isinstance(value, list) and not self.least <= len(value) <= self.most:
             raise ValidationError(_("Must be {least} to {most} {of}s.", least=self.least, most=self.most, of=self.of))
-        values = super()._deserialize(value, attr, data, **kwargs)
+        # Each object is whole, also where a change has some members of the body alone.
+        values = super()._deserialize(value, attr, data, **{**kwargs, "partial": False})
         if len(set(values if self.key is None else map(self.key, values))) < len(values):
             raise ValidationError(_("The same {of} is given twice.", of=self.of))
         return values

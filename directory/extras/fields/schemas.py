@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from marshmallow import ValidationError, fields
+from marshmallow import ValidationError, fields, post_load
 
 from directory.extras.fields.editing import MOST
 from directory.http.fields import Few, Flag, Line, Matching, OptionalLine, Slug, Strict, Word, document
@@ -45,9 +45,10 @@ class ChoiceInput(Strict):
     label = Words(1, LABEL_MAX, required=True)
     retired = Flag(metadata={"description": "False by default."})
 
-    def load(self, data: Any, **kwargs: Any) -> Any:
-        """A whole choice, also where a change has some members of the field alone. Raises ValidationError."""
-        return {"retired": False, **super().load(data, **{**kwargs, "partial": False})}
+    @post_load
+    def complete(self, choice: dict[str, Any], **_kwargs: Any) -> dict[str, Any]:
+        """The choice with all members."""
+        return {"retired": False, **choice}
 
 
 class FieldInput(Strict):

@@ -57,6 +57,9 @@ def test_a_rule_is_added_changed_and_deleted_and_the_log_says_what_changed(app: 
     assert [day["date"] for day in days] == [str(today - timedelta(days=n)) for n in reversed(range(30))]
     assert {day["matched"] for day in days} == {0}
     path = f"{PATH}/{rule['id']}"
+    for name in LINKS:  # a condition is whole, also where a change has nothing but conditions
+        lacking = root.put(path, {"when": [{other: value for other, value in LINKS.items() if other != name}]})
+        assert (lacking.status_code, lacking.json["errors"][0]["pointer"]) == (422, f"#/when/0/{name}")
     assert root.get(path).json == root.get(PATH).json["items"][0] == made.json
     changed = root.put(path, {"name": "Links", "state": "on"})
     assert (changed.json["name"], changed.json["state"], changed.json["then"]) == ("Links", "on", "hold")
