@@ -31,6 +31,7 @@ from directory.models import Status, now
 from directory.services.catalog import own_fields
 from directory.services.catalog.fields import BODY, OWN_FIELDS, OWNED, Kind, Writer
 from directory.services.catalog.fields import FIELDS as TABLE
+from directory.services.catalog.own_filters import PARAMETER
 from directory.services.clock import timestamp
 from directory.services.data.import_export import READ_ONLY, WRITABLE
 from directory.services.pictures import pictures
@@ -62,7 +63,7 @@ SYNONYMS = {
 NOTHING = (None, "", 0, "0")  # values of columns that are left out
 BOMS = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
 DELIMITERS = ",;\t|"
-COLUMN, CHOICES = "field.", ";"  # the beginning of the column of an own field, and what separates its choices
+CHOICES = ";"  # separates the choices in the column of an own field
 LOGO_MAX = 4 * -(-pictures.UPLOAD_MAX // 3)  # characters of base64
 _BLANK = f'{DELIMITERS}" \r\n'
 _SEPARATOR = re.compile(r'\s*"?sep=(.)"?[\s,;|]*', re.IGNORECASE)
@@ -208,7 +209,7 @@ def read(lines: Lines, form: str, keep: frozenset[str] = DECIDED) -> Iterator[Fi
 
 
 def require_known_fields(lines: Lines) -> None:
-    """Raise ClickException if a row of JSON Lines has an own field that is not there. Of a faulty row `read` tells."""
+    """Raise ClickException if a row of JSON Lines has an unknown own field. `read` reports rows that are invalid."""
     defined = own_fields.present()
     for line in lines:
         if b'"fields"' in line:
@@ -226,7 +227,7 @@ def writer(file: IO[str], form: str) -> Callable[[dict[str, Any]], object]:
     if form == "csv":
         table, own = csv.writer(file, lineterminator="\n"), [*own_fields.present()]
         names = [name for name in FIELDS if name != OWN_FIELDS]
-        table.writerow([*names, *(COLUMN + name for name in own)])
+        table.writerow([*names, *(PARAMETER + name for name in own)])
         return lambda project: table.writerow(
             [_cell(project[name]) for name in names] + [_own_cell(project[OWN_FIELDS].get(name)) for name in own]
         )
@@ -280,7 +281,9 @@ def _header(reader: Iterator[list[str]], lines: Lines) -> list[str]:
         raise click.ClickException(f"line {lines.number}: The header is not CSV: {error}.") from None
     while names and not names[-1]:
         names.pop()
-    own = {COLUMN + name for name in own_fields.present()} if any(name.startswith(COLUMN) for name in names) else ()
+    own = (
+        {PARAMETER + name for name in own_fields.present()} if any(name.startswith(PARAMETER) for name in names) else ()
+    )
     unknown = [name for name in names if name not in own and (name not in FIELDS or name == OWN_FIELDS)]
     repeated = [name for n, name in enumerate(names) if name in names[:n]]
     missing = [name for name in REQUIRED if name not in names]
@@ -342,7 +345,7 @@ def _named(names: list[str], cells: list[str]) -> dict[str, Any]:
             project[name] = project[name] if project[name].strip() else None
     if "tags" in project:
         project["tags"] = project["tags"].split()
-    own = {name.removeprefix(COLUMN): project.pop(name) for name in names if name.startswith(COLUMN)}
+    own = {name.removeprefix(PARAMETER): project.pop(name) for name in names if name.startswith(PARAMETER)}
     return {**project, OWN_FIELDS: _own(own)} if own else project
 
 

@@ -39,7 +39,7 @@ class Narrowed(Strict):
 
 
 def read(given: Mapping[str, str]) -> tuple[tuple[Asked, ...], dict[str, list[str]]]:
-    """The filters that parameters name, in the order of their names, and what is wrong with others."""
+    """Check parameters: the filters, in the order of their names, and by parameter the errors of the others."""
     fields = own_filters.facets(own_fields.present()) if given else {}
     found, refused = list[Asked](), dict[str, list[str]]()
     for parameter, text in sorted(given.items()):

@@ -77,7 +77,7 @@ def _read(text: str) -> list[tuple[int, dict[str, Any]]]:
 
 
 def _after(text: str, place: int) -> int:
-    """The place of the next character that is no white space."""
+    """The index of the next character, white space left out."""
     while text[place : place + 1].isspace():
         place += 1
     return place

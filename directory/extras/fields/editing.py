@@ -144,7 +144,7 @@ def change(name: str, given: Mapping[str, Any], *, by: Caller | None, versions: 
 
 
 def remove(name: str, *, by: Caller, versions: Container[int] | None = None) -> None:
-    """Delete a field: its values are no longer shown at once, and removed, if they are many, later in portions.
+    """Delete a field. Answers lack its values at once; `own_values.purge` removes them from the database, in portions.
 
     Raises NotFound, PreconditionFailed.
     """

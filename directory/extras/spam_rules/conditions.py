@@ -14,6 +14,7 @@ from directory.extras.spam_rules import own_facts
 from directory.extras.spam_rules.texts import Words, number, number_of
 from directory.language.messages import _
 from directory.models import Judged, LinkState
+from directory.services.catalog.own_filters import PARAMETER
 from directory.services.catalog.search_words import units
 from directory.services.text.keys import is_registrable
 from directory.services.text.links import parsed
@@ -124,7 +125,7 @@ def _refused_value(place: str, condition: Mapping[str, Any], kind: str) -> Error
         return [] if isinstance(value, bool) else [{"pointer": place, "detail": _("Must be true or false.")}]
     if kind == "number":
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
-        is_own = fact.startswith(own_facts.OWN)  # which may be below 0
+        is_own = fact.startswith(PARAMETER)  # which may be below 0
         fits = is_number and isfinite(value) and (is_own or value >= 0) and abs(value) <= MOST
         refused = NOT_A_NUMBER if is_own else _("Must be a number from 0 to {most}.", most=f"{MOST:,}")
         return [] if fits else [{"pointer": place, "detail": refused}]
@@ -237,7 +238,7 @@ def _compiled(condition: Mapping[str, Any]) -> Condition:
 
 def _of_known(condition: Mapping[str, Any]) -> Condition:
     name, how, value = condition["fact"], condition["is"], condition["value"]
-    if name.startswith(own_facts.OWN):
+    if name.startswith(PARAMETER):
         return _compiled_own(name, how, value)
     kind, _ = FACTS[name]
     if kind in {"number", "truth"}:

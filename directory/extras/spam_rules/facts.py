@@ -31,12 +31,13 @@ from directory.db.statements import Prepared
 from directory.extensions import db, modify
 from directory.extras.spam_rules import texts
 from directory.extras.spam_rules.conditions import OF_LINKS, licence
-from directory.extras.spam_rules.own_facts import KINDS, OWN
+from directory.extras.spam_rules.own_facts import KINDS
 from directory.extras.spam_rules.texts import Words
 from directory.models import AuditEntry, Judged, Project, RuleFacts, RuleState, SpamRule, Status, User
 from directory.models.base import UtcDateTime
 from directory.services.catalog import own_fields
 from directory.services.catalog.fields import Kind
+from directory.services.catalog.own_filters import PARAMETER
 from directory.services.drafts import Draft, Registration
 from directory.services.text.characters import has_lookalikes
 
@@ -101,7 +102,7 @@ def _own(project: Any) -> tuple[dict[str, Any], list[str]]:
         return {}, []
     defined = own_fields.present()
     shown = own_fields.shown(project.fields, defined, project.category_id, to_all=False)
-    facts = {f"{OWN}{name}": value for name, value in shown.items() if defined[name].kind in KINDS}
+    facts = {f"{PARAMETER}{name}": value for name, value in shown.items() if defined[name].kind in KINDS}
     return facts, [value for name, value in shown.items() if defined[name].kind is Kind.LINE]
 
 

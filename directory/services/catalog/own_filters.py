@@ -10,7 +10,7 @@ from directory.models import ProjectField
 from directory.services.catalog.fields import Kind
 from directory.services.catalog.own_fields import Definitions, OwnField
 
-PARAMETER = "field."  # what stands before the name in the parameters of lists
+PARAMETER = "field."  # stands before the name of a field in parameters of lists, columns of CSV and facts of rules
 MOST = 20  # values of a field among the facets
 SEPARATOR = ","
 COUNTED = {Kind.TRUTH, Kind.CHOICE, Kind.CHOICES}
