@@ -28,7 +28,7 @@ LARGE, SMALL = 256, 64  # pixels a side of a logo
 WIDE, NARROW = 1_280, 640  # pixels of the longer side of a picture, at most
 # Of WebP. Smooth transparency in full would cost more than all else, and is no better to look at.
 LOGO_SAVED = {"quality": 88, "method": 4}
-PICTURE_SAVED = {"quality": 80, "method": 3, "alpha_quality": 75}
+PICTURE_SAVED = {"quality": 80, "method": 2, "alpha_quality": 75}
 UPLOAD_MAX, PICTURE_MAX = 2**20, 2**22  # bytes of a logo, of a picture
 SIDE_MAX = 8_192  # pixels
 MEMORY_MAX = 88 * 2**20  # bytes that decoding may take, estimated from the header by measurements of each format
