@@ -23,7 +23,7 @@ from directory.services.catalog import search_index
 from directory.services.catalog.fields import WRITTEN
 from directory.services.catalog.orders import hot
 from directory.services.pictures import logos
-from directory.services.pictures.project_pictures import described
+from directory.services.pictures.pictures import described
 from directory.services.text.equal_addresses import repository_key, url_key
 from directory.services.text.keys import domain_of, text_key
 from directory.services.text.rules import slugify

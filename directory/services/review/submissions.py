@@ -20,7 +20,7 @@ from directory.services.delivery.channels import Endpoint
 from directory.services.drafts import Draft, Judge, Verdict
 from directory.services.identity import Caller, require_active, require_verified
 from directory.services.pictures import logos
-from directory.services.pictures.project_pictures import PictureList
+from directory.services.pictures.pictures import PictureList
 from directory.services.review import revisions
 from directory.services.review.case import Case, Terms, advance, changes_of, current, end_appeals, flush, move
 from directory.services.review.steps import Act, Overtaking, Stage
