@@ -106,9 +106,9 @@ def as_picture(content: bytes, *, by: int | None = None) -> MadePicture:
     return _in_turn(lambda: _converted(content, WIDE, WIDE, _sizes), by)
 
 
-def described(made: MadePicture, digest: str, alt: str) -> dict[str, Any]:
+def described(picture: MadePicture, digest: str, alt: str) -> dict[str, Any]:
     """A picture that is stored under the digest, as callers see it. Its id is new: no list had it before."""
-    size = {"width": made.width, "height": made.height}
+    size = {"width": picture.width, "height": picture.height}
     return {"id": 1 + secrets.randbelow(ID_MAX), "alt": alt, **addresses(digest, "640", "1280"), **size}
 
 
@@ -134,15 +134,15 @@ def _turn_of(owner: int | None) -> Iterator[None]:
             _owners.discard(owner)
 
 
-def _converted(content: bytes, least: int, most: int, made: Callable[["Image"], T]) -> T:
-    """What is `made` of the picture in sRGB; its longer side has `least` to `most` pixels, or fewer as it was sent."""
+def _converted(content: bytes, least: int, most: int, convert: Callable[["Image"], T]) -> T:
+    """What `convert` makes of the picture in sRGB, whose longer side has `least` to `most` pixels, or fewer as sent."""
     try:
         file = picture_files.read(content)
         image = _reduced(file, least)
         image = _in_srgb(_scaled(image, most) if max(image.size) > most else image, file.profile)
         if image.getchannel("A").getextrema()[1] == 0:
             raise _refusal(UNSEEN)
-        return made(image)
+        return convert(image)
     except Invalid:
         raise
     except picture_files.TooManyScans:
@@ -247,9 +247,9 @@ def _in_srgb(image: "Image", profile: bytes) -> "Image":
     from PIL import Image, ImageCms
 
     try:
-        given = ImageCms.ImageCmsProfile(BytesIO(profile))
-        mode = {"RGB ": "RGB", "GRAY": "L"}[given.profile.xcolor_space]
-        shown = ImageCms.profileToProfile(image.convert(mode), given, ImageCms.createProfile("sRGB"), outputMode="RGB")
+        source = ImageCms.ImageCmsProfile(BytesIO(profile))
+        mode = {"RGB ": "RGB", "GRAY": "L"}[source.profile.xcolor_space]
+        shown = ImageCms.profileToProfile(image.convert(mode), source, ImageCms.createProfile("sRGB"), outputMode="RGB")
     except (ImageCms.PyCMSError, OSError, KeyError, ValueError) as error:
         log.info("a colour profile is left out: %s", type(error).__name__)
         return image
@@ -271,7 +271,7 @@ def _grey(band: "Image", key: int | None) -> "Image":
     grey = band.point(lambda value: value * (1 / 256)).convert("L")
     shown = Image.new("L", band.size, 255)
     if key is not None:
-        shown = ImageMath.lambda_eval(lambda given: given["convert"]((given["band"] != key) * 255, "L"), band=band)
+        shown = ImageMath.lambda_eval(lambda names: names["convert"]((names["band"] != key) * 255, "L"), band=band)
     return Image.merge("RGBA", (grey, grey, grey, shown))
 
 
