@@ -25,6 +25,7 @@ from directory.models import (
     Sender,
     SpamRule,
     Token,
+    Upvote,
     User,
     VoteDiscount,
     now,
@@ -239,9 +240,13 @@ class World:
         with self.app.app_context():
             transaction(work)
 
-    def vote(self, project_id: int, by: Caller) -> None:
+    def vote(self, project_id: int, by: Caller, at: datetime | None = None) -> None:
+        """Have a user vote for a project, at an instant or now."""
+        its = Upvote.project_id == project_id, Upvote.user_id == by.id
         with self.app.app_context():
             votes_of.cast(project_id, by=by)
+            if at is not None:
+                transaction(lambda: db.session.execute(update(Upvote).where(*its).values(created_at=at)))
 
     def discount(self, project_id: int, voter: Caller, *, by: Caller | None = None) -> None:
         """Take a user's vote out of the project's number, as the log says."""

@@ -26,12 +26,12 @@ from directory.models import Message as ThreadMessage
 from directory.models.base import HIGHEST_ID
 from directory.services import service_words, turns
 from directory.services.accounts import mail_links
-from directory.services.catalog import best
 from directory.services.delivery.channels import MailServer, NotToBeSent
 from directory.services.delivery.leases import Lease
 from directory.services.delivery.mail import templates
 from directory.services.delivery.mail.templates import Mail
 from directory.services.turns import Standing
+from directory.services.votes import weeks
 
 SUBJECT, UNSUBSCRIBE = "Subject", "List-Unsubscribe"
 
@@ -142,14 +142,14 @@ def _decision(lease: Lease, event: Event, data: dict[str, Any], server: MailServ
 
 
 def _figures(project_id: int, language: Catalogue) -> tuple[Words, ...]:
-    """The votes of a project, and with one its place in its week. Raises NotToBeSent if it is not live any more."""
+    """The votes of a project, and its place in its week. Raises NotToBeSent if it is not live any more."""
     columns = select(Project.id, Project.upvotes, Project.published_at)
     project = db.session.execute(columns.where(Project.id == project_id, Project.status == Status.LIVE)).one_or_none()
     if project is None:
         raise NotToBeSent("the project is not live any more")
-    number, (week, place) = language.locale.number, best.place(project.id, project.upvotes, project.published_at)
+    number, (week, place) = language.locale.number, weeks.place(project.id, project.published_at)
     votes = ngettext("It has {number} vote.", "It has {number} votes.", project.upvotes, number=number(project.upvotes))
-    if not project.upvotes:
+    if place is None:
         return (votes,)
     return votes, _("It was number {place} of {period}.", place=number(place), period=week.name)
 
