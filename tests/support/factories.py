@@ -36,7 +36,7 @@ from directory.services.accounts.passwords import hash_password
 from directory.services.catalog import catalog, category_slugs
 from directory.services.catalog.orders import hot
 from directory.services.identity import Caller
-from directory.services.pictures import logos, pictures, project_pictures
+from directory.services.pictures import logos, pictures
 from directory.services.review import case, moderation, submissions, thread
 from directory.services.review.steps import Act
 from tests.support import votes as votes_of
@@ -210,7 +210,7 @@ class World:
         made = pictures.as_picture(content)
 
         def add() -> dict[str, Any]:
-            picture = project_pictures.described(made, logos.keep(made.files), alt)
+            picture = pictures.described(made, logos.keep(made.files), alt)
             if by is None:
                 project = db.session.get_one(Project, project_id)
                 project.pictures = [*project.pictures, picture]

@@ -34,8 +34,8 @@ class Around(NamedTuple):
 def around(period: Period) -> Around:
     """The neighbours of a period that have live projects, by one statement that reads three rows of an index."""
     first, last = period.instants
-    [found] = _around().all({"first": first, "last": last})
-    before, later, within = (None if at is None else at.date() for at in found)
+    [row] = _around().all({"first": first, "last": last})
+    before, later, within = (None if at is None else at.date() for at in row)
     before, later = (None if day is None else periods.containing(day, period.kind) for day in (before, later))
     return Around(before, later, within)
 

@@ -39,14 +39,14 @@ def plant(numbered: Sequence[tuple[int, Submission]], admin: Person | None) -> N
     if admin is None:
         return
     by = _caller(admin)
-    cases = {case.id: case for case in locked(number for number, _each in numbered)}
-    waiting = [(cases[number], each) for number, each in numbered if each.status is Status.PENDING]
-    rejected = [(cases[number], each) for number, each in numbered if each.status is Status.REJECTED]
-    for (case, each), begin in zip(waiting, (_ask, _question, _hold), strict=False):
-        begin(case, _caller(each.owner), by)
-    for case, each in rejected[-1:]:
-        _appeal(case, _caller(each.owner))
-    for number in [number for number, each in numbered if each.status is Status.LIVE][:1]:
+    cases = {case.id: case for case in locked(number for number, _ in numbered)}
+    waiting = [(cases[number], submission) for number, submission in numbered if submission.status is Status.PENDING]
+    rejected = [(cases[number], submission) for number, submission in numbered if submission.status is Status.REJECTED]
+    for (case, submission), begin in zip(waiting, (_ask, _question, _hold), strict=False):
+        begin(case, _caller(submission.owner), by)
+    for case, submission in rejected[-1:]:
+        _appeal(case, _caller(submission.owner))
+    for number in [number for number, submission in numbered if submission.status is Status.LIVE][:1]:
         _report(number, admin)
 
 
