@@ -312,8 +312,7 @@ def _mend_body(case: Any, operation: Route) -> None:
     if operation.path == "/api/admin/users/decisions" and body.get("decision") != "suspend":
         body.pop("unpublish", None)
     _mend_account(body, operation)
-    errors = schema.validate(body)
-    body.update({name: prose.EXAMPLES[name] for name in errors if _beyond_schema(errors[name])})
+    _mend_texts(body, schema.validate(body))
     if "category" in body:
         body["category"] = CATEGORY
     if "current_password" in body:
@@ -368,6 +367,15 @@ def _lengthen(values: Any, schema: Any) -> None:
         text, longest = values.get(name), field.metadata.get("maxLength")
         if isinstance(field, Line | Matching) and isinstance(text, str) and len(text) > longest and name not in errors:
             values[name] = text + "x" * longest
+
+
+def _mend_texts(values: dict[str, Any], errors: dict[str, Any]) -> None:
+    """Have the document's example in place of each text that is refused for a reason beyond a schema, at any depth."""
+    for name, messages in errors.items():
+        if _beyond_schema(messages):
+            values[name] = prose.EXAMPLES[name]
+        elif isinstance(messages, dict) and isinstance(values.get(name), dict):
+            _mend_texts(values[name], messages)
 
 
 def _beyond_schema(messages: Any) -> bool:
