@@ -35,7 +35,7 @@ from directory.services.catalog.own_filters import PARAMETER
 from directory.services.clock import timestamp
 from directory.services.data.import_export import READ_ONLY, WRITABLE
 from directory.services.pictures import pictures
-from directory.services.pictures.project_pictures import ALT_MAX, PICTURES_MAX
+from directory.services.pictures.pictures import ALT_MAX, PICTURES_MAX
 
 FORMATS = ("jsonl", "csv")
 FIELDS = (*WRITABLE, *READ_ONLY)

@@ -18,7 +18,7 @@ from directory.models.fields import FIELDS_STAMP, Audience, FieldDefinition, Fie
 from directory.models.identities import Identity, Passkey, PasskeyChallenge, SignInAttempt
 from directory.models.ledger import DAY_COUNTS, AuditEntry, AuditRetention, Delivery, DeliveryAttempt, KnownTime
 from directory.models.links import LinkCheck, LinkCount, LinkHost, LinkState
-from directory.models.messages import Message, MessageKind, Sender
+from directory.models.messages import Message, MessageKind, ReplyDecision, SavedReply, Sender
 from directory.models.projects import (
     Category,
     CategorySlug,
@@ -31,7 +31,6 @@ from directory.models.projects import (
     VoteDiscount,
     VoteRanking,
 )
-from directory.models.replies import ReplyDecision, SavedReply
 from directory.models.reports import Report, ReportKind, ReportOutcome
 from directory.models.reviews import (
     REJECTIONS,

@@ -1,8 +1,8 @@
-"""The threads: what the owner of a project and its reviewers write to each other."""
+"""The threads: what the owner of a project and its reviewers write to each other; and what reviewers often write."""
 
 from enum import StrEnum
 
-from sqlalchemy import ForeignKey, Index, String, Text, false
+from sqlalchemy import ForeignKey, Index, String, Text, UniqueConstraint, false
 from sqlalchemy.orm import Mapped, mapped_column
 
 from directory.db.clock import now
@@ -60,3 +60,23 @@ class Message(db.Model):  # type: ignore[name-defined,misc]
     author_id: Mapped[int | None] = mapped_column(BigId, ForeignKey("users.id", ondelete="RESTRICT"))
     unread_by: Mapped[int | None] = mapped_column(BigId)
     is_unanswered: Mapped[bool] = mapped_column(default=False, server_default=false())
+
+
+class ReplyDecision(StrEnum):
+    """The decisions that have a reply to the owner."""
+
+    REJECT = "reject"
+    REQUEST_CHANGES = "request_changes"
+    UNPUBLISH = "unpublish"
+
+
+class SavedReply(db.Model):  # type: ignore[name-defined,misc]
+    """A text that reviewers choose for a decision. The console fills in its `{title}`, `{owner}` and `{site}`."""
+
+    __tablename__ = "saved_replies"
+    __table_args__ = (UniqueConstraint("name"), one_of("decision", ReplyDecision), {"sqlite_autoincrement": True})
+
+    id: Mapped[Id]
+    name: Mapped[str] = mapped_column(String(60))
+    decision: Mapped[str] = mapped_column(String(16))
+    text: Mapped[str] = mapped_column(Text)

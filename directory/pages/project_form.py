@@ -21,7 +21,7 @@ from directory.services.catalog import own_fields
 from directory.services.catalog.fields import BODY, OWN_FIELDS, PREFIX, Field, Kind
 from directory.services.identity import Caller
 from directory.services.pictures import pictures
-from directory.services.pictures.project_pictures import PictureList
+from directory.services.pictures.pictures import PictureList
 from directory.services.text.rules import TAG_MAX, typed_tags, with_scheme
 
 T = TypeVar("T")

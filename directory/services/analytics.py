@@ -34,9 +34,9 @@ from directory.services.day_counts import Counts
 from directory.services.turns import in_queue, is_turn
 
 TOP = 10
-LOGGED: dict[str, str] = {each: each.series for each in events.TABLE if each.series}
-APPROVALS = tuple(each for each in events.TABLE if each.decision == "approve")
-REJECTIONS = tuple(each for each in events.TABLE if each.decision == "reject")
+LOGGED: dict[str, str] = {event: event.series for event in events.TABLE if event.series}
+APPROVALS = tuple(event for event in events.TABLE if event.decision == "approve")
+REJECTIONS = tuple(event for event in events.TABLE if event.decision == "reject")
 DECISIONS = (*APPROVALS, *REJECTIONS)
 SERIES = {**LOGGED, "upvotes": "upvotes", "signups": "signups"}
 KINDS = tuple({*SERIES, *DECISIONS, *events.SETTLED.values()})
@@ -89,7 +89,7 @@ def _review(since: datetime, counted: Counts, reviewers: list[dict[str, Any]]) -
     """
     queued, oldest, with_owners, appeals = db.session.execute(_review_query()).one()
     settled = {name: _number(counted, (kind,), since.date(), date.max) for name, kind in events.SETTLED.items()}
-    approvals, rejections = (sum(each[name] for each in reviewers) for name in ("approved", "rejected"))
+    approvals, rejections = (sum(reviewer[name] for reviewer in reviewers) for name in ("approved", "rejected"))
     decisions = approvals + rejections
     return {
         "queue_length": queued,
@@ -198,7 +198,7 @@ def _uncounted(since: datetime) -> dict[date, int]:
 
     They are few, and found through their voters and discounts. The numbers of the days have all votes.
     """
-    return {day_counts.as_date(each): n for each, n in db.session.execute(_uncounted_query(), {"since": since})}
+    return {day_counts.as_date(number): n for number, n in db.session.execute(_uncounted_query(), {"since": since})}
 
 
 @cache

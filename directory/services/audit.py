@@ -43,7 +43,7 @@ READ_AT_ONCE = 20_000
 NARROWING = ("project_id", "user_id", "actor_id", "action")
 OF_FIELDS = (events.FIELD_CREATED, events.FIELD_CHANGED, events.FIELD_DELETED)
 # What the timeline calls the events that it has.
-TIMELINE = {each: each.timeline_name or each.word for each in events.TABLE if each.timeline}
+TIMELINE = {event: event.timeline_name or event.word for event in events.TABLE if event.timeline}
 
 
 def record(action: Event, *, by: Caller | None, **facts: Any) -> None:
@@ -135,16 +135,16 @@ class Scan:
             keys = zip(self.sort.keys, reached, strict=True)
             here, there = tuple_(*self.sort.keys), tuple_(*(literal(value, key.type) for key, value in keys))
             far = here >= there if goes_down else here <= there
-        return [each for each in (near, far) if each is not None]
+        return [bound for bound in (near, far) if bound is not None]
 
     def _between(self, window: Window, reached: tuple[Any, ...], *, goes_down: bool) -> list[ColumnElement[bool]]:
         """Compare only the last key: for a comparison of rows SQLite uses only the first column of the index."""
-        key, found = self.sort.keys[-1], [self.sort.keys[0] == self.value]
-        found.append(key >= reached[-1] if goes_down else key <= reached[-1])
+        key, conditions = self.sort.keys[-1], [self.sort.keys[0] == self.value]
+        conditions.append(key >= reached[-1] if goes_down else key <= reached[-1])
         if window.position is not None:
             place = window.position.keys[-1]
-            found.append(key < place if goes_down else key > place)
-        return found
+            conditions.append(key < place if goes_down else key > place)
+        return conditions
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,20 +183,20 @@ def entries(window: Window, filters: Filters) -> Slice:
     since = None if filters.since is None else AuditEntry.at >= filters.since
     until = None if filters.until is None else AuditEntry.at < filters.until
     if by is not None:
-        others += [each for each in (since, until) if each is not None]
+        others += [bound for bound in (since, until) if bound is not None]
         return _search(_by(by, equal[by], NEWEST), others, window)
     return _search(Scan(NEWEST) if since is None and until is None else Scan(BY_TIME, since, until), others, window)
 
 
 def _equal(filters: Filters) -> dict[str, Any] | None:
     """The required values by column. None if no entry can have them."""
-    found = {name: getattr(filters, name) for name in NARROWING if getattr(filters, name) is not None}
+    equal = {name: getattr(filters, name) for name in NARROWING if getattr(filters, name) is not None}
     for column, username in (("actor_id", filters.actor), ("user_id", filters.user)):
         if username is not None:
             user_id = db.session.scalar(select(User.id).where(User.username == username))
-            if user_id is None or found.setdefault(column, user_id) != user_id:
+            if user_id is None or equal.setdefault(column, user_id) != user_id:
                 return None
-    return found
+    return equal
 
 
 def _contains(text: str) -> ColumnElement[bool]:
@@ -204,12 +204,12 @@ def _contains(text: str) -> ColumnElement[bool]:
 
     SQLite's lower() changes only ASCII letters, so the text is searched in lower, upper, title and its own case.
     """
-    spellings = {_lower_ascii(each) for each in (text, text.lower(), text.upper(), text.title())}
+    spellings = {_lower_ascii(written) for written in (text, text.lower(), text.upper(), text.title())}
     texts = (func.lower(column) for column in (AuditEntry.project_title, AuditEntry.reason))
-    found = [each.contains(spelling, autoescape=True) for each in texts for spelling in sorted(spellings)]
+    conditions = [lowered.contains(spelling, autoescape=True) for lowered in texts for spelling in sorted(spellings)]
     for user_id in (AuditEntry.actor_id, AuditEntry.user_id):
-        found.append(_username(user_id).contains(text.lower(), autoescape=True))
-    return or_(*found)
+        conditions.append(_username(user_id).contains(text.lower(), autoescape=True))
+    return or_(*conditions)
 
 
 def _lower_ascii(text: str) -> str:
@@ -222,12 +222,12 @@ def _search(scan: Scan, others: list[ColumnElement[bool]], window: Window) -> Sl
         return _viewed(fetch(_query().where(*scan.bounds(window)), scan.sort, window))
     backwards, reached = window.start == "before", _last_read(scan, window)
     query = _query().where(*scan.bounds(window, reached), *others)
-    found = _viewed(fetch(query, scan.sort, window))
+    page = _viewed(fetch(query, scan.sort, window))
     if reached is not None and backwards:
-        found.previous = found.previous or Position(reached, forward=False)
+        page.previous = page.previous or Position(reached, forward=False)
     elif reached is not None:
-        found.next = found.next or Position(reached, forward=True)
-    return found
+        page.next = page.next or Position(reached, forward=True)
+    return page
 
 
 def _last_read(scan: Scan, window: Window) -> tuple[Any, ...] | None:
@@ -245,7 +245,7 @@ def latest_of_user(user_id: int, most: int = 20) -> list[dict[str, Any]]:
     """
     kinds = (AuditEntry.actor_id, AuditEntry.user_id)
     ids = [select(AuditEntry.id).where(kind == user_id).order_by(AuditEntry.id.desc()).limit(most) for kind in kinds]
-    either = union(*(select(each.subquery()) for each in ids)).subquery()
+    either = union(*(select(of_kind.subquery()) for of_kind in ids)).subquery()
     query = _query().where(AuditEntry.id.in_(select(either))).order_by(AuditEntry.id.desc()).limit(most)
     return [_view(row) for row in db.session.execute(query)]
 
@@ -265,10 +265,10 @@ def history(project_id: int, window: Window, *, categories: tuple[int, ...] | No
     if categories is not None:
         others &= _category(AuditEntry.project_id).in_(categories)
     query = _query().where(or_(AuditEntry.project_id == project_id, others))
-    found = _viewed(fetch(query, NEWEST, window))
-    if not found.items and not db.session.scalar(select(known.exists())):
+    page = _viewed(fetch(query, NEWEST, window))
+    if not page.items and not db.session.scalar(select(known.exists())):
         raise NotFound
-    return found
+    return page
 
 
 def _category(project_id: Any) -> ColumnElement[Any]:
@@ -288,9 +288,9 @@ def timeline(project_id: int, window: Window, *, naming_fields: bool = False) ->
     columns = [AuditEntry.at, AuditEntry.action, AuditEntry.reason, *([AuditEntry.changes] if naming_fields else [])]
     query = select(*columns).where(AuditEntry.action.in_(TIMELINE))
     scan = _by("project_id", project_id, OLDEST)
-    found = fetch(query.where(*scan.bounds(window)), scan.sort, window)
-    found.items = [_event(row) | ({"fields": _edited(row)} if naming_fields else {}) for row in found.items]
-    return found
+    page = fetch(query.where(*scan.bounds(window)), scan.sort, window)
+    page.items = [_event(row) | ({"fields": _edited(row)} if naming_fields else {}) for row in page.items]
+    return page
 
 
 def _edited(row: Any) -> list[str]:
@@ -301,10 +301,10 @@ def timelines(project_ids: list[int]) -> dict[int, list[dict[str, Any]]]:
     """The whole timeline of each of the projects, by its id."""
     columns = (AuditEntry.project_id, AuditEntry.at, AuditEntry.action, AuditEntry.reason)
     query = select(*columns).where(AuditEntry.project_id.in_(project_ids), AuditEntry.action.in_(TIMELINE))
-    found: dict[int, list[dict[str, Any]]] = {project_id: [] for project_id in project_ids}
+    by_project: dict[int, list[dict[str, Any]]] = {project_id: [] for project_id in project_ids}
     for row in db.session.execute(query.order_by(AuditEntry.project_id, AuditEntry.id)):
-        found[row.project_id].append(_event(row))
-    return found
+        by_project[row.project_id].append(_event(row))
+    return by_project
 
 
 def _by(name: str, value: Any, sort: Sort) -> Scan:
@@ -334,9 +334,9 @@ def _username(user_id: Any) -> ScalarSelect[str]:
     return select(User.username).where(User.id == user_id).scalar_subquery()
 
 
-def _viewed(found: Slice) -> Slice:
-    found.items = [_view(row) for row in found.items]
-    return found
+def _viewed(page: Slice) -> Slice:
+    page.items = [_view(row) for row in page.items]
+    return page
 
 
 def _view(row: Any) -> dict[str, Any]:

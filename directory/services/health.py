@@ -68,7 +68,7 @@ QUEUE = select(func.count(), func.min(Review.place)).where(in_queue())
 CHANGES = select(func.count()).where(in_queue(), of_changes())
 SCRAPE_SECONDS = 3.0  # a scrape waits no longer for `ledger`
 REVIEWERS = select(func.count()).where(User.is_reviewer, User.status == AccountStatus.ACTIVE)
-COUNTED = tuple(each for each in events.TABLE if each.after)
+COUNTED = tuple(event for event in events.TABLE if event.after)
 # Includes prepared transactions, which have no session.
 OLDEST_TRANSACTION = text(
     "SELECT min(began) FROM (SELECT xact_start FROM pg_stat_activity "
@@ -134,8 +134,8 @@ def state(engine: Engine) -> State:
 
 def _oldest_pending(*more: Any) -> AnySelect:
     """Select when the oldest pending webhook and mail were created, and `more` about the pending deliveries."""
-    made = (func.min(Delivery.created_at).filter(of_kind) for of_kind in (~OF_MAIL, OF_MAIL))
-    return select(*made, *more).where(Delivery.state == DeliveryState.PENDING)
+    oldest = (func.min(Delivery.created_at).filter(of_kind) for of_kind in (~OF_MAIL, OF_MAIL))
+    return select(*oldest, *more).where(Delivery.state == DeliveryState.PENDING)
 
 
 def migrations(connection: Connection) -> tuple[str, ...]:

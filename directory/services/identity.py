@@ -67,4 +67,4 @@ def require_verified(by: Caller) -> None:
 
 def verified(user_ids: list[int]) -> set[int]:
     """Those of the users that have confirmed their e-mail addresses. On PostgreSQL it takes one statement."""
-    return {row[0] for row in _VERIFIED.all([(each,) for each in user_ids]) if row is not None}
+    return {row[0] for row in _VERIFIED.all([(user_id,) for user_id in user_ids]) if row is not None}

@@ -172,8 +172,11 @@ def still(by: Caller, action: Action) -> bool:
 
 def slugs(*lists: list[int] | None) -> list[list[str] | None]:
     """Stored lists of categories as answers have them: the sorted slugs of those that still exist, None for all."""
-    ids = {each for some in lists for each in some or ()}
+    ids = {category_id for some in lists for category_id in some or ()}
     named = (
         dict(db.session.execute(select(Category.id, Category.slug).where(Category.id.in_(ids))).all()) if ids else {}
     )
-    return [None if some is None else sorted(named[each] for each in some if each in named) for some in lists]
+    return [
+        None if some is None else sorted(named[category_id] for category_id in some if category_id in named)
+        for some in lists
+    ]

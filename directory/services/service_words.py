@@ -26,5 +26,5 @@ def time_passed(days: int) -> Message:
 
 def said(text: str) -> str:
     """A text of the service as the message that it is; another one as it is."""
-    found = TIME_PASSED.fullmatch(text)
-    return time_passed(int(found[1])) if found else _SENTENCES.get(text, text)
+    match = TIME_PASSED.fullmatch(text)
+    return time_passed(int(match[1])) if match else _SENTENCES.get(text, text)

@@ -97,10 +97,10 @@ HELD = "Held"  # by a rule, to reviewers alone
 FOR_OTHERS = Words(_ASKED, _ASK, (_("It waits for its owner until {date}."),), (_("It waits for its owner."),))
 
 
-def words_of(found: Standing) -> Words:
+def words_of(standing: Standing) -> Words:
     """The words of a state."""
-    words = TABLE[found.asked or found.turn or found.outcome or Outcome.APPROVED, found.of_changes]
-    if found.asked is Asked.CHANGES and found.was_live and not found.of_changes:
+    words = TABLE[standing.asked or standing.turn or standing.outcome or Outcome.APPROVED, standing.of_changes]
+    if standing.asked is Asked.CHANGES and standing.was_live and not standing.of_changes:
         return words._replace(texts=(_WAS_LIVE, *words.texts), undated=(_WAS_LIVE, *words.undated))
     return words
 

@@ -145,8 +145,8 @@ def is_in_place() -> ColumnElement[bool]:
 
 def is_turn(turn: Turn, case: Any = R) -> ColumnElement[bool]:
     """Whether it is the turn of somebody."""
-    found: ColumnElement[bool] = case.turn == literal_column(f"'{turn.value}'")
-    return found
+    condition: ColumnElement[bool] = case.turn == literal_column(f"'{turn.value}'")
+    return condition
 
 
 def in_queue(case: Any = R) -> ColumnElement[bool]:
@@ -156,14 +156,14 @@ def in_queue(case: Any = R) -> ColumnElement[bool]:
 
 def of_changes(case: Any = R) -> ColumnElement[bool]:
     """Whether a case is about the changes of a live project."""
-    found: ColumnElement[bool] = case.kind == literal_column(f"'{Reviewed.CHANGES}'")
-    return found
+    condition: ColumnElement[bool] = case.kind == literal_column(f"'{Reviewed.CHANGES}'")
+    return condition
 
 
 def elsewhere(case: Any = R) -> ColumnElement[bool]:
     """Whether an open case is not in the queue."""
-    found: ColumnElement[bool] = case.turn != literal_column(f"'{Turn.REVIEWERS}'")
-    return found
+    condition: ColumnElement[bool] = case.turn != literal_column(f"'{Turn.REVIEWERS}'")
+    return condition
 
 
 def waiting_for(turn: Turn) -> AnySelect:

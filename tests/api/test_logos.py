@@ -12,7 +12,7 @@ from directory.db.transactions import transaction
 from directory.extensions import db
 from directory.models import Logo, Project, now
 from directory.models.base import small_digest
-from directory.services.pictures import logos, pictures, turns
+from directory.services.pictures import logos, pictures
 from tests.support.factories import Api
 from tests.support.pictures import RED, picture
 
@@ -176,7 +176,7 @@ def test_a_logo_that_something_uses_cannot_be_deleted(app, world):
 
 def test_logos_are_decoded_one_at_a_time(world, monkeypatch):
     project_id, owner = owned(world)
-    monkeypatch.setattr(turns, "WAIT", 0.01)
+    monkeypatch.setattr(pictures, "TURN_SECONDS", 0.01)
     with pictures._turns_of_all.turn(""):
         answer = put(owner, project_id)
     assert (answer.status_code, answer.json["code"]) == (503, "unavailable")

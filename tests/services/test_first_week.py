@@ -40,8 +40,8 @@ def test_an_owner_gets_one_mail_a_week_after_a_project_went_live(make_app: Any) 
         for days in (6.9, 14.1):
             world.published(world.project(ada), at - timedelta(days=days))
         for _ in range(2):
-            world.vote(second, world.user())
-        world.vote(first, world.user())
+            world.vote(second, world.user(), week)
+        world.vote(first, world.user(), week)
         assert (tell(app), tell(app)) == (3, 0)
         assert sorted(told(app)) == [first, second, down]
         world.caller(world.admin()).put(f"/api/admin/projects/{down}/unpublish", {"reason": "A dead link."})

@@ -15,7 +15,7 @@ import pytest
 from PIL import Image, ImageCms, ImageFile
 
 from directory.errors import Invalid, Unavailable
-from directory.services.pictures import picture_files, pictures, turns
+from directory.services.pictures import picture_files, pictures
 from tests.support import cpu, effort
 from tests.support.dear_pictures import (
     END,
@@ -427,7 +427,7 @@ def test_a_cmyk_picture_with_a_profile_and_a_grey_one_are_taken():
 
 
 def test_a_second_picture_of_a_user_meanwhile_is_refused_at_once_and_those_of_others_are_not(monkeypatch):
-    monkeypatch.setattr(turns, "WAIT", 3600)
+    monkeypatch.setattr(pictures, "TURN_SECONDS", 3600)
     with pictures._turn_of(1), ThreadPoolExecutor(1) as pool:
         second = pool.submit(pictures.as_logo, picture(), by=1)
         with pytest.raises(Unavailable, match="of yours"):
@@ -447,6 +447,6 @@ def test_the_orientation_is_read_from_exif_of_any_shape(exif, expected):
 
 
 def test_a_picture_that_has_to_wait_too_long_is_refused(monkeypatch):
-    monkeypatch.setattr(turns, "WAIT", 0.05)
+    monkeypatch.setattr(pictures, "TURN_SECONDS", 0.05)
     with pictures._turns_of_all.turn(""), pytest.raises(Unavailable):
         pictures.as_logo(picture())

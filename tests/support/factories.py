@@ -25,6 +25,7 @@ from directory.models import (
     Sender,
     SpamRule,
     Token,
+    Upvote,
     User,
     VoteDiscount,
     now,
@@ -35,7 +36,7 @@ from directory.services.accounts.passwords import hash_password
 from directory.services.catalog import catalog, category_slugs
 from directory.services.catalog.orders import hot
 from directory.services.identity import Caller
-from directory.services.pictures import logos, pictures, project_pictures
+from directory.services.pictures import logos, pictures
 from directory.services.review import case, moderation, submissions, thread
 from directory.services.review.steps import Act
 from tests.support import votes as votes_of
@@ -209,7 +210,7 @@ class World:
         made = pictures.as_picture(content)
 
         def add() -> dict[str, Any]:
-            picture = project_pictures.described(made, logos.keep(made.files), alt)
+            picture = pictures.described(made, logos.keep(made.files), alt)
             if by is None:
                 project = db.session.get_one(Project, project_id)
                 project.pictures = [*project.pictures, picture]
@@ -239,9 +240,13 @@ class World:
         with self.app.app_context():
             transaction(work)
 
-    def vote(self, project_id: int, by: Caller) -> None:
+    def vote(self, project_id: int, by: Caller, at: datetime | None = None) -> None:
+        """Have a user vote for a project, at an instant or now."""
+        its = Upvote.project_id == project_id, Upvote.user_id == by.id
         with self.app.app_context():
             votes_of.cast(project_id, by=by)
+            if at is not None:
+                transaction(lambda: db.session.execute(update(Upvote).where(*its).values(created_at=at)))
 
     def discount(self, project_id: int, voter: Caller, *, by: Caller | None = None) -> None:
         """Take a user's vote out of the project's number, as the log says."""

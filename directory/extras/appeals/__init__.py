@@ -3,7 +3,6 @@
 from directory.api.schemas.review import QueueSummary
 from directory.extras import Extra, Gauge, Members, Slot
 from directory.extras.appeals import appeals, page, routes
-from directory.extras.appeals.schemas import AppealsInSummary
 
 extra = Extra(
     blueprints=(routes.bp, routes.review),
@@ -12,6 +11,6 @@ extra = Extra(
         "own_project": Slot("own_project_appeal.html", page.section, page.SAID),
         "help_review": Slot("help_appeals.html"),
     },
-    answers={QueueSummary: Members(AppealsInSummary(), routes.add_to_summary)},
+    answers={QueueSummary: Members(routes.AppealsInSummary(), routes.add_to_summary)},
     gauges={"directory_appeals_open": Gauge("Appeals that wait for an outcome.", appeals.number_open)},
 )

@@ -3,9 +3,10 @@
 from typing import Any
 
 from flask import Blueprint, current_app
+from marshmallow import fields
 
 from directory.api.review.projects import after_decision
-from directory.api.schemas.messages import MessageOutput
+from directory.api.schemas.messages import ANSWER_MAX, MessageOutput
 from directory.api.schemas.review import ReviewedProject
 from directory.errors import (
     AppealNotPossible,
@@ -16,10 +17,11 @@ from directory.errors import (
     PreconditionFailed,
 )
 from directory.extras.appeals import appeals
-from directory.extras.appeals.schemas import AppealInput, OutcomeInput
+from directory.extras.appeals.appeals import KINDS
 from directory.http.access import decides, own_required, require_verified, reviewer_required, shows_reviewers
 from directory.http.authentication import caller
 from directory.http.endpoint import documented, operation, versions_allowed
+from directory.http.fields import Prose, Strict, Word
 from directory.http.receivers import subscribers
 from directory.http.validation import JsonBody
 from directory.services.identity import Caller
@@ -27,6 +29,25 @@ from directory.services.review import case
 
 bp = Blueprint("appeals", __name__, url_prefix="/api/projects/<id:project_id>/appeal")
 review = Blueprint("review", __name__, url_prefix="/api/review")
+
+
+class AppealInput(Strict):
+    """Why the owner asks for another look."""
+
+    text = Prose(1, ANSWER_MAX, required=True)
+
+
+class OutcomeInput(Strict):
+    """The outcome of an appeal, and the reason for the owner."""
+
+    outcome = Word(tuple(KINDS), required=True)
+    reason = Prose(1, 2000, required=True)
+
+
+class AppealsInSummary(Strict):
+    """What the summary of the queue says of appeals."""
+
+    appeals = fields.Boolean(required=True, metadata={"description": "Whether owners may appeal (APPEALS)."})
 
 
 def are_on() -> bool:

@@ -8,14 +8,20 @@ from directory.api.review.projects import after_decision
 from directory.api.schemas.review import ReviewedProject
 from directory.errors import InvalidTransition, OwnSubmission
 from directory.extras.picks import picks
-from directory.extras.picks.schemas import PickInput
 from directory.http.access import decides, reviewer_required
 from directory.http.authentication import caller
 from directory.http.endpoint import documented, operation
+from directory.http.fields import Line, Strict
 from directory.http.receivers import subscribers
 from directory.http.validation import JsonBody
 
 bp = Blueprint("review", __name__, url_prefix="/api/review")
+
+
+class PickInput(Strict):
+    """Why a project is picked."""
+
+    words = Line(1, 200, required=True)
 
 
 @bp.put("/projects/<id:project_id>/pick")

@@ -8,7 +8,7 @@ from typing import Any
 
 from directory.errors import Invalid, NotFound, TooMany
 from directory.language.messages import _
-from directory.services.pictures.project_pictures import PICTURES_MAX, PictureList
+from directory.services.pictures.pictures import PICTURES_MAX, PictureList
 
 FULL = _("A project can have {number} pictures. Delete one first.", number=PICTURES_MAX)
 OTHER_IDS = _("Must be the ids of all pictures of the project, each once.")

@@ -20,8 +20,7 @@ from directory.pages.project_form import NewForm, chosen
 from directory.pages.sign_in_form import again
 from directory.pages.submitting import Added, edit_form, form_of, submit_form, submitted
 from directory.services.pictures import pictures
-from directory.services.pictures.pictures import MadePicture
-from directory.services.pictures.project_pictures import ALT_MAX, PICTURES_MAX, PictureList
+from directory.services.pictures.pictures import ALT_MAX, PICTURES_MAX, MadePicture, PictureList
 
 bp = Blueprint("pages", __name__)
 SUBMIT = "/submit/pictures"

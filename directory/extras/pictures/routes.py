@@ -9,20 +9,38 @@ from directory.api.schemas.projects import ProjectDetail
 from directory.db.transactions import transaction
 from directory.errors import NotOwner, PreconditionFailed, TooMany
 from directory.extras.pictures import lists
-from directory.extras.pictures.schemas import OrderInput, PictureInput, PictureQuery
 from directory.http.access import owner_required
 from directory.http.authentication import caller
 from directory.http.endpoint import documented, operation, versions_allowed
+from directory.http.fields import NO_ID, Few, Line, Number, Strict, Within
 from directory.http.project_lists import rules_of_edits
 from directory.http.receivers import subscribers
 from directory.http.validation import JsonBody, Upload
 from directory.services.catalog import catalog
-from directory.services.pictures import logos, pictures, project_pictures
-from directory.services.pictures.pictures import MadePicture
-from directory.services.pictures.project_pictures import PictureList
+from directory.services.pictures import logos, pictures
+from directory.services.pictures.pictures import ALT_MAX, ID_MAX, PICTURES_MAX, MadePicture, PictureList
 from directory.services.review import submissions
 
 bp = Blueprint("pictures", __name__, url_prefix="/api/projects/<id:project_id>/pictures")
+
+
+class PictureQuery(Strict):
+    """The words of a new picture."""
+
+    alt = Line(1, ALT_MAX, required=True, metadata={"description": "What the picture shows, in words."})
+
+
+class PictureInput(PictureQuery):
+    """Other words of a picture."""
+
+
+class OrderInput(Strict):
+    """The ids of all pictures of a project, in their new order."""
+
+    order = Few(
+        Number(validate=Within(1, ID_MAX, error=NO_ID)), 0, PICTURES_MAX, of="picture",
+        required=True,
+    )  # fmt: skip
 
 
 @bp.post("")
@@ -47,7 +65,7 @@ def add_picture(project_id: int, query: dict[str, Any], content: bytes) -> Any:
 
 def add(project_id: int, made: MadePicture, alt: str) -> None:
     """Add a picture to a project in the name of the caller."""
-    picture = project_pictures.described(made, logos.keep(made.files, by=caller().id), alt)
+    picture = pictures.described(made, logos.keep(made.files, by=caller().id), alt)
     change(project_id, lambda shown: lists.with_one_more(shown, picture))
 
 

@@ -15,7 +15,7 @@ from unicodedata import category
 
 from directory.language.messages import _
 from directory.services.pictures import logos
-from directory.services.pictures.turns import Turns
+from directory.services.pictures.pictures import Turns
 
 if TYPE_CHECKING:
     from PIL.Image import Image

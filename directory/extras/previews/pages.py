@@ -14,10 +14,11 @@ from directory.http.endpoint import operation, tag
 from directory.language.messages import _, ngettext
 from directory.models import now
 from directory.pages.layout import PAGE, Page, PageAnswer, here, letters
-from directory.services.catalog import best, catalog, periods
+from directory.services.catalog import catalog, periods
 from directory.services.catalog.filters import Filters
 from directory.services.catalog.periods import WEEK
 from directory.services.pictures import logos
+from directory.services.votes import weeks
 
 bp = Blueprint("pages", __name__)
 
@@ -28,11 +29,11 @@ def in_head(project: dict[str, Any]) -> dict[str, Any]:
 
 
 def for_owner(project: dict[str, Any]) -> dict[str, Any]:
-    """What the owner of a live project shows to others: its card, its address and badge, and with a vote its place."""
+    """What the owner of a live project shows to others: its card, its address and badge, and its place."""
     if project["status"] != "live" or is_closed():
         return {"is_shown": False, "badge": None}
-    week, place = best.place(project["id"], project["upvotes"], project["published_at"])
-    shown = {"is_shown": True, "badge": snippet(project, here()), "place": project["upvotes"] and place}
+    week, place = weeks.place(project["id"], project["published_at"])
+    shown = {"is_shown": True, "badge": snippet(project, here()), "place": place}
     return {**shown, "week": week, "week_is_over": now().date() > week.last}
 
 

@@ -10,10 +10,12 @@ from dataclasses import dataclass
 from math import isfinite
 from typing import Any
 
-from directory.extras.spam_rules import own_facts
 from directory.extras.spam_rules.texts import Words, number, number_of
 from directory.language.messages import _
 from directory.models import Judged, LinkState
+from directory.services.catalog import own_fields
+from directory.services.catalog.fields import Kind
+from directory.services.catalog.own_fields import OwnField
 from directory.services.catalog.own_filters import PARAMETER
 from directory.services.catalog.search_words import units
 from directory.services.text.keys import is_registrable
@@ -32,7 +34,7 @@ OPERATORS = {
     "words": ("in", "not in"),
     "choice": ("=", "in", "not in"),
 }
-# By fact: its type, and what has it. Fields of the operator's own are more (`own_facts`).
+# By fact: its type, and what has it. The operator's own fields are more (`_facts`).
 FACTS: dict[str, tuple[str, tuple[Judged, ...]]] = {
     "account_hours": ("number", OF_PROJECTS),
     "email_confirmed": ("truth", ALL),
@@ -58,6 +60,8 @@ FACTS: dict[str, tuple[str, tuple[Judged, ...]]] = {
     "repository_stars": ("number", OF_PROJECTS),
     "repository_license": ("text", OF_PROJECTS),
 }
+# The types of facts of the operator's own fields, `field.[name]`, by the kinds of the fields.
+OWN_KINDS = {Kind.CHOICE: "choice", Kind.TRUTH: "truth", Kind.NUMBER: "number"}
 NOT_A_NUMBER = _("Not a number.")
 # The facts about links, each with the column of the project that has what was seen. What is unknown is absent.
 OF_LINKS = {"link_state": "links"} | dict.fromkeys(
@@ -92,8 +96,18 @@ def described() -> list[dict[str, Any]]:
     """All facts with what may be asked of each."""
     return [
         {"fact": name, "type": kind, "is": list(OPERATORS[kind]), "on": [each.value for each in judged]}
-        for name, (kind, judged) in {**FACTS, **own_facts.known()}.items()
+        for name, (kind, judged) in _facts().items()
     ]
+
+
+def _own() -> dict[str, OwnField]:
+    """The operator's own fields that rules may ask for, by the names of their facts."""
+    return {f"{PARAMETER}{name}": field for name, field in own_fields.present().items() if field.kind in OWN_KINDS}
+
+
+def _facts() -> dict[str, tuple[str, tuple[Judged, ...]]]:
+    """The facts by name: the type of each, and what has it."""
+    return FACTS | {fact: (OWN_KINDS[field.kind], OF_PROJECTS) for fact, field in _own().items()}
 
 
 def refusals(when: list[dict[str, Any]], judges: list[str]) -> Errors:
@@ -106,7 +120,7 @@ def refusals(when: list[dict[str, Any]], judges: list[str]) -> Errors:
 
 
 def _refusals(place: str, condition: Mapping[str, Any], judges: list[str]) -> Errors:
-    known = FACTS.get(condition["fact"]) or own_facts.known().get(condition["fact"])
+    known = FACTS.get(condition["fact"]) or _facts().get(condition["fact"])
     kind, judged = known or ("", ())
     found: Errors = []
     if missing := [each for each in judges if each not in judged]:
@@ -130,7 +144,7 @@ def _refused_value(place: str, condition: Mapping[str, Any], kind: str) -> Error
         refused = NOT_A_NUMBER if is_own else _("Must be a number from 0 to {most}.", most=f"{MOST:,}")
         return [] if fits else [{"pointer": place, "detail": refused}]
     if kind == "choice":
-        return _refused_choice(place, value if condition["is"] != "=" else [value], own_facts.choices(fact))
+        return _refused_choice(place, value if condition["is"] != "=" else [value], _own()[fact].choices)
     if condition["is"] == "=":
         return [] if _is_read(fact, value) else [{"pointer": place, "detail": _REASONS[fact]}]
     if not isinstance(value, list) or not 1 <= len(value) <= MOST_VALUES:

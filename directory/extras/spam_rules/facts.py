@@ -30,8 +30,7 @@ from directory.db.paging import AnySelect
 from directory.db.statements import Prepared
 from directory.extensions import db, modify
 from directory.extras.spam_rules import texts
-from directory.extras.spam_rules.conditions import OF_LINKS, licence
-from directory.extras.spam_rules.own_facts import KINDS
+from directory.extras.spam_rules.conditions import OF_LINKS, OWN_KINDS, licence
 from directory.extras.spam_rules.texts import Words
 from directory.models import AuditEntry, Judged, Project, RuleFacts, RuleState, SpamRule, Status, User
 from directory.models.base import UtcDateTime
@@ -102,7 +101,7 @@ def _own(project: Any) -> tuple[dict[str, Any], list[str]]:
         return {}, []
     defined = own_fields.present()
     shown = own_fields.shown(project.fields, defined, project.category_id, to_all=False)
-    facts = {f"{PARAMETER}{name}": value for name, value in shown.items() if defined[name].kind in KINDS}
+    facts = {f"{PARAMETER}{name}": value for name, value in shown.items() if defined[name].kind in OWN_KINDS}
     return facts, [value for name, value in shown.items() if defined[name].kind is Kind.LINE]
 
 

@@ -65,7 +65,7 @@ def _expiry_within(parent_id: int, expires_at: datetime | None) -> datetime | No
     parent = db.session.scalars(query, execution_options={"populate_existing": True}).one_or_none()
     if parent is None:  # revoked since this request began
         raise Unauthenticated
-    return min((each for each in (expires_at, parent.expires_at) if each is not None), default=None)
+    return min((time for time in (expires_at, parent.expires_at) if time is not None), default=None)
 
 
 def listed(caller: Caller) -> list[dict[str, Any]]:

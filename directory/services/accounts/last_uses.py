@@ -69,17 +69,19 @@ def record(callers: list[Caller]) -> None:
     if on_postgresql():
         _RECORD.all(parameters(callers))
         return
-    given = parameters(callers)
-    given |= {name: orjson.dumps(given[name]).decode() for name in ("sessions", "tokens")}
-    users = {user for update in (_SESSIONS, _TOKENS) for (user,) in update.all(given)}
+    values = parameters(callers)
+    values |= {name: orjson.dumps(values[name]).decode() for name in ("sessions", "tokens")}
+    users = {user for update in (_SESSIONS, _TOKENS) for (user,) in update.all(values)}
     if users:
-        _USERS.all({**given, "users": orjson.dumps([*users]).decode()})
+        _USERS.all({**values, "users": orjson.dumps([*users]).decode()})
 
 
 def due_of(credentials: list[Credential]) -> list[Caller]:
     """The callers of these credentials, without those whose last use was recorded a short time ago."""
-    found = sessions.prefetch(credentials)
-    callers = [caller for each in credentials if (caller := sessions.caller_of(each, found)) is not None]
+    prefetched = sessions.prefetch(credentials)
+    callers = [
+        caller for credential in credentials if (caller := sessions.caller_of(credential, prefetched)) is not None
+    ]
     return [caller for caller, is_due in callers if is_due]
 
 
@@ -87,9 +89,9 @@ def parameters(callers: list[Caller]) -> dict[str, Any]:
     """The parameters of WITH_USES, as of now."""
     at = now()
     return {
-        "users": sorted({each.id for each in callers}),
-        "sessions": [each.session_id for each in callers if each.session_id is not None],
-        "tokens": [each.token_id for each in callers if each.token_id is not None],
+        "users": sorted({caller.id for caller in callers}),
+        "sessions": [caller.session_id for caller in callers if caller.session_id is not None],
+        "tokens": [caller.token_id for caller in callers if caller.token_id is not None],
         "used_at": at,
         "due": at - TOUCH_EVERY,
     }

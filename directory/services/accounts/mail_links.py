@@ -32,27 +32,27 @@ REFUSAL = _("This link has been used, or it has expired. Ask for another one.")
 
 def token_of(nonce: str, key: bytes) -> str:
     """The token, of 256 bits, in the link of a nonce."""
-    made = hmac.digest(key, f"mail link {nonce}".encode(), "sha256")
-    return base64_encode(made).decode()
+    mac = hmac.digest(key, f"mail link {nonce}".encode(), "sha256")
+    return base64_encode(mac).decode()
 
 
 def token_of_link(link: Any, keys: Iterable[bytes]) -> str:
     """Return the token of a stored link, by the key that was in use when it was made. Raises ValueError without it."""
-    made = (token_of(link.nonce, key) for key in keys)
-    found = next((token for token in made if digest(token) == link.token_hash), None)
-    if found is None:
+    tokens = (token_of(link.nonce, key) for key in keys)
+    matching = next((token for token in tokens if digest(token) == link.token_hash), None)
+    if matching is None:
         raise ValueError("the link was made by a key that is not configured")
-    return found
+    return matching
 
 
 def find(purpose: LinkPurpose, token: str) -> Any:
     """The id, user id and address of a link that works. Raises Invalid."""
     query = select(MailLink.id, MailLink.user_id, MailLink.email).join(User, User.id == MailLink.user_id)
     works = (MailLink.token_hash == digest(token), MailLink.purpose == purpose, MailLink.expires_at > now())
-    found = db.session.execute(query.where(*works, User.status == AccountStatus.ACTIVE)).one_or_none()
-    if found is None:
+    link = db.session.execute(query.where(*works, User.status == AccountStatus.ACTIVE)).one_or_none()
+    if link is None:
         raise Invalid.field("token", REFUSAL)
-    return found
+    return link
 
 
 def use_up(link_id: int) -> None:
@@ -86,15 +86,15 @@ def purge(most: int) -> int:
 
 def unsubscribe_token(user_id: int, key: bytes) -> str:
     """The token that switches off mail about decisions for a user. It is the same each time, and does nothing else."""
-    made = hmac.digest(key, f"mail off {user_id}".encode(), "sha256")
-    return f"{user_id}-{base64_encode(made).decode()}"
+    mac = hmac.digest(key, f"mail off {user_id}".encode(), "sha256")
+    return f"{user_id}-{base64_encode(mac).decode()}"
 
 
 def unsubscribe(token: str, keys: Iterable[bytes]) -> None:
     """Mail no more decisions to the user of a token that one of the keys made. Raises NotFound."""
     number = token.partition("-")[0]
     user_id = int(number) if number.isascii() and number.isdigit() and len(number) < 19 else 0
-    given = token.encode("utf-8", "replace")
-    if not any(hmac.compare_digest(unsubscribe_token(user_id, key).encode(), given) for key in keys):
+    encoded = token.encode("utf-8", "replace")
+    if not any(hmac.compare_digest(unsubscribe_token(user_id, key).encode(), encoded) for key in keys):
         raise NotFound
     modify(update(User).where(User.id == user_id).values(notify=False))

@@ -231,9 +231,9 @@ def caller_of(credential: Credential, prefetched: Prefetched = _NONE) -> tuple[C
     stale = used_at is None or used_at < now() - TOUCH_EVERY
     id_field = "session_id" if credential.query is _FIND_BY_COOKIE else "token_id"
     some = None if categories is None else tuple(categories)
-    given = {id_field: row_id, "by_passkey": bool(by_passkey), "has_unread": bool(has_unread)}
-    given["unconfirmed"] = bool(unconfirmed)
-    return Caller(user_id, username, role, review_categories=some, **given), stale
+    details = {id_field: row_id, "by_passkey": bool(by_passkey), "has_unread": bool(has_unread)}
+    details["unconfirmed"] = bool(unconfirmed)
+    return Caller(user_id, username, role, review_categories=some, **details), stale
 
 
 def _see(user_id: int) -> Caller:

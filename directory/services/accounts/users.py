@@ -64,9 +64,9 @@ def page(filters: Filters, sort: str, window: Window) -> Slice:
     query: AnySelect = select(*COLUMNS).where(condition(filters))
     if sort == "submissions":
         query = query.join(UserSubmissions, UserSubmissions.user_id == User.id)
-    found = fetch(query, SORTS[sort], window)
-    found.items = _views(found.items)
-    return found
+    users = fetch(query, SORTS[sort], window)
+    users.items = _views(users.items)
+    return users
 
 
 def total(filters: Filters) -> int:
@@ -76,8 +76,8 @@ def total(filters: Filters) -> int:
     """
     if filters.role == Role.REVIEWER or filters != Filters(role=filters.role, status=filters.status):
         return db.session.scalar(select(func.count()).select_from(User).where(condition(filters))) or 0
-    given = ((UserCount.role, filters.role), (UserCount.status, filters.status))
-    number = db.session.scalar(select(func.sum(UserCount.users)).where(*(a == b for a, b in given if b is not None)))
+    pairs = ((UserCount.role, filters.role), (UserCount.status, filters.status))
+    number = db.session.scalar(select(func.sum(UserCount.users)).where(*(a == b for a, b in pairs if b is not None)))
     reviewers = total(replace(filters, role=Role.REVIEWER)) if filters.role == Role.MEMBER else 0
     return int(number or 0) - reviewers
 
@@ -115,7 +115,7 @@ def _statistics(dialect: str) -> Prepared:
         .group_by(Project.owner_id)
         .subquery()
     )
-    given = (
+    votes = (
         select(Upvote.user_id, func.count().label("given"))
         .where(among(Upvote.user_id, dialect))
         .group_by(Upvote.user_id)
@@ -123,19 +123,19 @@ def _statistics(dialect: str) -> Prepared:
     )
     o = own.c
     query = (
-        select(User.id, *(o[name] for name in (*Status, "total", "received", "last_submission_at")), given.c.given)
+        select(User.id, *(o[name] for name in (*Status, "total", "received", "last_submission_at")), votes.c.given)
         .outerjoin(own, o.owner_id == User.id)
-        .outerjoin(given, given.c.user_id == User.id)
+        .outerjoin(votes, votes.c.user_id == User.id)
         .where(among(User.id, dialect))
     )
     return Prepared(query)
 
 
 def _figures(*figures: Any) -> dict[str, Any]:
-    *projects, received, last_submission_at, given = figures
+    *projects, received, last_submission_at, upvotes = figures
     return {
         "projects": {name: n or 0 for name, n in zip((*Status, "total"), projects, strict=True)},
-        "upvotes_given": given or 0,
+        "upvotes_given": upvotes or 0,
         "upvotes_received": int(received or 0),
         "last_submission_at": last_submission_at,
     }
@@ -184,9 +184,9 @@ def condition(filters: Filters) -> ColumnElement[bool]:
 def _role_and_status(filters: Filters) -> list[ColumnElement[bool]]:
     if filters.role == Role.REVIEWER:  # by the index of the reviewers: no other condition, and no parameter
         return [and_(User.is_reviewer), *_role_and_status(replace(filters, role=None))]
-    given = {} if filters.role is None else stored_as(filters.role)
-    given |= {} if filters.status is None else {"status": filters.status}
-    return [getattr(User, name) == value for name, value in given.items()]
+    values = {} if filters.role is None else stored_as(filters.role)
+    values |= {} if filters.status is None else {"status": filters.status}
+    return [getattr(User, name) == value for name, value in values.items()]
 
 
 def public(username: str) -> dict[str, Any]:
@@ -214,12 +214,12 @@ BELOW = "*"
 
 def admits(domains: tuple[str, ...], email: str) -> bool:
     """Whether an address, as it is stored, is in one of the domains; without domains each is."""
-    return not domains or email.endswith(tuple(ending(each) for each in domains))
+    return not domains or email.endswith(tuple(ending(domain) for domain in domains))
 
 
 def is_outside(domains: tuple[str, ...]) -> ColumnElement[bool]:
     """The condition of accounts whose address is in none of the domains; a deleted account has no address."""
-    ends = (User.email.endswith(ending(each), autoescape=True) for each in domains)
+    ends = (User.email.endswith(ending(domain), autoescape=True) for domain in domains)
     return User.deleted_at.is_(None) & not_(or_(*ends))
 
 

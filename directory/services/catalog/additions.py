@@ -45,43 +45,43 @@ def add_background(projects: list[dict[str, Any]], *, by: Caller) -> None:
 
     It takes two statements in all, and two more where a warning is about another project, which `by` may see.
     """
-    stats = counts({each["owner"]["id"] for each in projects})
+    stats = counts({project["owner"]["id"] for project in projects})
     others = _Others(projects)
-    for project, html in zip(projects, markdown.several([each["description"] for each in projects]), strict=True):
+    for project, html in zip(projects, markdown.several([project["description"] for project in projects]), strict=True):
         project["owner_stats"] = stats[project["owner"]["id"]]
         project["earlier"] = others.earlier(project)
         project["answered"] = others.have_answer(project)
-        found = {LOOKALIKES: has_lookalikes(_waiting(project)["title"])}
-        found[SAME_REPOSITORY] = bool(others.of_repository(project))
-        found[OWNER_SUSPENDED] = is_of_suspended(project)
-        found |= _seen_of_links(project)
-        project["warnings"] = [*(warning for warning in WARNINGS if found[warning]), *others.marks(project)]
+        holds = {LOOKALIKES: has_lookalikes(_waiting(project)["title"])}
+        holds[SAME_REPOSITORY] = bool(others.of_repository(project))
+        holds[OWNER_SUSPENDED] = is_of_suspended(project)
+        holds |= _seen_of_links(project)
+        project["warnings"] = [*(warning for warning in WARNINGS if holds[warning]), *others.marks(project)]
         project["description_html"] = html
     _add_resembled(projects, others, by)
 
 
 def _add_resembled(projects: list[dict[str, Any]], others: "_Others", by: Caller) -> None:
     """Add `resembles`: for a warning that is about other projects the first of them that `by` may see."""
-    titles = [_waiting(each)["title"] for each in projects if LOOKALIKES in each["warnings"]]
+    titles = [_waiting(project)["title"] for project in projects if LOOKALIKES in project["warnings"]]
     alike = _titled_alike(titles)
     about = [
-        {LOOKALIKES: alike.get(_waiting(each)["title"], set()), SAME_REPOSITORY: others.of_repository(each)}
-        for each in projects
+        {LOOKALIKES: alike.get(_waiting(project)["title"], set()), SAME_REPOSITORY: others.of_repository(project)}
+        for project in projects
     ]
-    seen = _named({one for ids in about for found in ids.values() for one in found}, by=by)
+    seen = _named({one for ids in about for resembled in ids.values() for one in resembled}, by=by)
     for project, ids in zip(projects, about, strict=True):
         project["resembles"] = {
-            name: next((seen[one] for one in sorted(found) if one in seen), None) for name, found in ids.items()
+            name: next((seen[one] for one in sorted(resembled) if one in seen), None) for name, resembled in ids.items()
         }
 
 
 def summary(by: Caller) -> dict[str, Any]:
     """How much waits for review in the categories of `by`, and since when, and the numbers of the other LANES there."""
     categories = permissions.categories(by)
-    found = catalog.page(Filters(waiting="true", categories=categories), "oldest", Window(1), viewer=by, reviews=True)
-    oldest = found.items[0]["standing"].since if found.items else None
+    queue = catalog.page(Filters(waiting="true", categories=categories), "oldest", Window(1), viewer=by, reviews=True)
+    oldest = queue.items[0]["standing"].since if queue.items else None
     numbers = {name: ways.total(replace(lane, categories=categories)) for name, lane in LANES.items()}
-    return {"queue_length": found.total, "oldest_submitted_at": oldest, **numbers}
+    return {"queue_length": queue.total, "oldest_submitted_at": oldest, **numbers}
 
 
 def is_of_suspended(project: dict[str, Any]) -> bool:
@@ -93,10 +93,10 @@ class _Others:
     """The other projects that have the addresses of some projects, and whose owners wrote last, by one statement."""
 
     def __init__(self, projects: list[dict[str, Any]]) -> None:
-        self._keys = {each["id"]: _address_keys(each) for each in projects}
+        self._keys = {project["id"]: _address_keys(project) for project in projects}
         keys = {key for pair in self._keys.values() for key in pair if key is not None}
-        given = {"ids": sorted(self._keys), "keys": sorted(keys)}
-        rows = _others(db.engine.dialect.name).all(given) if projects else []
+        values = {"ids": sorted(self._keys), "keys": sorted(keys)}
+        rows = _others(db.engine.dialect.name).all(values) if projects else []
         self._found = {(kind, key): (first, last) for kind, key, first, last in rows}
 
     def earlier(self, project: dict[str, Any]) -> int:
@@ -133,7 +133,7 @@ def _seen_of_links(project: dict[str, Any]) -> dict[str, bool]:
     revision = project.get("revision") or {}
     changes, of_changes, shown = revision.get("changes", {}), revision.get("links") or {}, project.get("links") or {}
     seen = [(of_changes if name in changes else shown).get(name) for name in LINKS]
-    states = {each["state"] for each in seen if each is not None}
+    states = {link["state"] for link in seen if link is not None}
     is_archived = "repository_url" not in changes and bool((project.get("repository") or {}).get("archived"))
     return {LINK_GONE: "gone" in states, LINK_UNREACHABLE: "unreachable" in states, ARCHIVED: is_archived}
 
@@ -146,8 +146,8 @@ def _address_keys(project: dict[str, Any]) -> tuple[str | None, str | None]:
 
 def counts(owner_ids: set[int]) -> dict[int, dict[str, int]]:
     """The number of projects in each state, by owner, from an index that begins with the owner."""
-    found = {owner: numbers for owner, *numbers in _rows(_counts(db.engine.dialect.name), owner_ids)}
-    return {owner: dict(zip(Status, found.get(owner) or [0 for _ in Status], strict=True)) for owner in owner_ids}
+    by_owner = {owner: numbers for owner, *numbers in _rows(_counts(db.engine.dialect.name), owner_ids)}
+    return {owner: dict(zip(Status, by_owner.get(owner) or [0 for _ in Status], strict=True)) for owner in owner_ids}
 
 
 def add_queue_positions(items: list[dict[str, Any]]) -> None:
@@ -156,8 +156,8 @@ def add_queue_positions(items: list[dict[str, Any]]) -> None:
     positions: dict[int, int] = {}
     if waits:
         last_at, last_id = max(waits)
-        given = {"ids": [project_id for _, project_id in waits], "last_at": last_at, "last_id": last_id}
-        positions = dict(db.session.execute(_positions(), given).all())
+        values = {"ids": [project_id for _, project_id in waits], "last_at": last_at, "last_id": last_id}
+        positions = dict(db.session.execute(_positions(), values).all())
     for item in items:
         item["queue_position"] = positions.get(item["id"])
 
@@ -225,8 +225,8 @@ def _positions() -> AnySelect:
 def _titled_alike(titles: list[str]) -> dict[str, set[int]]:
     """For each of the first titles the live projects whose titles read like it in Latin letters, by one statement."""
     keys = {title: key for title in titles[:MOST_TITLES] if (key := whole(in_latin(title))) is not None}
-    found = similar.matches([[key] for key in keys.values()]) if keys else []
-    return dict(zip(keys, found, strict=True))
+    matches = similar.matches([[key] for key in keys.values()]) if keys else []
+    return dict(zip(keys, matches, strict=True))
 
 
 def _named(ids: set[int], *, by: Caller) -> dict[int, dict[str, Any]]:

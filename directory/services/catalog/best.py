@@ -1,10 +1,10 @@
 """The best projects of a period: what the list by votes needs in addition for its pages."""
 
-from datetime import date, datetime, timedelta
+from datetime import date, timedelta
 from functools import cache
 from typing import Any, NamedTuple
 
-from sqlalchemy import Date, and_, bindparam, cast, func, literal, literal_column, or_, select
+from sqlalchemy import Date, bindparam, cast, func, literal, literal_column, select
 
 from directory.db.paging import AnySelect
 from directory.db.statements import Prepared
@@ -12,7 +12,7 @@ from directory.extensions import db
 from directory.models import Project
 from directory.models.base import UtcDateTime
 from directory.services.catalog import periods
-from directory.services.catalog.periods import WEEK, Period
+from directory.services.catalog.periods import Period
 from directory.services.catalog.shapes import LIVE
 from directory.services.day_counts import as_date
 
@@ -34,18 +34,10 @@ class Around(NamedTuple):
 def around(period: Period) -> Around:
     """The neighbours of a period that have live projects, by one statement that reads three rows of an index."""
     first, last = period.instants
-    [found] = _around().all({"first": first, "last": last})
-    before, later, within = (None if at is None else at.date() for at in found)
+    [row] = _around().all({"first": first, "last": last})
+    before, later, within = (None if at is None else at.date() for at in row)
     before, later = (None if day is None else periods.containing(day, period.kind) for day in (before, later))
     return Around(before, later, within)
-
-
-def place(project_id: int, votes: int, published_at: datetime) -> tuple[Period, int]:
-    """The week in which a live project was published, and its place there: its votes of now, as the list has it."""
-    week = periods.containing(published_at.date(), WEEK)
-    is_more = or_(P.upvotes > votes, and_(P.upvotes == votes, P.id > project_id))
-    before = select(func.count()).select_from(Project).where(LIVE, P.listed_at.between(*week.instants), is_more)
-    return week, 1 + (db.session.scalar(before) or 0)
 
 
 def days() -> list[date]:

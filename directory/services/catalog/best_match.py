@@ -51,11 +51,11 @@ class Match(NamedTuple):
 class Search:
     """A query: the names of its filters, their values with those of `search_language.expressions`, and the state."""
 
-    def __init__(self, names: tuple[str, ...], given: dict[str, Any], dialect: str, status: str | None) -> None:
+    def __init__(self, names: tuple[str, ...], values: dict[str, Any], dialect: str, status: str | None) -> None:
         filters = shapes.by_project(shapes.without_query(names))
-        synonyms = name(TYPED) in given
+        synonyms = name(TYPED) in values
         self.list = shapes.ListShape(filters, status, dialect, "upvotes", shapes.CAPPED, synonyms=synonyms)
-        self.given = given
+        self.given = values
         # So that `is_rare` and a further look do not read again what was read.
         self.most_voted, self.better_than = cache(self._most_voted), cache(self._better_than)
 

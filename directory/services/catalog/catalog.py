@@ -41,10 +41,10 @@ def one(project_id: int, *, viewer: Caller | None) -> dict[str, Any]:
 
 def for_review(project_id: int, *, by: Caller) -> dict[str, Any]:
     """A project of any state with all that a reviewer sees. Raises NotFound unless `by` may review its category."""
-    found = many([project_id], viewer=by).get(project_id)
-    if found is None or not permissions.may(by, "review", found["category_id"]):
+    project = many([project_id], viewer=by).get(project_id)
+    if project is None or not permissions.may(by, "review", project["category_id"]):
         raise NotFound
-    return found
+    return project
 
 
 def for_readers(asked: list[tuple[Credential | None, int]], *, quick: bool) -> list[Shown | None]:
@@ -57,8 +57,8 @@ def for_readers(asked: list[tuple[Credential | None, int]], *, quick: bool) -> l
     anonymous = [project_id for credential, project_id in asked if credential is None]
     live = iter(queries.live().all([(project_id,) for project_id in anonymous]))
     known = [(*credential.digests, project_id) for credential, project_id in asked if credential is not None]
-    found = iter(readers.projects().all(known))
-    return [_anonymous(next(live)) if credential is None else _known(next(found), quick) for credential, _ in asked]
+    rows = iter(readers.projects().all(known))
+    return [_anonymous(next(live)) if credential is None else _known(next(rows), quick) for credential, _ in asked]
 
 
 def _anonymous(row: Row | None) -> Shown:
@@ -107,11 +107,11 @@ def page(
     if found_by is None:
         return Slice([], None, None, total=0)
     rows, number = ways.rows(found_by, filters, sort, window, viewer)
-    found = cut(rows, orders.named(sort), window)
-    found.total_capped = filters.q is not None and number > search.MOST
-    found.total = search.MOST if found.total_capped else number
-    found.items = [view(row, viewer, reviews=reviews) for row in found.items]
-    return found
+    projects = cut(rows, orders.named(sort), window)
+    projects.total_capped = filters.q is not None and number > search.MOST
+    projects.total = search.MOST if projects.total_capped else number
+    projects.items = [view(row, viewer, reviews=reviews) for row in projects.items]
+    return projects
 
 
 def _one(audience: str, project_id: int, viewer: Caller | None) -> dict[str, Any]:

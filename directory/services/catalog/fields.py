@@ -200,8 +200,8 @@ def is_indexed(changes: Iterable[str], own: Mapping[str, Any] | None) -> bool:
 
 def in_order(names: Iterable[str]) -> list[str]:
     """The names of fields that owners write, in the order of the fields; own ones last."""
-    given = {*names}
-    return [name for name in NAMES if name in given] + sorted(name for name in given if name.startswith(PREFIX))
+    distinct = {*names}
+    return [name for name in NAMES if name in distinct] + sorted(name for name in distinct if name.startswith(PREFIX))
 
 
 def reviewed(review_on_edit: str) -> tuple[str, ...]:
@@ -212,15 +212,15 @@ def reviewed(review_on_edit: str) -> tuple[str, ...]:
 
 def current(project: Project, names: Iterable[str], category: str | None = None) -> dict[str, Any]:
     """The values of some fields of a project, in the form of input. The slug of its category is read if unknown."""
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for name in names:
         if name == "category":
-            found[name] = category or _category_slug(project)
+            values[name] = category or _category_slug(project)
         elif name.startswith(PREFIX):
-            found[name] = project.fields.get(name.removeprefix(PREFIX))
+            values[name] = project.fields.get(name.removeprefix(PREFIX))
         else:
-            found[name] = getattr(project, name)
-    return found
+            values[name] = getattr(project, name)
+    return values
 
 
 def differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> Changes:
@@ -228,11 +228,11 @@ def differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> Changes:
     return {name: {"from": before[name], "to": value} for name, value in after.items() if before[name] != value}
 
 
-def with_present_category(given: Mapping[str, Any], shown: Mapping[str, Any]) -> Mapping[str, Any]:
+def with_present_category(values: Mapping[str, Any], shown: Mapping[str, Any]) -> Mapping[str, Any]:
     """Input with the present slug of its category, if it has another one than what is shown, and that leads there."""
-    if "category" not in given or given["category"] == shown["category"]:
-        return given
-    return {**given, "category": category_slugs.present(given["category"]) or given["category"]}
+    if "category" not in values or values["category"] == shown["category"]:
+        return values
+    return {**values, "category": category_slugs.present(values["category"]) or values["category"]}
 
 
 def columns(
@@ -242,23 +242,23 @@ def columns(
 
     `own` are the values of own fields that a project has already.
     """
-    found = nested(fields)
-    if OWN_FIELDS in found:
-        found[OWN_FIELDS] = without_cleared({**(own or {}), **found[OWN_FIELDS]})
-    if "category" in found:
-        slug = found.pop("category")
-        found["category_id"] = category_slugs.id_of(slug) if categories is None else categories.get(slug)
-        if found["category_id"] is None:
+    values = nested(fields)
+    if OWN_FIELDS in values:
+        values[OWN_FIELDS] = without_cleared({**(own or {}), **values[OWN_FIELDS]})
+    if "category" in values:
+        slug = values.pop("category")
+        values["category_id"] = category_slugs.id_of(slug) if categories is None else categories.get(slug)
+        if values["category_id"] is None:
             raise Invalid.field("category", NO_CATEGORY)
-    if "title" in found:
-        found["slug"] = slugify(found["title"])
-    if "url" in found:
-        found["url_key"], found["domain"] = url_key(found["url"]), domain_of(found["url"])
-    if "description" in found:
-        found["text_key"] = text_key(found["description"])
-    if "repository_url" in found:
-        found["repository_key"] = repository_key(found["repository_url"])
-    return found
+    if "title" in values:
+        values["slug"] = slugify(values["title"])
+    if "url" in values:
+        values["url_key"], values["domain"] = url_key(values["url"]), domain_of(values["url"])
+    if "description" in values:
+        values["text_key"] = text_key(values["description"])
+    if "repository_url" in values:
+        values["repository_key"] = repository_key(values["repository_url"])
+    return values
 
 
 def without_cleared(own: Mapping[str, Any]) -> dict[str, Any]:
@@ -266,10 +266,10 @@ def without_cleared(own: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in own.items() if value is not None}
 
 
-def filled(given: Mapping[str, Any]) -> dict[str, Any]:
+def filled(values: Mapping[str, Any]) -> dict[str, Any]:
     """The fields of a submission that are columns of the same name; those left out are empty."""
-    found = {field.name: given.get(field.name, field.empty) for field in BODY if field.name in WRITTEN}
-    return {**found, OWN_FIELDS: without_cleared(found[OWN_FIELDS])}
+    whole = {field.name: values.get(field.name, field.empty) for field in BODY if field.name in WRITTEN}
+    return {**whole, OWN_FIELDS: without_cleared(whole[OWN_FIELDS])}
 
 
 def refusals(fields: Mapping[str, Any], category_id: int | None = None) -> list[dict[str, str]]:

@@ -49,7 +49,7 @@ class Filters:
 
     def given(self) -> dict[str, Any]:
         """The filters that are set, by name."""
-        named = {each.name: getattr(self, each.name) for each in fields(self)}
+        named = {member.name: getattr(self, member.name) for member in fields(self)}
         added = named.pop("added")
         return {name: value for name, value in {**named, **added}.items() if value is not None}
 
@@ -88,7 +88,7 @@ def review_scope(
     `owner` is a username or "me". `kind` is "submission" for pending projects, or "revision" for live ones with waiting
     changes. An owner without a decision has pending projects alone.
     """
-    states = [each for each in (status, KINDS.get(kind or ""), Status.PENDING if first_time else None) if each]
+    states = [state for state in (status, KINDS.get(kind or ""), Status.PENDING if first_time else None) if state]
     own, is_elsewhere = owner == "me", (waiting_for or filters.get("held")) is not None
     return Filters(
         status=states[0] if states else None, nothing="true" if len({*states}) > 1 else None, first_time=first_time,

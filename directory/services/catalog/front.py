@@ -48,7 +48,10 @@ def shelves(earlier: Sequence[Shelf], listed: Iterable[Category], *, viewer: Cal
     seven days, those with pictures first; or the best of the last thirty days.
     """
     taken = {project["id"] for shelf in earlier for project in shelf.projects}
-    largest = sorted((each for each in listed if each.live_projects >= EACH), key=lambda each: -each.live_projects)
+    largest = sorted(
+        (category for category in listed if category.live_projects >= EACH),
+        key=lambda category: -category.live_projects,
+    )
     ids: dict[int, list[int]] = {}
     for place, project_id, _key in sorted(_begun(largest[:CATEGORIES]), key=lambda row: (row[0], -row[2], -row[1])):
         ids.setdefault(place, []).append(project_id)
@@ -58,14 +61,17 @@ def shelves(earlier: Sequence[Shelf], listed: Iterable[Category], *, viewer: Cal
         chosen.append(these_days)
         taken.update(these_days[1])
     for place, category in enumerate(largest[:CATEGORIES], 1):
-        left = [each for each in ids.get(place, []) if each not in taken][:EACH]
+        left = [project_id for project_id in ids.get(place, []) if project_id not in taken][:EACH]
         if len(left) == EACH:
             name = of_operator(CATEGORY, category.name)
             chosen.append((Shelf("category", name, f"/categories/{category.slug}", []), left))
     shown = _shown([project_id for _shelf, some in chosen for project_id in some], viewer)
     return [
         *earlier,
-        *(shelf._replace(projects=[shown[each] for each in some if each in shown]) for shelf, some in chosen),
+        *(
+            shelf._replace(projects=[shown[project_id] for project_id in some if project_id in shown])
+            for shelf, some in chosen
+        ),
     ]
 
 
@@ -77,15 +83,17 @@ def published() -> int:
 
 def newest(listed: Iterable[Category]) -> dict[int, list[dict[str, Any]]]:
     """The newest live projects of each of some categories that have any, by the categories' ids."""
-    rows = _newest().all({}) if any(each.live_projects for each in listed) else []
-    ids = {row[0]: [each for each in row[1:] if each] for row in rows}
-    shown = _shown([each for some in ids.values() for each in some], None)
-    return {category: [shown[each] for each in some if each in shown] for category, some in ids.items()}
+    rows = _newest().all({}) if any(category.live_projects for category in listed) else []
+    ids = {row[0]: [project_id for project_id in row[1:] if project_id] for row in rows}
+    shown = _shown([project_id for some in ids.values() for project_id in some], None)
+    return {
+        category: [shown[project_id] for project_id in some if project_id in shown] for category, some in ids.items()
+    }
 
 
 def _these_days(of_week: list[int], taken: Collection[int]) -> tuple[Shelf, list[int]] | None:
     """The shelf of these days, still empty, and the ids that belong on it."""
-    left = [each for each in of_week if each not in taken][:BEST]
+    left = [project_id for project_id in of_week if project_id not in taken][:BEST]
     if len(left) >= FEW:
         return Shelf("week", _("Best of this week"), "/best", []), left
     others = (
@@ -108,7 +116,7 @@ def _since(days: timedelta) -> dict[str, Any]:
 def _begun(largest: Sequence[Category]) -> list[Any]:
     """The best of the week, and the first of the largest categories: place of the shelf, id, and key of its order."""
     first, last = periods.containing(now().date(), periods.WEEK).instants
-    categories = {f"category_{place}": each.id for place, each in enumerate(largest)}
+    categories = {f"category_{place}": category.id for place, category in enumerate(largest)}
     return list(_beginnings(len(largest)).all({"first": first, "last": last, **categories}))
 
 

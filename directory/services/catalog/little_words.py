@@ -55,12 +55,12 @@ def without(pieces: list[str]) -> list[str]:
 @cache
 def listed() -> frozenset[str]:
     """All little words."""
-    found = set[str]()
+    little = set[str]()
     for names in _LISTS:
         of_lists = [_read(name) for name in names]
         in_all = set.intersection(*({*map(fold, words)} for words in of_lists))
-        found.update(word for words in of_lists for word in words if fold(word) in in_all)
-    return frozenset(found - _MEANT)
+        little.update(word for words in of_lists for word in words if fold(word) in in_all)
+    return frozenset(little - _MEANT)
 
 
 def _read(name: str) -> set[str]:

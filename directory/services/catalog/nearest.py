@@ -19,20 +19,20 @@ _READ = MOST + FEW - 1 + MOST - 1
 
 
 def nearest(
-    filters: Filters, found: list[dict[str, Any]], total: int, *, viewer: Caller | None
+    filters: Filters, projects: list[dict[str, Any]], total: int, *, viewer: Caller | None
 ) -> list[dict[str, Any]] | None:
     """Live projects that match more than half of the words of a search, under its other filters, at most MOST.
 
     Those that match more words come first, then the best matches; of two words one is enough, and the rarer comes
-    first. None of them matches the search itself, which finds `total`; `found` is its first page, best match first.
+    first. None of them matches the search itself, which finds `total`; `projects` are its first page, best match first.
     None where it finds enough, or has too few words or too many.
     """
     size = search_language.size(filters.q or "")
     if not _has_near(filters, size) or total >= FEW:
         return None
-    if len(found) < total:  # the page is shorter
-        found = catalog.page(filters, "best", Window(FEW), viewer=viewer).items
-    seen = {item["id"] for item in found}
+    if len(projects) < total:  # the page is shorter
+        projects = catalog.page(filters, "best", Window(FEW), viewer=viewer).items
+    seen = {item["id"] for item in projects}
     if size == LEAST_WORDS:
         return _with_one_of_two(filters, seen, viewer)
     items: list[dict[str, Any]] = []
@@ -53,8 +53,8 @@ def finds(filters: Filters) -> bool:
     """Whether a search finds something, or there is something near to it."""
     size = search_language.size(filters.q or "")
     least = size // 2 + (size > LEAST_WORDS) if _has_near(filters, size) else None
-    found = ways.matched(filters, least)
-    return found is not None and bool(catalog.page(filters, "newest", Window(1), viewer=None, found_by=found).items)
+    matches = ways.matched(filters, least)
+    return matches is not None and bool(catalog.page(filters, "newest", Window(1), viewer=None, found_by=matches).items)
 
 
 def _has_near(filters: Filters, size: int) -> bool:

@@ -63,17 +63,17 @@ class Period:
 
 def parse(text: str) -> Period:
     """The period of a text. Raises ValueError with the reason."""
-    found = FORM.fullmatch(text)
-    if found is None:
+    match = FORM.fullmatch(text)
+    if match is None:
         raise ValueError(SAYS)
-    year, week, month, day = (int(part) if part else 0 for part in found.groups())
+    year, week, month, day = (int(part) if part else 0 for part in match.groups())
     try:
-        if found[2]:
+        if match[2]:
             return containing(date.fromisocalendar(year, week, 1), WEEK)
-        first = date(year, month if found[3] else 1, day if found[4] else 1)
+        first = date(year, month if match[3] else 1, day if match[4] else 1)
     except ValueError:
         raise ValueError(SAYS) from None
-    return containing(first, DAY if found[4] else MONTH if found[3] else YEAR)
+    return containing(first, DAY if match[4] else MONTH if match[3] else YEAR)
 
 
 def containing(day: date, kind: str) -> Period:

@@ -62,8 +62,8 @@ def votes(dialect: str) -> BatchedQuery:
         rest = _rest(dialect).where(P.id == shown.c.id).correlate(shown).scalar_subquery()
         together = func.json_agg(rest) if dialect == "postgresql" else func.json_group_array(func.json(rest))
         own = select(cast(together, String)).select_from(shown).where(or_(IS_ADMIN, shown.c.owner == reader.c.id))
-        columns = (each.correlate_except(shown).scalar_subquery() for each in (voted, own))
-        named = (each.label(name) for each, name in zip(columns, ("voted", "own"), strict=True))
+        columns = (subquery.correlate_except(shown).scalar_subquery() for subquery in (voted, own))
+        named = (value.label(name) for value, name in zip(columns, ("voted", "own"), strict=True))
         return select(reader.c.id, *named).where(sessions.names_user(reader, session, token))
 
     values = {**CREDENTIALS, "projects": String(), "owners": String()}
@@ -73,7 +73,7 @@ def votes(dialect: str) -> BatchedQuery:
 def _rest(dialect: str) -> AnySelect:
     """The fields of a project that only its owner and administrators see, as JSON."""
     array = func.json_build_array if dialect == "postgresql" else func.json_array
-    columns = (func.json(each) if each in _JSON and dialect == "sqlite" else each for each in turns.COLUMNS)
+    columns = (func.json(part) if part in _JSON and dialect == "sqlite" else part for part in turns.COLUMNS)
     own = func.json(P.fields) if dialect == "sqlite" else P.fields
     row = array(P.id, P.category_id, own, FIELDS_STAMP, *columns)
     return select(row).select_from(P.id.table.outerjoin(reviews, turns.CURRENT))
@@ -88,7 +88,7 @@ def seen_by_owner(own: str | None) -> Iterator[tuple[str, dict[str, Any]]]:
         more: dict[str, Any] = {}
         if values:
             defined = own_fields.of_stamp(stamp)
-            seen, public = (own_fields.shown(values, defined, category_id, to_all=each) for each in (False, True))
+            seen, public = (own_fields.shown(values, defined, category_id, to_all=to_all) for to_all in (False, True))
             more = {} if seen == public else {"fields": seen}
         facts = turns.Facts(*columns[: turns.TIMES_FROM], *map(_instant, columns[turns.TIMES_FROM :]))
         yield (
@@ -112,11 +112,14 @@ def _pairs(projects: Value, owners: Value, dialect: str) -> Any:
     """A table of the ids in two texts with commas."""
     if dialect == "postgresql":
         arrays = (
-            cast(func.string_to_array(each, literal_column("','")), ARRAY(BigInteger)) for each in (projects, owners)
+            cast(func.string_to_array(listed, literal_column("','")), ARRAY(BigInteger))
+            for listed in (projects, owners)
         )
         columns = (column(name, BigInteger) for name in ("id", "owner"))
         return func.unnest(*arrays).table_valued(*columns, name="shown").render_derived()
-    ids, others = (literal_column("'['").op("||")(each).op("||")(literal_column("']'")) for each in (projects, owners))
+    ids, others = (
+        literal_column("'['").op("||")(listed).op("||")(literal_column("']'")) for listed in (projects, owners)
+    )
     rows = func.json_each(ids).table_valued(column("key", BigInteger), column("value", BigInteger))
     owner = func.json_extract(others, literal_column("'$['").op("||")(rows.c.key).op("||")(literal_column("']'")))
     return select(rows.c.value.label("id"), owner.label("owner")).subquery("shown")
@@ -132,7 +135,7 @@ def projects() -> BatchedQuery:
     def query(session: Value, token: Value, project_id: Value) -> AnySelect:
         sees_all = or_(IS_ADMIN, P.owner_id == reader.c.id)
         is_shown = or_(P.status == literal_column(f"'{Status.LIVE}'"), sees_all)
-        found = (
+        joined = (
             reader.outerjoin(Project.__table__, and_(P.id == project_id, is_shown))
             .outerjoin(categories, categories.c.id == P.category_id)
             .outerjoin(users, users.c.id == P.owner_id)
@@ -142,6 +145,6 @@ def projects() -> BatchedQuery:
         who = (value.label(f"reader_{name}") for name, value in values.items())
         position = case((sees_all, queue_position()), else_=null()).label("queue_position")
         columns = select(*who, *with_case(reader.c.id).selected_columns, position)
-        return columns.select_from(found).where(sessions.names_user(reader, session, token))
+        return columns.select_from(joined).where(sessions.names_user(reader, session, token))
 
     return BatchedQuery({**CREDENTIALS, "project_id": BigInteger()}, query, sessions.reader_parameters)

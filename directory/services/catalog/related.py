@@ -117,13 +117,13 @@ def of(project: dict[str, Any], *, viewer: Caller | None) -> list[dict[str, Any]
     """Up to MOST live projects other than this one, as `viewer` sees them, those that share most with it first."""
     dialect = db.engine.dialect.name
     words = asked(f"{project['title']} {project['tagline']}")
-    given = {"tags": project["tags"], "category_id": project["category_id"], "project_id": project["id"]}
+    values = {"tags": project["tags"], "category_id": project["category_id"], "project_id": project["id"]}
     if dialect == "postgresql":
-        given |= {"words": [f"'{word}'" for word in words], "shares": [*map(_share, words)]}
+        values |= {"words": [f"'{word}'" for word in words], "shares": [*map(_share, words)]}
     else:
-        given["words"] = [f'"{word}"' for word in words]
+        values["words"] = [f'"{word}"' for word in words]
     viewed = {} if viewer is None else {"viewer_id": viewer.id}
-    rows = _statement(viewer is not None, dialect).all({**given, **viewed})
+    rows = _statement(viewer is not None, dialect).all({**values, **viewed})
     return [catalog.view(row, viewer) for row in rows]
 
 

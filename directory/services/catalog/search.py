@@ -92,7 +92,7 @@ def known(conditions: int, most: ColumnElement[int], *, live: bool) -> Select[in
     PostgreSQL counts them in a sample of the index, and in the whole where these are too few.
     """
     asked = (cast(bindparam(KNOWN.format(n), type_=String), TSQUERY) for n in range(conditions))
-    holds = [_index.c.document.op("@@", is_comparison=True)(each) for each in asked]
+    holds = [_index.c.document.op("@@", is_comparison=True)(condition) for condition in asked]
     meeting = select(_index.c.project_id.label("id")).where(*holds)
     sample = meeting.where(_index.c.live, text("(project_id & 65535) < 4096"))
     first, all_ = (_counted(some, "postgresql", most, live, None).scalar_subquery() for some in (sample, meeting))

@@ -45,9 +45,9 @@ class Matches:
     `is_exact` says whether the list with all of its filters was counted, otherwise at least as many as it has.
     """
 
-    def __init__(self, names: tuple[str, ...], status: str | None, given: dict[str, Any], dialect: str) -> None:
-        matching = given[search_language.name(search_language.TIERS[-1])]
-        self._key: Key | None = (matching, *map(given.get, FILTERS))
+    def __init__(self, names: tuple[str, ...], status: str | None, values: dict[str, Any], dialect: str) -> None:
+        matching = values[search_language.name(search_language.TIERS[-1])]
+        self._key: Key | None = (matching, *map(values.get, FILTERS))
         self._removals = 0
         live, filters = status == Status.LIVE, {*names} - {"status"}
         tagged = tuple(name for name in shapes.TAGS if name in filters)
@@ -55,22 +55,22 @@ class Matches:
             self._key = None  # a transaction may see what is not committed, or is no longer
         self.number: int | None = None
         self.is_exact = status in {None, Status.LIVE} and filters <= {"q", *shapes.TAGS}
-        self.is_tested = search_language.RAREST in given
+        self.is_tested = search_language.RAREST in values
         if self._key is None or not self._are_still_many(self._key):
-            self.number, self._removals = self._count(dialect, live, tagged, given)
+            self.number, self._removals = self._count(dialect, live, tagged, values)
             if self.is_exact:
                 self.store(self.number)
 
-    def _count(self, dialect: str, live: bool, tagged: tuple[str, ...], given: dict[str, Any]) -> tuple[int, int]:
+    def _count(self, dialect: str, live: bool, tagged: tuple[str, ...], values: dict[str, Any]) -> tuple[int, int]:
         """The numbers of matches and of removals."""
-        if not tagged and (conditions := sum(search_language.KNOWN.format(n) in given for n in range(MAX_WORDS))):
+        if not tagged and (conditions := sum(search_language.KNOWN.format(n) in values for n in range(MAX_WORDS))):
             with by_bitmap():
-                [[number, removals]] = _known(live, conditions).all(given)
+                [[number, removals]] = _known(live, conditions).all(values)
             if number > search.MOST:
                 return int(number), int(removals)
         statement = _matches(dialect, live, self.is_tested, tagged)
         with by_index() if self.is_tested or tagged else nullcontext():
-            [[number, removals]] = statement.all(given)
+            [[number, removals]] = statement.all(values)
         return int(number), int(removals)
 
     def store(self, number: int) -> None:

@@ -48,11 +48,11 @@ def index(projects: Iterable[Any], defined: Definitions | None = None) -> None:
 
     `defined` are the own fields, where they have changed in this transaction.
     """
-    given, made = [*projects], vector if on_postgresql() else columns
+    texts, entry = [*projects], vector if on_postgresql() else columns
     if defined is None:
-        defined = own_fields.present() if any(p.fields for p in given) else own_fields.NONE
-    rows = [{"id": p.id, **made(p, defined)} for p in given]
-    for statement in ((_UPSERT,) if made is vector else (_REPLACE, _REPLACE_BRIEF)) if rows else ():
+        defined = own_fields.present() if any(p.fields for p in texts) else own_fields.NONE
+    rows = [{"id": p.id, **entry(p, defined)} for p in texts]
+    for statement in ((_UPSERT,) if entry is vector else (_REPLACE, _REPLACE_BRIEF)) if rows else ():
         db.session.execute(text(statement), rows)
 
 
@@ -71,8 +71,8 @@ def forget_among(project_ids: AnySelect) -> None:
     """Remove the projects with the ids of a query from the index, until they are indexed again."""
     key, names = ("project_id", _TABLES[:1]) if on_postgresql() else ("rowid", _TABLES)
     for name in names:
-        found: Any = column(key)
-        db.session.execute(delete(table(name, found)).where(found.in_(project_ids)))
+        key_column: Any = column(key)
+        db.session.execute(delete(table(name, key_column)).where(key_column.in_(project_ids)))
 
 
 def columns(project: Any, defined: Definitions = own_fields.NONE) -> dict[str, str]:
@@ -91,7 +91,7 @@ def vector(project: Any, defined: Definitions = own_fields.NONE) -> dict[str, st
             if word != BREAK:
                 places.setdefault(word, []).append(f"{place}{weight}")
         place += 1
-    return {"document": " ".join(f"'{word}':{','.join(found)}" for word, found in places.items())}
+    return {"document": " ".join(f"'{word}':{','.join(positions)}" for word, positions in places.items())}
 
 
 def _parts(project: Any, defined: Definitions) -> tuple[list[str], list[str], list[str]]:

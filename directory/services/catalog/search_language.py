@@ -66,7 +66,7 @@ def expressions(
     asked, key = units_of(query), whole(query)
     if not asked or key is None:
         return None
-    keys = [addressed(each) for each in address_keys(query)]
+    keys = [addressed(address) for address in address_keys(query)]
     spellings, wholes = [spelled(query), *keys], [key]
     if least is not None:
         spellings = wholes = _wholes(asked, least)
@@ -110,18 +110,18 @@ def rarest(query: str, tag: str | None, share: Share, synonyms: Synonyms = NONE)
     The index reads all entries of each word before it finds the first project. With many common words it costs less to
     ask it for the rarest ones, and to test for the others each project that it finds.
     """
-    asked, keys = units_of(query), [addressed(each) for each in address_keys(query)]
+    asked, keys = units_of(query), [addressed(address) for address in address_keys(query)]
     language, tier, others = _Language(), TIERS[-1], _others(asked, synonyms)
     clauses = [*language.clauses(asked, tier, keys, others), *language.tagged(tag)]
     tagged = [min(share(word, False) for word in words(tag))] if tag and len(clauses) > len(asked) else []
     by_unit = zip(asked, others, strict=True)
-    shares = [*(min(1.0, sum(_share(each, share) for each in (unit, *same))) for unit, same in by_unit), *tagged]
-    chosen, found = list[str](), 1.0
-    for each, clause in sorted(zip(shares, clauses, strict=True)):
-        if chosen and each >= TEST * found * (1 - each):
+    shares = [*(min(1.0, sum(_share(other, share) for other in (unit, *same))) for unit, same in by_unit), *tagged]
+    chosen, left = list[str](), 1.0
+    for portion, clause in sorted(zip(shares, clauses, strict=True)):
+        if chosen and portion >= TEST * left * (1 - portion):
             return language.all_of(chosen, tier)
         chosen.append(clause)
-        found *= each
+        left *= portion
     return None
 
 
@@ -136,7 +136,7 @@ def known(query: str, begun: Begun) -> list[str]:
     The index reads the entries of all words with a beginning before it finds the first project. Of whole words it skips
     most entries that are no match, the more so if each has a condition of its own.
     """
-    return _Known(begun).clauses(units_of(query), TIERS[-1], [addressed(each) for each in address_keys(query)])
+    return _Known(begun).clauses(units_of(query), TIERS[-1], [addressed(address) for address in address_keys(query)])
 
 
 def units_of(query: str) -> list[Unit]:
@@ -149,15 +149,15 @@ def units_of(query: str) -> list[Unit]:
 def _others(asked: list[Unit], synonyms: Synonyms) -> list[list[Unit]]:
     """For each unit those that mean the same as it, or as its singular; none for a phrase."""
     by_unit = [[] if unit.quoted else [unit.joined, *singulars(unit.joined)] for unit in asked]
-    return [list(dict.fromkeys(each for word in words for each in synonyms.get(word, ()))) for words in by_unit]
+    return [list(dict.fromkeys(synonym for word in words for synonym in synonyms.get(word, ()))) for words in by_unit]
 
 
 def _share(unit: Unit, share: Share) -> float:
     """The share of projects that have a unit, at most: that of its rarest word."""
     *first, last = unit.asked
     begun = share(ascii_form(last), not unit.quoted and is_beginning(last))
-    begun += sum(share(each, False) for each in singulars(last))
-    return min([1.0, begun, *(share(ascii_form(each), False) for each in first)])
+    begun += sum(share(singular, False) for singular in singulars(last))
+    return min([1.0, begun, *(share(ascii_form(word), False) for word in first)])
 
 
 class _Language:
@@ -182,11 +182,11 @@ class _Language:
         if least == 1:
             return f"({self.OR.join(clauses)})"
         half = len(clauses) // 2
-        halves, found = (clauses[:half], clauses[half:]), list[str]()
+        halves, alternatives = (clauses[:half], clauses[half:]), list[str]()
         for first in range(max(0, least - len(halves[1])), min(half, least) + 1):
             numbers = zip(halves, (first, least - first), strict=True)
-            found.append(self.AND.join(self.most_of(some, number) for some, number in numbers if number))
-        return f"({self.OR.join(found)})"
+            alternatives.append(self.AND.join(self.most_of(some, number) for some, number in numbers if number))
+        return f"({self.OR.join(alternatives)})"
 
     def clauses(
         self, asked: list[Unit], tier: Tier, instead: Iterable[str], synonyms: Sequence[Sequence[Unit]] = ()
@@ -197,7 +197,12 @@ class _Language:
         return [
             self._unit(
                 unit,
-                [*self._other_spellings(unit, tier), *joined, *others, *(self._synonym(each, tier) for each in same)],
+                [
+                    *self._other_spellings(unit, tier),
+                    *joined,
+                    *others,
+                    *(self._synonym(synonym, tier) for synonym in same),
+                ],
                 tier,
             )
             for unit, joined, same in by_unit
@@ -285,7 +290,7 @@ class _Known(_Language):
 
     def word(self, word: str, tier: Tier, *, as_beginning: bool) -> str:
         written = [word, *self._begun(word)] if as_beginning else [word]
-        whole = (super(_Known, self).word(each, tier, as_beginning=False) for each in dict.fromkeys(written))
+        whole = (super(_Known, self).word(form, tier, as_beginning=False) for form in dict.fromkeys(written))
         return f"({self.OR.join(whole)})"
 
 
@@ -368,11 +373,11 @@ def address_keys(query: str) -> list[str]:
 
 
 def _urls(text: str) -> list[str]:
-    if found := _WITH_SCHEME.fullmatch(text):
-        scheme = "http" if found[1].lower() == "http" else "https"  # each has its default port
-        return [f"{scheme}://{found[2]}{found[3] or ''}"]
-    if found := _FOR_SSH.fullmatch(text):
-        return [f"https://{found[1]}/{found[2]}"]
+    if match := _WITH_SCHEME.fullmatch(text):
+        scheme = "http" if match[1].lower() == "http" else "https"  # each has its default port
+        return [f"{scheme}://{match[2]}{match[3] or ''}"]
+    if match := _FOR_SSH.fullmatch(text):
+        return [f"https://{match[1]}/{match[2]}"]
     if _OWNER_AND_NAME.fullmatch(text):
         return [f"https://{host}/{text}" for host in HOSTS]
     return [f"https://{text}"] if _WITHOUT_SCHEME.fullmatch(text) else []

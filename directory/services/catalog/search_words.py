@@ -128,7 +128,7 @@ class Unit(NamedTuple):
     def composed(self) -> tuple[str, ...]:
         """The words of a text that has this, in addition to its parts."""
         if self.unspaced:
-            return tuple(each for size in range(2, NEIGHBOURS + 1) for each in self._sequences(size))
+            return tuple(sequence for size in range(2, NEIGHBOURS + 1) for sequence in self._sequences(size))
         return (self.joined,) if self.is_joined else ()
 
     def _sequences(self, size: int) -> tuple[str, ...]:
@@ -153,12 +153,12 @@ def _unit(written: str) -> Unit:
     if written == ".net":
         return Unit((written,))
     if clusters := _CLUSTER.findall(written):
-        return Unit(tuple(each[:MAX_WORD_LENGTH] for each in clusters), unspaced=True)
+        return Unit(tuple(cluster[:MAX_WORD_LENGTH] for cluster in clusters), unspaced=True)
     return _joined_unit(written, _PATTERNS[1])
 
 
 def _joined_unit(written: str, part: re.Pattern[str]) -> Unit:
-    return Unit(tuple(each[:MAX_WORD_LENGTH] for each in part.findall(written)), dotted="." in written)
+    return Unit(tuple(piece[:MAX_WORD_LENGTH] for piece in part.findall(written)), dotted="." in written)
 
 
 def query_units(query: str, chosen: Callable[[list[str]], list[str]] = list) -> list[Unit]:
@@ -287,5 +287,5 @@ def singulars(word: str) -> list[str]:
         return []
     for ending, singular in _SINGULARS.items():
         if word.endswith(ending) and len(word) > len(ending) + 1:
-            return [word.removesuffix(ending) + each for each in singular]
+            return [word.removesuffix(ending) + end for end in singular]
     return []

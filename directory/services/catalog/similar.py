@@ -54,12 +54,12 @@ def check(
     Others whose repository is this website or repository, or whose website is this repository, are in
     `same_repository`, if there are any. The answer does not depend on other users' projects that are not live.
     """
-    key, repository = (None if each is None else url_key(each) for each in (url, repository_url))
+    key, repository = (None if address is None else url_key(address) for address in (url, repository_url))
     ids = set() if title is None else _candidates(title)
     if key is None and repository is None and not ids:
         return {"same": [], "similar": []}
-    given = {"key": key, "repository": repository, "ids": [*ids], "user_id": by.id}
-    rows = [_Row._make(row) for row in _found(db.engine.dialect.name).all(given)]
+    values = {"key": key, "repository": repository, "ids": [*ids], "user_id": by.id}
+    rows = [_Row._make(row) for row in _found(db.engine.dialect.name).all(values)]
     rows.sort(key=lambda row: (not permissions.owns(by, row.owner_id), -row.upvotes, row.id))
     same = {row.id: row for row in rows if row.found_by == BY_URL}
     sharing = {row.id: row for row in rows if row.found_by == BY_REPOSITORY and row.id not in same}
@@ -72,7 +72,9 @@ def check(
 def _most_similar(title: str, rows: list[_Row], by: Caller) -> list[_Row]:
     asked = significant_words(title)
     ranked = [(rank, row) for row in rows if (rank := _likeness(asked, significant_words(row.title)))]
-    ranked.sort(key=lambda each: (not permissions.owns(by, each[1].owner_id), -each[0], -each[1].upvotes, each[1].id))
+    ranked.sort(
+        key=lambda scored: (not permissions.owns(by, scored[1].owner_id), -scored[0], -scored[1].upvotes, scored[1].id)
+    )
     return [row for _, row in ranked[:MOST_SIMILAR]]
 
 
@@ -113,9 +115,9 @@ def _found(dialect: str) -> Prepared:
         return select(*((columns[name] if name in columns else P[name]).label(name) for name in _Row._fields))
 
     def of(by: int, column: Any, key: str) -> list[Any]:
-        given = bindparam(key, type_=sa.String)
-        own = rows_by(by).where(P.owner_id == bindparam("user_id"), column == given)
-        live = rows_by(by).where(column == given, P.status == sa.literal("live"), P.owner_id != bindparam("user_id"))
+        value = bindparam(key, type_=sa.String)
+        own = rows_by(by).where(P.owner_id == bindparam("user_id"), column == value)
+        live = rows_by(by).where(column == value, P.status == sa.literal("live"), P.owner_id != bindparam("user_id"))
         most = live.order_by(P.upvotes.desc(), P.id).limit(MOST_SAME)
         return [own, select(most.subquery())]
 

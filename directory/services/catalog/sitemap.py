@@ -34,22 +34,26 @@ def part(number: int) -> list[Any]:
     first = (number - 1) * SIZE + 1
     if first > HIGHEST_ID:
         return []
-    given = {"first": first, "last": min(first + SIZE - 1, HIGHEST_ID)}
-    return _projects(db.engine.dialect.name).all(given)
+    bounds = {"first": first, "last": min(first + SIZE - 1, HIGHEST_ID)}
+    return _projects(db.engine.dialect.name).all(bounds)
 
 
 def lists() -> tuple[list[str], list[str]]:
     """The slugs of the categories, and the most used tags, that have a live project."""
     named = [category.slug for category in categories.listed() if category.live_projects]
-    return named, [each["tag"] for each in tags.listed(None, TAGS)]
+    return named, [row["tag"] for row in tags.listed(None, TAGS)]
 
 
 def past_periods() -> list[Period]:
     """The periods that are over, of the latest DAYS days with a live project, latest first."""
     today = now().date()
     days = best.days()[-DAYS:]
-    found = {periods.containing(day, kind) for day in days for kind in periods.KINDS}
-    return sorted((each for each in found if each.last < today), key=lambda each: (each.last, each.first), reverse=True)
+    filled = {periods.containing(day, kind) for day in days for kind in periods.KINDS}
+    return sorted(
+        (period for period in filled if period.last < today),
+        key=lambda period: (period.last, period.first),
+        reverse=True,
+    )
 
 
 # `unindexed`, here and below: by its index of states SQLite would sort all live projects.

@@ -64,20 +64,24 @@ def nearest(filters: Filters) -> list[str]:
     if not lost or not all(map(_may_be_misspelled, lost)):
         return []
     spellings = [list(islice(_spellings(unit.joined), 1, SPELLINGS // len(lost))) for unit in lost]
-    known = _known(sorted({ascii_form(each) for some in spellings for each in some}))
-    instead = [[each for each in some if ascii_form(each) in known][:MOST] for some in spellings]
+    known = _known(sorted({ascii_form(spelling) for some in spellings for spelling in some}))
+    instead = [[spelling for spelling in some if ascii_form(spelling) in known][:MOST] for some in spellings]
     if not all(instead):
         return []
     # Several misspelled words: the n-th nearest spelling of each, or its last one.
     chosen = ([some[min(n, len(some) - 1)] for some in instead] for n in range(MOST))
-    suggested = dict.fromkeys(_respelled(query, dict(zip(lost, each, strict=True))) for each in chosen)
-    return [each for each in suggested if (is_plain and len(asked) == 1) or finds(replace(filters, q=each))]
+    suggested = dict.fromkeys(_respelled(query, dict(zip(lost, words, strict=True))) for words in chosen)
+    return [
+        suggestion
+        for suggestion in suggested
+        if (is_plain and len(asked) == 1) or finds(replace(filters, q=suggestion))
+    ]
 
 
 def _finds(unit: Unit) -> bool:
     """Whether a word finds a live project."""
-    found = ways.matched(Filters(status=Status.LIVE, q=unit.alone))
-    return found is not None and found.counted is not None and found.counted.number != 0
+    matches = ways.matched(Filters(status=Status.LIVE, q=unit.alone))
+    return matches is not None and matches.counted is not None and matches.counted.number != 0
 
 
 def _respelled(query: str, instead: dict[Unit, str]) -> str:
@@ -98,7 +102,7 @@ def _spellings(word: str) -> Iterator[str]:
     yield from once
     if len(word) <= LONGEST_TWICE:
         twice = dict.fromkeys(other for slip in dict.fromkeys(_slips(word)) for other in _slips(slip))
-        yield from (each for each in twice if each not in once)
+        yield from (spelling for spelling in twice if spelling not in once)
 
 
 def _slips(word: str) -> Iterator[str]:
@@ -129,7 +133,9 @@ def _alphabet(char: str) -> str:
     if not char:
         return _LATIN
     block = ord(char) // 128 * 128
-    letters = {fold(each) for each in map(chr, range(block, block + 128)) if _is_letter_of(script(char), each)}
+    letters = {
+        fold(neighbour) for neighbour in map(chr, range(block, block + 128)) if _is_letter_of(script(char), neighbour)
+    }
     return "" if char >= "\u3000" else "".join(sorted(letter for letter in letters if len(letter) == 1))
 
 
@@ -170,8 +176,8 @@ def as_words(query: str) -> list[str]:
     """The parts of a query that look like operators and are searched for as words: the first OPERATORS, as typed."""
     parts = [part.strip("(),;") for part in _PART.findall(query)]
     parts = [part for part in parts if any(map(str.isalnum, part))]
-    found = [part for at, part in enumerate(parts) if _is_operator(part, at > 0, at < len(parts) - 1)]
-    return list(dict.fromkeys(found))[:OPERATORS]
+    operators = [part for at, part in enumerate(parts) if _is_operator(part, at > 0, at < len(parts) - 1)]
+    return list(dict.fromkeys(operators))[:OPERATORS]
 
 
 def _is_operator(part: str, follows: bool, leads: bool) -> bool:

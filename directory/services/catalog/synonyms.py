@@ -23,14 +23,14 @@ class WrongLine(Exception):
 
 def parse(text: str) -> Synonyms:
     """The synonyms of each word. Raises WrongLine."""
-    found: dict[str, dict[Unit, None]] = {}
+    synonyms: dict[str, dict[Unit, None]] = {}
     for count, (number, line) in enumerate(_lines(text), 1):
         if count > MOST_LINES:
             raise WrongLine(number, f"there are more than {MOST_LINES:,} lines of words")
         group = _group(number, line)
         for unit in group:
-            found.setdefault(unit.joined, {}).update((each, None) for each in group if each.joined != unit.joined)
-    return {word: tuple(others) for word, others in found.items()}
+            synonyms.setdefault(unit.joined, {}).update((other, None) for other in group if other.joined != unit.joined)
+    return {word: tuple(others) for word, others in synonyms.items()}
 
 
 def _lines(text: str) -> Iterator[tuple[int, str]]:
@@ -54,9 +54,9 @@ def _group(number: int, line: str) -> list[Unit]:
 def _word(number: int, written: str) -> Unit:
     if not written:
         raise WrongLine(number, "has nothing between two commas, or before or behind one")
-    found = units(written)
-    if not found or not any(map(str.isalpha, written)):
+    words = units(written)
+    if not words or not any(map(str.isalpha, written)):
         raise WrongLine(number, f'"{written}" has no letters')
-    if len(found) > 1:
+    if len(words) > 1:
         raise WrongLine(number, f'"{written}" is more than one word')
-    return found[0]
+    return words[0]

@@ -21,17 +21,17 @@ T = TagCount.__table__.c
 
 def listed(prefix: str | None, limit: int) -> list[dict[str, Any]]:
     """At most `limit` tags that begin with `prefix`, with numbers of live projects; most used first, then by name."""
-    given: dict[str, Any] = {"limit": limit}
+    values: dict[str, Any] = {"limit": limit}
     if prefix is not None:
-        given |= {"first": prefix, "behind": f"{prefix}{BEHIND}"}
+        values |= {"first": prefix, "behind": f"{prefix}{BEHIND}"}
     dialect = db.engine.dialect.name
-    return [{"tag": tag, "live_projects": number} for tag, number in _statement(_way(given), dialect).all(given)]
+    return [{"tag": tag, "live_projects": number} for tag, number in _statement(_way(values), dialect).all(values)]
 
 
 def by_name(page: int, size: int) -> tuple[list[dict[str, Any]], bool]:
     """The tags of a page of so many, by name, with numbers of live projects; and whether the page is the last one."""
-    given = {"limit": size + 1, "skipped": (page - 1) * size}
-    listed = [{"tag": tag, "live_projects": number} for tag, number in _by_name().all(given)]
+    values = {"limit": size + 1, "skipped": (page - 1) * size}
+    listed = [{"tag": tag, "live_projects": number} for tag, number in _by_name().all(values)]
     return listed[:size], len(listed) <= size
 
 
@@ -46,11 +46,11 @@ def used(names: list[str]) -> dict[str, int]:
     return {tag: counted.get(tag, 0) for tag in sorted(names, key=lambda tag: (counted.get(tag, 0), tag))}
 
 
-def _way(given: dict[str, Any]) -> str:
+def _way(values: dict[str, Any]) -> str:
     """The method: "all" tags in their order, or those with a prefix, "sorted" or "sought" among all."""
-    if "first" not in given:
+    if "first" not in values:
         return "all"
-    counted = _number().first({**given, "limit": FEW + 1})
+    counted = _number().first({**values, "limit": FEW + 1})
     return "sought" if counted is not None and counted[0] > FEW else "sorted"
 
 

@@ -20,6 +20,7 @@ from sqlalchemy import (
     FromClause,
     Row,
     Table,
+    TableClause,
     and_,
     create_engine,
     delete,
@@ -27,7 +28,6 @@ from sqlalchemy import (
     literal,
     or_,
     select,
-    table,
     text,
 )
 from sqlalchemy.engine import URL
@@ -64,7 +64,7 @@ from directory.services.catalog.queries import COUNTERS
 from directory.services.data import counter_checks, recount
 
 READ_AT_ONCE = 2_000
-SEARCH = table("project_search")
+SEARCH = TableClause("project_search")
 
 
 @dataclass(slots=True)
@@ -92,10 +92,10 @@ class Comparison:
 
 def tables() -> list[Table]:
     """The tables that are copied row by row, each after those that it refers to."""
-    made = (PictureUse, ProjectField, ProjectTag, VoteRanking, TagCount, UserCount, UserSubmissions)
-    models = (Session, PasskeyChallenge, ReviewClaim, *made)
+    derived = (PictureUse, ProjectField, ProjectTag, VoteRanking, TagCount, UserCount, UserSubmissions)
+    models = (Session, PasskeyChallenge, ReviewClaim, *derived)
     others = {DAY_COUNTS, *(model.__table__ for model in models)}
-    return [each for each in db.metadata.sorted_tables if each not in others]
+    return [table for table in db.metadata.sorted_tables if table not in others]
 
 
 @contextmanager
@@ -123,55 +123,55 @@ def begin() -> None:
     everything = db.metadata.sorted_tables
     if on_postgresql():
         lift_time_limits()
-        names = ", ".join(each.name for each in everything)
+        names = ", ".join(table.name for table in everything)
         connection.exec_driver_sql(f"LOCK TABLE {names} IN SHARE ROW EXCLUSIVE MODE")
     # Those that come with the service.
     modify(delete(SpamRule).where(SpamRule.version == 1, SpamRule.state == RuleState.OFF))
-    replies = (each for of_decision in first_rows.REPLIES.values() for each in of_decision.items())
+    replies = (reply for of_decision in first_rows.REPLIES.values() for reply in of_decision.items())
     of_service = [and_(SavedReply.name == name, SavedReply.text == words) for name, words in replies]
     modify(delete(SavedReply).where(or_(*of_service)))
-    filled = [each.name for each in everything if connection.execute(select(each).limit(1)).first()]
+    filled = [table.name for table in everything if connection.execute(select(table).limit(1)).first()]
     if filled:
         raise Conflict(f"The database to fill is not empty; it has {', '.join(filled)}.")
     bulk.begin()
 
 
-def copy(source: Connection, each: Table, advance: Callable[[int], None]) -> Content:
+def copy(source: Connection, table: Table, advance: Callable[[int], None]) -> Content:
     """Copy the rows of a table and return the source's content. Raises Conflict if the target cannot store a row."""
     content = Content()
-    names = tuple(column.name for column in _columns(each))
-    with _read(source, each) as chunks:
+    names = tuple(column.name for column in _columns(table))
+    with _read(source, table) as chunks:
         for rows in chunks:
             for row in rows:
                 content.add(row)
             try:
-                bulk.load(each, names, rows)
-                if each is Project.__table__:
+                bulk.load(table, names, rows)
+                if table is Project.__table__:
                     search_index.index(rows)
                     db.session.execute(delete(Review))  # those that the database makes: all are copied
             except DBAPIError as error:
                 if is_unavailable(error):
                     raise
-                raise Conflict(f"{each.name}: {str(error.orig).strip().splitlines()[0]}") from error
+                raise Conflict(f"{table.name}: {str(error.orig).strip().splitlines()[0]}") from error
             advance(len(rows))
     return content
 
 
 def compare(source: Connection, copied: dict[str, Content]) -> list[Comparison]:
     """The content of both sides now, without the sessions. Rows that the source got since then are differences."""
-    made = {
+    derived = {
         model.__table__: _content(source, model.__table__) for model in (ProjectTag, ProjectField, PictureUse)
     }  # by triggers
     source.rollback()  # from here on the counts are no longer those of the snapshot
     lift_time_limits(source)
-    found = []
-    for each in (*tables(), *made):
-        target = _content(db.session.connection(), each)
-        same = target == (copied[each.name] if each.name in copied else made[each])
-        number = size(source, each)
-        found.append(Comparison(each.name, number, target.rows, same and number == target.rows))
+    comparisons = []
+    for table in (*tables(), *derived):
+        target = _content(db.session.connection(), table)
+        same = target == (copied[table.name] if table.name in copied else derived[table])
+        number = size(source, table)
+        comparisons.append(Comparison(table.name, number, target.rows, same and number == target.rows))
     entries = size(source, SEARCH), size(db.session.connection(), SEARCH)
-    return [*found, Comparison(SEARCH.name, *entries, entries[0] == entries[1])]
+    return [*comparisons, Comparison(SEARCH.name, *entries, entries[0] == entries[1])]
 
 
 def recounted() -> recount.Look:
@@ -187,59 +187,59 @@ def number_on(source: Connection) -> None:
 
     Not those after the highest present id: the log has the ids of deleted projects, which others must not get.
     """
-    for each in tables():
-        if "id" in each.c:
-            bulk.number_from(each, 1 + _last_number(source, each))
+    for table in tables():
+        if "id" in table.c:
+            bulk.number_from(table, 1 + _last_number(source, table))
 
 
-def size(connection: Connection, each: FromClause) -> int:
+def size(connection: Connection, table: FromClause) -> int:
     """How many rows there are."""
-    return int(connection.execute(select(func.count()).select_from(each)).scalar_one())
+    return int(connection.execute(select(func.count()).select_from(table)).scalar_one())
 
 
 def _require_migrated(connection: Connection, which: str) -> None:
-    found, wanted = health.migrations(connection), health.heads()
-    if found != wanted:
-        at = f"at migration {', '.join(found)}" if found else "not migrated"
+    present, wanted = health.migrations(connection), health.heads()
+    if present != wanted:
+        at = f"at migration {', '.join(present)}" if present else "not migrated"
         raise Conflict(f"{which} is {at}: set DATABASE_URL to it and run `flask db upgrade`, to {', '.join(wanted)}.")
 
 
-def _selected(each: Table) -> AnySelect:
+def _selected(table: Table) -> AnySelect:
     """The values of a table's rows, with 0 for the counters, which triggers keep.
 
     A row that refers to another of its table comes after that one, which is older and has the lower id.
     """
-    values = select(*(literal(0).label(c.name) if c in _COUNTED else c for c in _columns(each)))
-    refers_to_itself = any(key.column.table is each for key in each.foreign_keys)
-    return values.order_by(each.c.id) if refers_to_itself else values
+    values = select(*(literal(0).label(c.name) if c in _COUNTED else c for c in _columns(table)))
+    refers_to_itself = any(key.column.table is table for key in table.foreign_keys)
+    return values.order_by(table.c.id) if refers_to_itself else values
 
 
-def _columns(each: Table) -> list[Any]:
-    return [column for column in each.c if column.computed is None]
+def _columns(table: Table) -> list[Any]:
+    return [column for column in table.c if column.computed is None]
 
 
 _COUNTED = frozenset(COUNTERS.values())
 
 
 @contextmanager
-def _read(connection: Connection, each: Table) -> Iterator[Iterator[Sequence[Row[Any]]]]:
+def _read(connection: Connection, table: Table) -> Iterator[Iterator[Sequence[Row[Any]]]]:
     """The rows of a table in chunks, from a cursor that is closed at the end, also after an error."""
-    with connection.execute(_selected(each), execution_options={"yield_per": READ_AT_ONCE}) as found:
-        yield found.partitions()
+    with connection.execute(_selected(table), execution_options={"yield_per": READ_AT_ONCE}) as result:
+        yield result.partitions()
 
 
-def _content(connection: Connection, each: Table) -> Content:
+def _content(connection: Connection, table: Table) -> Content:
     content = Content()
-    with _read(connection, each) as chunks:
+    with _read(connection, table) as chunks:
         for row in chain.from_iterable(chunks):
             content.add(row)
     return content
 
 
-def _last_number(source: Connection, each: Table) -> int:
+def _last_number(source: Connection, table: Table) -> int:
     """The highest id that was ever given."""
-    given = "SELECT seq FROM sqlite_sequence WHERE name = :name"
+    query = "SELECT seq FROM sqlite_sequence WHERE name = :name"
     if source.dialect.name == "postgresql":
-        given = "SELECT pg_sequence_last_value(CAST(pg_get_serial_sequence(:name, 'id') AS regclass))"
-    last = source.execute(text(given), {"name": each.name}).scalar()
-    return max(last or 0, source.execute(select(func.max(each.c.id))).scalar() or 0)
+        query = "SELECT pg_sequence_last_value(CAST(pg_get_serial_sequence(:name, 'id') AS regclass))"
+    last = source.execute(text(query), {"name": table.name}).scalar()
+    return max(last or 0, source.execute(select(func.max(table.c.id))).scalar() or 0)

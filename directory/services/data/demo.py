@@ -103,7 +103,7 @@ def compose(seed: int) -> Story:
     live = [s for s in submissions if s.status is Status.LIVE]
     _make_new(live, at)
     _vote(live, people[1:], rng, at)
-    submissions.sort(key=lambda each: each.submitted_at)
+    submissions.sort(key=lambda submission: submission.submitted_at)
     _pick(live, at)
     for person in people[:SHOWN]:
         person.password_hash = hash_password(person.password)
@@ -112,9 +112,9 @@ def compose(seed: int) -> Story:
             if n % LOGO_EVERY:
                 small, large = map(drawn.read, logo_names(submission.fields["title"]))
                 submission.logo = small, large
-            for each in submission.fields.get("pictures", ()):
-                file = drawn.read(picture_name(each))
-                submission.pictures.append({"alt": each["alt"], "picture": MadePicture((file, file), *PICTURE)})
+            for picture in submission.fields.get("pictures", ()):
+                file = drawn.read(picture_name(picture))
+                submission.pictures.append({"alt": picture["alt"], "picture": MadePicture((file, file), *PICTURE)})
     return Story(demo["categories"], demo["fields"], people, submissions)
 
 
@@ -130,14 +130,14 @@ def picture_name(picture: dict[str, str]) -> str:
 
 def _make_new(live: list[Submission], at: datetime) -> None:
     """Have the projects that went live last be live since JUST_NOW."""
-    latest = sorted(live, key=lambda each: each.decided_at or at)[-len(JUST_NOW) :]
+    latest = sorted(live, key=lambda submission: submission.decided_at or at)[-len(JUST_NOW) :]
     for submission, ago in zip(reversed(latest), JUST_NOW, strict=True):
         submission.submitted_at, submission.decided_at = at - ago - timedelta(hours=7), at - ago
 
 
 def _pick(live: list[Submission], at: datetime) -> None:
     """Pick the oldest of the projects that have words for it, one every few days."""
-    with_words = [each for each in live if "pick" in each.fields][:PICKS]
+    with_words = [submission for submission in live if "pick" in submission.fields][:PICKS]
     for n, submission in enumerate(reversed(with_words)):
         submission.picked_at = max(at - n * PICK_EVERY - timedelta(hours=3), submission.decided_at or at)
 

@@ -91,7 +91,7 @@ def _read_pictures(rows: list[dict[str, Any]]) -> None:
     files = dict(db.session.execute(select(Logo.digest, Logo.large).where(Logo.digest.in_(digests))).all())
     for row in rows:
         row["pictures"] = [
-            {"alt": each["alt"], "picture": files[logos.digest_of(each["1280"])]} for each in row["pictures"]
+            {"alt": picture["alt"], "picture": files[logos.digest_of(picture["1280"])]} for picture in row["pictures"]
         ]
 
 
@@ -193,16 +193,18 @@ def _held(identities: list[Identity]) -> defaultdict[Identity, list[Entered]]:
     owners, keys = ({identity[place] for identity in identities} for place in (0, 1))
     columns = (Project.owner_id, Project.url_key, Project.title, Project.repository_key, Project.id)
     query = select(*columns).where(Project.owner_id.in_(owners), Project.url_key.in_(keys)).order_by(Project.id)
-    found: defaultdict[Identity, list[Entered]] = defaultdict(list)
+    held: defaultdict[Identity, list[Entered]] = defaultdict(list)
     for owner_id, key, title, repository, project_id in db.session.execute(query):
-        found[owner_id, key].append(Entered(title, repository, project_id))
-    return found
+        held[owner_id, key].append(Entered(title, repository, project_id))
+    return held
 
 
 def _same(row: dict[str, Any], held: list[Entered]) -> Entered | None:
     """The first of the projects of the row's owner and address that the row is, by the rule of duplicates."""
     repository = repository_key(row.get("repository_url"))
-    return next((each for each in held if None in {repository, each.repository} or repository == each.repository), None)
+    return next(
+        (entry for entry in held if None in {repository, entry.repository} or repository == entry.repository), None
+    )
 
 
 def _draft(row: dict[str, Any], owner_id: int, category_ids: dict[str, int], status: str | None) -> Draft:

@@ -134,9 +134,9 @@ def look(scope: Scope) -> Look:
     counters = (Project.id, Project.upvotes, Project.hot, Project.listed_at, Project.status)
     case = (turns.status_of_case().label("reviewed"), turns.is_in_place().label("in_place"))
     columns = (*counters, Project.category_id, Project.tags, Project.fields, *_TEXTS, *_ADDRESS, stands, *case)
-    found = select(*columns).outerjoin(VoteRanking, VoteRanking.project_id == Project.id)
-    found = found.outerjoin(Review, turns.CURRENT)
-    in_order = found.where(scope(Project.id.expression)).order_by(Project.id)  # of duplicates the oldest keeps the key
+    query = select(*columns).outerjoin(VoteRanking, VoteRanking.project_id == Project.id)
+    query = query.outerjoin(Review, turns.CURRENT)
+    in_order = query.where(scope(Project.id.expression)).order_by(Project.id)  # of duplicates the oldest keeps the key
     projects = list(db.session.execute(in_order))
     votes = _votes(scope)
     tags, values, kinds = _tags(scope), _values(scope), own_fields.kinds()
@@ -208,7 +208,7 @@ def _indexed(scope: Scope, texts: list[Any]) -> tuple[set[int], set[int]]:
 
 def _entries_of_postgresql(scope: Scope, texts: list[Any], defined: Definitions) -> tuple[set[int], set[int]]:
     entries = table("project_search", column("project_id"), column("live"), column("document"))
-    given = (
+    computed = (
         func.unnest(
             bindparam("ids", [text.id for text in texts], ARRAY(BigInteger)),
             bindparam("documents", [search_index.vector(text, defined)["document"] for text in texts], ARRAY(Text)),
@@ -219,10 +219,10 @@ def _entries_of_postgresql(scope: Scope, texts: list[Any], defined: Definitions)
     right = (
         select(Project.id)
         .join(entries, and_(Project.id == entries.c.project_id, entries.c.live == (Project.status == Status.LIVE)))
-        .join(given, and_(given.c.id == Project.id, cast(given.c.document, TSVECTOR) == entries.c.document))
+        .join(computed, and_(computed.c.id == Project.id, cast(computed.c.document, TSVECTOR) == entries.c.document))
     )
-    found = set(db.session.scalars(right.where(scope(Project.id.expression))))
-    return found, found  # a foreign key allows no others
+    ids = set(db.session.scalars(right.where(scope(Project.id.expression))))
+    return ids, ids  # a foreign key allows no others
 
 
 def _values(scope: Scope) -> dict[int, set[own_fields.Indexed]]:
@@ -339,8 +339,8 @@ def _review_again(fault: Fault) -> None:
     words = [literal(word.value).label(name) for name, word in ({"kind": Reviewed.SUBMISSION} | ends).items()]
     columns = [Project.id, Project.submitted_at, Project.submitted_at, Project.category_id, *words]
     names = ["project_id", "since", "place", "category_id", "kind", *ends]
-    made: AnySelect = select(*(column.label(f"n{n}") for n, column in enumerate(columns)))
-    db.session.execute(insert(Review).from_select(names, made.where(Project.id == fault.project_id)))
+    rows: AnySelect = select(*(column.label(f"n{n}") for n, column in enumerate(columns)))
+    db.session.execute(insert(Review).from_select(names, rows.where(Project.id == fault.project_id)))
 
 
 def _place(fault: Fault) -> None:

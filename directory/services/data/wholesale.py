@@ -23,7 +23,7 @@ from directory.services.catalog import search_index
 from directory.services.catalog.fields import WRITTEN
 from directory.services.catalog.orders import hot
 from directory.services.pictures import logos
-from directory.services.pictures.project_pictures import described
+from directory.services.pictures.pictures import described
 from directory.services.text.equal_addresses import repository_key, url_key
 from directory.services.text.keys import domain_of, text_key
 from directory.services.text.rules import slugify
@@ -92,16 +92,16 @@ def with_pictures(drafts: Sequence[Draft], rows: Sequence[Mapping[str, Any]]) ->
     made, `picture`. It may have neither.
     """
     files = {row["logo"] for row in rows if row.get("logo")}
-    files |= {each["picture"].files for row in rows for each in row.get("pictures") or ()}
+    files |= {picture["picture"].files for row in rows for picture in row.get("pictures") or ()}
     # In one order, as their rows are locked: two transactions could wait for each other in a ring.
-    digests = {each: logos.keep(each) for each in sorted(files)}
-    found = []
+    digests = {pair: logos.keep(pair) for pair in sorted(files)}
+    filled = []
     for draft, row in zip(drafts, rows, strict=True):
-        made = [(each["picture"], each["alt"]) for each in row.get("pictures") or ()]
+        pictures = [(picture["picture"], picture["alt"]) for picture in row.get("pictures") or ()]
         logo = logo_addresses(digests[row["logo"]]) if row.get("logo") else None
-        shown = [described(picture, digests[picture.files], alt) for picture, alt in made]
-        found.append(draft._replace(logo=logo, pictures=shown))
-    return found
+        shown = [described(picture, digests[picture.files], alt) for picture, alt in pictures]
+        filled.append(draft._replace(logo=logo, pictures=shown))
+    return filled
 
 
 def _numbered(drafts: Sequence[Draft], keys: list[str]) -> list[Draft]:

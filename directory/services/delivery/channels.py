@@ -83,10 +83,10 @@ def webhooks(settings: Sequence[Mapping[str, Any]], site: Site) -> list[Webhook]
     """The webhook endpoints of the settings, whose messages link to the site."""
     return [
         Webhook(
-            each["name"] or stable_name(each["url"]), each["url"], each["format"], frozenset(each["events"]), site,
-            tuple(each["secrets"]), each["names"],
+            hook["name"] or stable_name(hook["url"]), hook["url"], hook["format"], frozenset(hook["events"]), site,
+            tuple(hook["secrets"]), hook["names"],
         )
-        for each in settings
+        for hook in settings
     ]  # fmt: skip
 
 
@@ -102,11 +102,11 @@ def mail_server(
     """
     if settings is None:
         return None
-    given = dict(settings)
-    site = Site(site_name, given.pop("site_url"))
-    host = f"[{given['host_name']}]" if ":" in given["host_name"] else given["host_name"]
-    url = f"smtp://{host}:{given['port']}"
-    wanted = frozenset(each for each in events.TABLE if each.mail and each.startswith("project."))
+    rest = dict(settings)
+    site = Site(site_name, rest.pop("site_url"))
+    host = f"[{rest['host_name']}]" if ":" in rest["host_name"] else rest["host_name"]
+    url = f"smtp://{host}:{rest['port']}"
+    wanted = frozenset(event for event in events.TABLE if event.mail and event.startswith("project."))
     return MailServer(
-        MAIL, url, MAIL, wanted, site, keys=tuple(key.encode() for key in keys), languages=languages, **given
+        MAIL, url, MAIL, wanted, site, keys=tuple(key.encode() for key in keys), languages=languages, **rest
     )

@@ -45,9 +45,9 @@ def listed(window: Window, **filters: Any) -> Slice:
     query = select(*COLUMNS)
     for name, value in filters.items():
         query = query.where(getattr(Delivery, name) == value)
-    found = fetch(query, NEWEST, window)
-    found.items = _with_attempts([as_dict(row) for row in found.items])
-    return found
+    page = fetch(query, NEWEST, window)
+    page.items = _with_attempts([as_dict(row) for row in page.items])
+    return page
 
 
 def one(delivery_id: int) -> dict[str, Any]:
@@ -110,8 +110,8 @@ def _make_due(*which: Any) -> int:
 
 def counts() -> dict[str, int]:
     """How many deliveries are in each state."""
-    found = db.session.execute(select(Delivery.state, func.count()).group_by(Delivery.state))
-    return dict.fromkeys(map(str, DeliveryState), 0) | dict(found.all())
+    result = db.session.execute(select(Delivery.state, func.count()).group_by(Delivery.state))
+    return dict.fromkeys(map(str, DeliveryState), 0) | dict(result.all())
 
 
 def by_endpoint(endpoints: list[Endpoint]) -> list[dict[str, Any]]:

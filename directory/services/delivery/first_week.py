@@ -24,9 +24,9 @@ def tell(most: int, *, notify: list[Endpoint]) -> int:
     """
     if not outbox.wanting(events.PROJECT_FIRST_WEEK, notify):
         return 0
-    found = _due(most)
-    locking = select(Project.id).where(Project.id.in_(found)).order_by(Project.id).with_for_update(key_share=True)
-    locked = db.session.scalars(locking).all() if found else []
+    candidates = _due(most)
+    locking = select(Project.id).where(Project.id.in_(candidates)).order_by(Project.id).with_for_update(key_share=True)
+    locked = db.session.scalars(locking).all() if candidates else []
     due = _due(most, locked)  # another process may have told of some meanwhile
     outbox.enqueue_each(events.PROJECT_FIRST_WEEK, catalog.all_stored(due), by=None, endpoints=notify)
     return len(due) - len(_due(most, due))

@@ -134,8 +134,8 @@ def enqueue_each(
 
 def store(rows: list[dict[str, Any]]) -> None:
     """Add deliveries, as `rows_of` makes them, to the current transaction, in bulk."""
-    made = {"state": DeliveryState.PENDING.value, "attempts": 0, "created_at": now()}
-    bulk.load_dicts(Delivery, [{**row, **made} for row in rows])
+    defaults = {"state": DeliveryState.PENDING.value, "attempts": 0, "created_at": now()}
+    bulk.load_dicts(Delivery, [{**row, **defaults} for row in rows])
 
 
 def wanting(event: str, endpoints: list[Endpoint]) -> list[Endpoint]:
@@ -152,8 +152,8 @@ def _mailed(projects: list[dict[str, Any]], endpoints: list[Endpoint]) -> dict[i
         return {}
     owners = {project["owner"]["id"] for project in projects}
     wish = User.notify, User.status == AccountStatus.ACTIVE
-    found = db.session.execute(select(User.id, User.email_verified_at).where(User.id.in_(owners), *wish))
-    confirmed = {user_id: at is not None for user_id, at in found}
+    rows = db.session.execute(select(User.id, User.email_verified_at).where(User.id.in_(owners), *wish))
+    confirmed = {user_id: at is not None for user_id, at in rows}
     left = {user_id: math.inf for user_id, is_confirmed in confirmed.items() if is_confirmed}
     return left | _left({user_id for user_id, is_confirmed in confirmed.items() if not is_confirmed})
 
@@ -205,8 +205,8 @@ def forget_user(user_id: int, new_name: str) -> None:
         ids = list(db.session.scalars(renaming, execution_options=UNSYNCHRONISED))
         db.session.execute(_FORGET_ANSWERS, {"ids": ids})
     else:  # it has no regular expressions, and a statement costs no round trip
-        found = db.session.execute(select(Delivery.id, Delivery.payload).where(named)).all()
-        rows = [{"delivery": row.id, "renamed": re.sub(pattern, after, row.payload)} for row in found]
+        deliveries = db.session.execute(select(Delivery.id, Delivery.payload).where(named)).all()
+        rows = [{"delivery": row.id, "renamed": re.sub(pattern, after, row.payload)} for row in deliveries]
         if rows:
             for statement in (_RENAME_ONE, _FORGET_ANSWERS_OF_ONE):
                 db.session.connection().execute(statement, rows)
@@ -287,5 +287,5 @@ def _compact(value: Any) -> str:
 
 def _json(value: Any) -> Any:
     if isinstance(value, dict):
-        return {name: _json(each) for name, each in value.items()}
+        return {name: _json(member) for name, member in value.items()}
     return timestamp(value) if isinstance(value, datetime) else value

@@ -72,8 +72,8 @@ def until_deadline(exchange: Callable[[], None], wire: Wire, name: str, policy: 
 
 def reason(error: BaseException, policy: DeliveryPolicy, faults: Mapping[type[BaseException], str]) -> str:
     """Why there was no answer, in words of ours: a library's message holds the whole address, a chat's secret."""
-    found = (words for cause in _causes(error) if (words := _words(cause, policy, faults)))
-    return next(found, f"not sent: {type(error).__name__}")
+    reasons = (words for cause in _causes(error) if (words := _words(cause, policy, faults)))
+    return next(reasons, f"not sent: {type(error).__name__}")
 
 
 def excerpt(body: bytes, secrets: Iterable[str]) -> str:

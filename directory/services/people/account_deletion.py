@@ -192,8 +192,8 @@ def _rename(user_id: int) -> str:
 def _delete_unlisted(locked: set[int], *, owner_id: int, by: Caller | None, notify: list[Endpoint]) -> list[int]:
     """Delete the locked projects that are pending or rejected, and return their ids."""
     columns = select(Project.id, Project.url_key, Project.title, Project.status, Project.category_id)
-    found = columns.where(Project.owner_id == owner_id, Project.status.in_(UNLISTED)).order_by(Project.id)
-    projects = [project for project in db.session.execute(found) if project.id in locked]
+    query = columns.where(Project.owner_id == owner_id, Project.status.in_(UNLISTED)).order_by(Project.id)
+    projects = [project for project in db.session.execute(query) if project.id in locked]
     if projects:
         submissions.delete_each(projects, by=by, notify=notify)
     return [project.id for project in projects]

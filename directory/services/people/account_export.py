@@ -33,7 +33,7 @@ def export(by: Caller, *, is_limited: bool = True, naming: bool = False) -> dict
     projects, has_all_projects = _projects(by, PROJECTS_MAX if is_limited else None)
     votes, has_all_votes = _votes(by, VOTES_MAX if is_limited else None)
     messages, has_all_messages = thread.exported(by, MESSAGES_MAX if is_limited else None, naming=naming)
-    made, has_all_reports = kept_reports.exported(by, REPORTS_MAX if is_limited else None)
+    reports, has_all_reports = kept_reports.exported(by, REPORTS_MAX if is_limited else None)
     return {
         "exported_at": exported_at,
         "complete": has_all_projects and has_all_votes and has_all_messages and has_all_reports,
@@ -41,7 +41,7 @@ def export(by: Caller, *, is_limited: bool = True, naming: bool = False) -> dict
         "projects": projects,
         "messages": messages,
         "votes": votes,
-        "reports": made,
+        "reports": reports,
         "sessions": sessions.listed(by),
         "tokens": api_tokens.listed(by),
         "identities": ways_in.identities(by),

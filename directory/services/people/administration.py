@@ -91,14 +91,14 @@ def _role(target: Any, role: str | None, provider: str | None) -> dict[str, Any]
     return {**values, "role_source": provider}
 
 
-def _chosen(role: str, given: Sequence[str] | None) -> list[int] | None:
+def _chosen(role: str, slugs: Sequence[str] | None) -> list[int] | None:
     """The ids of the categories that an account is to review; None for all. Raises Invalid."""
     if role != Role.REVIEWER:
         raise Invalid.field("review_categories", OF_REVIEWERS)
-    if given is None:
+    if slugs is None:
         return None
-    ids = category_slugs.ids(given)
-    unknown = [n for n, slug in enumerate(given) if slug not in ids]
+    ids = category_slugs.ids(slugs)
+    unknown = [n for n, slug in enumerate(slugs) if slug not in ids]
     if unknown:
         raise Invalid([{"pointer": f"#/review_categories/{n}", "detail": fields.NO_CATEGORY} for n in unknown])
     return sorted({*ids.values()})

@@ -64,14 +64,14 @@ def decide_some(decision: Decision, user_ids: Sequence[int], seconds: float) -> 
     give_up_at = time.monotonic() + seconds
     accounts.lock_admins_and(*user_ids)
     still = select(User.id).where(User.id.in_(user_ids), *_conditions(decision)).order_by(User.id)
-    found = list(db.session.scalars(still))
-    if len(found) > 1:
-        _lock(decision, found)
-    for changed, user_id in enumerate(found):
+    ids = list(db.session.scalars(still))
+    if len(ids) > 1:
+        _lock(decision, ids)
+    for changed, user_id in enumerate(ids):
         if changed and time.monotonic() >= give_up_at:
-            return changed, found[changed - 1]
+            return changed, ids[changed - 1]
         _decide(decision, user_id)
-    return len(found), user_ids[-1]
+    return len(ids), user_ids[-1]
 
 
 def _lock(decision: Decision, user_ids: list[int]) -> None:
@@ -101,13 +101,17 @@ def is_skipped(error: DirectoryError) -> bool:
 
 def _conditions(decision: Decision) -> list[ColumnElement[bool]]:
     """Which accounts the decision is about, and not yet made for."""
-    found: list[Any] = [User.stored_role != Role.ADMIN, User.deleted_at.is_(None), users.condition(decision.filters)]
+    conditions: list[Any] = [
+        User.stored_role != Role.ADMIN,
+        User.deleted_at.is_(None),
+        users.condition(decision.filters),
+    ]
     if decision.ids is not None:
-        found.append(User.id.in_(decision.ids))
+        conditions.append(User.id.in_(decision.ids))
     if decision.by is not None:
-        found.append(User.id != decision.by.id)
+        conditions.append(User.id != decision.by.id)
     if decision.decision == "suspend":
         has_open = select(Project.id).where(Project.owner_id == User.id, Project.status.in_(takedown.OPEN)).exists()
         active = User.status == AccountStatus.ACTIVE
-        found.append(or_(active, has_open) if decision.unpublish else active)
-    return found
+        conditions.append(or_(active, has_open) if decision.unpublish else active)
+    return conditions

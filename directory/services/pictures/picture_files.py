@@ -61,7 +61,7 @@ def read(content: bytes) -> PictureFile:
 
 
 def _png(content: bytes) -> PictureFile:
-    found, has_profile, pixels, pieces = PictureFile(b""), False, [], {b"head": PNG_HEAD}
+    file, has_profile, pixels, pieces = PictureFile(b""), False, [], {b"head": PNG_HEAD}
     for kind, start, end in _chunks(content, 8, ">", 12):
         data = content[start:end]
         if kind == b"IDAT":
@@ -71,14 +71,14 @@ def _png(content: bytes) -> PictureFile:
         elif kind in PNG_KEPT:
             pieces[kind] = content[start - 8 : end + 4]
         elif kind == b"iCCP" and not has_profile:  # a second one is none
-            has_profile, found.profile = True, _inflated(data.partition(b"\0")[2][1:])
+            has_profile, file.profile = True, _inflated(data.partition(b"\0")[2][1:])
         elif kind == b"eXIf":
-            found.orientation = _orientation(data)
+            file.orientation = _orientation(data)
         if kind == b"IEND":
             break
     last = pieces.pop(b"IEND", b"")
-    found.content = b"".join([*pieces.values(), _chunk(b"IDAT", b"".join(pixels)), last])
-    return found
+    file.content = b"".join([*pieces.values(), _chunk(b"IDAT", b"".join(pixels)), last])
+    return file
 
 
 def _chunk(kind: bytes, data: bytes) -> bytes:
@@ -102,71 +102,71 @@ def _inflated(data: bytes) -> bytes:
     """A compressed profile; nothing if it is too large or damaged."""
     unpacking = zlib.decompressobj()
     try:
-        made = unpacking.decompress(data, PROFILE_MAX)
+        unpacked = unpacking.decompress(data, PROFILE_MAX)
     except zlib.error:
         return b""
-    return made if unpacking.eof else b""
+    return unpacked if unpacking.eof else b""
 
 
 def _jpeg(content: bytes) -> PictureFile:
     """A JPEG without its metadata. Raises TooManyScans, ValueError."""
-    found, pieces, profile, at = PictureFile(b""), [JPEG_HEAD], {}, 2
+    file, pieces, profile, at = PictureFile(b""), [JPEG_HEAD], {}, 2
     while marker := MARKER.search(content, at):
         kind = marker[1][0]
         start = marker.end()
         if kind == END:
-            found.content = b"".join([*pieces, content[at : marker.start()], JPEG_END])
+            file.content = b"".join([*pieces, content[at : marker.start()], JPEG_END])
             break
         end = start + max(2, int.from_bytes(content[start : start + 2]))
         data = content[start + 2 : end]
-        _note(found, kind, data)
-        if found.scans > SCANS_MAX or len(pieces) > 2 * SEGMENTS_MAX:
+        _note(file, kind, data)
+        if file.scans > SCANS_MAX or len(pieces) > 2 * SEGMENTS_MAX:
             raise TooManyScans
-        pieces.append(content[at : marker.start()] if found.scans else b"")  # the pixels before the marker
+        pieces.append(content[at : marker.start()] if file.scans else b"")  # the pixels before the marker
         if kind == APP2 and data.startswith(ICC_HEAD):
             profile[data[12:13]] = data[14:]
         if not (APP0 < kind <= LAST_APP or kind == COMMENT) or kind == ADOBE:
             pieces.append(content[marker.end() - 2 : end])
         at = end
     else:
-        found.is_cut, found.content = True, b"".join([*pieces, content[at:].rstrip(b"\xff")])
-    if not found.scans:
+        file.is_cut, file.content = True, b"".join([*pieces, content[at:].rstrip(b"\xff")])
+    if not file.scans:
         raise ValueError("no pixels")  # the decoder would search for them byte by byte
     joined = b"".join(profile[number] for number in sorted(profile))
-    found.profile = joined if len(joined) <= PROFILE_MAX else b""
-    return found
+    file.profile = joined if len(joined) <= PROFILE_MAX else b""
+    return file
 
 
-def _note(found: PictureFile, kind: int, data: bytes) -> None:
+def _note(file: PictureFile, kind: int, data: bytes) -> None:
     """Note what a segment of a JPEG says of its pixels. Raises ValueError for a JPEG that no browser shows."""
     if kind in FRAMES:
         if kind not in SHOWN:
             raise ValueError("no browser shows it")
-        found.is_kept, found.parts = found.is_kept or kind == PROGRESSIVE, data[5:6]
+        file.is_kept, file.parts = file.is_kept or kind == PROGRESSIVE, data[5:6]
     elif kind == SCAN:
-        found.scans += 1
-        found.is_kept = found.is_kept or data[:1] != found.parts
+        file.scans += 1
+        file.is_kept = file.is_kept or data[:1] != file.parts
     elif kind == APP1 and data.startswith(EXIF_HEAD):
-        found.orientation = _orientation(data[6:])
+        file.orientation = _orientation(data[6:])
 
 
 def _webp(content: bytes) -> PictureFile:
     """A WebP without its metadata, and of an animation the first picture. Raises ValueError."""
-    found, kept, animated = PictureFile(b""), [], False
+    file, kept, animated = PictureFile(b""), [], False
     for kind, start, end in _chunks(content, 12, "<", 8):
         data = content[start:end]
         if kind == b"EXIF":
-            found.orientation = _orientation(data.removeprefix(EXIF_HEAD))
+            file.orientation = _orientation(data.removeprefix(EXIF_HEAD))
         elif kind == b"ICCP":
-            found.profile = data if len(data) <= PROFILE_MAX else b""
+            file.profile = data if len(data) <= PROFILE_MAX else b""
         elif kind == b"VP8X":
             kept.append(kind + content[start - 4 : start] + bytes([data[0] & WEBP_FLAGS]) + data[1:])
         elif kind in (b"VP8 ", b"VP8L", b"ALPH", b"ANIM") or (kind == b"ANMF" and not animated):
             animated = animated or kind == b"ANMF"
             kept.append(content[start - 8 : end] + bytes(len(data) % 2))
     whole = b"WEBP" + b"".join(kept)
-    found.content = b"RIFF" + len(whole).to_bytes(4, "little") + whole
-    return found
+    file.content = b"RIFF" + len(whole).to_bytes(4, "little") + whole
+    return file
 
 
 def _orientation(exif: bytes) -> int:

@@ -4,6 +4,7 @@ Only pixels are kept: no other byte of an upload is stored, such as metadata.
 """
 
 import logging
+import secrets
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,9 +14,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from directory.errors import Invalid, Unavailable
 from directory.language.messages import _
+from directory.models.base import addresses
 from directory.services.pictures import picture_files
 from directory.services.pictures.picture_files import PictureFile
-from directory.services.pictures.turns import Turns
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
+PictureList = list[dict[str, Any]]  # the pictures of a project, as callers see them
 
 LARGE, SMALL = 256, 64  # pixels a side of a logo
 WIDE, NARROW = 1_280, 640  # pixels of the longer side of a picture, at most
@@ -48,10 +50,38 @@ TOO_SLOW = _("Has too many scans for its pixels. Send it as a JPEG that is not p
 UNSEEN = _("Is transparent everywhere.")
 MULTI_PROCESS = b"mpet"  # the kind of a profile whose conversion may take any number of steps
 PADDING = b"Z" * 64  # see _reduced
+PICTURES_MAX = 5  # of a project
+ALT_MAX = 140  # characters of the words of a picture
+ID_MAX = 2**53 - 1  # the largest integer that every JSON parser keeps
+TURN_SECONDS = 4.0  # for which a piece of work waits for its turn
 
-_turns_of_all = Turns(waiting=2)
 _owners: set[int] = set()  # whose pictures are being converted
 _owners_lock = threading.Lock()
+
+
+class Turns:
+    """Turns at costly work: one piece is done and at most `waiting` others wait, in threads that serve others."""
+
+    def __init__(self, waiting: int) -> None:
+        self._present, self._one = threading.BoundedSemaphore(1 + waiting), threading.Lock()
+
+    @contextmanager
+    def turn(self, refusal: str) -> Iterator[None]:
+        """Do the work of the block in its turn. Raises Unavailable at once if too many wait, or after TURN_SECONDS."""
+        if not self._present.acquire(blocking=False):
+            raise Unavailable(refusal)
+        try:
+            if not self._one.acquire(timeout=TURN_SECONDS):
+                raise Unavailable(refusal)
+            try:
+                yield
+            finally:
+                self._one.release()
+        finally:
+            self._present.release()
+
+
+_turns_of_all = Turns(waiting=2)
 
 
 class MadePicture(NamedTuple):
@@ -76,6 +106,12 @@ def as_picture(content: bytes, *, by: int | None = None) -> MadePicture:
     return _in_turn(lambda: _converted(content, WIDE, WIDE, _sizes), by)
 
 
+def described(picture: MadePicture, digest: str, alt: str) -> dict[str, Any]:
+    """A picture that is stored under the digest, as callers see it. Its id is new: no list had it before."""
+    size = {"width": picture.width, "height": picture.height}
+    return {"id": 1 + secrets.randbelow(ID_MAX), "alt": alt, **addresses(digest, "640", "1280"), **size}
+
+
 def _in_turn(work: Callable[[], T], by: int | None) -> T:
     with _turn_of(by), _turns_of_all.turn(_("Other pictures are being converted. Try again shortly.")):
         return work()
@@ -98,15 +134,15 @@ def _turn_of(owner: int | None) -> Iterator[None]:
             _owners.discard(owner)
 
 
-def _converted(content: bytes, least: int, most: int, made: Callable[["Image"], T]) -> T:
-    """What is `made` of the picture in sRGB; its longer side has `least` to `most` pixels, or fewer as it was sent."""
+def _converted(content: bytes, least: int, most: int, convert: Callable[["Image"], T]) -> T:
+    """What `convert` makes of the picture in sRGB, whose longer side has `least` to `most` pixels, or fewer as sent."""
     try:
         file = picture_files.read(content)
         image = _reduced(file, least)
         image = _in_srgb(_scaled(image, most) if max(image.size) > most else image, file.profile)
         if image.getchannel("A").getextrema()[1] == 0:
             raise _refusal(UNSEEN)
-        return made(image)
+        return convert(image)
     except Invalid:
         raise
     except picture_files.TooManyScans:
@@ -211,9 +247,9 @@ def _in_srgb(image: "Image", profile: bytes) -> "Image":
     from PIL import Image, ImageCms
 
     try:
-        given = ImageCms.ImageCmsProfile(BytesIO(profile))
-        mode = {"RGB ": "RGB", "GRAY": "L"}[given.profile.xcolor_space]
-        shown = ImageCms.profileToProfile(image.convert(mode), given, ImageCms.createProfile("sRGB"), outputMode="RGB")
+        source = ImageCms.ImageCmsProfile(BytesIO(profile))
+        mode = {"RGB ": "RGB", "GRAY": "L"}[source.profile.xcolor_space]
+        shown = ImageCms.profileToProfile(image.convert(mode), source, ImageCms.createProfile("sRGB"), outputMode="RGB")
     except (ImageCms.PyCMSError, OSError, KeyError, ValueError) as error:
         log.info("a colour profile is left out: %s", type(error).__name__)
         return image
@@ -235,7 +271,7 @@ def _grey(band: "Image", key: int | None) -> "Image":
     grey = band.point(lambda value: value * (1 / 256)).convert("L")
     shown = Image.new("L", band.size, 255)
     if key is not None:
-        shown = ImageMath.lambda_eval(lambda given: given["convert"]((given["band"] != key) * 255, "L"), band=band)
+        shown = ImageMath.lambda_eval(lambda names: names["convert"]((names["band"] != key) * 255, "L"), band=band)
     return Image.merge("RGBA", (grey, grey, grey, shown))
 
 

@@ -36,8 +36,8 @@ def enough(project_ids: Collection[int], required: int) -> set[int]:
     """
     counting = select(A.project_id).join(P.id.table, (P.id == A.project_id) & (P.version == A.version))
     counting = counting.where(A.project_id.in_(project_ids)).order_by(A.project_id, A.user_id)
-    found = Counter(db.session.scalars(counting.with_for_update(read=True, of=A.user_id.table)))
-    return {project_id for project_id, number in found.items() if number >= required}
+    numbers = Counter(db.session.scalars(counting.with_for_update(read=True, of=A.user_id.table)))
+    return {project_id for project_id, number in numbers.items() if number >= required}
 
 
 def give(project_ids: Collection[int], *, by: Caller, at: datetime) -> set[int]:
@@ -89,14 +89,14 @@ def add(projects: list[dict[str, Any]], required: int) -> None:
 
     It is None where one person is enough or nothing waits, else the number `required` and who has approved.
     """
-    waiting = {each["id"] for each in projects if required > 1 and each["standing"].can_be_approved}
-    given: dict[int, list[dict[str, Any]]] = {project_id: [] for project_id in waiting}
+    waiting = {project["id"] for project in projects if required > 1 and project["standing"].can_be_approved}
+    by_project: dict[int, list[dict[str, Any]]] = {project_id: [] for project_id in waiting}
     rows = _given(db.engine.dialect.name).all({"ids": sorted(waiting)}) if waiting else []
     for project_id, user_id, username, at in rows:
-        given[project_id].append({"user": {"id": user_id, "username": username}, "at": at})
+        by_project[project_id].append({"user": {"id": user_id, "username": username}, "at": at})
     for project in projects:
-        found = given.get(project["id"])
-        project["approvals"] = None if found is None else {"required": required, "given": found}
+        approvals = by_project.get(project["id"])
+        project["approvals"] = None if approvals is None else {"required": required, "given": approvals}
 
 
 @cache
@@ -117,10 +117,10 @@ def short_of_people(required: int, among_categories: Container[int] | None = Non
     if required == 1:
         return []
     people = permissions.reviewers()
-    found = db.session.execute(select(Category.id, Category.slug, Category.name).order_by(Category.slug))
+    categories = db.session.execute(select(Category.id, Category.slug, Category.name).order_by(Category.slug))
     return [
         {"slug": slug, "name": name}
-        for category_id, slug, name in found
+        for category_id, slug, name in categories
         if (among_categories is None or category_id in among_categories)
         and sum(permissions.may(person, "review", category_id) for person in people) < required
     ]

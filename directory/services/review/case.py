@@ -142,8 +142,8 @@ def current_of(project_ids: Collection[int]) -> dict[int, Review]:
     """
     query = select(Review).where(Review.project_id.in_(project_ids), Review.is_current)
     query = query.order_by(Review.project_id).with_for_update()
-    found = db.session.scalars(query, execution_options={"populate_existing": True})
-    return {review.project_id: review for review in found}
+    reviews = db.session.scalars(query, execution_options={"populate_existing": True})
+    return {review.project_id: review for review in reviews}
 
 
 def current(project: Project) -> Case:
@@ -298,7 +298,7 @@ def flush(cases: Collection[Case]) -> None:
     with refusing(fk_reviews_category_categories=lambda: Invalid.field("category", fields.NO_CATEGORY)):
         db.session.flush()
         reviews = (case.review for case in cases)
-        new = [each for each in reviews if each is not None and each not in db.session]
+        new = [review for review in reviews if review is not None and review not in db.session]
         if len(new) > 1:  # in one statement on both databases, after which they are not changed any more
             db.session.bulk_save_objects(new)
         elif new:

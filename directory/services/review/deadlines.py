@@ -28,7 +28,7 @@ def close(most: int, *, notify: list[Endpoint]) -> int:
     """
     columns = select(Review.project_id, Review.since, Review.until).where(WITH_OWNER, Review.until <= now())
     due = list(db.session.execute(columns.order_by(Review.until).limit(most)))
-    days = {each.project_id: (each.until - each.since).days for each in due}
+    days = {row.project_id: (row.until - row.since).days for row in due}
     together = [project_id for project_id, number in days.items() if number == days[due[0].project_id]]
     if together:
         reason = str.__str__(service_words.time_passed(days[together[0]]))
@@ -76,5 +76,5 @@ def promise_nothing(most: int) -> int:
     closing = select(Review.project_id).where(WITH_OWNER, Review.until.is_not(None)).order_by(Review.project_id)
     ids = list(db.session.scalars(closing.limit(most)))
     locking = select(Project.id).where(Project.id.in_(ids)).order_by(Project.id).with_for_update(key_share=True)
-    found = list(db.session.scalars(locking)) if ids else []
-    return modify(update(Review).where(Review.project_id.in_(found), WITH_OWNER).values(until=None)) if found else 0
+    present = list(db.session.scalars(locking)) if ids else []
+    return modify(update(Review).where(Review.project_id.in_(present), WITH_OWNER).values(until=None)) if present else 0

@@ -150,12 +150,12 @@ def _carry_out(due: list[Case], act: Act, *, by: Caller | None, notify: list[End
 def _give(due: list[Case], *, by: Caller, notify: list[Endpoint], terms: Terms) -> Refusals:
     """Add an approval to each of the projects, and approve those that have enough; return the refusals."""
     at, ids = now(), [case.id for case in due]
-    given = approvals.give(ids, by=by, at=at)
+    added = approvals.give(ids, by=by, at=at)
     enough = approvals.enough(ids, terms.required)
     refusals = _approve([case for case in due if case.id in enough], by=by, notify=notify, terms=terms)
-    if refused := given & refusals.keys():
+    if refused := added & refusals.keys():
         approvals.take_back(refused, by=by)
-    if kept := [case for case in due if case.id in given - enough]:
+    if kept := [case for case in due if case.id in added - enough]:
         approvals.record([case.project for case in kept], by=by, at=at, reason=terms.reason)
         for case in kept:
             if case.stage is Stage.HELD:

@@ -57,25 +57,25 @@ class Plan:
 def pictures_of(case: Case, by: Caller) -> list[dict[str, Any]]:
     """The pictures that a change begins with: the owner's those that wait, if there are any, an administrator's not."""
     waiting = {} if permissions.may(by, "administer") else changes_of(case.review)
-    found: list[dict[str, Any]] = waiting.get("pictures", case.project.pictures)
-    return found
+    pictures: list[dict[str, Any]] = waiting.get("pictures", case.project.pictures)
+    return pictures
 
 
 def plan(
-    project: Project, review: Review | None, given: Mapping[str, Any], review_on_edit: str, *, is_replacing: bool
+    project: Project, review: Review | None, values: Mapping[str, Any], review_on_edit: str, *, is_replacing: bool
 ) -> Plan:
     """Plan an edit by validated fields. The calling function has locked the project and its case.
 
     With `is_replacing` a given field that applies at once no longer waits, because its owner set it again.
     """
     before = changes_of(review)
-    shown = fields.current(project, {*given, *before})
-    given = fields.with_present_category(given, shown)
-    later = _to_review(project, given, review_on_edit)
-    changes = fields.differences(shown, {name: value for name, value in given.items() if name not in later})
+    shown = fields.current(project, {*values, *before})
+    values = fields.with_present_category(values, shown)
+    later = _to_review(project, values, review_on_edit)
+    changes = fields.differences(shown, {name: value for name, value in values.items() if name not in later})
     shown |= {name: change["to"] for name, change in changes.items()}
-    kept = {name: value for name, value in before.items() if not (is_replacing and name in given)}
-    wanted = kept | {name: given[name] for name in later}
+    kept = {name: value for name, value in before.items() if not (is_replacing and name in values)}
+    wanted = kept | {name: values[name] for name in later}
     after = {name: wanted[name] for name in fields.in_order(wanted) if wanted[name] != shown[name]}
     revision_changes = {
         name: {"from": shown[name], "to": after.get(name, shown[name])}
@@ -85,14 +85,14 @@ def plan(
     return Plan(changes, before, after, revision_changes)
 
 
-def _to_review(project: Project, given: Mapping[str, Any], review_on_edit: str) -> set[str]:
+def _to_review(project: Project, values: Mapping[str, Any], review_on_edit: str) -> set[str]:
     """The given fields that need review. An equal URL, in the narrow sense, needs none."""
     names = {*fields.reviewed(review_on_edit)}
-    if review_on_edit != "never" and any(name.startswith(fields.PREFIX) for name in given):
+    if review_on_edit != "never" and any(name.startswith(fields.PREFIX) for name in values):
         defined = own_fields.present().values()
-        names |= {fields.PREFIX + each.name for each in defined if each.is_material or review_on_edit == "always"}
-    is_same = "url" in given and needs_no_review(project.url, given["url"])
-    return {name for name in given if name in names and not (name == "url" and is_same)}
+        names |= {fields.PREFIX + field.name for field in defined if field.is_material or review_on_edit == "always"}
+    is_same = "url" in values and needs_no_review(project.url, values["url"])
+    return {name for name in values if name in names and not (name == "url" and is_same)}
 
 
 def hold(case: Case, planned: Plan, *, by: Caller, at: datetime) -> None:
@@ -124,8 +124,8 @@ def apply(cases: list[Case], *, by: Caller | None, notify: list[Endpoint]) -> di
     locked them.
     """
     wanted = {case.id: _wanted(case) for case in cases}
-    edited = {each.after.id: each for each in _apply(_edited(wanted), now())}
-    applied = {project_id: each.changes for project_id, each in edited.items()}
+    edited = {edit.after.id: edit for edit in _apply(_edited(wanted), now())}
+    applied = {project_id: edit.changes for project_id, edit in edited.items()}
     for case in cases:
         if case.id in edited:  # the log names it as it is now
             after = edited[case.id].after
@@ -156,12 +156,12 @@ class _Edited:
 def _edited(wanted: Mapping[int, dict[str, Any]]) -> list[_Edited]:
     """The projects as they are after the wanted changes, in the order of their ids."""
     query = select(Project, Category.slug).join(Category).where(Project.id.in_(wanted)).order_by(Project.id)
-    found = db.session.execute(query, execution_options={"populate_existing": True}).all()
+    rows = db.session.execute(query, execution_options={"populate_existing": True}).all()
     slugs = {values["category"] for values in wanted.values() if "category" in values}
     categories: dict[str, int] = {}
     if slugs:
         categories = dict(db.session.execute(select(Category.slug, Category.id).where(Category.slug.in_(slugs))).all())
-    return [_as_edited(project, slug, wanted[project.id], categories) for project, slug in found]
+    return [_as_edited(project, slug, wanted[project.id], categories) for project, slug in rows]
 
 
 def _as_edited(project: Project, slug: str, values: dict[str, Any], categories: Mapping[str, int]) -> _Edited:
@@ -184,14 +184,14 @@ def _apply(edited: list[_Edited], at: datetime) -> list[_Edited]:
         # The savepoint keeps the other decisions of the transaction.
         with refusing(uq_projects_owner_id_url_key=Duplicate(["url"], TAKEN)), db.session.begin_nested():
             rows = [
-                {"project": each.after.id, "at": at, **{f"new_{name}": getattr(each.after, name) for name in EDITED}}
-                for each in edited
+                {"project": edit.after.id, "at": at, **{f"new_{name}": getattr(edit.after, name) for name in EDITED}}
+                for edit in edited
             ]
             db.session.connection().execute(_EDIT, rows)
     except Duplicate:
         half = len(edited) // 2
         return [*_apply(edited[:half], at), *_apply(edited[half:], at)] if half else []
-    search_index.index([each.after for each in edited if fields.is_indexed(each.changes, each.after.fields)])
+    search_index.index([edit.after for edit in edited if fields.is_indexed(edit.changes, edit.after.fields)])
     return edited
 
 

@@ -20,7 +20,7 @@ from directory.services.delivery.channels import Endpoint
 from directory.services.drafts import Draft, Judge, Verdict
 from directory.services.identity import Caller, require_active, require_verified
 from directory.services.pictures import logos
-from directory.services.pictures.project_pictures import PictureList
+from directory.services.pictures.pictures import PictureList
 from directory.services.review import revisions
 from directory.services.review.case import Case, Terms, advance, changes_of, current, end_appeals, flush, move
 from directory.services.review.steps import Act, Overtaking, Stage
@@ -32,14 +32,14 @@ SHOWN = PICTURES | {"logo_url"}  # who adds these alone may have more to do befo
 OTHER_REPOSITORY = _("You have another project of this website, with this repository or without one.")
 
 
-def submit(given: dict[str, Any], *, by: Caller, notify: list[Endpoint], judge: Judge | None = None) -> int:
+def submit(values: dict[str, Any], *, by: Caller, notify: list[Endpoint], judge: Judge | None = None) -> int:
     """Add a pending project of `by` from validated fields, have it judged, and return its id.
 
     Raises Unauthenticated, Invalid, Duplicate.
     """
     require_active(by)
     at = now()
-    columns = fields.columns(given)
+    columns = fields.columns(values)
     project = Project(
         owner_id=by.id,
         status=Status.PENDING,
@@ -51,13 +51,13 @@ def submit(given: dict[str, Any], *, by: Caller, notify: list[Endpoint], judge: 
     )
     db.session.add(project)
     with refusing(
-        uq_projects_owner_id_url_key=lambda: _submitted_already(by.id, given["url"], given.get("repository_url")),
+        uq_projects_owner_id_url_key=lambda: _submitted_already(by.id, values["url"], values.get("repository_url")),
         fk_projects_category_id_categories=lambda: Invalid.field("category", fields.NO_CATEGORY),
     ):
         db.session.flush()  # assigns the id
     search_index.index([project])
     audit.record_project(events.PROJECT_SUBMITTED, project, by=by, at=at, to_state=Status.PENDING)
-    daily_bytes.note(given, daily_bytes.ROW)
+    daily_bytes.note(values, daily_bytes.ROW)
     outbox.enqueue(events.PROJECT_SUBMITTED, project.id, by=by, endpoints=notify)
     if judge is not None:
         _have_judged(judge, Draft(Judged.SUBMISSION, project, at), project, by=by, notify=notify)
@@ -66,7 +66,7 @@ def submit(given: dict[str, Any], *, by: Caller, notify: list[Endpoint], judge: 
 
 def edit(
     project_id: int,
-    given: dict[str, Any],
+    values: dict[str, Any],
     *,
     by: Caller,
     review_on_edit: str,
@@ -95,30 +95,30 @@ def edit(
     editor = permissions.as_editor(by, project.owner_id, self_review)
     case, at, is_admin = current(project), now(), permissions.may(editor, "administer")
     if pictures is not None:
-        given = {**given, "pictures": pictures(revisions.pictures_of(case, editor))}
-    given = fields.flat(_with_own_fields(given, case))
+        values = {**values, "pictures": pictures(revisions.pictures_of(case, editor))}
+    values = fields.flat(_with_own_fields(values, case))
     review = review_on_edit if project.status == Status.LIVE and not is_admin else "never"
-    planned = revisions.plan(project, case.review, given, review, is_replacing=not is_admin)
+    planned = revisions.plan(project, case.review, values, review, is_replacing=not is_admin)
     is_edit = bool(planned.changes or planned.revision_changes)
     if is_edit:
         _write_edit(case, planned, gives_back, needs_verified, by=editor, at=at, notify=notify)
-    if not PICTURES.isdisjoint(given):
+    if not PICTURES.isdisjoint(values):
         logos.drop_unused(by.id)
     if judge is not None and is_edit and _leaves_waiting(project, planned):
         _have_judged(judge, _draft(project, planned, at), project, by=by, notify=notify)
 
 
-def _with_own_fields(given: dict[str, Any], case: Case) -> dict[str, Any]:
+def _with_own_fields(values: dict[str, Any], case: Case) -> dict[str, Any]:
     """Input whose values of own fields the project may have. Raises Invalid."""
-    own = given.get(fields.OWN_FIELDS)
+    own = values.get(fields.OWN_FIELDS)
     if own is None:
-        return given
+        return values
     project, waiting = case.project, fields.nested(changes_of(case.review)).get(fields.OWN_FIELDS, {})
-    slug = given.get("category", changes_of(case.review).get("category"))
+    slug = values.get("category", changes_of(case.review).get("category"))
     category_id = project.category_id if slug is None else category_slugs.id_of(slug)
     held = {name: (project.fields.get(name), waiting.get(name)) for name in own}
     own_fields.require(own, held, {**project.fields, **waiting, **own}, category_id, own_fields.present())
-    return given
+    return values
 
 
 def _write_edit(
@@ -166,7 +166,7 @@ def judge_seen(project_id: int, seen: frozenset[str], judge: Judge, *, notify: l
     """
     project = locked(project_id)
     owners = permissions.reviewers(User.id == project.owner_id)
-    if project.status == Status.PENDING and not any(permissions.may(each, "administer") for each in owners):
+    if project.status == Status.PENDING and not any(permissions.may(owner, "administer") for owner in owners):
         draft = Draft(Judged.SUBMISSION, project, now(), seen=seen)
         _carry_out(judge(draft), project, project.owner_id, notify)
 
@@ -227,7 +227,7 @@ def delete_each(
     ids: rows with id, url_key, title, status and category_id.
     """
     ids, at = [project.id for project in projects], now()
-    entries = [(each, {"from_state": each.status, "category_id": each.category_id}) for each in projects]
+    entries = [(project, {"from_state": project.status, "category_id": project.category_id}) for project in projects]
     audit.record_each(entries, by=by, action=events.PROJECT_DELETED, at=at, reason=reason)
     if outbox.wanting(events.PROJECT_DELETED, notify):
         outbox.enqueue_each(events.PROJECT_DELETED, catalog.all_stored(ids), by=by, endpoints=notify)
@@ -312,12 +312,12 @@ def _address(project: Project, changed: Mapping[str, Any]) -> Address:
 
 
 def _submitted_already(
-    owner_id: int, url: str, repository_url: str | None, given: Container[str] = ("url",), *, but: int | None = None
+    owner_id: int, url: str, repository_url: str | None, names: Container[str] = ("url",), *, but: int | None = None
 ) -> Duplicate:
     """The refusal of a project that the owner has submitted before, with that project, if it still exists."""
     row = duplicate(owner_id, url, repository_url, but=but)
     existing = {} if row is None else {"existing": row._asdict()}
-    if "url" in given:
+    if "url" in names:
         return Duplicate(["url"], _("You have submitted this URL already."), **existing)
     return Duplicate(["repository_url"], OTHER_REPOSITORY, **existing)
 

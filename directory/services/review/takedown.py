@@ -45,28 +45,28 @@ def take_down(user_id: int, *, by: Caller | None, notify: list[Endpoint], reason
     Raises TooManyProjects.
     """
     cases, at = _locked(user_id), now()
-    found = [case.project for case in cases]
+    projects = [case.project for case in cases]
     entries = [(case.project, entry) for case in cases for entry in _entries(case, at)]
     audit.record_each(entries, by=by, at=at, reason=reason)
     if any(outbox.wanting(event, notify) for event in EVENTS):
-        _notify(found, by=by, endpoints=notify, at=at, reason=reason)
-    gone = [project for project in found if project.status == Status.LIVE]
+        _notify(projects, by=by, endpoints=notify, at=at, reason=reason)
+    gone = [project for project in projects if project.status == Status.LIVE]
     end_appeals(cases, Overtaking.DECISION, by=by, at=at)
     _reject(cases, by=by, at=at, reason=reason)
     thread.record_each(MessageKind.UNPUBLISHED, gone, reason, by=by, at=at)
-    thread.record_each(MessageKind.REJECTED, found, reason, by=by, at=at)
-    return {"unpublished": len(gone), "rejected": len(found)}
+    thread.record_each(MessageKind.REJECTED, projects, reason, by=by, at=at)
+    return {"unpublished": len(gone), "rejected": len(projects)}
 
 
 def _locked(user_id: int) -> list[Case]:
     """The user's live and pending projects with their cases, locked. Raises TooManyProjects."""
     columns = (Project.id, Project.owner_id, Project.status, Project.title, Project.url_key, Project.category_id)
     query = select(*columns).where(Project.owner_id == user_id, Project.status.in_(OPEN)).order_by(Project.id)
-    found = list(db.session.execute(query.limit(AT_ONCE + 1).with_for_update(key_share=True)))
-    if len(found) > AT_ONCE:
+    projects = list(db.session.execute(query.limit(AT_ONCE + 1).with_for_update(key_share=True)))
+    if len(projects) > AT_ONCE:
         raise TooManyProjects(TOO_MANY)
-    reviews = current_of([project.id for project in found])
-    return [Case(project, reviews.get(project.id)) for project in found]
+    reviews = current_of([project.id for project in projects])
+    return [Case(project, reviews.get(project.id)) for project in projects]
 
 
 def _entries(case: Case, at: datetime) -> list[dict[str, Any]]:

@@ -82,9 +82,9 @@ def of_owner(project_id: int, window: Window, *, by: Caller, naming: bool) -> Sl
     Raises NotFound for everybody else.
     """
     permissions.require_owner(by, catalog.whose(project_id))
-    found = fetch(_entries().where(Message.project_id == project_id, NO_NOTE), OLDEST, window)
-    found.items = [for_owner(_viewed(row), naming=naming) for row in found.items]
-    return found
+    page = fetch(_entries().where(Message.project_id == project_id, NO_NOTE), OLDEST, window)
+    page.items = [for_owner(_viewed(row), naming=naming) for row in page.items]
+    return page
 
 
 def for_reviewers(project_id: int, window: Window, *, by: Caller) -> Slice:
@@ -94,9 +94,9 @@ def for_reviewers(project_id: int, window: Window, *, by: Caller) -> Slice:
     """
     is_own = select(Project.owner_id).where(Project.id == project_id).scalar_subquery() == by.id
     query = _entries().where(Message.project_id == project_id, or_(NO_NOTE, ~is_own))
-    found = fetch(query, OLDEST, window)
-    found.items = [_viewed(row) for row in found.items]
-    return found
+    page = fetch(query, OLDEST, window)
+    page.items = [_viewed(row) for row in page.items]
+    return page
 
 
 def requests(since: Mapping[int, datetime]) -> dict[int, str]:
@@ -169,11 +169,11 @@ def erase(message_id: int, *, by: Caller) -> None:
     """Empty the text of an entry. An empty one stays as it is, and is not logged again. Raises NotFound."""
     query = select(Message.text, Project.id, Project.url_key, Project.title)
     query = query.join_from(Message, Project, Project.id == Message.project_id).where(Message.id == message_id)
-    found = db.session.execute(query).one_or_none()
-    if found is None:
+    project = db.session.execute(query).one_or_none()
+    if project is None:
         raise NotFound
     if modify(update(Message).where(Message.id == message_id, Message.text != "").values(text="")):
-        audit.record_project(events.MESSAGE_ERASED, found, by=by)
+        audit.record_project(events.MESSAGE_ERASED, project, by=by)
 
 
 def forget_user(user_id: int) -> None:
@@ -196,12 +196,12 @@ def exported(by: Caller, most: int | None, *, naming: bool) -> tuple[list[dict[s
     owned = select(Message.id).join(Project, Project.id == Message.project_id).where(Project.owner_id == by.id)
     written = select(Message.id).where(Message.author_id == by.id)
     query = _entries().where(Message.id.in_(owned.union(written)), NO_NOTE).order_by(Message.id.desc())
-    found = list(db.session.execute(query.limit(most and most + 1)))
+    rows = list(db.session.execute(query.limit(most and most + 1)))
     shown = []
-    for row in found[:most]:
+    for row in rows[:most]:
         is_own = row.author_id == by.id
         shown.append({**for_owner(_viewed(row), naming=naming or is_own), "project_id": row.project_id})
-    return shown, most is None or len(found) <= most
+    return shown, most is None or len(rows) <= most
 
 
 def _entries() -> AnySelect:

@@ -25,8 +25,8 @@ def make(user_id: int) -> str:
     """The token of a new link to an account. Raises NotFound, AccountDeleted, AccountSuspended."""
     _require_active(accounts.locked(user_id))
     token = secrets.token_urlsafe(32)
-    given = {"browser_hash": "", "provider": "", "next_path": "/", "expires_at": now() + LIFETIME}
-    db.session.add(SignInAttempt(state_hash=sessions.digest(token), user_id=user_id, **given))
+    details = {"browser_hash": "", "provider": "", "next_path": "/", "expires_at": now() + LIFETIME}
+    db.session.add(SignInAttempt(state_hash=sessions.digest(token), user_id=user_id, **details))
     return token
 
 

@@ -21,7 +21,7 @@ def identities(by: Caller) -> list[dict[str, Any]]:
 def passkeys(by: Caller) -> list[dict[str, Any]]:
     """The caller's passkeys, newest first."""
     query = select(Passkey).where(Passkey.user_id == by.id).order_by(Passkey.id.desc())
-    return [shown(each) for each in db.session.scalars(query)]
+    return [shown(passkey) for passkey in db.session.scalars(query)]
 
 
 def shown(passkey: Passkey) -> dict[str, Any]:

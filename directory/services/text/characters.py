@@ -67,7 +67,7 @@ def without_invisible(text: str) -> str:
     """The text without invisible characters, except those that change how their neighbours look."""
     if text.isascii():
         return text
-    return _INVISIBLE.sub(lambda found: found[0] if _has_effect(text, found.start()) else "", text)
+    return _INVISIBLE.sub(lambda match: match[0] if _has_effect(text, match.start()) else "", text)
 
 
 def fold(text: str) -> str:
@@ -87,12 +87,12 @@ def accents(text: str) -> str:
     """The accents and points that `fold` removes, each with its place among the letters; empty for most texts."""
     if text.isascii():
         return ""
-    found, place = [], 0
+    marks, place = [], 0
     for char in unicodedata.normalize("NFKD", text):
         place += char.isalnum()
         if unicodedata.category(char)[0] == "M" and _is_accent(char):
-            found.append(f"{place}{char}")
-    return "".join(found)
+            marks.append(f"{place}{char}")
+    return "".join(marks)
 
 
 def script(char: str) -> str:
@@ -135,8 +135,8 @@ def as_read(text: str) -> str:
         return text
     disguised = _disguised(text)
 
-    def read(found: re.Match[str]) -> str:
-        word = found[0]
+    def read(match: re.Match[str]) -> str:
+        word = match[0]
         if not (disguised or _LATIN_LETTER.search(word)) or not _LIKE.search(word):
             return word
         scripts = {script(char) for char in word if char.isalpha()}

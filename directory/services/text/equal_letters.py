@@ -46,4 +46,4 @@ _UNUSUAL = re.compile("|".join(sorted(_USUAL, key=len, reverse=True)))
 
 def usual(text: str) -> str:
     """A decomposed text with the usual spelling of each sequence that has another one."""
-    return _UNUSUAL.sub(lambda found: _USUAL[found[0]], text)
+    return _UNUSUAL.sub(lambda match: _USUAL[match[0]], text)

@@ -124,7 +124,7 @@ def is_public(address: IPv4Address | IPv6Address) -> bool:
     """Whether an address, and any IPv4 address embedded in it, is reachable on the internet."""
     if isinstance(address, IPv6Address):
         carried = (address.ipv4_mapped, address.sixtofour, *(address.teredo or ()), _translated(address))
-        if any(each is not None and not is_public(each) for each in carried):
+        if any(inner is not None and not is_public(inner) for inner in carried):
             return False
         if address.ipv4_mapped is not None or _translated(address) is not None:
             return True

@@ -91,8 +91,8 @@ def several(texts: list[str]) -> list[str]:
     """The HTML of several texts. When they have taken PAGE_STEPS together, the rest is shown as it was written."""
     rendered, steps = [], 0
     for text in texts:
-        made, taken = _rendered(text) if steps <= PAGE_STEPS else (_unrendered(text), 0)
-        rendered.append(made)
+        markup, taken = _rendered(text) if steps <= PAGE_STEPS else (_unrendered(text), 0)
+        rendered.append(markup)
         steps += taken
     return rendered
 
@@ -102,17 +102,17 @@ def _rendered(text: str) -> tuple[str, int]:
     """The HTML of a text, and the steps that it took. It is cached, so each version of a text is rendered once."""
     env = {STEPS: 0}
     try:
-        made = _parser().render(text, env)
+        markup = _parser().render(text, env)
     except _TooCostly:
         return _unrendered(text), STEPS_MAX
-    return _cleaned(made, link_rel=REL), env[STEPS]
+    return _cleaned(markup, link_rel=REL), env[STEPS]
 
 
-def _cleaned(made: str, *, tags: set[str] = ELEMENTS, schemes: set[str] = SCHEMES, link_rel: str, **more: Any) -> str:
+def _cleaned(markup: str, *, tags: set[str] = ELEMENTS, schemes: set[str] = SCHEMES, link_rel: str, **more: Any) -> str:
     """HTML of allowed elements alone, with their directions."""
     attributes = {**ATTRIBUTES, **more}
     return nh3.clean(
-        without_refused(made),
+        without_refused(markup),
         tags=tags,
         attributes=attributes,
         url_schemes=schemes,
@@ -268,8 +268,8 @@ def _beside_cjk(rule: Callable[[StateInline, bool], bool]) -> Callable[[StateInl
             return False
         before, behind = state.src[max(0, start - 1) : start], state.src[state.pos : min(state.pos + 1, state.posMax)]
         if state.src[start] != "_" and (CJK.match(before) or CJK.match(behind)):
-            for each in state.delimiters[known:]:
-                each.open, each.close = _flanks(before, behind), _flanks(behind, before)
+            for delimiter in state.delimiters[known:]:
+                delimiter.open, delimiter.close = _flanks(before, behind), _flanks(behind, before)
         return True
 
     return checked
@@ -332,7 +332,7 @@ def _turn_around(state: StateCore) -> None:
     first = following = None
     for token in reversed(state.tokens):
         if token.type == "inline":
-            shown = "".join(each.content for each in token.children or () if each.type == "text")
+            shown = "".join(child.content for child in token.children or () if child.type == "text")
             first = direction(shown) or first
         elif token.nesting == 1 and "dir" in ATTRIBUTES.get(token.tag, ()):
             is_auto = token.tag in ("blockquote", "li") and (first != "rtl" or (following and following.hidden))

@@ -34,19 +34,19 @@ def is_forge(host: str) -> bool:
     return is_gitlab(host) or host in _FORGES or host.startswith(_FORGE_LABELS)
 
 
-def web_address(given: str) -> str:
-    """The https address of a repository that is given as Git clones it, on a host that has one; otherwise `given`.
+def web_address(address: str) -> str:
+    """The https address of a repository as Git clones it, where its host has pages; otherwise `address` itself.
 
     `git@github.com:ada/tool.git`, `git://github.com/ada/tool` and `git+ssh://git@github.com/ada/tool.git#main` are
     https://github.com/ada/tool.
     """
-    text = given.strip()
+    text = address.strip()
     if over_http := _OVER_HTTP.fullmatch(text):
         return over_http[1]
     match = _BY_GIT.fullmatch(text) or _BY_SSH.fullmatch(text)
     if match is None:
-        return given
+        return address
     named = match["host"].lower().removeprefix("www.")
     host = _ALIASES.get(named, named)
     path = match["path"].strip("/").removesuffix(".git")
-    return f"https://{host}/{path}" if (is_forge(host) or host in _OTHERS) and path else given
+    return f"https://{host}/{path}" if (is_forge(host) or host in _OTHERS) and path else address

@@ -76,18 +76,18 @@ COUNTS: ColumnElement[bool] = counts(Upvote)
 class _Counting:
     """A statement of PostgreSQL that counts votes, and records the last uses of the callers for whom they are due."""
 
-    def __init__(self, sql: str, *given: Any) -> None:
-        self._votes = Prepared(text(sql).bindparams(*given))
-        self._with_uses = Prepared(text(last_uses.WITH_USES + sql).bindparams(*given, *last_uses.TIMES))
+    def __init__(self, sql: str, *params: Any) -> None:
+        self._votes = Prepared(text(sql).bindparams(*params))
+        self._with_uses = Prepared(text(last_uses.WITH_USES + sql).bindparams(*params, *last_uses.TIMES))
 
-    def all(self, votes: list["Vote"], given: dict[str, Any]) -> list[Row]:
+    def all(self, votes: list["Vote"], values: dict[str, Any]) -> list[Row]:
         """All rows."""
         due = _due(votes)
-        return self._with_uses.all(given | last_uses.parameters(due)) if due else self._votes.all(given)
+        return self._with_uses.all(values | last_uses.parameters(due)) if due else self._votes.all(values)
 
-    def first(self, vote: "Vote", given: dict[str, Any]) -> Row | None:
+    def first(self, vote: "Vote", values: dict[str, Any]) -> Row | None:
         """The first row, or None."""
-        rows = self.all([vote], given)
+        rows = self.all([vote], values)
         return rows[0] if rows else None
 
 
@@ -181,7 +181,7 @@ def _count(votes: list[Vote]) -> list[Outcome | Exception | None]:
     first, *others = votes
     try:
         if others or not on_postgresql():
-            return [CountAlone() if isinstance(each, Unavailable) else each for each in _together(votes)]
+            return [CountAlone() if isinstance(result, Unavailable) else result for result in _together(votes)]
         return [transaction(lambda: _on_postgresql(first), single=True)]
     except Exception as error:
         if not others:
@@ -261,21 +261,21 @@ def _locked() -> LockedRows:
 
 def _on_postgresql(vote: Vote) -> Outcome | None:
     """Count a vote. One caller at a time waits for a locked project; raises Unavailable for the others."""
-    given = {"project": vote.project_id, "voter": vote.by.id, "action": vote.action, "at": now()}
+    values = {"project": vote.project_id, "voter": vote.by.id, "action": vote.action, "at": now()}
     try:
-        return _VOTE_SOON.first(vote, given)
+        return _VOTE_SOON.first(vote, values)
     except DBAPIError as error:
         if state_of(error) == UNDEFINED_FUNCTION:  # the database is not upgraded yet
-            return _VOTE.first(vote, given)
+            return _VOTE.first(vote, values)
         if state_of(error) != LOCK_NOT_AVAILABLE:
             raise
     outcome, is_locked = _if_free(vote)
     if outcome is not None:
         return outcome
     if not is_locked:
-        return _VOTE.first(vote, given)
+        return _VOTE.first(vote, values)
     with _locked().waiting(vote.project_id):
-        return _VOTE.first(vote, given)
+        return _VOTE.first(vote, values)
 
 
 def _if_free(vote: Vote) -> tuple[Outcome | None, bool]:

@@ -15,7 +15,7 @@ from directory.extensions import db
 from directory.models import AuditEntry, Delivery, Logo, PictureUse, Project, now
 from directory.models.base import small_digest
 from directory.services.pictures import logos, pictures
-from directory.services.pictures.project_pictures import PICTURES_MAX
+from directory.services.pictures.pictures import PICTURES_MAX
 from tests.support.factories import Api
 from tests.support.pictures import picture
 from tests.support.reviewing import NOTIFYING

@@ -6,7 +6,7 @@ import pytest
 from PIL import Image
 
 from directory.extras.previews import cards
-from directory.services.pictures import turns
+from directory.services.pictures import pictures
 from tests.support.factories import Api
 
 
@@ -53,7 +53,7 @@ def test_a_project_that_is_not_live_has_none_even_for_its_owner(world, api, stat
 
 def test_while_another_is_drawn_too_long_the_answer_is_503_with_retry_after(world, api, monkeypatch):
     project = world.project(title="Waiting lamp")
-    monkeypatch.setattr(turns, "WAIT", 0.01)
+    monkeypatch.setattr(pictures, "TURN_SECONDS", 0.01)
     with cards._turns.turn(""):
         answer = api.get(f"/p/{project}/card.png")
     assert (answer.status_code, answer.headers["Retry-After"]) == (503, "2")

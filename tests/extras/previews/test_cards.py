@@ -13,7 +13,7 @@ from PIL import Image, ImageChops, ImageFont
 
 from directory.errors import Unavailable
 from directory.extras.previews import cards
-from directory.services.pictures import pictures, turns
+from directory.services.pictures import pictures
 from tests.services.test_pictures import noise
 from tests.support import cpu
 from tests.support.pictures import picture
@@ -132,7 +132,7 @@ def test_a_card_that_another_drew_meanwhile_is_not_drawn_again(monkeypatch):
 
 def test_while_a_card_is_drawn_one_other_waits_and_all_more_are_refused_at_once(monkeypatch):
     drawn, may_end = [], Event()
-    monkeypatch.setattr(turns, "WAIT", 3600)
+    monkeypatch.setattr(pictures, "TURN_SECONDS", 3600)
     monkeypatch.setattr(
         cards, "_draw", lambda card: may_end.wait(60) and (drawn.append(card) or Image.new("L", (4, 4)))
     )
@@ -153,7 +153,7 @@ def test_one_that_waits_for_the_same_card_does_not_draw_it_again_and_a_kept_one_
             waiting = pool.submit(cards.drawn, PLAIN)
         assert waiting.result(60) == cards.drawn(PLAIN)
     assert len(drawn) == 1
-    monkeypatch.setattr(turns, "WAIT", 0.01)
+    monkeypatch.setattr(pictures, "TURN_SECONDS", 0.01)
     with cards._turns.turn(""):
         assert cards.drawn(PLAIN)  # it is kept
         with pytest.raises(Unavailable):

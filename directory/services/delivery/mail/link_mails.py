@@ -14,7 +14,7 @@ from directory.services.delivery.channels import MailServer
 from directory.services.delivery.outbox import event_json, rows_of
 from directory.services.identity import hold_active
 
-EVENTS = {each.purpose: each for each in events.TABLE if each.purpose}
+EVENTS = {event.purpose: event for event in events.TABLE if event.purpose}
 
 
 def queue(

@@ -26,12 +26,12 @@ from directory.models import Message as ThreadMessage
 from directory.models.base import HIGHEST_ID
 from directory.services import service_words, turns
 from directory.services.accounts import mail_links
-from directory.services.catalog import best
 from directory.services.delivery.channels import MailServer, NotToBeSent
 from directory.services.delivery.leases import Lease
 from directory.services.delivery.mail import templates
 from directory.services.delivery.mail.templates import Mail
 from directory.services.turns import Standing
+from directory.services.votes import weeks
 
 SUBJECT, UNSUBSCRIBE = "Subject", "List-Unsubscribe"
 
@@ -110,8 +110,8 @@ def _of_link(lease: Lease, event: Event, link_id: int, server: MailServer, next_
         at, token = link.expires_at, mail_links.token_of_link(link, server.keys)
     facts, language = (link.username, at, token), _language(link, server)
     mail = templates.of_account(server.site, event, *facts, next_path=next_path, language=language)
-    made = message(mail, to=link.email, server=server, message_id=lease.webhook_id)
-    return made if event.is_notice else replace(made, secrets=frozenset({token}))
+    composed = message(mail, to=link.email, server=server, message_id=lease.webhook_id)
+    return composed if event.is_notice else replace(composed, secrets=frozenset({token}))
 
 
 def _link(link_id: int) -> Any:
@@ -142,14 +142,14 @@ def _decision(lease: Lease, event: Event, data: dict[str, Any], server: MailServ
 
 
 def _figures(project_id: int, language: Catalogue) -> tuple[Words, ...]:
-    """The votes of a project, and with one its place in its week. Raises NotToBeSent if it is not live any more."""
+    """The votes of a project, and its place in its week. Raises NotToBeSent if it is not live any more."""
     columns = select(Project.id, Project.upvotes, Project.published_at)
-    found = db.session.execute(columns.where(Project.id == project_id, Project.status == Status.LIVE)).one_or_none()
-    if found is None:
+    project = db.session.execute(columns.where(Project.id == project_id, Project.status == Status.LIVE)).one_or_none()
+    if project is None:
         raise NotToBeSent("the project is not live any more")
-    number, (week, place) = language.locale.number, best.place(found.id, found.upvotes, found.published_at)
-    votes = ngettext("It has {number} vote.", "It has {number} votes.", found.upvotes, number=number(found.upvotes))
-    if not found.upvotes:
+    number, (week, place) = language.locale.number, weeks.place(project.id, project.published_at)
+    votes = ngettext("It has {number} vote.", "It has {number} votes.", project.upvotes, number=number(project.upvotes))
+    if place is None:
         return (votes,)
     return votes, _("It was number {place} of {period}.", place=number(place), period=week.name)
 
@@ -183,11 +183,11 @@ def _notified(user_id: int, server: MailServer) -> tuple[Any, str]:
     return user, server.site.address(f"/api/auth/notifications/{token}")
 
 
-def _with_switch(made: Message, address: str) -> Message:
+def _with_switch(composed: Message, address: str) -> Message:
     """The message with the headers by which mail programs offer to switch such mail off."""
-    made.content[UNSUBSCRIBE] = f"<{address}>"
-    made.content["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"  # RFC 8058
-    return made
+    composed.content[UNSUBSCRIBE] = f"<{address}>"
+    composed.content["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"  # RFC 8058
+    return composed
 
 
 def _unread(lease: Lease, project_id: int, first: int) -> str:
@@ -236,7 +236,7 @@ def message(mail: Mail, *, to: str, server: MailServer, message_id: str) -> Mess
 
 def _active(user_id: int) -> Any:
     columns = (User.id, User.username, User.email, User.notify, User.language)
-    found = db.session.execute(select(*columns).where(User.id == user_id, ACTIVE)).one_or_none()
-    if found is None:
+    user = db.session.execute(select(*columns).where(User.id == user_id, ACTIVE)).one_or_none()
+    if user is None:
         raise NotToBeSent("the account is suspended or deleted")
-    return found
+    return user

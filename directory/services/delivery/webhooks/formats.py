@@ -19,7 +19,7 @@ from directory.services.site import Site
 from directory.services.text.rules import isolated
 
 PREFIX = "whsec_"  # of secrets
-DECIDERS = {each.actor for each in events.DECIDED.values()}
+DECIDERS = {event.actor for event in events.DECIDED.values()}
 COLOUR = 0x2E7D32
 INVISIBLE = "\u200b"
 DIRECTIONAL = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
@@ -143,19 +143,19 @@ def _facts(event: dict[str, Any]) -> list[tuple[str, str]]:
     """The rest that is worth a line: author, category, owner, who did it, what changed, and why."""
     data = event["data"]
     project = data["project"]
-    found = [("Category", project["category"]["name"]), ("Submitted by", project["owner"]["username"])]
+    facts = [("Category", project["category"]["name"]), ("Submitted by", project["owner"]["username"])]
     if project.get("author"):  # an event that an earlier version stored has none
-        found.insert(0, ("By", project["author"]))
+        facts.insert(0, ("By", project["author"]))
     for member, actor in data.items():
         if member.endswith("_by") and actor and member != "submitted_by":
-            found.append((member.removesuffix("_by").capitalize() + " by", actor["username"]))
+            facts.append((member.removesuffix("_by").capitalize() + " by", actor["username"]))
     if data.get("changes"):
-        found.append(("Changed", ", ".join(name.replace("_", " ") for name in data["changes"])))
+        facts.append(("Changed", ", ".join(name.replace("_", " ") for name in data["changes"])))
     if data.get("reason"):
-        found.append(("Reason", data["reason"]))
+        facts.append(("Reason", data["reason"]))
     if data.get("kind"):
-        found.append(("Reported as", data["kind"].replace("_", " ")))
-    return found
+        facts.append(("Reported as", data["kind"].replace("_", " ")))
+    return facts
 
 
 def _discord_text(character: str) -> str:

@@ -103,8 +103,8 @@ def secret_parts(endpoint: Webhook) -> set[str]:
     parts = urlsplit(endpoint.url)
     path = f"{parts.path}?{parts.query}" if parts.query else parts.path
     pieces = [path, parts.path, *parts.path.split("/"), *(value for _, value in parse_qsl(parts.query))]
-    found = {piece for piece in pieces if len(piece) >= SECRET_LENGTH}
-    found |= {endpoint.url, parts.password or endpoint.url}
+    hidden = {piece for piece in pieces if len(piece) >= SECRET_LENGTH}
+    hidden |= {endpoint.url, parts.password or endpoint.url}
     for secret in endpoint.secrets:
-        found |= {secret, secret.removeprefix(formats.PREFIX)}
-    return found
+        hidden |= {secret, secret.removeprefix(formats.PREFIX)}
+    return hidden
