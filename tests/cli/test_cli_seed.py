@@ -28,7 +28,7 @@ from directory.models import (
 )
 from directory.services.accounts import accounts
 from directory.services.accounts.passwords import verify_password
-from directory.services.data import demo, seeding
+from directory.services.data import demo, seeding, under_way
 from directory.services.identity import Caller
 from tests.conftest import ENVIRONMENT
 from tests.support.factories import PASSWORD, Api, World
@@ -127,6 +127,8 @@ def test_the_demo_has_what_is_new_picked_asked_held_appealed_and_reported(
     admin = world.caller(Caller(reviewer.id, "admin", "admin"))
     waits = admin.get("/api/review/summary").json
     assert (waits["held"], waits["waiting_for_appeal"], waits["messages"]) == (1, 1, 3)
+    [held] = admin.get("/api/review/projects?held=true").json["items"]
+    assert f"rule:{under_way.RULE}" in held["warnings"]
     assert size(app, Report, Report.outcome.is_(None)) == 1
     asked = admin.get("/api/review/projects?waiting_for=owner").json["items"]
     assert [each["review"]["waiting_for"] for each in asked] == ["owner"]

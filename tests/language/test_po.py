@@ -93,6 +93,10 @@ def test_our_translations_can_be_used(tag: str) -> None:
     ours = po.catalogue(tag, po.our_files(tag))
     assert ours.locale.name != tag
     assert ours.locale.direction == ("rtl" if tag == "ar" else "ltr")
+    # The name of a button has the number that it shows: who speaks to the browser says what is there to read.
+    for votes in (1, 2, 3, 11, 100, 1_000_000):
+        name = ngettext("Upvote {title}, {number} vote", "Upvote {title}, {number} votes", votes, title="Lamp")
+        assert str(votes) in ours.say(name)
 
 
 @pytest.mark.parametrize(

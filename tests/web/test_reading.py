@@ -291,6 +291,21 @@ def test_show_more_keeps_the_focus_and_takes_over_the_address(chromium, app, wor
         expect(page.get_by_role("heading", name="No votes yet")).to_have_count(1)
 
 
+def test_a_screen_has_nine_rows_of_a_list(chromium, app, world):
+    of_tools = {"slug": "tools", "name": "Tools", "description": "What one has at hand all day, and what makes it."}
+    world.caller(world.admin()).post("/api/admin/categories", of_tools)
+    for number in range(30):
+        world.project(title=f"Lamp {number}")
+    with served(app) as site, visitor(chromium, site) as person:
+        person.page.set_viewport_size({"width": 1280, "height": 800})
+        for path in ("/?sort=upvotes&page=2", "/categories/tools?sort=popular&page=2", "/?q=lamp"):
+            rows = person.open(path).page.eval_on_selector_all(
+                "article.row", "rows => rows.map(row => row.getBoundingClientRect()).map(at => [at.height, at.bottom])"
+            )
+            assert {height for height, _ in rows} == {72}, path
+            assert sum(bottom <= 800 for _, bottom in rows) >= 9, (path, rows)
+
+
 def test_a_script_shows_ages_and_names_of_days_and_more_rows_of_a_day_need_no_second_heading(chromium, make_app, world):
     for number in range(22):
         world.project(title=f"Lamp {number}", tags=["blue"])

@@ -1,10 +1,23 @@
-"""What is under way in the demo: questions with answers, an appeal, a report, and what a rule would hold."""
+"""What is under way in the demo: questions with answers, an appeal, a report, and what a rule holds."""
 
 from collections.abc import Sequence
 from datetime import timedelta
 
 from directory.extensions import db
-from directory.models import MessageKind, Report, ReportKind, Sender, Status, now
+from directory.models import (
+    Effect,
+    Judged,
+    MessageKind,
+    Report,
+    ReportKind,
+    RuleAction,
+    RuleDay,
+    RuleState,
+    Sender,
+    SpamRule,
+    Status,
+    now,
+)
 from directory.services.data.demo import Person, Submission
 from directory.services.identity import Caller
 from directory.services.review import thread
@@ -17,6 +30,7 @@ QUESTION = "Is there a page that lists the releases?"
 REPLY = "Yes, the website links to it, below the download. Thank you for looking!"
 APPEAL = "The description was shortened since, and says now what sets it apart. Please look at it once more."
 REPORT = "The link to the documentation leads to an old version."
+RULE = "Well-known names, which others may use for theirs"
 MINUTE = timedelta(minutes=1)
 
 
@@ -53,7 +67,18 @@ def _question(case: Case, owner: Caller, by: Caller) -> None:
 
 
 def _hold(case: Case, _owner: Caller, _by: Caller) -> None:
-    advance(case, Act.HOLD, by=None, at=now())
+    """A rule holds it, by its name."""
+    at, project = now(), case.project
+    names = {"fact": "words", "is": "in", "value": [project.title, "WordPress", "Firefox"]}
+    hold = Effect.HOLD.value
+    about = {"judges": [Judged.SUBMISSION.value], "conditions": [names], "effect": hold, "state": RuleState.ON.value}
+    rule = SpamRule(name=RULE, **about)
+    db.session.add(rule)
+    db.session.flush()  # for its id
+    did = {"project_id": project.id, "of_revision": False, "effect": hold, "acted": True, "version": project.version}
+    db.session.add(RuleAction(rule_id=rule.id, rule_name=RULE, at=at, **did))
+    db.session.add(RuleDay(rule_id=rule.id, day=at.date(), matched=1))
+    advance(case, Act.HOLD, by=None, at=at)
     flush([case])
 
 
