@@ -6,10 +6,11 @@ does an answer that shows them.
 Counting takes much longer than reading a page of the list. So the process stores what was counted.
 """
 
+import json
 from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 from sqlalchemy import Text, bindparam, cast, func, literal_column, select, true, union_all
@@ -18,7 +19,7 @@ from directory.db.paging import AnySelect, carried, directed, windowed
 from directory.db.statements import Prepared
 from directory.db.transactions import by_index
 from directory.extensions import db
-from directory.models import Category, Project, ProjectField, Status
+from directory.models import Category, Project, Status
 from directory.services.catalog import (
     category_slugs,
     own_fields,
@@ -26,27 +27,29 @@ from directory.services.catalog import (
     queries,
     search,
     shapes,
+    stored_counts,
     tags,
     ways,
 )
-from directory.services.catalog.columns import unindexed
+from directory.services.catalog.fields import Kind
 from directory.services.catalog.filters import Filters
 from directory.services.catalog.own_fields import OwnField
 from directory.services.catalog.stored_counts import StoredCounts
 
 MOST = 10  # tags
 LOOK = 0.06  # what reading one project of a list takes, as so many times the look at one that an index of tags names
+COLLECTING = 4  # what collecting a project with a value takes, as so many times the look-up of one project's value
 # Projects with a tag. PostgreSQL would compare with more than 131,072 one by one, where work_mem is 4 MB.
 IN_MEMORY = 100_000
+TRUTHS = {"1": "true", "0": "false"}  # as SQLite reads them from JSON
 # Up to so many live projects SQLite takes all matches from its index of words: then it has them much sooner than a scan
 # of the list has tested the texts of the newest ones.
 LISTED = 2_000_000
 LIVE = Filters(status=Status.LIVE)
 P = Project.__table__.c
 Fields = Mapping[str, OwnField]
-F = ProjectField.__table__.c
 TAG, CATEGORY, FIELD, ALL = "tag", "category", "field", "all"  # the kinds of rows
-ONE_FIELD = "one_field"  # rows as of FIELD, of the field that `counted` names alone
+NAMED = "field_{}"  # the parameters with the names of own fields
 
 
 class Facets(NamedTuple):
@@ -76,17 +79,27 @@ def of(filters: Filters, categories: list[Category], found_by: ways.Matched | No
     if filters == LIVE and not fields:
         return _of_all(categories)
 
-    def make(live: int) -> Facets:
-        made = _made(filters, categories, found_by or ways.matched(filters), live, fields)
-        return _with_fields(made, filters, fields, live)
+    _, live, _ = state = stored_counts.present(defined.stamp)
 
-    return stored.of(filters, defined.stamp, make)
+    def counted(filters: Filters, found_by: ways.Matched | None = None) -> Facets:
+        make = partial(_made, filters, categories, found_by, live, fields)
+        return stored.of(filters, state, make)
+
+    made = counted(filters, found_by)
+    asked, numbers, capped = filters.own or (), made.fields, made.capped
+    for each in asked:
+        if fields[each.field].kind in own_filters.COUNTED:
+            wider = counted(replace(filters, own=tuple(other for other in asked if other is not each) or None))
+            numbers = {**numbers, each.field: wider.fields.get(each.field, {})}
+            capped = capped or wider.capped
+    return made._replace(fields=own_filters.narrower(numbers, fields, asked), capped=capped)
 
 
 def _made(
     filters: Filters, categories: list[Category], found_by: ways.Matched | None, live: int, fields: Fields
 ) -> Facets:
     """The facets of a list in a directory with `live` live projects, those of own fields as they are counted."""
+    found_by = found_by or ways.matched(filters)
     kinds = (TAG, FIELD) if fields else (TAG,)
     if filters == LIVE:
         counted = _counted(filters, found_by, (FIELD,), live, fields)
@@ -110,18 +123,6 @@ def _of_all(categories: list[Category]) -> Facets:
     return Facets(_sorted(_live(categories), categories), used, {}, capped=False)
 
 
-def _with_fields(made: Facets, filters: Filters, fields: Fields, live: int) -> Facets:
-    """Facets with those of own fields, each under all filters but its own."""
-    asked, counted, capped = filters.own or (), made.fields, made.capped
-    for each in asked:
-        if fields[each.field].kind in own_filters.COUNTED:
-            wider = replace(filters, own=tuple(other for other in asked if other is not each) or None)
-            without = _counted(wider, ways.matched(wider), (ONE_FIELD,), live, {each.field: fields[each.field]})
-            counted = {**counted, each.field: without.fields.get(each.field, {})}
-            capped = capped or without.capped
-    return made._replace(fields=own_filters.narrower(counted, fields, asked), capped=capped)
-
-
 def _live(categories: list[Category]) -> dict[int, int]:
     return {each.id: each.live_projects for each in categories}
 
@@ -139,17 +140,23 @@ def _counted(
     if found_by is None:
         return Facets({}, {}, {}, capped=False)
     names, dialect, matches = tuple(found_by.narrowing), db.engine.dialect.name, found_by.matches
-    is_scan = matches in {shapes.CAPPED, shapes.MANY}
+    is_scan, is_collected = matches in {shapes.CAPPED, shapes.MANY}, matches in {shapes.TESTED, shapes.COLLECTED}
     if filters.tag is not None and not filters.has_several_tags:
         if not matches:
             matches, names = _way(filters.tag, names, live)
         elif is_scan:  # few of the list have the tag: only their words are looked up
             names = _scanned(sum(tags.used([filters.tag]).values()), names)
+    if filters.own is not None and not matches:
+        number = ways.number(filters, found_by)
+        is_collected = number * number * COLLECTING < search.MOST * live
+        names = own_filters.by_each(names, is_of_each=not is_collected)
     if is_scan and dialect == "sqlite" and live <= LISTED:
         names = tuple("q_in_memory" if name == "q" else name for name in names)
     shape = shapes.ListShape(names, filters.status, dialect, matches=matches)
-    with by_index() if matches in {shapes.TESTED, shapes.COLLECTED} else nullcontext():
-        rows = _statement(shape, search.MOST, kinds).all({**found_by.given, "counted": next(iter(fields), None)})
+    own = [name for name, field in fields.items() if field.kind in own_filters.COUNTED] if FIELD in kinds else []
+    with by_index() if is_collected else nullcontext():
+        named = {NAMED.format(number): name for number, name in enumerate(own)}
+        rows = _statement(shape, search.MOST, kinds, len(own)).all({**found_by.given, **named})
     numbers: dict[str, dict[str, int]] = {TAG: {}, CATEGORY: {}, FIELD: {}, ALL: {}}
     for kind, key, number in rows:
         numbers[kind][key] = number
@@ -164,10 +171,12 @@ def _by_value(numbers: Mapping[str, int], fields: Fields) -> dict[str, dict[str,
     """The numbers by field and value, of projects whose category has the field."""
     found: dict[str, dict[str, int]] = {}
     for key, number in numbers.items():
-        name, category_id, value = key.split(" ")
-        if name in fields and fields[name].is_in(int(category_id)):
+        name, category_id, text = key.split(" ", 2)
+        field = fields[name]
+        if field.is_in(int(category_id)):
             of_field = found.setdefault(name, {})
-            of_field[value] = of_field.get(value, 0) + number
+            for value in json.loads(text) if field.kind is Kind.CHOICES else [TRUTHS.get(text, text)]:
+                of_field[value] = of_field.get(value, 0) + number
     return found
 
 
@@ -189,18 +198,25 @@ def _scanned(number: int, names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=200)
-def _statement(shape: shapes.ListShape, most: int, kinds: tuple[str, ...]) -> Prepared:
-    """The numbers of these kinds among the newest `most` projects; and how many there are, `most` + 1 for more."""
+def _statement(shape: shapes.ListShape, most: int, kinds: tuple[str, ...], own_fields: int) -> Prepared:
+    """The numbers of these kinds among the newest `most` projects; and how many there are, `most` + 1 for more.
+
+    `own_fields` is the number of own fields that are counted.
+    """
     ids, by, _ = queries.listed(shape)
     first = windowed(ids, by, "top", most).subquery("first")
     number = func.row_number().over(order_by=directed(carried(first, by), by, "top")).label("number")
     matched = select(first.c.id, number).cte("matched").prefix_with("MATERIALIZED")
-    row: Any = select(P.id, P.category_id, P.tags).where(P.id == matched.c.id).correlate(matched)
-    own = search.looked_up(row) if shape.dialect == "postgresql" else P.id.table
-    counted: Any = select(own.c.id, own.c.category_id, own.c.tags).where(matched.c.number <= most)
-    counted = counted.join_from(matched, own, true() if shape.dialect == "postgresql" else P.id == matched.c.id)
+    columns = [P.category_id, *([P.tags] if TAG in kinds else ()), *([P.fields] if own_fields else ())]
+    row: Any = select(*columns).where(P.id == matched.c.id).correlate(matched)
+    of_project = search.looked_up(row) if shape.dialect == "postgresql" else P.id.table
+    shown = [of_project.c[column.name] for column in columns if column is not P.fields]
+    values = [_value(of_project.c.fields, shape.dialect, number) for number in range(own_fields)]
+    counted: Any = select(*shown, *values).where(matched.c.number <= most)
+    counted = counted.join_from(matched, of_project, true() if shape.dialect == "postgresql" else P.id == matched.c.id)
     counted = counted.cte("counted").prefix_with("MATERIALIZED")
-    parts = [_PARTS[kind](counted, shape.dialect) for kind in kinds]
+    parts = [_PARTS[kind](counted, shape.dialect) for kind in kinds if kind != FIELD]
+    parts += [_by_field(counted, number) for number in range(own_fields)]
     size: AnySelect = select(literal_column(f"'{ALL}'"), literal_column("''"), func.count()).select_from(matched)
     return Prepared(union_all(*(select(part.subquery()) for part in parts), size), replan=True)
 
@@ -222,21 +238,23 @@ def _by_category(counted: Any, _dialect: str) -> AnySelect:
     return query.add_columns(func.count().label("number")).group_by(key)
 
 
-def _by_field(counted: Any, _dialect: str) -> AnySelect:
-    """The numbers by field, category and value, by the index of values."""
+def _value(own_fields: Any, dialect: str, number: int) -> Any:
+    """The text of a project's value of an own field; that of several choices is a list in JSON."""
+    name: Any = bindparam(NAMED.format(number), type_=Text)
+    if dialect == "postgresql":
+        return own_fields.op("->>")(name).label(name.key)
+    return func.json_extract(own_fields, literal_column("'$.'").concat(name)).label(name.key)
+
+
+def _by_field(counted: Any, number: int) -> AnySelect:
+    """The numbers by category and by the text of a value. To look values up in their index takes longer."""
+    name: Any = bindparam(NAMED.format(number), type_=Text)
+    value: Any = counted.c[name.key]
     space: Any = literal_column("' '")
-    category_id = cast(counted.c.category_id, Text)
-    key: Any = F.field.concat(space).concat(category_id).concat(space).concat(F.value)
+    key = name.concat(space).concat(cast(counted.c.category_id, Text)).concat(space).concat(cast(value, Text))
     query: AnySelect = select(literal_column(f"'{FIELD}'").label("kind"), key.label("key"))
-    query = query.add_columns(func.count().label("number")).join_from(
-        counted, F.field.table, F.project_id == counted.c.id
-    )
-    return query.where(F.value != literal_column("''")).group_by(F.field, counted.c.category_id, F.value)
+    query = query.add_columns(func.count().label("number")).where(value.is_not(None))
+    return query.group_by(counted.c.category_id, value)
 
 
-def _by_one_field(counted: Any, dialect: str) -> AnySelect:
-    """The same of one field, which is looked up for each project: not all projects that have it are read."""
-    return _by_field(counted, dialect).where(unindexed(F.field, dialect) == bindparam("counted"))
-
-
-_PARTS = {TAG: _by_tag, CATEGORY: _by_category, FIELD: _by_field, ONE_FIELD: _by_one_field}
+_PARTS = {TAG: _by_tag, CATEGORY: _by_category}

@@ -1,9 +1,10 @@
 """Lists narrowed by fields of the operator's own, by the index of their values, and what these narrow a list to."""
 
+import re
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Float, Text, bindparam, select
+from sqlalchemy import ColumnElement, Float, Text, bindparam, literal_column, select
 
 from directory.db.statements import among
 from directory.models import ProjectField
@@ -15,6 +16,7 @@ MOST = 20  # values of a field among the facets
 SEPARATOR = ","
 COUNTED = {Kind.TRUTH, Kind.CHOICE, Kind.CHOICES}
 _CONDITION = "own_"  # what stands before the names of the conditions
+_OF_EACH = "-of-each"
 F = ProjectField.__table__.c
 
 
@@ -70,12 +72,10 @@ def others(names: Collection[str]) -> set[str]:
     return {name for name in names if not name.startswith(_CONDITION)}
 
 
-def by_each(names: Iterable[str]) -> tuple[str, ...]:
-    """The names of conditions with values looked up for each project, instead of a list of all projects with these."""
-    ways = {f"{_CONDITION}{what}_": f"{_CONDITION}{what}-of-each_" for what in ("values", "between")}
-    return tuple(
-        next((each + name[len(one) :] for one, each in ways.items() if name.startswith(one)), name) for name in names
-    )
+def by_each(names: Iterable[str], *, is_of_each: bool = True) -> tuple[str, ...]:
+    """The names of conditions with values looked up for each project, or by a list of all projects with these."""
+    what, looked_up = rf"^({_CONDITION}(?:values|between))(?:{_OF_EACH})?_", rf"\1{_OF_EACH if is_of_each else ''}_"
+    return tuple(re.sub(what, looked_up, name) for name in names)
 
 
 def condition(name: str, project_id: Any, category_id: Any, dialect: str) -> ColumnElement[bool]:
@@ -87,7 +87,7 @@ def condition(name: str, project_id: Any, category_id: Any, dialect: str) -> Col
     if what == "within":
         found: ColumnElement[bool] = among(category_id, dialect, name)
         return found
-    what, is_of_each, _ = what.partition("-")
+    what, is_of_each, _ = what.partition(_OF_EACH)
     ids = select(F.project_id).where(F.field == bindparam(f"{_CONDITION}field_{number}"))
     if what == "values":
         ids = ids.where(among(F.value, dialect, f"{_CONDITION}values_{number}", Text))
@@ -95,7 +95,8 @@ def condition(name: str, project_id: Any, category_id: Any, dialect: str) -> Col
         first, last = (bindparam(f"{_CONDITION}{end}_{number}", type_=Float(53)) for end in ("first", "last"))
         ids = ids.where(F.number.between(first, last))
     if is_of_each:
-        return ids.where(F.project_id == project_id).correlate(project_id.table).exists()
+        one = ids.where(F.project_id == project_id).limit(literal_column("1")).correlate(project_id.table)
+        return one.scalar_subquery().is_not(None)  # EXISTS may become a join
     return project_id.in_(ids)  # type: ignore[no-any-return]
 
 

@@ -21,6 +21,11 @@ T = TypeVar("T")
 State = tuple[int, int, int]
 
 
+def present(stamp: int) -> State:
+    """The state of the database; `stamp` is that of own fields."""
+    return *search_counts.state(), stamp
+
+
 class StoredCounts(Generic[T]):
     """Counts by the filters of their lists, at most so many; the least recently used ones go first."""
 
@@ -29,13 +34,11 @@ class StoredCounts(Generic[T]):
         self._stored: WeakKeyDictionary[Engine, OrderedDict[Filters, tuple[State, T]]] = WeakKeyDictionary()
         self._lock = Lock()
 
-    def of(self, filters: Filters, stamp: int, make: Callable[[int], T]) -> T:
-        """What is stored of a list, or what `make` counts by the number of live projects. `stamp` is own fields'.
+    def of(self, filters: Filters, state: State, make: Callable[[], T]) -> T:
+        """What is stored of a list since `state`, which is the present one, or what `make` counts.
 
         To be called outside of transactions that write.
         """
-        removals, live = search_counts.state()
-        state = removals, live, stamp
         with self._lock:
             stored = self._stored.setdefault(db.engine, OrderedDict())
             if filters in stored:
@@ -43,7 +46,7 @@ class StoredCounts(Generic[T]):
                 known, made = stored[filters]
                 if known == state:
                     return made
-        made = make(live)
+        made = make()
         with self._lock:
             stored[filters] = state, made
             stored.move_to_end(filters)

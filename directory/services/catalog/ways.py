@@ -46,6 +46,7 @@ from directory.services.catalog import (
     search_frequency,
     search_language,
     shapes,
+    stored_counts,
     tags,
 )
 from directory.services.catalog.columns import AFTER, ID, STATUS
@@ -207,11 +208,19 @@ def _best(asked: best_match.Search, window: Window, viewed: dict[str, Any]) -> l
     return [(*by_id[match.id], search.MOST + 1, *match) for match in matches]
 
 
+def number(filters: Filters, found_by: Matched) -> int:
+    """The number of projects of a list without a query, as `_number` has it."""
+    if found_by.total is not None:
+        return found_by.total
+    return _number(filters, found_by.narrowing, found_by.given, "")
+
+
 def _number(filters: Filters, narrowing: dict[str, Any], given: dict[str, Any], matches: str) -> int:
     """The number of projects that match; of live ones with values of own fields, which no counters have, as stored."""
     if filters.own is None or not _is_stored(filters) or in_transaction():
         return _total(narrowing, given, matches)
-    return totals.of(filters, own_fields.present().stamp, lambda _live: _total(narrowing, given, matches))
+    state = stored_counts.present(own_fields.present().stamp)
+    return totals.of(filters, state, lambda: _total(narrowing, given, matches))
 
 
 def _is_stored(filters: Filters) -> bool:
